@@ -1,0 +1,83 @@
+"""A notebook-first toolkit for hosted media generation.
+
+>>> import mediakit as mk
+>>> client = mk.connect()                       # doctest: +SKIP
+>>> client.form("text-to-video")                # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mediakit.catalog import Catalog as Catalog
+    from mediakit.errors import AuthError as AuthError
+    from mediakit.errors import BalanceError as BalanceError
+    from mediakit.errors import BudgetError as BudgetError
+    from mediakit.errors import ConflictError as ConflictError
+    from mediakit.errors import GoneError as GoneError
+    from mediakit.errors import InputError as InputError
+    from mediakit.errors import JobFailedError as JobFailedError
+    from mediakit.errors import MediakitError as MediakitError
+    from mediakit.errors import NotFoundError as NotFoundError
+    from mediakit.errors import RateLimitError as RateLimitError
+    from mediakit.errors import ServiceError as ServiceError
+    from mediakit.errors import SignatureError as SignatureError
+    from mediakit.errors import WaitTimeoutError as WaitTimeoutError
+    from mediakit.face import AsyncClient as AsyncClient
+    from mediakit.face import Client as Client
+    from mediakit.face import Job as Job
+    from mediakit.face import connect as connect
+    from mediakit.face import estimate as estimate
+    from mediakit.money import MicroUSD as MicroUSD
+    from mediakit.money import format_usd as format_usd
+    from mediakit.money import parse_usd as parse_usd
+    from mediakit.nested import allow_nested_loops as allow_nested_loops
+    from mediakit.rates import Estimate as Estimate
+
+# Everything is imported on first use, so that the import of mediakit is quick.
+_HOMES = {
+    "AsyncClient": "face",
+    "AuthError": "errors",
+    "BalanceError": "errors",
+    "BudgetError": "errors",
+    "Catalog": "catalog",
+    "Client": "face",
+    "ConflictError": "errors",
+    "Estimate": "rates",
+    "GoneError": "errors",
+    "InputError": "errors",
+    "Job": "face",
+    "JobFailedError": "errors",
+    "MediakitError": "errors",
+    "MicroUSD": "money",
+    "NotFoundError": "errors",
+    "RateLimitError": "errors",
+    "ServiceError": "errors",
+    "SignatureError": "errors",
+    "WaitTimeoutError": "errors",
+    "allow_nested_loops": "nested",
+    "connect": "face",
+    "estimate": "face",
+    "format_usd": "money",
+    "parse_usd": "money",
+}
+
+__all__ = [*_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("mediakit")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES, "__version__"])

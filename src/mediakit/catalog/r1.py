@@ -1,0 +1,141 @@
+"""Reference-to-video family R1 (spec 4.4)."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from mediakit.rates import MS_PER_S, EstimateKind, Line, Per, tokens_for
+from mediakit.rules import LimitedWhen, NeededWhen, when
+from mediakit.schema import InputFacts, MediaKind, MediaRequest, Omittable, Prompt, Unit
+
+# By resolution: micro-USD per 1M tokens, and nominal tokens per second (spec 8).
+WITHOUT_VIDEO_INPUT = {
+    "480p": (11_235_000, 10_000),
+    "720p": (11_235_000, 21_600),
+    "1080p": (12_285_000, 48_600),
+}
+WITH_VIDEO_INPUT = {
+    "480p": (6_720_000, 20_000),
+    "720p": (6_720_000, 43_200),
+    "1080p": (7_350_000, 97_200),
+}
+SHORTEST_S, LONGEST_S = 4, 30
+SHORTEST_REFERENCE_S = 2
+
+Ratio = Literal["1:1", "4:3", "3:4", "16:9", "9:16", "21:9", "adaptive"]
+ImageReference = Annotated[str, MediaKind("image")]
+VideoReference = Annotated[str, MediaKind("video")]
+AudioReference = Annotated[str, MediaKind("audio")]
+
+
+def _is_auto(value: object) -> bool:
+    return value == "auto"
+
+
+def _is_number(value: object) -> bool:
+    return value != "auto"
+
+
+def _is_adaptive(value: object) -> bool:
+    return value == "adaptive"
+
+
+class ReferenceToVideoR1(
+    MediaRequest,
+    kind="r1",
+    function="reference-to-video",
+    spec="4.4",
+    closed=False,
+    priced_by=(
+        "draft",
+        "duration",
+        "resolution",
+        "video_urls",
+        "omni_reference_task_type",
+    ),
+):
+    """Make, edit or extend a video from reference pictures, clips and sounds."""
+
+    prompt: Annotated[str, Prompt()]
+    """What the video shows; cite references as @Image1, @Video1, @Audio1."""
+    duration: Annotated[
+        Literal["auto"] | Annotated[int, Field(ge=SHORTEST_S, le=LONGEST_S)], Unit("s")
+    ]
+    """Length of the video; auto leaves it to the model."""
+    resolution: Literal["480p", "720p", "1080p"] = "720p"
+    """Size of the short side."""
+    ratio: Omittable[Ratio] = None
+    """Shape of the picture; adaptive follows the references."""
+    draft: bool = False
+    """Render a 480p preview, priced as 480p."""
+    generate_audio: bool = True
+    """Make sound with the video."""
+    image_urls: Omittable[Annotated[list[ImageReference], Field(max_length=30)]] = None
+    """Reference pictures, cited as @Image1 and so on."""
+    video_urls: Omittable[Annotated[list[VideoReference], Field(max_length=10)]] = None
+    """Reference clips, mp4 or mov, 2 to 30 s each and 30 s in all."""
+    audio_urls: Omittable[Annotated[list[AudioReference], Field(max_length=10)]] = None
+    """Reference sounds, wav or mp3, 2 to 30 s each and 30 s in all."""
+    omni_reference_task_type: Literal["auto", "reference", "edit", "extend"] = "auto"
+    """What the references are for; auto reads it from the prompt."""
+    output_format: Omittable[Literal["mp4", "mov"]] = None
+    """The file's format."""
+    bitrate_mode: Literal["standard", "high"] = "standard"
+    """high makes a larger file."""
+    watermark: bool = False
+    """Mark the video as generated."""
+
+    rules = (
+        NeededWhen(("video_urls",), when("omni_reference_task_type", "edit", "extend")),
+        LimitedWhen(
+            "duration", _is_auto, "auto", when("omni_reference_task_type", "edit")
+        ),
+        LimitedWhen(
+            "duration",
+            _is_number,
+            f"a whole number from {SHORTEST_S} to {LONGEST_S} s, the continuation,",
+            when("omni_reference_task_type", "extend"),
+        ),
+        LimitedWhen(
+            "ratio",
+            _is_adaptive,
+            "adaptive or nothing",
+            when("omni_reference_task_type", "edit", "extend"),
+        ),
+    )
+
+    def lines(self, facts: InputFacts) -> Iterator[Line]:
+        """Price the output's tokens by resolution and video input (spec 8)."""
+        resolution = "480p" if self.draft else self.resolution
+        rates = WITH_VIDEO_INPUT if self.video_urls else WITHOUT_VIDEO_INPUT
+        rate, tokens_per_s = rates[resolution]
+        what = f"video output, {resolution}"
+        if self.video_urls:
+            what += ", with video input"
+        if facts.output_tokens is not None:
+            tokens = facts.output_tokens
+            yield Line(what, Per.TOKEN, rate, tokens, tokens)
+            return
+        low_ms, high_ms = self._output_ms(facts)
+        kind = EstimateKind.NOMINAL if low_ms == high_ms else EstimateKind.UPPER_BOUND
+        low, high = tokens_for(low_ms, tokens_per_s), tokens_for(high_ms, tokens_per_s)
+        yield Line(what, Per.TOKEN, rate, low, high, kind)
+
+    def _output_ms(self, facts: InputFacts) -> tuple[int, int]:
+        if self.duration != "auto":
+            ms = self.duration * MS_PER_S
+            return ms, ms
+        if self.omni_reference_task_type == "edit" and len(self.video_urls or ()) == 1:
+            # An edit keeps the length of its source.
+            source_ms = facts.ms((self.video_urls or [""])[0])
+            if source_ms is not None:
+                return source_ms, source_ms
+        shortest_s = SHORTEST_REFERENCE_S if self.video_urls else SHORTEST_S
+        return shortest_s * MS_PER_S, LONGEST_S * MS_PER_S
+
+    def notes(self) -> Iterator[str]:
+        """Say that tokens are metered, and what `auto` means for the price."""
+        yield "Charged on the tokens that the model reports."
+        if self.duration == "auto":
+            yield f"The model chooses a length of up to {LONGEST_S} s."

@@ -1,0 +1,142 @@
+"""What an answer means: a record, or one of the typed errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from mediakit.client.transport import Answer
+from mediakit.clock import Clock
+from mediakit.errors import (
+    AnswerError,
+    AuthError,
+    BalanceError,
+    ConflictError,
+    GoneError,
+    InputError,
+    MediakitError,
+    NotFoundError,
+    RateLimitError,
+    ServiceError,
+)
+from mediakit.records import ErrorCode, Job, Record
+
+R = TypeVar("R", bound=Record)
+
+BALANCE_CODES = {ErrorCode.INSUFFICIENT_BALANCE, ErrorCode.CYCLE_LIMIT_EXCEEDED}
+NOT_CHARGED = "Nothing was charged."
+
+
+def parse(record_type: type[R], answer: Answer) -> R:
+    """Read a record from an answer.
+
+    Raises:
+        ServiceError: The answer is not such a record.
+    """
+    body = answer.json()
+    try:
+        return record_type.model_validate(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the whole"
+        raise ServiceError(
+            f"The service answered {answer.status} with something that is not a "
+            f"{record_type.__name__} ({where}: {first['msg']}).",
+            status=answer.status,
+        ) from None
+
+
+def failed_job(answer: Answer) -> Job | None:
+    """Return the failed job of a rejection envelope, if it is one (spec 7.1)."""
+    if answer.fields.get("status") != "failed" or "id" not in answer.fields:
+        return None
+    return parse(Job, answer)
+
+
+def retry_after_s(answer: Answer) -> float | None:
+    """Return the seconds of `Retry-After`; None when it is absent or unreadable."""
+    try:
+        return max(0.0, float(answer.headers.get("retry-after", "")))
+    except ValueError:
+        return None
+
+
+def error_of(answer: Answer, what: str, clock: Clock) -> MediakitError:
+    """Return the typed error of an answer that is not a success (spec 7.2).
+
+    Args:
+        answer: The answer.
+        what: What was asked for, such as "the job media_...".
+        clock: Turns `Retry-After` into an instant.
+    """
+    job = failed_job(answer)
+    if job is not None:
+        return rejection(answer, job, clock)
+    if answer.status in (400, 422):
+        return refused_input(answer, what)
+    said = f" The service says: {answer.message}" if answer.message else ""
+    if answer.status == 429:
+        return _rate_limit(answer, f"Too many requests.{said}", None, clock)
+    error_type, text = _TYPED.get(
+        answer.status, (ServiceError, f"The service answered {answer.status} for {{}}.")
+    )
+    return error_type(f"{_capital(text.format(what))}{said}", status=answer.status)
+
+
+_TYPED: Mapping[int, tuple[type[AnswerError], str]] = {
+    401: (AuthError, "The API key is missing or not valid; set MEDIAKIT_API_KEY."),
+    403: (AuthError, "This API key may not ask for {}."),
+    404: (NotFoundError, "The service does not know {}."),
+    409: (ConflictError, "{} is not in a state for that."),
+    410: (GoneError, "{} was erased."),
+}
+
+
+def refused_input(answer: Answer, what: str) -> InputError:
+    """Return the error for a body or parameter that the service refused."""
+    field = answer.message.split(":", 1)[0].strip() if ":" in answer.message else ""
+    known = field.replace("_", "").replace("[", "").replace("]", "").isalnum()
+    return InputError(
+        field if known else what,
+        got=f"a refusal ({answer.status})",
+        accepted=answer.message or "what the interface describes",
+        sent=f"It was sent and refused. {NOT_CHARGED}",
+    )
+
+
+def rejection(answer: Answer, job: Job, clock: Clock) -> MediakitError:
+    """Return the error for a job that was rejected at the door (spec 4.3)."""
+    code = job.error.code if job.error else ErrorCode.PROVIDER_ERROR
+    said = f" The service says: {job.error.message}" if job.error else ""
+    if code in BALANCE_CODES:
+        text = f"The balance cannot carry this request ({code}).{said} {NOT_CHARGED}"
+        return BalanceError(text, status=answer.status, job_id=job.id)
+    if code is ErrorCode.RATE_LIMITED:
+        text = f"The service is limiting requests ({code}).{said} {NOT_CHARGED}"
+        return _rate_limit(answer, text, job.id, clock)
+    text = f"The service rejected the request ({code}).{said} {NOT_CHARGED}"
+    kind = AuthError if answer.status == 403 else ServiceError
+    return kind(text, status=answer.status, job_id=job.id)
+
+
+def _rate_limit(
+    answer: Answer, text: str, job_id: str | None, clock: Clock
+) -> RateLimitError:
+    seconds = retry_after_s(answer)
+    if seconds is None:
+        return RateLimitError(text, status=answer.status, job_id=job_id)
+    retry_at = clock.now() + timedelta(seconds=seconds)
+    return RateLimitError(
+        f"{text} Try again in {seconds:,.0f} s, at {retry_at:%H:%M:%S} UTC.",
+        retry_after_s=seconds,
+        retry_at=retry_at,
+        status=answer.status,
+        job_id=job_id,
+    )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

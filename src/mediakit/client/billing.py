@@ -1,0 +1,59 @@
+"""The billing reads, as the service answers them (spec 4.19)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mediakit.client.answers import error_of, parse
+from mediakit.client.transport import Answer, Transport
+from mediakit.clock import Clock
+from mediakit.records import Balance
+
+
+class Billing:
+    """Reads of balance and spend; each is free and safe to repeat.
+
+    Args:
+        transport: Reads.
+        clock: For errors that name an instant.
+    """
+
+    def __init__(self, transport: Transport, clock: Clock) -> None:
+        self._transport = transport
+        self._clock = clock
+
+    async def balance(self, *, retry_for_s: float = 10.0) -> Balance:
+        """Read what can be spent; a 200 shows that the key is active (spec 2.4)."""
+        path = "/billing/balance"
+        answer = await self._transport.read(path, retry_for_s=retry_for_s)
+        return parse(Balance, self._checked(answer, "the balance"))
+
+    async def daily(
+        self,
+        start_date: str,
+        end_date: str,
+        *,
+        api_key_id: str | None = None,
+        model: str | None = None,
+    ) -> Any:
+        """Read the spend of some days, both included, YYYY-MM-DD in UTC."""
+        params = {"start_date": start_date, "end_date": end_date}
+        filters = {"api_key_id": api_key_id, "model": model}
+        params |= {name: value for name, value in filters.items() if value is not None}
+        answer = await self._transport.read("/billing/spend/daily", params=params)
+        return self._checked(answer, "the daily spend").json()
+
+    async def monthly(self, month: str) -> Any:
+        """Read the report of a month, YYYY-MM by settlement date in UTC."""
+        answer = await self._transport.read(f"/billing/monthly/{month}")
+        return self._checked(answer, f"the report of {month}").json()
+
+    async def monthly_csv(self, month: str) -> str:
+        """Read the same month as CSV, one row per model and a totals row."""
+        answer = await self._transport.read(f"/billing/monthly/{month}/csv")
+        return self._checked(answer, f"the report of {month}").content.decode()
+
+    def _checked(self, answer: Answer, what: str) -> Answer:
+        if answer.status != 200:
+            raise error_of(answer, what, self._clock)
+        return answer

@@ -1,0 +1,156 @@
+"""The blocking face of the core: one line a method, on the I/O thread."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from types import TracebackType
+from typing import ParamSpec, Self
+
+from mediakit.catalog import Catalog
+from mediakit.client.buying import Take
+from mediakit.client.core import AsyncClient
+from mediakit.client.io_thread import IOThread, io_thread
+from mediakit.client.job import AsyncJob, Job
+from mediakit.client.service import Service
+from mediakit.errors import JobFailedError
+from mediakit.history import History
+from mediakit.rates import Estimate
+from mediakit.records import Balance
+
+P = ParamSpec("P")
+
+
+class Client:
+    """A client for scripts and notebooks: every call waits for its answer.
+
+    Args:
+        core: The async client, to be used on the I/O thread alone.
+        io: The I/O thread; this process's own by default.
+    """
+
+    job_type: type[Job] = Job
+
+    def __init__(self, core: AsyncClient, io: IOThread | None = None) -> None:
+        self.core = core
+        self.io = io or io_thread()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.service.label}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def service(self) -> Service:
+        """Return the service that this client talks to."""
+        return self.core.service
+
+    @property
+    def catalog(self) -> Catalog:
+        """Return the functions of the service."""
+        return self.core.catalog
+
+    @property
+    def history(self) -> History:
+        """Return the history of every submit."""
+        return self.core.history
+
+    def owned(self, job: AsyncJob) -> Job:
+        """Return the blocking face of a job."""
+        return self.job_type(job, self.io)
+
+    def _job(
+        self, ask: Callable[P, Awaitable[AsyncJob]], *args: P.args, **kwargs: P.kwargs
+    ) -> Job:
+        try:
+            return self.owned(self.io.call(ask, *args, **kwargs))
+        except JobFailedError as error:
+            if isinstance(error.job, AsyncJob):
+                error.job = self.owned(error.job)
+            raise
+
+    def estimate(
+        self,
+        function: str,
+        /,
+        *,
+        seconds: Mapping[str, float | Decimal] | None = None,
+        **fields: object,
+    ) -> Estimate:
+        """Price a request without sending anything; see `AsyncClient.estimate`."""
+        return self.core.estimate(function, seconds=seconds, **fields)
+
+    def reserved_micro_usd(self) -> int:
+        """Return what is held for jobs whose charge is not settled, micro-USD."""
+        return self.core.reserved_micro_usd()
+
+    def balance(self) -> Balance:
+        """Read what can be spent (spec 2.4)."""
+        return self.io.call(self.core.balance)
+
+    def submit(
+        self,
+        function: str,
+        /,
+        *,
+        take: Take = 1,
+        webhook_url: str | None = None,
+        extra: Mapping[str, object] | None = None,
+        **fields: object,
+    ) -> Job:
+        """Submit a job; see `AsyncClient.submit`."""
+        return self._job(
+            self.core.submit,
+            function,
+            take=take,
+            webhook_url=webhook_url,
+            extra=extra,
+            **fields,
+        )
+
+    def run(
+        self,
+        function: str,
+        /,
+        *,
+        take: Take = 1,
+        webhook_url: str | None = None,
+        extra: Mapping[str, object] | None = None,
+        timeout_s: float | None = None,
+        **fields: object,
+    ) -> Job:
+        """Submit a job and wait until it completes; see `AsyncClient.run`."""
+        job = self.submit(
+            function, take=take, webhook_url=webhook_url, extra=extra, **fields
+        )
+        return job.wait(timeout_s)
+
+    def job(self, job_id: str) -> Job:
+        """Pick a job up by its id, from anywhere (spec 4.18)."""
+        return self._job(self.core.job, job_id)
+
+    def upload(self, path: str | Path, /, *, field: str = "file") -> str:
+        """Upload a local file and return its permanent URL (spec 4.2)."""
+        return self.io.call(self.core.upload, path, field=field)
+
+    def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
+        """Call a function, on the I/O thread, with each job that has settled."""
+        return self.core.on_settled(listener)
+
+    def resume(self) -> list[Job]:
+        """Take up what an earlier process left; see `AsyncClient.resume`."""
+        return [self.owned(job) for job in self.io.call(self.core.resume)]
+
+    def close(self) -> None:
+        """Stop watching and close the connections; jobs go on at the service."""
+        self.io.call(self.core.aclose)

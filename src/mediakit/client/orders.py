@@ -1,0 +1,111 @@
+"""What is asked for, its key, and whether it was bought before; pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from mediakit.catalog import Function
+from mediakit.client.service import Service
+from mediakit.history import Entry, Intent
+from mediakit.rates import Estimate
+from mediakit.records import ErrorCode, JobStatus
+from mediakit.schema import canonical_json
+
+KEY_VERSION = "mediakit-1"
+
+# Rejected at the door: no generation ran, so the next call asks again, freshly.
+REJECTIONS = frozenset(
+    {
+        ErrorCode.RATE_LIMITED,
+        ErrorCode.PROVIDER_UNAVAILABLE,
+        ErrorCode.INSUFFICIENT_BALANCE,
+        ErrorCode.CYCLE_LIMIT_EXCEEDED,
+        ErrorCode.ADMISSION_SUSPENDED,
+        ErrorCode.MEMBERSHIP_REQUIRED,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Order:
+    """One request, ready to be sent.
+
+    Args:
+        service: To whom.
+        function: For what.
+        body: The canonical body, its media as URLs.
+        webhook_url: Where the job's end is posted; None for nowhere.
+        estimate: Its price.
+        project: A label of the user's.
+    """
+
+    service: Service
+    function: Function
+    body: dict[str, object]
+    webhook_url: str | None
+    estimate: Estimate
+    project: str | None = None
+
+    @property
+    def content(self) -> bytes:
+        """Return the exact bytes to send."""
+        if self.webhook_url is None:
+            return canonical_json(self.body)
+        return canonical_json({**self.body, "webhook_url": self.webhook_url})
+
+    @property
+    def draw_key(self) -> str:
+        """Return what names the same request to the same account."""
+        parts = [
+            KEY_VERSION,
+            self.service.identity,
+            self.service.account,
+            self.function.path,
+            self.content.decode(),
+        ]
+        return sha256(canonical_json(parts)).hexdigest()
+
+    def intent(self, *, take: int, attempt: int) -> Intent:
+        """Return what is written down before it is sent.
+
+        The hold is the upper end of the estimate; where that is unknown, the lower.
+        """
+        prompt = self.body.get("prompt")
+        low, high = self.estimate.low, self.estimate.high
+        return Intent(
+            key=key_of(self.draw_key, take, attempt),
+            draw_key=self.draw_key,
+            service=self.service.identity,
+            account=self.service.account,
+            function=self.function.path,
+            kind=self.function.kind,
+            body=self.content,
+            prompt=prompt if isinstance(prompt, str) else None,
+            webhook_url=self.webhook_url,
+            take=take,
+            attempt=attempt,
+            estimate_kind=self.estimate.kind.value,
+            estimate_low_micro_usd=low,
+            estimate_high_micro_usd=high,
+            reserved_micro_usd=high if high is not None else (low or 0),
+            project=self.project,
+        )
+
+
+def key_of(draw_key: str, take: int, attempt: int) -> str:
+    """Return the idempotency key of one attempt at one draw (spec 4.3)."""
+    return sha256(canonical_json([draw_key, take, attempt])).hexdigest()
+
+
+def next_attempt(intent: Intent) -> Intent:
+    """Return the same take under a fresh key, after its job failed."""
+    attempt = intent.attempt + 1
+    key = key_of(intent.draw_key, intent.take, attempt)
+    plain = {name: getattr(intent, name) for name in Intent.__dataclass_fields__}
+    return replace(Intent(**plain), attempt=attempt, key=key)
+
+
+def was_rejected(entry: Entry) -> bool:
+    """Tell whether the entry's job was rejected at the door and never ran."""
+    return entry.status is JobStatus.FAILED and entry.error_code in REJECTIONS

@@ -1,0 +1,34 @@
+"""Which service a client talks to, and as whom."""
+
+from dataclasses import dataclass, field
+from hashlib import sha256
+from urllib.parse import urlsplit
+
+
+@dataclass(frozen=True)
+class Service:
+    """A service and an account there.
+
+    Args:
+        base_url: Where it is, without a slash at the end.
+        api_key: The organization's key; never shown.
+        identity: What stays the same when the address changes; the address itself
+            unless given.
+        label: What people call it.
+    """
+
+    base_url: str
+    api_key: str = field(repr=False)
+    identity: str = ""
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        base_url = self.base_url.rstrip("/")
+        object.__setattr__(self, "base_url", base_url)
+        object.__setattr__(self, "identity", self.identity or base_url)
+        object.__setattr__(self, "label", self.label or urlsplit(base_url).netloc)
+
+    @property
+    def account(self) -> str:
+        """Return a name for the account that does not tell the key."""
+        return sha256(self.api_key.encode()).hexdigest()[:16]

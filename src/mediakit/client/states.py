@@ -1,0 +1,82 @@
+"""From the history's entries and the wire's records to a job's state; pure."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from mediakit.catalog import Catalog, Function
+from mediakit.client.job import JobState
+from mediakit.client.service import Service
+from mediakit.errors import InputError
+from mediakit.history import Entry
+from mediakit.money import MicroUSD
+from mediakit.rates import Estimate, EstimateKind
+from mediakit.records import Job
+
+
+def state_of_entry(
+    entry: Entry, record: Job, catalog: Catalog, service: Service
+) -> JobState:
+    """Return the state of a job that is in the history."""
+    function = _function(catalog, entry.function)
+    return JobState(
+        record=record,
+        function=entry.function,
+        kind=entry.kind,
+        media_type=_media_type(record, function),
+        prompt=entry.prompt,
+        body=_body(entry.body),
+        estimate=_estimate(entry, function),
+        submitted_at=entry.submitted_at,
+        finished_at=entry.finished_at,
+        charge_micro_usd=_charge(entry, record),
+        service=service.label,
+    )
+
+
+def state_of_record(record: Job, catalog: Catalog, service: Service) -> JobState:
+    """Return the state of a job that was submitted from elsewhere."""
+    path = record.model_id or ""
+    function = _function(catalog, path)
+    return JobState(
+        record=record,
+        function=path or "a function that is not known here",
+        kind=function.kind if function else path.rsplit("/", 1)[-1] or "job",
+        media_type=_media_type(record, function),
+        charge_micro_usd=record.settled_charge_micro_usd,
+        service=service.label,
+    )
+
+
+def _function(catalog: Catalog, path: str) -> Function | None:
+    try:
+        return catalog.function(path)
+    except InputError:
+        return None
+
+
+def _media_type(record: Job, function: Function | None) -> str:
+    if record.output is not None:
+        return record.output.media_type
+    return function.media_type if function else "video"
+
+
+def _body(content: bytes) -> dict[str, Any]:
+    body = json.loads(content)
+    return body if isinstance(body, dict) else {}
+
+
+def _estimate(entry: Entry, function: Function | None) -> Estimate:
+    low, high = entry.estimate_low_micro_usd, entry.estimate_high_micro_usd
+    return Estimate(
+        low=None if low is None else MicroUSD(low),
+        high=None if high is None else MicroUSD(high),
+        kind=EstimateKind(entry.estimate_kind),
+    )
+
+
+def _charge(entry: Entry, record: Job) -> int | None:
+    if entry.charge_micro_usd is not None:
+        return entry.charge_micro_usd
+    return record.settled_charge_micro_usd

@@ -1,0 +1,92 @@
+"""Time as a dependency: the system's clock, and a virtual one that is advanced."""
+
+import asyncio
+import heapq
+import time
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Protocol
+
+import anyio
+
+
+class Clock(Protocol):
+    """What every part that needs time is given."""
+
+    def now(self) -> datetime:
+        """Return the instant, aware and in UTC."""
+
+    def monotonic_s(self) -> float:
+        """Return seconds that never go backwards."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after so many seconds of this clock."""
+
+
+class SystemClock:
+    """The machine's own time."""
+
+    def now(self) -> datetime:
+        """Return the system's time in UTC."""
+        return datetime.now(UTC)  # noqa: TID251 - the one reading of it
+
+    def monotonic_s(self) -> float:
+        """Return the system's monotonic seconds."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep really, on whichever event loop is running."""
+        await anyio.sleep(max(0.0, seconds))
+
+
+class VirtualClock:
+    """A clock that stands still until it is advanced, forwards only.
+
+    Args:
+        start: The first instant, aware.
+    """
+
+    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        self._start = start
+        self._elapsed_s = 0.0
+        self._order = count()
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+
+    def now(self) -> datetime:
+        """Return the start plus all that was advanced."""
+        return self._start + timedelta(seconds=self._elapsed_s)
+
+    def monotonic_s(self) -> float:
+        """Return the seconds advanced so far."""
+        return self._elapsed_s
+
+    async def sleep(self, seconds: float) -> None:
+        """Return once the clock was advanced by so many seconds."""
+        woken = asyncio.get_running_loop().create_future()
+        due_s = self._elapsed_s + max(0.0, seconds)
+        heapq.heappush(self._sleepers, (due_s, next(self._order), woken))
+        await woken
+
+    async def advance(self, seconds: float) -> None:
+        """Move forwards and let every sleeper whose time has come go on, in order.
+
+        Raises:
+            ValueError: The seconds are negative.
+        """
+        if seconds < 0:
+            raise ValueError("a clock goes forwards only")
+        target_s = self._elapsed_s + seconds
+        await self._let_others_run()
+        while self._sleepers and self._sleepers[0][0] <= target_s:
+            due_s, _, woken = heapq.heappop(self._sleepers)
+            self._elapsed_s = max(self._elapsed_s, due_s)
+            if not woken.done():
+                woken.set_result(None)
+            await self._let_others_run()
+        self._elapsed_s = target_s
+
+    @staticmethod
+    async def _let_others_run() -> None:
+        # A woken coroutine may pass through several awaits before it sleeps again.
+        for _ in range(10):
+            await asyncio.sleep(0)

@@ -1,0 +1,209 @@
+"""What people see: clients, jobs and `connect`, with forms, spend and views."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from concurrent.futures import Future
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mediakit import client as core
+from mediakit.catalog import Catalog
+from mediakit.clock import Clock
+from mediakit.connect import Place, Settings, locate
+from mediakit.history import History
+from mediakit.money import format_usd
+from mediakit.rates import Estimate
+from mediakit.schema import InputFacts
+
+if TYPE_CHECKING:
+    from mediakit.spend import AsyncSpend, Spend
+    from mediakit.widgets.form import Form
+
+log = logging.getLogger("mediakit")
+
+
+class AsyncClient(core.AsyncClient):
+    """A client to be awaited, on whichever event loop it is used.
+
+    Args:
+        base_url: The hosted service; `MEDIAKIT_BASE_URL` when omitted, and the
+            embedded sandbox when that is not set either.
+        api_key: Its key; `MEDIAKIT_API_KEY` when omitted.
+        home: The folder for history and sandbox; `MEDIAKIT_HOME` when omitted.
+        history: The history's database; `MEDIAKIT_HISTORY` when omitted.
+        clock: Gives time; the system's by default.
+
+    Raises:
+        InputError: A setting is not acceptable.
+        ServiceError: The sandbox cannot be started.
+    """
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        *,
+        home: str | Path | None = None,
+        history: str | Path | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        settings = Settings.read(base_url, api_key, home=home, history=history)
+        self.place: Place = locate(settings)
+        super().__init__(
+            self.place.service,
+            history=History(settings.history, clock=clock),
+            catalog=self.place.catalog,
+            clock=clock,
+        )
+
+    @cached_property
+    def spend(self) -> AsyncSpend:
+        """Return the reports of what was spent (spec 4.19)."""
+        from mediakit.spend import AsyncSpend
+
+        return AsyncSpend(self.billing)
+
+
+class Job(core.Job):
+    """A job that shows itself in a notebook: progress, result, price and charge."""
+
+    def _repr_mimebundle_(
+        self, include: object = None, exclude: object = None
+    ) -> Mapping[str, Any]:
+        from mediakit.widgets.job_view import mimebundle
+
+        return mimebundle(self.core)
+
+    def show(self) -> None:
+        """Show the job in this cell, live."""
+        from mediakit.widgets.job_view import display_job
+
+        display_job(self.core)
+
+
+class Client(core.Client):
+    """A client for notebooks and scripts: every call waits for its answer.
+
+    Args:
+        base_url: The hosted service; `MEDIAKIT_BASE_URL` when omitted, and the
+            embedded sandbox when that is not set either.
+        api_key: Its key; `MEDIAKIT_API_KEY` when omitted.
+        home: The folder for history and sandbox; `MEDIAKIT_HOME` when omitted.
+        history: The history's database; `MEDIAKIT_HISTORY` when omitted.
+        clock: Gives time; the system's by default.
+
+    Raises:
+        InputError: A setting is not acceptable.
+        ServiceError: The sandbox cannot be started.
+    """
+
+    job_type = Job
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        *,
+        home: str | Path | None = None,
+        history: str | Path | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        made = AsyncClient(base_url, api_key, home=home, history=history, clock=clock)
+        self.place = made.place
+        super().__init__(made)
+
+    @cached_property
+    def spend(self) -> Spend:
+        """Return the reports of what was spent (spec 4.19)."""
+        from mediakit.spend import AsyncSpend, Spend
+
+        return Spend(AsyncSpend(self.core.billing), self.io)
+
+    def form(self, function: str, /, **values: object) -> Form:
+        """Return a form for a function, to be shown in the cell.
+
+        Args:
+            function: A kind or a path.
+            values: What its fields hold at first.
+
+        Raises:
+            InputError: The function or a field is unknown.
+        """
+        from mediakit.widgets.form import Form
+
+        return Form(self, self.catalog.function(function), values)
+
+
+def connect(
+    base_url: str | None = None,
+    api_key: str | None = None,
+    *,
+    home: str | Path | None = None,
+    history: str | Path | None = None,
+) -> Client:
+    """Connect to the hosted service when it is configured, else to the sandbox.
+
+    It says which, checks the key by reading the balance, and takes up in the
+    background what an earlier start left unanswered or unsettled.
+
+    Args:
+        base_url: The hosted service; `MEDIAKIT_BASE_URL` when omitted.
+        api_key: Its key; `MEDIAKIT_API_KEY` when omitted.
+        home: The folder for history and sandbox; `MEDIAKIT_HOME` when omitted.
+        history: The history's database; `MEDIAKIT_HISTORY` when omitted.
+
+    Raises:
+        InputError: A setting is not acceptable.
+        AuthError: The key is missing, wrong or inactive.
+        ServiceError: The service does not answer, or the sandbox cannot be started.
+    """
+    client = Client(base_url, api_key, home=home, history=history)
+    balance = client.balance()
+    print(_greeting(client.place, balance.spendable_micro_usd))  # noqa: T201
+    client.io.post(client.core.resume).add_done_callback(_log_failure)
+    return client
+
+
+def _greeting(place: Place, spendable_micro_usd: int) -> str:
+    functions = f"{len(place.catalog)} functions"
+    if place.is_sandbox:
+        where = f"the sandbox at {place.service.base_url}, where nothing is real money"
+    else:
+        where = place.service.base_url
+    return (
+        f"Connected to {where}: {functions}, balance {format_usd(spendable_micro_usd)}."
+    )
+
+
+def _log_failure(future: Future[Any]) -> None:
+    error = future.exception()
+    if error is not None:
+        log.error("taking up earlier jobs failed: %s", error)
+
+
+def estimate(
+    function: str,
+    body: Mapping[str, object],
+    *,
+    seconds: Mapping[str, float | Decimal] | None = None,
+) -> Estimate:
+    """Price a body without a client and without a network (spec 8).
+
+    Args:
+        function: A kind, or a path of the sandbox.
+        body: The body.
+        seconds: Known durations of media in the body, seconds by URL.
+
+    Raises:
+        InputError: The function is unknown, or a field that the price is made from
+            is missing or wrong.
+    """
+    facts = InputFacts(seconds=dict(seconds or {}))
+    return Catalog.default().function(function).estimate(body, facts)
+
+
+__all__ = ["AsyncClient", "Client", "Job", "connect", "estimate"]

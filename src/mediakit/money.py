@@ -1,0 +1,69 @@
+"""Money as whole micro-USD: reading, showing, and the one place that rounds."""
+
+from decimal import Decimal, InvalidOperation
+from typing import NewType
+
+from mediakit.errors import InputError
+
+MicroUSD = NewType("MicroUSD", int)
+
+MICRO_PER_USD = 1_000_000
+PER_MILLION = 1_000_000
+
+
+def divide_half_up(numerator: int, denominator: int) -> int:
+    """Divide two non-negative integers, rounding half up to a whole number.
+
+    Every rounding of money or metered units in mediakit is this one, so that an
+    estimate and a charge made from the same numbers are the same number.
+
+    Raises:
+        ValueError: The numerator is negative or the denominator not positive.
+    """
+    if numerator < 0 or denominator <= 0:
+        raise ValueError(f"cannot round {numerator}/{denominator} half up")
+    return (2 * numerator + denominator) // (2 * denominator)
+
+
+def amount_micro_usd(quantity: int, rate_micro_usd_per_million: int) -> MicroUSD:
+    """Price a quantity of units at a rate per million units (spec 8).
+
+    Args:
+        quantity: Tokens, milliseconds or pieces.
+        rate_micro_usd_per_million: Micro-USD for a million of those units.
+    """
+    return MicroUSD(divide_half_up(quantity * rate_micro_usd_per_million, PER_MILLION))
+
+
+def format_usd(micro_usd: int | None) -> str:
+    """Write an amount exactly, with at least two decimals; None is "unknown".
+
+    Args:
+        micro_usd: Micro-USD, possibly negative (a difference).
+    """
+    if micro_usd is None:
+        return "unknown"
+    whole, micro = divmod(abs(micro_usd), MICRO_PER_USD)
+    decimals = f"{micro:06d}".rstrip("0").ljust(2, "0")
+    return f"{'-' if micro_usd < 0 else ''}${whole:,}.{decimals}"
+
+
+def parse_usd(amount: str | int | Decimal) -> MicroUSD:
+    """Read an amount of US dollars such as "$5", "5 USD", "0.068" or 5.
+
+    A float is refused: 0.1 + 0.2 is not thirty cents.
+
+    Raises:
+        InputError: It is no amount, is negative, or is finer than a micro-USD.
+    """
+    accepted = 'US dollars such as "$5", "5 USD" or 5, to the micro-dollar'
+    if isinstance(amount, bool) or not isinstance(amount, str | int | Decimal):
+        raise InputError("amount", got=amount, accepted=accepted)
+    text = str(amount).strip().removesuffix("USD").strip().removeprefix("$")
+    try:
+        micro = Decimal(text.replace(",", "")) * MICRO_PER_USD
+    except InvalidOperation:
+        raise InputError("amount", got=amount, accepted=accepted) from None
+    if not micro.is_finite() or micro < 0 or micro != micro.to_integral_value():
+        raise InputError("amount", got=amount, accepted=accepted)
+    return MicroUSD(int(micro))

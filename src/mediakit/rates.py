@@ -1,0 +1,197 @@
+"""Price lines and estimates: integers of micro-USD over counted units."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mediakit.money import (
+    PER_MILLION,
+    MicroUSD,
+    amount_micro_usd,
+    divide_half_up,
+    format_usd,
+)
+
+MS_PER_S = 1_000
+
+
+class Per(StrEnum):
+    """The units that prices count (spec 8)."""
+
+    TOKEN = "token"
+    MILLISECOND = "ms"
+    IMAGE = "image"
+    REQUEST = "request"
+
+
+class EstimateKind(StrEnum):
+    """How firm an estimate is."""
+
+    EXACT = "exact"
+    """The charge of a completed job equals it."""
+    NOMINAL = "nominal"
+    """Charged on the tokens that the model reports, nominally these."""
+    UPPER_BOUND = "upper_bound"
+    """Something is left to the service; `high` is the widest case."""
+    UNKNOWN = "unknown"
+    """No rate is known; it is not free."""
+
+
+_FIRMNESS = list(EstimateKind)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a price: a quantity of units at a rate.
+
+    Args:
+        what: What is paid for, in words.
+        per: The unit that is counted.
+        rate_micro_usd_per_million: Micro-USD for a million units.
+        quantity_low: The fewest units.
+        quantity_high: The most units; None when there is no bound.
+        kind: How firm the quantity is.
+    """
+
+    what: str
+    per: Per
+    rate_micro_usd_per_million: int
+    quantity_low: int
+    quantity_high: int | None
+    kind: EstimateKind = EstimateKind.EXACT
+
+    @property
+    def low_micro_usd(self) -> MicroUSD:
+        """Return the amount for the fewest units."""
+        return amount_micro_usd(self.quantity_low, self.rate_micro_usd_per_million)
+
+    @property
+    def high_micro_usd(self) -> MicroUSD | None:
+        """Return the amount for the most units; None when there is no bound."""
+        if self.quantity_high is None:
+            return None
+        return amount_micro_usd(self.quantity_high, self.rate_micro_usd_per_million)
+
+    @property
+    def rate_text(self) -> str:
+        """Write the rate as the price list does, such as "$0.068 per s"."""
+        match self.per:
+            case Per.TOKEN:
+                return f"{format_usd(self.rate_micro_usd_per_million)} per 1M tokens"
+            case Per.MILLISECOND:
+                return f"{_usd_per(self.rate_micro_usd_per_million, MS_PER_S)} per s"
+            case _:
+                return f"{_usd_per(self.rate_micro_usd_per_million, 1)} per {self.per}"
+
+    @property
+    def quantity_text(self) -> str:
+        """Write the quantity with its unit, such as "5 s" or "108,000 tokens"."""
+        low = _count_text(self.quantity_low, self.per)
+        if self.quantity_high == self.quantity_low:
+            return _with_unit(low, self.per, plural=self.quantity_low != 1)
+        if self.quantity_high is None:
+            return f"at least {_with_unit(low, self.per, plural=True)}"
+        high = _count_text(self.quantity_high, self.per)
+        return f"{low} to {_with_unit(high, self.per, plural=True)}"
+
+
+def _usd_per(rate_micro_usd_per_million: int, units: int) -> str:
+    micro, rest = divmod(rate_micro_usd_per_million * units, PER_MILLION)
+    if rest:
+        raise ValueError("a rate of the price list is whole micro-USD")
+    return format_usd(micro)
+
+
+def _count_text(quantity: int, per: Per) -> str:
+    if per is not Per.MILLISECOND:
+        return f"{quantity:,}"
+    seconds, ms = divmod(quantity, MS_PER_S)
+    return f"{seconds:,}" + (f".{ms:03d}".rstrip("0") if ms else "")
+
+
+def _with_unit(count: str, per: Per, *, plural: bool) -> str:
+    if per is Per.MILLISECOND:
+        return f"{count} s"
+    return f"{count} {per}{'s' if plural else ''}"
+
+
+def per_second(
+    what: str,
+    ms_low: int,
+    ms_high: int | None,
+    micro_usd_per_s: int,
+    kind: EstimateKind = EstimateKind.EXACT,
+) -> Line:
+    """Price seconds, exactly to the millisecond (spec 8).
+
+    Args:
+        what: What is paid for.
+        ms_low: The fewest milliseconds.
+        ms_high: The most milliseconds; None when there is no bound.
+        micro_usd_per_s: The rate, micro-USD per second.
+        kind: How firm the length is.
+    """
+    rate = micro_usd_per_s * (PER_MILLION // MS_PER_S)
+    return Line(what, Per.MILLISECOND, rate, ms_low, ms_high, kind)
+
+
+def per_piece(what: str, pieces: int, micro_usd_each: int, per: Per) -> Line:
+    """Price whole pieces, such as images or requests (spec 8)."""
+    return Line(what, per, micro_usd_each * PER_MILLION, pieces, pieces)
+
+
+def tokens_for(ms: int, tokens_per_s: int) -> int:
+    """Count the nominal tokens of so many milliseconds of video (spec 8)."""
+    return divide_half_up(ms * tokens_per_s, MS_PER_S)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a request costs, before it is paid.
+
+    Args:
+        low: The least, micro-USD; None when no rate is known.
+        high: The most, micro-USD; None when there is no bound or no rate.
+        kind: How firm it is.
+        lines: What it is made of.
+        notes: Sentences for people about what the estimate rests on.
+    """
+
+    low: MicroUSD | None
+    high: MicroUSD | None
+    kind: EstimateKind
+    lines: tuple[Line, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, lines: Iterable[Line], notes: Iterable[str] = ()) -> "Estimate":
+        """Sum price lines; the least firm of them names the kind.
+
+        Without any line there is no price: the estimate is unknown, not free.
+        """
+        lines = tuple(lines)
+        if not lines:
+            return cls(None, None, EstimateKind.UNKNOWN, (), tuple(notes))
+        highs = [line.high_micro_usd for line in lines]
+        bounded = [high for high in highs if high is not None]
+        return cls(
+            low=MicroUSD(sum(line.low_micro_usd for line in lines)),
+            high=MicroUSD(sum(bounded)) if len(bounded) == len(highs) else None,
+            kind=max((line.kind for line in lines), key=_FIRMNESS.index),
+            lines=lines,
+            notes=tuple(notes),
+        )
+
+    @property
+    def text(self) -> str:
+        """Write the amount, or the range, for people."""
+        if self.low is None:
+            return "unknown"
+        if self.high is None:
+            return f"at least {format_usd(self.low)}"
+        if self.low == self.high:
+            return format_usd(self.low)
+        return f"{format_usd(self.low)} to {format_usd(self.high)}"
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.kind.value.replace('_', ' ')})"

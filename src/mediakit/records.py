@@ -1,0 +1,171 @@
+"""What the wire says, as typed records; keys that are new to us are kept."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
+
+from mediakit.money import MicroUSD
+
+
+class Record(BaseModel):
+    """A frozen record of the wire; unknown keys stay readable as extras."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class JobStatus(StrEnum):
+    """The states of a job (spec 3.1)."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+    @property
+    def terminal(self) -> bool:
+        """Tell whether the job ends here."""
+        return self in (JobStatus.COMPLETED, JobStatus.FAILED)
+
+
+class ErrorCode(StrEnum):
+    """The values of `error.code` (spec 7.3)."""
+
+    INVALID_INPUT = "invalid_input"
+    CONTENT_MODERATION = "content_moderation"
+    PROVIDER_ERROR = "provider_error"
+    PROVIDER_TIMEOUT = "provider_timeout"
+    PROVIDER_UNAVAILABLE = "provider_unavailable"
+    RATE_LIMITED = "rate_limited"
+    INSUFFICIENT_BALANCE = "insufficient_balance"
+    MEMBERSHIP_REQUIRED = "membership_required"
+    CYCLE_LIMIT_EXCEEDED = "cycle_limit_exceeded"
+    ADMISSION_SUSPENDED = "admission_suspended"
+    TIMED_OUT = "timed_out"
+    INTERNAL = "internal"
+
+
+def normal_error_code(value: object) -> ErrorCode:
+    """Read an error code; a value that is not in the table is `provider_error`."""
+    try:
+        return ErrorCode(str(value))
+    except ValueError:
+        return ErrorCode.PROVIDER_ERROR
+
+
+class JobError(Record):
+    """Why a job failed (spec 2.1); branch on `code`, never on `message`."""
+
+    code: Annotated[ErrorCode, BeforeValidator(normal_error_code)]
+    message: str = ""
+
+
+class MediaFile(Record):
+    """One file of a job's output."""
+
+    url: str
+    content_type: str | None = None
+
+
+class Output(Record):
+    """What a completed job made (spec 2.1)."""
+
+    media_type: str
+    video: MediaFile | None = None
+    image: MediaFile | None = None
+    audio: MediaFile | None = None
+
+    @property
+    def file(self) -> MediaFile | None:
+        """Return the one file of this output, whatever its medium."""
+        return self.video or self.image or self.audio
+
+
+class BillingState(StrEnum):
+    """How far the charge of a job is (spec 2.2)."""
+
+    SETTLED = "settled"
+    PENDING = "pending"
+    UNAVAILABLE = "unavailable"
+
+
+class Billing(Record):
+    """The charge of a job (spec 2.2)."""
+
+    state: BillingState
+    charge_micro_usd: Annotated[int, Field(strict=True)] | None = None
+
+    @model_validator(mode="after")
+    def _settled_has_a_charge(self) -> Self:
+        if self.state is BillingState.SETTLED and self.charge_micro_usd is None:
+            raise ValueError("a settled billing names its charge_micro_usd")
+        return self
+
+
+class Job(Record):
+    """A job as the service reports it (spec 2.1)."""
+
+    id: str
+    status: JobStatus
+    output: Output | None = None
+    error: JobError | None = None
+    usage: dict[str, Any] | None = None
+    billing: Billing | None = None
+    deleted_at: datetime | None = None
+    model_id: str | None = None
+    runtime_s: float | None = None
+
+    @property
+    def settled_charge_micro_usd(self) -> MicroUSD | None:
+        """Return the collected charge; None while there is none (spec 2.2).
+
+        A null, pending or unavailable billing is not a charge; 0 is a real one.
+        """
+        if self.billing is None or self.billing.state is not BillingState.SETTLED:
+            return None
+        charge = self.billing.charge_micro_usd
+        return None if charge is None else MicroUSD(charge)
+
+
+class UploadGrant(Record):
+    """Where and how to put the bytes of one file (spec 2.3).
+
+    The upload URL is a secret for as long as it lives: it is left out of the repr.
+    """
+
+    upload_url: str = Field(repr=False)
+    headers: dict[str, str] = Field(repr=False)
+    url: str
+
+
+class PostpaidCycle(Record):
+    """The current invoice cycle of a postpaid organization."""
+
+    remaining_micro_usd: Annotated[int, Field(strict=True)]
+
+
+class Postpaid(Record):
+    """Present when the organization pays by invoice (spec 2.4)."""
+
+    cycle: PostpaidCycle
+
+
+class Balance(Record):
+    """What can be spent (spec 2.4)."""
+
+    balance_micro_usd: Annotated[int, Field(strict=True)]
+    postpaid: Postpaid | None = None
+
+    @property
+    def spendable_micro_usd(self) -> MicroUSD:
+        """Return the cycle's remainder when postpaid, else the balance (spec 8)."""
+        if self.postpaid is not None:
+            return MicroUSD(self.postpaid.cycle.remaining_micro_usd)
+        return MicroUSD(self.balance_micro_usd)

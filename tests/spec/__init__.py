@@ -1,0 +1,67 @@
+"""The hand-copied tables of the interface specification, as test data."""
+
+import json
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of a table: a body, and the field that its refusal must name."""
+
+    kind: str
+    body: dict[str, Any]
+    field: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.kind}-{self.field or 'ok'}-{json.dumps(self.body)[:60]}"
+
+
+def tables() -> list[dict[str, Any]]:
+    """Return every table, by file name."""
+    return [tomllib.loads(f.read_text("utf-8")) for f in sorted(FOLDER.glob("*.toml"))]
+
+
+def accepted() -> list[Case]:
+    """Return every body that must be accepted, bounds included."""
+    cases = []
+    for table in tables():
+        kind = table["kind"]
+        cases += [Case(kind, json.loads(body)) for body in table["accepted"]]
+        cases += [Case(kind, body) for body, _ in _at_the_bounds(table, extra=0)]
+    return cases
+
+
+def refused() -> list[Case]:
+    """Return every body that must be refused, and the field to be named."""
+    cases = []
+    for table in tables():
+        kind = table["kind"]
+        cases += [Case(kind, json.loads(body), name) for name, body in table["refused"]]
+        cases += [Case(kind, b, name) for b, name in _at_the_bounds(table, extra=1)]
+    return cases
+
+
+def _at_the_bounds(
+    table: dict[str, Any], *, extra: int
+) -> list[tuple[dict[str, Any], str]]:
+    base = json.loads(table.get("longest_with", table["accepted"][0]))
+    rows = []
+    for name, length in table.get("longest", {}).items():
+        rows.append(({**base, name: "a" * (length + extra)}, name))
+    for name, count in table.get("most", {}).items():
+        rows.append(({**base, name: ["https://a.test/1"] * (count + extra)}, name))
+    return rows
+
+
+def prices() -> list[dict[str, Any]]:
+    """Return every price row, its body parsed and its kind of function named."""
+    return [
+        {**row, "function": table["kind"], "body": json.loads(row["body"])}
+        for table in tables()
+        for row in table["price"]
+    ]

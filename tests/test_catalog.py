@@ -1,0 +1,128 @@
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mediakit.catalog import Catalog, MediaItem
+from mediakit.errors import InputError
+from mediakit.schema import InputFacts
+
+CATALOG = Catalog.default()
+PNG = "https://a.test/1.png"
+
+
+def test_a_function_is_found_by_kind_and_by_path() -> None:
+    by_path = CATALOG.function("sandbox/keyframes/image-to-video")
+
+    assert CATALOG.function("keyframes") is by_path
+
+
+def test_an_unknown_function_is_refused_with_the_nearest_names() -> None:
+    with pytest.raises(InputError, match="text-to-video") as caught:
+        CATALOG.function("text2video")
+
+    assert caught.value.field == "function"
+
+
+def test_a_name_that_is_near_to_nothing_gets_the_whole_list() -> None:
+    with pytest.raises(InputError, match="image-upscale, keyframes, r1 or text-to"):
+        CATALOG.function("zzzzz")
+
+
+def test_an_unbound_function_of_a_service_says_how_to_bind_it() -> None:
+    with pytest.raises(InputError, match=r"mediakit.toml, under \[functions\]"):
+        Catalog.bind({}).function("r1")
+
+
+@pytest.mark.parametrize("path", ["r1", "a/b", "a//c", "a/b/c/d", ""])
+def test_a_path_has_three_segments(path: str) -> None:
+    with pytest.raises(InputError, match="vendor/model/function"):
+        Catalog.bind({"r1": path})
+
+
+def test_an_unknown_kind_cannot_be_bound() -> None:
+    with pytest.raises(InputError, match="a kind: image-upscale"):
+        Catalog.bind({"r99": "a/b/c"})
+
+
+def test_the_media_of_a_body_are_listed_in_order() -> None:
+    body = {"image_urls": ["a", "b"], "audio_urls": ["c"], "prompt": "d"}
+
+    assert CATALOG.function("r1").media(body) == [
+        MediaItem("image_urls", 0, "image", "a"),
+        MediaItem("image_urls", 1, "image", "b"),
+        MediaItem("audio_urls", 0, "audio", "c"),
+    ]
+
+
+def test_media_are_replaced_wherever_they_stand() -> None:
+    body = {"image_urls": ["cat.png", PNG, "cat.png"], "prompt": "cat.png"}
+    function = CATALOG.function("r1")
+
+    changed = function.with_media(body, {"cat.png": "https://u.test/cat"})
+
+    assert changed["image_urls"] == ["https://u.test/cat", PNG, "https://u.test/cat"]
+    assert changed["prompt"] == "cat.png"
+    assert body["image_urls"] == ["cat.png", PNG, "cat.png"]
+
+
+def test_a_price_needs_only_the_fields_that_it_is_made_from() -> None:
+    assert CATALOG.function("text-to-video").estimate({}).high == 340_000
+    with pytest.raises(InputError, match="duration"):
+        CATALOG.function("text-to-video").estimate({"duration": 99})
+    with pytest.raises(InputError, match="images"):
+        CATALOG.function("keyframes").estimate({"prompt": "a"})
+
+
+@given(
+    duration=st.integers(3, 15),
+    resolution=st.sampled_from(["720p", "1080p", "4k"]),
+    audio=st.sampled_from(["native", "off"]),
+)
+def test_an_exact_price_is_an_integer_with_equal_ends(
+    duration: int, resolution: str, audio: str
+) -> None:
+    body = {"duration": duration, "resolution": resolution, "audio": audio}
+    estimate = CATALOG.function("text-to-video").estimate(body)
+
+    assert estimate.high is not None
+    assert estimate.low == estimate.high
+    assert estimate.high % duration == 0
+    assert type(estimate.high) is int
+
+
+@given(
+    duration=st.integers(4, 30) | st.just("auto"),
+    resolution=st.sampled_from(["480p", "720p", "1080p"]),
+    draft=st.booleans(),
+    clips=st.integers(0, 3),
+    seconds=st.none() | st.decimals(2, 30, places=3),
+)
+def test_a_token_metered_price_lies_between_its_ends(
+    duration: object,
+    resolution: str,
+    *,
+    draft: bool,
+    clips: int,
+    seconds: Decimal | None,
+) -> None:
+    urls = [f"https://a.test/{n}.mp4" for n in range(clips)]
+    body = {"duration": duration, "resolution": resolution, "draft": draft}
+    known = {urls[0]: seconds} if urls and seconds is not None else {}
+    facts = InputFacts(seconds=known)
+    estimate = CATALOG.function("r1").estimate({**body, "video_urls": urls}, facts)
+
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert 0 < estimate.low <= estimate.high
+
+
+@given(tokens=st.integers(0, 10**9))
+def test_reported_tokens_make_the_price_exact(tokens: int) -> None:
+    body = {"duration": "auto", "prompt": "a"}
+    facts = InputFacts(output_tokens=tokens)
+    estimate = CATALOG.function("r1").estimate(body, facts)
+
+    assert estimate.kind == "exact"
+    assert estimate.low == estimate.high == (tokens * 11_235_000 + 500_000) // 1_000_000

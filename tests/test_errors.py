@@ -1,0 +1,53 @@
+import inspect
+
+from mediakit import errors
+from mediakit.errors import InputError, MediakitError
+from mediakit.rules import Problem
+
+
+def test_every_error_is_in_the_tree_and_named_in_its_drawing() -> None:
+    drawn = errors.__doc__ or ""
+    classes = [
+        value
+        for name, value in vars(errors).items()
+        if inspect.isclass(value) and name.endswith("Error") and name != "AnswerError"
+    ]
+
+    assert len(classes) == 13
+    for error_type in classes:
+        assert issubclass(error_type, MediakitError)
+        assert error_type.__name__ in drawn
+
+
+def test_an_input_error_says_field_got_accepted_source_and_that_nothing_was_sent() -> (
+    None
+):
+    error = InputError("duration", got=99, accepted="4 to 15 s", spec="4.9")
+
+    assert str(error) == (
+        "duration: got 99, accepted: 4 to 15 s (spec 4.9). Nothing was sent."
+    )
+    assert (error.field, error.got, error.spec) == ("duration", 99, "4.9")
+
+
+def test_an_input_error_of_several_problems_lists_each_of_them() -> None:
+    problems = [Problem("prompt", None, "it is required"), Problem("audio", 1, "off")]
+    error = InputError.of(problems)
+
+    assert error.field == "prompt"
+    assert error.problems == tuple(problems)
+    assert "prompt: missing; it is required." in str(error)
+    assert "audio: got 1, accepted: off." in str(error)
+
+
+def test_a_value_from_outside_is_shortened_in_the_sentence() -> None:
+    error = InputError("prompt", got="x" * 5_000, accepted="less")
+
+    assert len(str(error)) < 250
+    assert "5,002 characters" in str(error)
+
+
+def test_a_notebook_shows_the_sentence_in_place_of_a_traceback() -> None:
+    error = InputError("duration", got=99, accepted="4 to 15 s")
+
+    assert error._render_traceback_() == [f"InputError: {error}"]

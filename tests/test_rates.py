@@ -1,0 +1,58 @@
+from mediakit.rates import (
+    Estimate,
+    EstimateKind,
+    Line,
+    Per,
+    per_piece,
+    per_second,
+    tokens_for,
+)
+
+TOKENS = Line("video output", Per.TOKEN, 11_235_000, 108_000, 108_000)
+
+
+def test_rates_are_written_as_the_price_list_writes_them() -> None:
+    assert per_second("s", 1_000, 1_000, 68_000).rate_text == "$0.068 per s"
+    assert TOKENS.rate_text == "$11.235 per 1M tokens"
+    assert per_piece("i", 1, 126_000, Per.IMAGE).rate_text == "$0.126 per image"
+
+
+def test_quantities_are_written_with_their_unit() -> None:
+    assert TOKENS.quantity_text == "108,000 tokens"
+    assert per_second("s", 5_000, 5_000, 1).quantity_text == "5 s"
+    assert per_second("s", 2_500, 2_500, 1).quantity_text == "2.5 s"
+    assert per_second("s", 4_000, 30_000, 1).quantity_text == "4 to 30 s"
+    assert per_second("s", 4_000, None, 1).quantity_text == "at least 4 s"
+    assert per_piece("i", 1, 1, Per.IMAGE).quantity_text == "1 image"
+    assert per_piece("i", 2, 1, Per.IMAGE).quantity_text == "2 images"
+
+
+def test_an_estimate_without_lines_is_unknown_and_not_free() -> None:
+    estimate = Estimate.of([])
+
+    assert (estimate.low, estimate.high) == (None, None)
+    assert estimate.kind is EstimateKind.UNKNOWN
+    assert str(estimate) == "unknown (unknown)"
+
+
+def test_an_estimate_is_as_firm_as_its_least_firm_line() -> None:
+    bound = per_second("s", 1_000, 2_000, 40_000, EstimateKind.UPPER_BOUND)
+    estimate = Estimate.of([TOKENS, bound])
+
+    assert estimate.kind is EstimateKind.UPPER_BOUND
+    assert (estimate.low, estimate.high) == (1_253_380, 1_293_380)
+    assert estimate.text == "$1.25338 to $1.29338"
+
+
+def test_an_estimate_with_an_unbounded_line_has_no_upper_end() -> None:
+    estimate = Estimate.of([per_second("s", 4_000, None, 200)])
+
+    assert (estimate.low, estimate.high) == (800, None)
+    assert estimate.text == "at least $0.0008"
+
+
+def test_tokens_of_a_part_of_a_second_are_rounded_half_up() -> None:
+    assert tokens_for(5_000, 21_600) == 108_000
+    assert tokens_for(1, 21_600) == 22
+    assert tokens_for(1, 21_500) == 22
+    assert tokens_for(1, 21_499) == 21

@@ -1,0 +1,148 @@
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field
+
+from mediakit.catalog import Catalog
+from mediakit.schema import (
+    ImageUrl,
+    InputFacts,
+    MediaRequest,
+    Omittable,
+    Prompt,
+    Seed,
+    Unit,
+    canonical_body,
+    canonical_json,
+    check,
+    fields_of,
+    json_schema,
+)
+
+
+class Sample(MediaRequest, kind="sample", function="sample", spec="1"):
+    """Every shape of field that the declarations use."""
+
+    prompt: Annotated[str, Field(min_length=1, max_length=9), Prompt()]
+    """What it shows."""
+    duration: Annotated[Literal["auto"] | Annotated[int, Field(ge=4, le=8)], Unit("s")]
+    size: Literal["a", "b"] = "a"
+    ratio: Omittable[Literal["x", "y"]] = None
+    seed: Annotated[int | None, Seed()] = None
+    share: Annotated[float | None, Field(ge=0, le=1)] = None
+    images: Annotated[list[ImageUrl], Field(min_length=1, max_length=2)]
+
+
+BODY: dict[str, Any] = {"prompt": "a", "duration": 4, "images": ["https://a.test/1"]}
+
+
+def problem_fields(**changes: object) -> list[str]:
+    return [p.field for p in check(Sample, {**BODY, **changes})]
+
+
+def test_fields_carry_what_a_control_needs() -> None:
+    fields = fields_of(Sample)
+
+    assert fields["prompt"].multiline
+    assert fields["prompt"].doc == "What it shows."
+    assert (fields["prompt"].min_length, fields["prompt"].max_length) == (1, 9)
+    assert fields["duration"].choices == ("auto", 4, 5, 6, 7, 8)
+    assert fields["duration"].unit == "s"
+    assert fields["size"].default == "a"
+    assert not fields["ratio"].nullable
+    assert fields["seed"].seed
+    assert fields["seed"].nullable
+    assert (fields["share"].low, fields["share"].high) == (0, 1)
+    images = fields["images"]
+    assert images.kind == "list"
+    assert images.item is not None
+    assert images.item.media_kind == "image"
+    assert [n for n, f in fields.items() if f.required] == [
+        "prompt",
+        "duration",
+        "images",
+    ]
+
+
+def test_what_is_accepted_reads_as_words() -> None:
+    words = {name: spec.accepted for name, spec in fields_of(Sample).items()}
+
+    assert words == {
+        "prompt": "text of 1 to 9 characters",
+        "duration": "a whole number from 4 to 8 s or auto",
+        "size": "a or b",
+        "ratio": "x or y",
+        "seed": "a whole number, or null",
+        "share": "a number from 0 to 1, or null",
+        "images": "a list of 1 to 2 image URLs",
+    }
+
+
+@pytest.mark.parametrize("value", ["4", 4.0, True, 3, 9, None, [4], "Auto"])
+def test_types_are_strict(value: object) -> None:
+    assert problem_fields(duration=value) == ["duration"]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), True, "0.5", -0.1])
+def test_what_is_no_number_in_the_range_is_refused(value: object) -> None:
+    assert problem_fields(share=value) == ["share"]
+
+
+def test_an_omittable_field_may_be_left_out_and_not_be_null() -> None:
+    assert problem_fields() == []
+    assert problem_fields(ratio=None) == ["ratio"]
+    assert problem_fields(seed=None) == []
+
+
+def test_a_wrong_item_is_named_with_its_place() -> None:
+    assert problem_fields(images=["https://a.test/1", "cat.png"]) == ["images[1]"]
+
+
+def test_an_unknown_field_is_refused_with_the_nearest_name() -> None:
+    [problem] = check(Sample, {**BODY, "promt": "b"})
+
+    assert problem.field == "promt"
+    assert "did you mean prompt?" in problem.sentence
+
+
+def test_defaults_are_filled_and_nulls_dropped_in_the_canonical_body() -> None:
+    assert canonical_body(Sample, {**BODY, "seed": None}) == {**BODY, "size": "a"}
+    assert canonical_body(Sample, {**BODY, "size": "a"}) == canonical_body(Sample, BODY)
+
+
+@given(st.dictionaries(st.text(), st.integers() | st.text() | st.none()))
+def test_canonical_json_does_not_depend_on_the_order_of_keys(
+    value: dict[str, object],
+) -> None:
+    backwards = dict(reversed(value.items()))
+
+    assert canonical_json(value) == canonical_json(backwards)
+
+
+def test_canonical_json_refuses_what_json_cannot_say() -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        canonical_json(float("nan"))
+
+
+def test_the_json_schema_says_no_default_where_null_is_refused() -> None:
+    schema = json_schema(Sample)
+
+    assert "default" not in schema["properties"]["ratio"]
+    assert schema["properties"]["seed"]["default"] is None
+    assert schema["additionalProperties"] is False
+
+
+def test_durations_are_read_exactly_to_the_millisecond() -> None:
+    facts = InputFacts(seconds={"a": 2.5, "b": Decimal("0.0005"), "c": 0.1 + 0.2})
+
+    assert [facts.ms(url) for url in "abcd"] == [2_500, 1, 300, None]
+
+
+@pytest.mark.parametrize("function", list(Catalog.default()), ids=lambda f: f.kind)
+def test_every_field_of_the_catalog_is_described(function: Any) -> None:
+    for name, spec in function.fields.items():
+        assert spec.doc.endswith("."), name
+        assert spec.accepted, name

@@ -1,0 +1,77 @@
+"""The declarations against the tables that were copied by hand."""
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from mediakit.catalog import Catalog
+from mediakit.schema import InputFacts
+from tests.spec import Case, accepted, prices, refused, tables
+
+CATALOG = Catalog.default()
+
+
+@pytest.mark.parametrize("case", accepted(), ids=str)
+def test_an_accepted_body_has_no_problem(case: Case) -> None:
+    assert CATALOG.function(case.kind).check(case.body) == []
+
+
+@pytest.mark.parametrize("case", refused(), ids=str)
+def test_a_refused_body_has_one_problem_and_it_names_the_field(case: Case) -> None:
+    problems = CATALOG.function(case.kind).check(case.body)
+
+    assert [problem.field for problem in problems] == [case.field]
+    assert str(case.field) in problems[0].sentence
+    assert problems[0].accepted
+
+
+@pytest.mark.parametrize("case", accepted(), ids=str)
+def test_an_accepted_body_satisfies_the_json_schema(case: Case) -> None:
+    schema = CATALOG.function(case.kind).json_schema()
+
+    jsonschema.validate(case.body, schema, cls=jsonschema.Draft202012Validator)
+
+
+@pytest.mark.parametrize("table", tables(), ids=lambda t: t["kind"])
+def test_required_fields_defaults_and_names_are_those_of_the_table(
+    table: dict[str, Any],
+) -> None:
+    function = CATALOG.function(table["kind"])
+    fields = function.fields
+
+    assert function.request_type.declared.function == table["function"]
+    assert function.media_type == table["media_type"]
+    assert [n for n, spec in fields.items() if spec.required] == table["required"]
+    defaults = {n: s.default for n, s in fields.items() if s.default is not None}
+    assert defaults == json.loads(table["defaults"])
+
+
+@pytest.mark.parametrize("table", tables(), ids=lambda t: t["kind"])
+def test_what_the_service_lets_pass_is_refused_by_the_client_alone(
+    table: dict[str, Any],
+) -> None:
+    function = CATALOG.function(table["kind"])
+    for text in table.get("passes_the_service", []):
+        body = json.loads(text)
+
+        assert function.check(body, strict_names=False) == []
+        assert len(function.check(body)) == 1
+
+
+@pytest.mark.parametrize(
+    "row", prices(), ids=lambda r: f"{r['function']}-{r['micro_usd']}"
+)
+def test_a_price_is_the_one_of_the_price_list(row: dict[str, Any]) -> None:
+    facts = InputFacts(seconds=row.get("seconds", {}))
+    estimate = CATALOG.function(row["function"]).estimate(row["body"], facts)
+
+    assert estimate.kind.value == row["kind"]
+    assert estimate.high == row["micro_usd"]
+    assert estimate.low == row.get("low_micro_usd", row["micro_usd"])
+    assert type(estimate.high) is int
+
+
+def test_every_function_has_a_table() -> None:
+    assert {f.kind for f in CATALOG} == {table["kind"] for table in tables()}
