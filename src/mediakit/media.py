@@ -145,13 +145,13 @@ def _probe_image(path: Path, size_bytes: int) -> MediaInfo:
     from PIL import Image
 
     with Image.open(path) as image:
-        format_name = image.format or ""
-        if image.width * image.height > MAX_PIXELS:
-            raise ValueError(f"{image.width} x {image.height} pixels are too many")
-        turned = image.getexif().get(EXIF_ORIENTATION, 1) in EXIF_TURNED
-        image.verify()
-        content_type = Image.MIME.get(format_name, "application/octet-stream")
         width, height = image.size
+        if width * height > MAX_PIXELS:
+            raise ValueError(f"{width} x {height} pixels are too many")
+        content_type = Image.MIME.get(image.format or "", "application/octet-stream")
+        image.verify()
+    with Image.open(path) as image:  # verify() leaves nothing to read
+        turned = image.getexif().get(EXIF_ORIENTATION) in EXIF_TURNED
     if turned:
         width, height = height, width
     return MediaInfo("image", content_type, size_bytes, width, height)

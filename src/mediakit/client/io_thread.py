@@ -5,14 +5,17 @@ Tasks there go on while a notebook's kernel is idle, computes, sleeps or waits.
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from contextlib import ExitStack
 from typing import ParamSpec, TypeVar
 
-from anyio.from_thread import BlockingPortal, start_blocking_portal
+import anyio
+from anyio.from_thread import BlockingPortal
+
+STOP_TIMEOUT_S = 2.0
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -22,12 +25,20 @@ class IOThread:
     """A running event loop on a thread of its own."""
 
     def __init__(self) -> None:
-        self._stack = ExitStack()
-        self._portal: BlockingPortal = self._stack.enter_context(
-            start_blocking_portal("asyncio", name="mediakit-io")
+        ready: Future[BlockingPortal] = Future()
+        self._thread = threading.Thread(
+            target=anyio.run, args=(_serve, ready), name="mediakit-io", daemon=True
         )
-        self._thread_id = self._portal.call(threading.get_ident)
+        self._thread.start()
+        self._portal = ready.result()
         self._pid = os.getpid()
+        atexit.register(self._stop)
+
+    def _stop(self) -> None:
+        """End what still runs there, so that the process can end."""
+        if self.usable and self._thread.is_alive():
+            self._portal.start_task_soon(self._portal.stop, True)  # noqa: FBT003
+            self._thread.join(STOP_TIMEOUT_S)
 
     @property
     def usable(self) -> bool:
@@ -44,7 +55,7 @@ class IOThread:
         Raises:
             RuntimeError: The caller is on the I/O thread and would wait for itself.
         """
-        if threading.get_ident() == self._thread_id:
+        if threading.current_thread() is self._thread:
             raise RuntimeError(
                 "a blocking call was made on the I/O thread, where it would wait for "
                 "itself; use AsyncClient, or the job's callbacks, there"
@@ -60,6 +71,12 @@ class IOThread:
             return await function(*args, **kwargs)
 
         return self._portal.start_task_soon(run)
+
+
+async def _serve(ready: Future[BlockingPortal]) -> None:
+    async with BlockingPortal() as portal:
+        ready.set_result(portal)
+        await portal.sleep_until_stopped()
 
 
 _lock = threading.Lock()

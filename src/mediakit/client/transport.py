@@ -184,7 +184,11 @@ class Transport:
             sleep=self._clock.sleep,
             reraise=True,
         )
-        return await retrying(once)
+
+        async def attempt() -> Answer:
+            return await once()
+
+        return await retrying(attempt)
 
     def silence(self, error: NoAnswerError) -> ServiceError:
         """Say for people that the service did not answer."""

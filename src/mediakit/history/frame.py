@@ -1,0 +1,112 @@
+"""The history as a typed frame; imported only when a frame is asked for."""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sqlalchemy import BigInteger, Row, Select, select, type_coerce
+
+from mediakit.history.entries import EntryState
+from mediakit.history.tables import Instant, entries
+from mediakit.rates import EstimateKind
+from mediakit.records import BillingState, JobStatus
+
+_LEVELS: dict[str, type[StrEnum]] = {
+    "state": EntryState,
+    "status": JobStatus,
+    "billing_state": BillingState,
+    "estimate_kind": EstimateKind,
+}
+_CATEGORIES = (
+    "kind",
+    "function",
+    "error_code",
+    "media_type",
+    "content_type",
+    "project",
+    "service",
+    "account",
+)
+_COLUMNS = (
+    "created_at",
+    "kind",
+    "prompt",
+    "state",
+    "status",
+    "estimate_kind",
+    "estimate_low_micro_usd",
+    "estimate_high_micro_usd",
+    "reserved_micro_usd",
+    "charge_micro_usd",
+    "restated_charge_micro_usd",
+    "billing_state",
+    "error_code",
+    "error_message",
+    "media_type",
+    "content_type",
+    "output_url",
+    "job_id",
+    "take",
+    "attempt",
+    "project",
+    "submitted_at",
+    "finished_at",
+    "settled_at",
+    "deleted_at",
+    "gone_at",
+    "function",
+    "service",
+    "account",
+    "key",
+)
+
+
+def frame_query() -> Select[Any]:
+    """Select the frame's columns, the newest first, instants as whole numbers."""
+    columns = (entries.c[name] for name in _COLUMNS)
+    plain = (
+        type_coerce(column, BigInteger).label(column.name)
+        if isinstance(column.type, Instant)
+        else column
+        for column in columns
+    )
+    return select(*plain).order_by(entries.c.number.desc())
+
+
+def entries_frame(rows: Sequence[Row[Any]]) -> pd.DataFrame:
+    """Make a typed frame of the rows of `frame_query`.
+
+    Returns:
+        One row per entry in the given order, the same dtypes without any row.
+    """
+    columns = zip(*rows, strict=True) if rows else ((),) * len(_COLUMNS)
+    return pd.DataFrame(
+        {
+            name: _typed(name, values)
+            for name, values in zip(_COLUMNS, columns, strict=True)
+        }
+    )
+
+
+def _typed(name: str, values: Iterable[Any]) -> Any:
+    if isinstance(entries.c[name].type, Instant):
+        return _instants(values)
+    if isinstance(entries.c[name].type, BigInteger):
+        return pd.array(list(values), dtype="Int64")
+    if name in ("take", "attempt"):
+        return np.array(list(values), dtype="int64")
+    if name in _LEVELS:
+        levels = [level.value for level in _LEVELS[name]]
+        return pd.Categorical(list(values), categories=levels)
+    if name in _CATEGORIES:
+        return pd.Categorical(pd.array(list(values), dtype="str"))
+    return pd.array(list(values), dtype="str")
+
+
+def _instants(values: Iterable[int | None]) -> pd.DatetimeIndex:
+    missing = np.iinfo("int64").min  # what numpy calls "not a time"
+    whole = [missing if value is None else value for value in values]
+    instants = np.array(whole, dtype="int64").view("datetime64[us]")
+    return pd.DatetimeIndex(instants).tz_localize("UTC")

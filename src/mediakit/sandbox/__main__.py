@@ -1,0 +1,129 @@
+"""`python -m mediakit.sandbox`: serve until stopped."""
+
+import argparse
+import json
+import signal
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from queue import SimpleQueue
+
+from mediakit.errors import MediakitError
+from mediakit.money import format_usd, parse_usd
+from mediakit.sandbox.server import RunningSandbox, start
+from mediakit.sandbox.settings import Sandbox, is_loopback
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve until SIGINT or SIGTERM; return the exit status.
+
+    Args:
+        arguments: The command line; the process's own when None.
+    """
+    options = _parser().parse_args(arguments)
+    stops: SimpleQueue[int] = SimpleQueue()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, frame: stops.put(number))
+    with ExitStack() as stack:
+        folder = options.data_dir or Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="mediakit-sandbox-"))
+        )
+        try:
+            settings = _settings(options, folder)
+            running = start(settings)
+        except MediakitError as problem:
+            sys.stderr.write(f"{problem}\n")
+            return 2
+        stack.callback(running.stop)
+        _warn(settings)
+        sys.stdout.write(_as_json(running) if options.json else _text(running, options))
+        sys.stdout.flush()
+        stops.get()
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m mediakit.sandbox",
+        description="Serve the whole media interface on this machine, for nothing.",
+    )
+    add = parser.add_argument
+    add("--host", default="127.0.0.1", help="address to listen on (default: loopback)")
+    add("--port", type=int, default=0, help="port; 0 takes a free one (default)")
+    add("--api-key", help="the API key to accept (default: one is made)")
+    add("--data-dir", type=Path, help="where data is kept (default: a temporary one)")
+    add("--balance-usd", default="100", help="opening balance of a new data directory")
+    add("--concurrency", type=int, default=2, help="jobs that run at once (default: 2)")
+    add("--queue-size", type=int, default=50, help="jobs that may wait (default: 50)")
+    add(
+        "--allow-loopback-callbacks",
+        action="store_true",
+        help="let callbacks and input URLs reach this machine, over http, on any port",
+    )
+    add("--speed", type=float, default=1.0, help="how fast its clock runs (default: 1)")
+    add("--json", action="store_true", help="print one line of JSON once it serves")
+    return parser
+
+
+def _settings(options: argparse.Namespace, folder: Path) -> Sandbox:
+    return Sandbox(
+        data_dir=folder,
+        host=options.host,
+        port=options.port,
+        api_key=options.api_key,
+        balance_micro_usd=parse_usd(options.balance_usd),
+        concurrency=options.concurrency,
+        queue_size=options.queue_size,
+        speed=options.speed,
+        allow_loopback_callbacks=options.allow_loopback_callbacks,
+    )
+
+
+def _warn(settings: Sandbox) -> None:
+    if not is_loopback(settings.host):
+        sys.stderr.write(
+            f"Warning: {settings.host} can be reached from other machines; whoever "
+            "has the API key can make jobs, and whoever has a file's address can "
+            "read it.\n"
+        )
+
+
+def _as_json(running: RunningSandbox) -> str:
+    fields = {
+        "base_url": running.base_url,
+        "api_key": running.api_key,
+        "functions": dict(running.functions),
+    }
+    return f"{json.dumps(fields)}\n"
+
+
+def _text(running: RunningSandbox, options: argparse.Namespace) -> str:
+    lines = [
+        f"The sandbox serves at {running.base_url} (Ctrl-C stops it).",
+        _key_line(running, options),
+        f"Functions: {', '.join(sorted(running.functions))}.",
+        _data_line(running, options),
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _key_line(running: RunningSandbox, options: argparse.Namespace) -> str:
+    if options.api_key:
+        return "API key: the one you gave."
+    if options.data_dir:
+        return f"API key: kept in {options.data_dir / 'account.json'}."
+    return f"API key, made for this run alone: {running.api_key}"
+
+
+def _data_line(running: RunningSandbox, options: argparse.Namespace) -> str:
+    if not running.owned:
+        return "Another process serves this data directory; this one stands by."
+    if options.data_dir:
+        return f"Data: {options.data_dir}; its balance goes on from what it was."
+    opening = format_usd(parse_usd(options.balance_usd))
+    return f"Data: a temporary folder, gone when it stops; balance {opening}."
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""The routes of the service (spec 4.1), and its two error shapes (spec 7.1)."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from mediakit.sandbox import billing, job_routes, serving, status, submitting, uploads
+from mediakit.sandbox.answers import RequestError, message_answer
+from mediakit.sandbox.openapi import document
+from mediakit.sandbox.service import Service
+
+Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
+
+ROUTES = (
+    Route("/v1/media/uploads", uploads.grant, methods=["POST"]),
+    Route("/v1/media/jobs/{request_id}", job_routes.read, methods=["GET"]),
+    Route("/v1/media/jobs/{request_id}", job_routes.erase, methods=["DELETE"]),
+    Route("/v1/media/jobs/{request_id}/content", job_routes.content, methods=["GET"]),
+    Route("/v1/media/{vendor}/{model}/{function}", submitting.submit, methods=["POST"]),
+    Route("/billing/balance", billing.balance, methods=["GET"]),
+    Route("/billing/spend/daily", billing.daily, methods=["GET"]),
+    Route("/billing/monthly/{month}", billing.monthly, methods=["GET"]),
+    Route("/billing/monthly/{month}/csv", billing.monthly_csv, methods=["GET"]),
+    Route("/openapi.json", document, methods=["GET"]),
+    Route("/uploads/{file}", uploads.put, methods=["PUT"]),
+    Route("/files/{name}", serving.file, methods=["GET"]),
+    Route("/sandbox/status", status.status, methods=["GET"]),
+    Route("/", status.page, methods=["GET"]),
+)
+
+
+def make_app(service: Service, lifespan: Lifespan) -> Starlette:
+    """Make the ASGI application of a service.
+
+    Args:
+        service: What the routes share.
+        lifespan: Runs the dispatcher and the settler for as long as it serves.
+    """
+    app = Starlette(
+        routes=list(ROUTES),
+        lifespan=lifespan,
+        exception_handlers={
+            RequestError: _request_error,
+            HTTPException: _http_error,
+            Exception: _unexpected,
+        },
+    )
+    app.state.service = service
+    return app
+
+
+async def _request_error(request: Request, error: Exception) -> Response:
+    if not isinstance(error, RequestError):
+        raise error
+    return message_answer(error.status, error.message)
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        raise error
+    words = {404: "There is nothing at this path.", 405: "This method is not served."}
+    message = words.get(error.status_code, error.detail)
+    return message_answer(error.status_code, message, error.headers)
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    return message_answer(500, "The sandbox itself failed; its log says how.")

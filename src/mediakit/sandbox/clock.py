@@ -1,0 +1,60 @@
+"""The sandbox's own time, behind one class."""
+
+from datetime import UTC, datetime, timedelta
+
+from mediakit.clock import Clock
+
+US_PER_S = 1_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ONE_US = timedelta(microseconds=1)
+
+
+def to_us(instant: datetime) -> int:
+    """Return an aware instant as whole microseconds since 1970."""
+    return (instant - _EPOCH) // _ONE_US
+
+
+def to_instant(us: int) -> datetime:
+    """Return microseconds since 1970 as an instant in UTC."""
+    return _EPOCH + us * _ONE_US
+
+
+def iso(us: int) -> str:
+    """Write an instant for the wire, such as 2026-01-02T03:04:05.678901Z."""
+    return to_instant(us).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+class SandboxClock:
+    """Real time from an epoch on, times a speed; it never goes back.
+
+    It follows the system's wall clock, not the monotonic one: a machine that slept
+    wakes up on the right day. When the wall clock is set back, this one stands still
+    until it is caught up with.
+
+    Args:
+        system: The real clock.
+        epoch_us: The sandbox's time at this moment, microseconds since 1970.
+        speed: Sandbox seconds per real second.
+    """
+
+    def __init__(self, system: Clock, *, epoch_us: int, speed: float = 1.0) -> None:
+        self._system = system
+        self._speed = speed
+        self._epoch_us = epoch_us
+        self._real_epoch_us = to_us(system.now())
+        self._latest_us = epoch_us
+
+    def now_us(self) -> int:
+        """Return the sandbox's time, microseconds since 1970."""
+        real_us = to_us(self._system.now()) - self._real_epoch_us
+        now_us = self._epoch_us + round(real_us * self._speed)
+        self._latest_us = max(self._latest_us, now_us)
+        return self._latest_us
+
+    def now(self) -> datetime:
+        """Return the sandbox's time in UTC."""
+        return to_instant(self.now_us())
+
+    def real_s_until(self, due_us: int) -> float:
+        """Return the real seconds until an instant of the sandbox; 0 when past."""
+        return max(0.0, (due_us - self.now_us()) / US_PER_S / self._speed)

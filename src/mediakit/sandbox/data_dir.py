@@ -1,0 +1,145 @@
+"""A data directory: who owns it, what it is called, and where it is served.
+
+One server serves a data directory: it holds a lock on a file in it for as long as it
+lives, and writes its address beside it, so that a second process can attach.
+"""
+
+import fcntl
+import json
+import os
+import secrets
+import uuid
+import weakref
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mediakit.errors import ServiceError
+
+
+@dataclass(frozen=True)
+class Account:
+    """What stays the same for as long as a data directory lives.
+
+    Args:
+        identity: What the sandbox is called, whatever its port.
+        api_key: The organization's key.
+        signing_secret: Signs upload URLs; hexadecimal.
+    """
+
+    identity: str
+    api_key: str = field(repr=False)
+    signing_secret: str = field(repr=False)
+
+
+class Lock:
+    """The ownership of a data directory; it ends with the process, however it ends.
+
+    A forked child gives its copy up at once, or a dead owner's child would go on
+    holding what it does not serve.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor: int | None = descriptor
+        _held.add(self)
+
+    def release(self) -> None:
+        """Give the directory up."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+_held: weakref.WeakSet[Lock] = weakref.WeakSet()
+
+
+def _release_in_child() -> None:
+    for lock in list(_held):
+        lock.release()
+
+
+os.register_at_fork(after_in_child=_release_in_child)
+
+
+class DataDir:
+    """A data directory and the small files in it that are no database.
+
+    Args:
+        path: The directory; made when missing, readable by its owner only.
+
+    Raises:
+        ServiceError: It cannot be made or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.expanduser().resolve()
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (self.path / "lock").touch(mode=0o600)
+        except OSError as problem:
+            raise ServiceError(
+                f"The sandbox cannot keep its data in {self.path}: {problem.strerror}. "
+                "Choose another folder."
+            ) from None
+
+    @property
+    def database(self) -> Path:
+        """Return where the database lies."""
+        return self.path / "sandbox.sqlite3"
+
+    def try_lock(self) -> Lock | None:
+        """Take the ownership; None while another server has it."""
+        descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        return Lock(descriptor)
+
+    def account(self) -> Account | None:
+        """Read the account; None before a server made it."""
+        fields = self._read("account.json")
+        return None if fields is None else Account(**fields)
+
+    def open_account(self, api_key: str | None) -> Account:
+        """Read or make the account, with a given key in place of its own.
+
+        Args:
+            api_key: The key to keep from now on; None keeps or makes one.
+        """
+        known = self.account()
+        account = Account(
+            known.identity if known else f"sandbox:{uuid.uuid4()}",
+            api_key or (known.api_key if known else f"mk_{secrets.token_urlsafe(24)}"),
+            known.signing_secret if known else secrets.token_hex(32),
+        )
+        if account != known:
+            self._write("account.json", vars(account))
+        return account
+
+    def base_url(self) -> str | None:
+        """Read where it is served, or was served last; None when it never was."""
+        fields = self._read("server.json")
+        return None if fields is None else fields["base_url"]
+
+    def announce(self, base_url: str, pid: int | None) -> None:
+        """Write where it is served.
+
+        Args:
+            base_url: The address.
+            pid: The server's process; None when it stops.
+        """
+        self._write("server.json", {"base_url": base_url, "pid": pid})
+
+    def _read(self, name: str) -> dict[str, str] | None:
+        try:
+            fields: dict[str, str] = json.loads((self.path / name).read_text("utf-8"))
+        except FileNotFoundError:
+            return None
+        return fields
+
+    def _write(self, name: str, fields: dict[str, str | int | None]) -> None:
+        part = self.path / f"{name}.part"
+        part.touch(mode=0o600)
+        part.write_text(json.dumps(fields), "utf-8")
+        part.replace(self.path / name)

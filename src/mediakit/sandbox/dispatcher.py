@@ -1,0 +1,162 @@
+"""Running jobs: claim under the cap, bring the inputs, render, finish (spec 3.1)."""
+
+import asyncio
+import hashlib
+import json
+import logging
+from typing import Any
+
+from mediakit.catalog import Function
+from mediakit.clock import Clock
+from mediakit.errors import InputError
+from mediakit.records import ErrorCode
+from mediakit.sandbox.clock import US_PER_S
+from mediakit.sandbox.inputs import InputRefusedError, Inputs
+from mediakit.sandbox.renderer import Renderer, RenderRequest, RenderResult
+from mediakit.sandbox.service import Service
+from mediakit.sandbox.settle import charge_of, usage_of
+from mediakit.sandbox.store import jobs
+from mediakit.sandbox.store.jobs import Finished, JobRow
+
+logger = logging.getLogger(__name__)
+
+MS_PER_S = 1_000
+INTERNAL_MESSAGE = "The sandbox failed while it made this. Nothing was charged."
+
+
+class _FailureError(Exception):
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class Dispatcher:
+    """Starts queued jobs as slots become free, and ends them.
+
+    Args:
+        service: What the sandbox's parts share.
+        inputs: Brings the media of a body to disk.
+        renderer: Makes the output.
+        system: The real clock, for run times.
+    """
+
+    def __init__(
+        self, service: Service, inputs: Inputs, renderer: Renderer, system: Clock
+    ) -> None:
+        self._service = service
+        self._inputs = inputs
+        self._renderer = renderer
+        self._system = system
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Start jobs for as long as the sandbox serves."""
+        service = self._service
+        try:
+            while True:
+                while job := jobs.claim(service.db, service.clock.now_us()):
+                    self._start(job)
+                await service.starts.wait(jobs.next_start_us(service.db))
+        finally:
+            # What is cut off stays "running" and is queued again at the next start.
+            for task in self._running:
+                task.cancel()
+            await asyncio.gather(*self._running, return_exceptions=True)
+
+    def _start(self, job: JobRow) -> None:
+        task = asyncio.create_task(self._make(job), name=job.id)
+        self._running.add(task)
+        task.add_done_callback(lambda ended: self._ended(ended, job))
+
+    def _ended(self, task: asyncio.Task[None], job: JobRow) -> None:
+        self._running.discard(task)
+        if task.cancelled():
+            return
+        problem = task.exception()
+        if isinstance(problem, _FailureError):
+            self._fail(job, problem)
+        elif problem is not None:
+            logger.error("%s could not be made", job.id, exc_info=problem)
+            self._fail(job, _FailureError(ErrorCode.INTERNAL, INTERNAL_MESSAGE))
+        self._service.starts.ring()
+        self._service.settlements.ring()
+
+    def _fail(self, job: JobRow, failure: _FailureError) -> None:
+        now_us = self._service.clock.now_us()
+        jobs.fail(
+            self._service.db,
+            job,
+            failure.code,
+            failure.message,
+            now_us=now_us,
+            settle_due_us=self._settle_due_us(now_us),
+        )
+
+    def _settle_due_us(self, now_us: int) -> int:
+        return now_us + round(self._service.settings.settle_after_s * US_PER_S)
+
+    async def _make(self, job: JobRow) -> None:
+        function, body = self._request(job)
+        started_s = self._system.monotonic_s()
+        result = await self._render(job, function, body)
+        runtime_ms = round((self._system.monotonic_s() - started_s) * MS_PER_S)
+        usage = usage_of(function, body, result.duration_ms)
+        charge = charge_of(function, body, usage, hold_micro_usd=job.hold_micro_usd)
+        made = Finished(
+            media_type=function.media_type,
+            content_type=str(result.content_type),
+            usage=usage,
+            charge_micro_usd=charge,
+            runtime_ms=runtime_ms,
+        )
+        now_us = self._service.clock.now_us()
+        settle_due_us = self._settle_due_us(now_us)
+        jobs.complete(
+            self._service.db, job, made, now_us=now_us, settle_due_us=settle_due_us
+        )
+
+    def _request(self, job: JobRow) -> tuple[Function, dict[str, Any]]:
+        try:
+            function = self._service.catalog.function(job.function)
+        except InputError:
+            # It was queued by a version of mediakit that knew it.
+            message = f"{job.function} is not served any more. Nothing was charged."
+            raise _FailureError(ErrorCode.PROVIDER_UNAVAILABLE, message) from None
+        return function, json.loads(job.body or "{}")
+
+    async def _render(
+        self, job: JobRow, function: Function, body: dict[str, Any]
+    ) -> RenderResult:
+        files = self._service.files
+        part = files.part(job.file)
+        try:
+            with files.scratch(job.id) as folder:
+                paths = await self._inputs.gather(function.media(body), folder)
+                request = RenderRequest(
+                    job=job.id,
+                    kind=function.kind,
+                    body=body,
+                    inputs=paths,
+                    output=part,
+                    seed=_seed(job, body),
+                )
+                result = await self._renderer.render(request)
+            if not result.ok:
+                code = ErrorCode(result.code or ErrorCode.INTERNAL)
+                raise _FailureError(code, str(result.message))
+            await files.keep(part, job.file)
+        except InputRefusedError as problem:
+            raise _FailureError(ErrorCode.INVALID_INPUT, str(problem)) from None
+        finally:
+            part.unlink(missing_ok=True)
+        return result
+
+
+def _seed(job: JobRow, body: dict[str, Any]) -> int:
+    # Without a seed of its own each job is another draw, and the same one again
+    # when a killed server starts it anew.
+    seed = body.get("seed")
+    if isinstance(seed, int):
+        return seed
+    return int.from_bytes(hashlib.sha256(job.id.encode()).digest()[:4])

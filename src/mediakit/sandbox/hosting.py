@@ -1,0 +1,199 @@
+"""Serving a data directory from a thread of this process."""
+
+import asyncio
+import json
+import logging
+import os
+import socket
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import uvicorn
+from starlette.applications import Starlette
+
+from mediakit.catalog import Catalog
+from mediakit.clock import Clock, SystemClock
+from mediakit.errors import ServiceError
+from mediakit.sandbox.alarm import Alarm, keep_doing
+from mediakit.sandbox.app import make_app
+from mediakit.sandbox.clock import SandboxClock, to_us
+from mediakit.sandbox.data_dir import Account, DataDir, Lock
+from mediakit.sandbox.dispatcher import Dispatcher
+from mediakit.sandbox.files import Files
+from mediakit.sandbox.guard import Guard
+from mediakit.sandbox.inputs import Inputs
+from mediakit.sandbox.listening import BACKLOG, base_url_of, close, listen
+from mediakit.sandbox.renderer import Renderer
+from mediakit.sandbox.service import Service
+from mediakit.sandbox.settings import Sandbox
+from mediakit.sandbox.signing import Signer
+from mediakit.sandbox.store import accounts, jobs, meta, money
+from mediakit.sandbox.store.database import Database
+
+logger = logging.getLogger(__name__)
+
+STOP_TIMEOUT_S = 5.0
+START_TICK_S = 0.05
+
+
+class Host:
+    """One server on one data directory, in a daemon thread.
+
+    Args:
+        settings: What was chosen about it.
+        data_dir: The data directory.
+        lock: Its ownership, given up when the server stops.
+
+    Raises:
+        ServiceError: The port is taken, or the server does not start.
+    """
+
+    def __init__(self, settings: Sandbox, data_dir: DataDir, lock: Lock) -> None:
+        self._data_dir = data_dir
+        self._lock = lock
+        self._socket = listen(settings.host, settings.port, data_dir.base_url())
+        self.base_url = base_url_of(self._socket)
+        try:
+            self._serve(settings)
+        except BaseException:
+            close(self._socket)
+            raise
+        data_dir.announce(self.base_url, os.getpid())
+
+    def _serve(self, settings: Sandbox) -> None:
+        account = self._data_dir.open_account(settings.api_key)
+        self._server = _Server(
+            open_service(settings, self._data_dir, account, self.base_url)
+        )
+        self._thread = threading.Thread(
+            target=self._server.run,
+            kwargs={"sockets": [self._socket]},
+            name="mediakit-sandbox",
+            daemon=True,
+        )
+        self._thread.start()
+        while not self._server.serving.wait(START_TICK_S):
+            if not self._thread.is_alive():
+                raise ServiceError("The sandbox did not start; its log says why.")
+
+    def stop(self) -> None:
+        """Stop serving and give the data directory up."""
+        self._server.should_exit = True
+        self._thread.join(STOP_TIMEOUT_S)
+        close(self._socket)
+        self._data_dir.announce(self.base_url, None)
+        self._lock.release()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn that tells other threads once it serves."""
+
+    def __init__(self, service: Service) -> None:
+        self.serving = threading.Event()
+        config = uvicorn.Config(
+            make_app(service, lambda app: _lifespan(app, service)),
+            http="httptools",
+            loop="asyncio",
+            ws="none",
+            lifespan="on",
+            backlog=BACKLOG,
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            timeout_graceful_shutdown=1,
+        )
+        super().__init__(config)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.serving.set()
+
+
+@asynccontextmanager
+async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
+    guard = Guard(allow_loopback=service.settings.allow_loopback_callbacks)
+    inputs = Inputs(service.db, service.files, guard)
+    renderer = Renderer(max(1, service.settings.concurrency))
+    await renderer.start()
+    dispatcher = Dispatcher(service, inputs, renderer, SystemClock())
+    settling = keep_doing(service.settlements, lambda: _settle(service))
+    tasks = [
+        asyncio.create_task(dispatcher.run(), name="dispatcher"),
+        asyncio.create_task(settling, name="settler"),
+    ]
+    if service.settings.concurrency:
+        tasks.append(asyncio.create_task(renderer.warm(), name="warming"))
+    for task in tasks:
+        task.add_done_callback(_report)
+    yield
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await renderer.close()
+    service.db.close()
+
+
+def _settle(service: Service) -> int | None:
+    money.settle_due(service.db, service.clock.now_us())
+    return money.next_settlement_us(service.db)
+
+
+def _report(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (problem := task.exception()) is not None:
+        logger.error("the sandbox's %s ended", task.get_name(), exc_info=problem)
+
+
+def open_service(
+    settings: Sandbox, data_dir: DataDir, account: Account, base_url: str
+) -> Service:
+    """Open the store and put right what a killed server left half done.
+
+    Args:
+        settings: What was chosen about the sandbox.
+        data_dir: Its data directory; the caller owns it.
+        account: Its name, key and secret.
+        base_url: Where it will serve.
+    """
+    db = Database(data_dir.database)
+    clock = resume_clock(db, SystemClock(), settings.speed)
+    accounts.open_org(
+        db,
+        balance_micro_usd=settings.balance_micro_usd,
+        concurrency=settings.concurrency,
+        queue_size=settings.queue_size,
+        now_us=clock.now_us(),
+    )
+    accounts.allow_key(db, account.api_key, clock.now_us())
+    files = Files(data_dir.path)
+    files.sweep()
+    jobs.requeue_running(db)
+    for file in jobs.erased_files(db):
+        files.remove(file)
+    return Service(
+        settings=settings,
+        base_url=base_url,
+        identity=account.identity,
+        db=db,
+        files=files,
+        clock=clock,
+        catalog=Catalog.default(),
+        signer=Signer(bytes.fromhex(account.signing_secret)),
+        starts=Alarm(clock),
+        settlements=Alarm(clock),
+    )
+
+
+def resume_clock(db: Database, system: Clock, speed: float) -> SandboxClock:
+    """Go on from where the sandbox's time would be by now, with a new speed."""
+    real_us = to_us(system.now())
+    epoch_us = real_us
+    stored = meta.read(db, "clock")
+    if stored is not None:
+        then = json.loads(stored)
+        passed_us = max(0, real_us - then["real_us"])
+        epoch_us = then["epoch_us"] + round(passed_us * then["speed"])
+    epoch_us = max(epoch_us, money.latest_us(db))
+    now = {"epoch_us": epoch_us, "real_us": real_us, "speed": speed}
+    meta.write(db, "clock", json.dumps(now))
+    return SandboxClock(system, epoch_us=epoch_us, speed=speed)

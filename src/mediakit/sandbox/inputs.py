@@ -1,0 +1,96 @@
+"""Bringing the media of a body to disk, from wherever its URLs lead."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from mediakit.catalog import MediaItem
+from mediakit.sandbox.files import Files, name_in
+from mediakit.sandbox.guard import BlockedError, FetchError, Guard
+from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.store.jobs import find_by_file
+from mediakit.sandbox.store.uploads import find_upload
+
+# The largest input that any function's table allows is a clip of 200 MB (spec 4.4).
+MAX_INPUT_BYTES = 200 * 1024 * 1024
+MAX_INPUT_SECONDS = 60.0
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
+
+
+class InputRefusedError(Exception):
+    """A medium of a body could not be had; the message is for people."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Finds the sandbox's own files on disk and fetches all others.
+
+    Args:
+        db: The database, which knows the own files.
+        files: The own files.
+        guard: The way out for all other URLs.
+    """
+
+    db: Database
+    files: Files
+    guard: Guard
+
+    async def gather(self, media: Iterable[MediaItem], folder: Path) -> dict[str, Path]:
+        """Bring media to disk.
+
+        Args:
+            media: The media of a body.
+            folder: Where fetched files may lie for as long as the job runs.
+
+        Returns:
+            A readable path by URL.
+
+        Raises:
+            InputRefusedError: A URL cannot be had; the message names the field.
+        """
+        paths: dict[str, Path] = {}
+        for item in media:
+            if item.value not in paths:
+                try:
+                    to = folder / f"input-{len(paths)}"
+                    paths[item.value] = await self._bring(item.value, to)
+                except (BlockedError, FetchError) as problem:
+                    raise InputRefusedError(
+                        f"{item.label}: {item.value[:200]} was not used: {problem}."
+                    ) from None
+        return paths
+
+    async def _bring(self, url: str, to: Path) -> Path:
+        own = self._own(url)
+        if own is not None:
+            return own
+        await self.guard.fetch(
+            url, to, max_bytes=MAX_INPUT_BYTES, max_seconds=MAX_INPUT_SECONDS
+        )
+        return to
+
+    def _own(self, url: str) -> Path | None:
+        # The port changes when the server starts anew, the name never does: a file
+        # of this data directory is read from disk whatever port its URL was made on.
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            return None
+        name = name_in(parts.path) if parts.hostname in LOOPBACK_NAMES else None
+        if name is None:
+            return None
+        upload = find_upload(self.db, name)
+        if upload is not None:
+            return self._whole(name, there=upload.stored)
+        job = find_by_file(self.db, name)
+        if job is None:
+            return None
+        there = job.status == "completed" and job.deleted_us is None
+        return self._whole(name, there=there)
+
+    def _whole(self, name: str, *, there: bool) -> Path:
+        path = self.files.path(name)
+        if there and path.is_file():
+            return path
+        raise FetchError("nothing lies there (never uploaded, or erased)")

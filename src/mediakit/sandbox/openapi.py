@@ -1,0 +1,186 @@
+"""The machine-readable description of what is served (spec 9)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from mediakit.catalog import Catalog, Function
+from mediakit.sandbox.service import base_url_of, service_of
+from mediakit.sandbox.wire_schemas import SCHEMAS, TEXT, Json, ref
+
+Answers = dict[int, Json]
+
+VERSION = "1.0.0"
+MESSAGES = {
+    400: "`webhook_url` violates the callback policy.",
+    401: "The API key is missing or invalid.",
+    403: "The API key is inactive.",
+    404: "There is no such path, or no such job in the organization.",
+    409: "Not in this state, or the idempotency key was used with another request.",
+    410: "The stored media were erased.",
+    422: "The request is not valid; the message names the field.",
+}
+RETRY_AFTER: Json = {"Retry-After": {"schema": {"type": "integer"}}}
+
+
+def _answer(words: str, schema: Json, media_type: str = "application/json") -> Json:
+    return {"description": words, "content": {media_type: {"schema": schema}}}
+
+
+def _message(status: int) -> Json:
+    return _answer(MESSAGES[status], ref("Message"))
+
+
+def _operation(name: str, summary: str, answers: Answers, **more: object) -> Json:
+    statuses = {str(status): answer for status, answer in answers.items()}
+    statuses = {"401": _message(401), "403": _message(403), **statuses}
+    return {"operationId": name, "summary": summary, "responses": statuses, **more}
+
+
+def _parameter(name: str, where: str, schema: Json, *, required: bool = True) -> Json:
+    return {"name": name, "in": where, "required": required, "schema": schema}
+
+
+def _body(schema: Json) -> Json:
+    return {"required": True, "content": {"application/json": {"schema": schema}}}
+
+
+IDEMPOTENCY_KEY = _parameter(
+    "Idempotency-Key",
+    "header",
+    {"type": "string", "minLength": 1, "maxLength": 255},
+    required=False,
+)
+REQUEST_ID = _parameter("request_id", "path", TEXT)
+MONTH = _parameter("month", "path", {"type": "string", "pattern": r"^\d{4}-\d{2}$"})
+DAY: Json = {"type": "string", "format": "date"}
+
+
+def _submit(function: Function) -> Json:
+    either = {"anyOf": [ref("Message"), ref("Job")]}
+    words = "The key is inactive, or the balance cannot carry the job."
+    full = _answer("The queue is full.", ref("Job")) | {"headers": RETRY_AFTER}
+    return _operation(
+        function.kind,
+        function.doc,
+        {
+            200: _answer("The job: accepted, repeated, or failed.", ref("Job")),
+            400: _message(400),
+            403: _answer(words, either),
+            404: _message(404),
+            409: _message(409),
+            422: _message(422),
+            429: full,
+        },
+        parameters=[IDEMPOTENCY_KEY],
+        requestBody=_body(ref(function.request_type.__name__)),
+    )
+
+
+def _request_schema(function: Function) -> Json:
+    name = function.request_type.__name__
+    schema: Json = _moved(function.json_schema(), name)
+    callback = {"type": ["string", "null"], "format": "uri"}
+    schema["properties"] = {**schema["properties"], "webhook_url": callback}
+    return schema
+
+
+def _moved(part: Any, name: str) -> Any:
+    """Make a schema's references to its own parts right inside the document."""
+    if isinstance(part, dict):
+        return {
+            key: value.replace("#/$defs/", f"#/components/schemas/{name}/$defs/")
+            if key == "$ref"
+            else _moved(value, name)
+            for key, value in part.items()
+        }
+    return [_moved(item, name) for item in part] if isinstance(part, list) else part
+
+
+def _job_paths() -> Json:
+    job, gone = _answer("The job.", ref("Job")), _message(404)
+    url = _answer("Where the output is.", ref("Content"))
+    content: Answers = {200: url, 404: gone, 409: _message(409), 410: _message(410)}
+    erased: Answers = {200: job, 404: gone, 409: _message(409)}
+    parameters = [REQUEST_ID]
+    return {
+        "/v1/media/jobs/{request_id}": {
+            "parameters": parameters,
+            "get": _operation("readJob", "Read a job.", {200: job, 404: gone}),
+            "delete": _operation(
+                "eraseJob", "Erase stored media and captured request.", erased
+            ),
+        },
+        "/v1/media/jobs/{request_id}/content": {
+            "parameters": parameters,
+            "get": _operation("readContent", "Find the output.", content),
+        },
+    }
+
+
+def _billing_paths() -> Json:
+    def read(name: str, summary: str, answer: Json, *parameters: Json) -> Json:
+        answers = {200: answer, 422: _message(422)} if parameters else {200: answer}
+        return {"get": _operation(name, summary, answers, parameters=list(parameters))}
+
+    days = (
+        _parameter("start_date", "query", DAY),
+        _parameter("end_date", "query", DAY),
+        _parameter("api_key_id", "query", TEXT, required=False),
+        _parameter("model", "query", TEXT, required=False),
+    )
+    balance = _answer("The balance, before holds.", ref("Balance"))
+    daily = _answer("Charges by settlement day in UTC.", ref("DailySpend"))
+    monthly = _answer("The month's charges.", ref("MonthlyReport"))
+    table = _answer("A row for each model and a totals row.", TEXT, "text/csv")
+    return {
+        "/billing/balance": read("readBalance", "Spending capacity.", balance),
+        "/billing/spend/daily": read("readDailySpend", "Daily spend.", daily, *days),
+        "/billing/monthly/{month}": read(
+            "readMonth", "Monthly usage report.", monthly, MONTH
+        ),
+        "/billing/monthly/{month}/csv": read(
+            "readMonthCsv", "The same month as CSV.", table, MONTH
+        ),
+    }
+
+
+def _uploads_path() -> Json:
+    granted = _answer("The grant, valid for 5 minutes.", ref("UploadGrant"))
+    operation = _operation(
+        "grantUpload",
+        "Request an upload grant.",
+        {200: granted, 422: _message(422)},
+        requestBody=_body(ref("UploadRequest")),
+    )
+    return {"/v1/media/uploads": {"post": operation}}
+
+
+def describe(catalog: Catalog, base_url: str) -> Mapping[str, Any]:
+    """Describe the interface as OpenAPI 3.1, each function at its own path.
+
+    Args:
+        catalog: The functions that are served.
+        base_url: Where they are served.
+    """
+    submits = {f"/v1/media/{f.path}": {"post": _submit(f)} for f in catalog}
+    requests = {f.request_type.__name__: _request_schema(f) for f in catalog}
+    key = {"type": "apiKey", "in": "header", "name": "X-API-Key"}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Media generation sandbox", "version": VERSION},
+        "servers": [{"url": base_url}],
+        "security": [{"ApiKey": []}],
+        "paths": {**_uploads_path(), **submits, **_job_paths(), **_billing_paths()},
+        "components": {
+            "securitySchemes": {"ApiKey": key},
+            "schemas": {**SCHEMAS, **requests},
+        },
+    }
+
+
+async def document(request: Request) -> Response:
+    """Answer GET /openapi.json; it takes no key."""
+    return JSONResponse(describe(service_of(request).catalog, base_url_of(request)))

@@ -1,0 +1,66 @@
+"""The worker: an order a line on standard input, an answer a line on the output."""
+
+import os
+import sys
+from typing import BinaryIO
+
+import av
+
+from mediakit.sandbox.render.orders import (
+    WARM,
+    Order,
+    Rendered,
+    RenderError,
+    answer,
+    parse_order,
+    ready,
+)
+from mediakit.sandbox.render.scenes import render
+
+
+def main() -> None:
+    """Answer orders until standard input ends."""
+    with _own_stdout() as answers:
+        for line in sys.stdin.buffer:
+            answers.write(answer_line(line))
+            answers.flush()
+
+
+def answer_line(line: bytes) -> bytes:
+    """Render one order; whatever is wrong with it becomes the answer."""
+    try:
+        order = parse_order(line)
+    except RenderError as problem:
+        return answer(None, problem)
+    if order.kind == WARM:
+        return ready(order.job)
+    return answer(order.job, _outcome(order))
+
+
+def _outcome(order: Order) -> Rendered | RenderError:
+    """Render, and leave no half file behind.
+
+    Other exceptions are mistakes in the renderer: they end the process, and the
+    server logs the traceback, answers `internal` and starts another worker.
+    """
+    try:
+        return render(order)
+    except RenderError as problem:
+        outcome = problem
+    except (OSError, MemoryError, av.FFmpegError) as problem:
+        outcome = RenderError.internal(
+            f"The output could not be rendered ({type(problem).__name__})."
+        )
+    order.output.unlink(missing_ok=True)
+    return outcome
+
+
+def _own_stdout() -> BinaryIO:
+    """Keep standard output for answers; what others print goes to standard error."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return answers
+
+
+if __name__ == "__main__":
+    main()

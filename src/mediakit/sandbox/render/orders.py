@@ -1,0 +1,180 @@
+"""What the worker is asked and what it answers: one JSON object a line each."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from mediakit.sandbox.render.sizes import parse_ratio
+
+# An order of this kind renders nothing; its answer says that the worker is ready.
+WARM = "warm"
+
+T = TypeVar("T")
+Code = Literal["invalid_input", "internal"]
+
+
+class RenderError(Exception):
+    """A job that cannot be rendered, with its code of spec 7.3 and one sentence."""
+
+    def __init__(self, code: Code, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+    @classmethod
+    def invalid(cls, message: str) -> "RenderError":
+        """Say that the caller's input is at fault."""
+        return cls("invalid_input", message)
+
+    @classmethod
+    def internal(cls, message: str) -> "RenderError":
+        """Say that the sandbox is at fault."""
+        return cls("internal", message)
+
+
+@dataclass(frozen=True)
+class Order:
+    """One job to render.
+
+    Attributes:
+        job: The job's id, repeated in the answer.
+        kind: The function's kind, such as `text-to-video`.
+        body: The canonical body: nulls dropped, defaults filled.
+        inputs: Where the media of the body lie on disk, by URL.
+        output: The file to write.
+        seed: Makes two draws of one body differ, and one draw repeat itself.
+    """
+
+    job: str
+    kind: str
+    body: Mapping[str, object]
+    inputs: Mapping[str, Path]
+    output: Path
+    seed: int
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return a text field; `default` where the body has none."""
+        value = self.body.get(name, default)
+        if isinstance(value, str):
+            return value
+        raise RenderError.invalid(f"{name}: got {value!r}, accepted text.")
+
+    def flag(self, name: str) -> bool:
+        """Return a boolean field; false where the body has none."""
+        value = self.body.get(name, False)
+        if isinstance(value, bool):
+            return value
+        raise RenderError.invalid(f"{name}: got {value!r}, accepted true or false.")
+
+    def number(self, name: str, default: float) -> float:
+        """Return a numeric field; `default` where the body has none."""
+        value = self.body.get(name, default)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return value
+        raise RenderError.invalid(f"{name}: got {value!r}, accepted a number.")
+
+    def choice(self, name: str, choices: Mapping[str, T], default: str) -> T:
+        """Return what a text field stands for, `default` standing for no text."""
+        value = self.text(name, default)
+        if value in choices:
+            return choices[value]
+        raise RenderError.invalid(
+            f"{name}: got {value!r}, accepted are {', '.join(choices)}."
+        )
+
+    def ratio(self, name: str, default: str) -> Fraction:
+        """Return a ratio field such as `16:9`; `default` where the body has none."""
+        value = self.text(name, default)
+        try:
+            return parse_ratio(value)
+        except ValueError as problem:
+            raise RenderError.invalid(f"{name}: {problem}") from problem
+
+    def texts(self, name: str) -> list[str]:
+        """Return a list of texts; empty where the body has none."""
+        value = self.body.get(name, [])
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return list(value)
+        raise RenderError.invalid(f"{name}: got {value!r}, accepted a list of texts.")
+
+    def numbers(self, name: str) -> list[float]:
+        """Return a list of numbers; empty where the body has none."""
+        value = self.body.get(name, [])
+        if isinstance(value, list) and all(isinstance(n, int | float) for n in value):
+            return list(value)
+        raise RenderError.invalid(f"{name}: got {value!r}, accepted a list of numbers.")
+
+    def file(self, url: str) -> Path:
+        """Return where the input `url` lies on disk."""
+        path = self.inputs.get(url)
+        if path is None:
+            raise RenderError.internal("An input of the job was not brought to disk.")
+        return path
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """What was written to the order's output.
+
+    Attributes:
+        content_type: The media type of the file.
+        width: In pixels.
+        height: In pixels.
+        duration_ms: Length of a video; None for a picture.
+        frames: Number of frames of a video; None for a picture.
+        output_seconds: Length of a video in seconds; None for a picture.
+    """
+
+    content_type: str
+    width: int
+    height: int
+    duration_ms: int | None = None
+    frames: int | None = None
+    output_seconds: float | None = None
+
+
+def parse_order(line: bytes) -> Order:
+    """Read one line of the worker's standard input.
+
+    Raises:
+        RenderError: The line is not an order; the code is `internal`, because only
+            the server writes these lines.
+    """
+    try:
+        fields = json.loads(line)
+        return Order(
+            job=_typed(fields["job"], str),
+            kind=_typed(fields["kind"], str),
+            body=_typed(fields["body"], dict),
+            inputs={url: Path(path) for url, path in fields["inputs"].items()},
+            output=Path(fields["output"]),
+            seed=_typed(fields["seed"], int),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError) as problem:
+        raise RenderError.internal(
+            f"The line is not a render order ({type(problem).__name__}: {problem})."
+        ) from problem
+
+
+def ready(job: str) -> bytes:
+    """Answer an order of kind `warm`: everything is imported."""
+    return json.dumps({"job": job, "ok": True}).encode() + b"\n"
+
+
+def answer(job: str | None, outcome: Rendered | RenderError) -> bytes:
+    """Write one line of the worker's standard output."""
+    fields: dict[str, object] = {"job": job}
+    if isinstance(outcome, RenderError):
+        fields |= {"ok": False, "code": outcome.code, "message": outcome.message}
+    else:
+        fields |= {"ok": True, **asdict(outcome)}
+    return json.dumps(fields).encode() + b"\n"
+
+
+def _typed(value: object, kind: type[T]) -> T:
+    if not isinstance(value, kind):
+        raise TypeError(f"{value!r} is not {kind.__name__}")
+    return value

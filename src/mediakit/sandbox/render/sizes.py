@@ -1,0 +1,101 @@
+"""Frame sizes: what a resolution and a ratio mean in pixels."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from types import MappingProxyType
+from typing import NamedTuple
+
+SHORT_SIDES_PX: Mapping[str, int] = MappingProxyType(
+    {"480p": 480, "720p": 720, "1080p": 1080, "4k": 2160}
+)
+
+# A strip of 10,000 x 1 pixels would otherwise ask for a frame of 7,200,000 x 720.
+WIDEST_RATIO = Fraction(3)
+
+
+class Size(NamedTuple):
+    """A width and a height in pixels."""
+
+    width: int
+    height: int
+
+    @property
+    def pixels(self) -> int:
+        """The area in pixels."""
+        return self.width * self.height
+
+    @property
+    def ratio(self) -> Fraction:
+        """Width over height."""
+        return Fraction(self.width, self.height)
+
+    def __str__(self) -> str:
+        return f"{self.width}x{self.height}"
+
+
+class Box(NamedTuple):
+    """A rectangle inside a picture, in its pixels, edges possibly between pixels."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+def parse_ratio(text: str) -> Fraction:
+    """Read a ratio such as `16:9` (spec 4.4).
+
+    Raises:
+        ValueError: `text` is not two whole numbers above 0 around a colon.
+    """
+    width, colon, height = text.partition(":")
+    if not (colon and width.isdecimal() and height.isdecimal()):
+        raise ValueError(f"{text!r} is not a ratio such as 16:9.")
+    if int(width) == 0 or int(height) == 0:
+        raise ValueError(f"{text!r} is a ratio without an area.")
+    return Fraction(int(width), int(height))
+
+
+def frame_size(short_side_px: int, ratio: Fraction) -> Size:
+    """Return the frame whose short side is given; both sides come out even.
+
+    Args:
+        short_side_px: What `480p`, `720p`, `1080p` and `4k` name (4k: 2160).
+        ratio: Width over height; beyond 3:1 or 1:3 it is held at that bound.
+    """
+    ratio = min(max(ratio, 1 / WIDEST_RATIO), WIDEST_RATIO)
+    short, long = _even(Fraction(short_side_px)), _even(short_side_px * _over_1(ratio))
+    return Size(long, short) if ratio >= 1 else Size(short, long)
+
+
+def cover_box(source: Size, target: Size) -> Box:
+    """Return the part of `source`, from its middle, that fills `target` undistorted.
+
+    Args:
+        source: The picture that is shown.
+        target: The frame that it fills to the edges.
+    """
+    scale = max(target.width / source.width, target.height / source.height)
+    width = min(target.width / scale, source.width)
+    height = min(target.height / scale, source.height)
+    left, top = (source.width - width) / 2, (source.height - height) / 2
+    return Box(left, top, left + width, top + height)
+
+
+def cover_size(source: Size, target: Size) -> Size:
+    """Return the smallest even size with `source`'s ratio that covers `target`."""
+    scale = max(
+        Fraction(target.width, source.width), Fraction(target.height, source.height)
+    )
+    return Size(
+        max(_even(source.width * scale), target.width),
+        max(_even(source.height * scale), target.height),
+    )
+
+
+def _over_1(ratio: Fraction) -> Fraction:
+    return max(ratio, 1 / ratio)
+
+
+def _even(length: Fraction) -> int:
+    return 2 * round(length / 2)

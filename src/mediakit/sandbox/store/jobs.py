@@ -1,0 +1,221 @@
+"""Jobs and their transitions, each one transaction (spec 3.1)."""
+
+import json
+import sqlite3
+from dataclasses import dataclass
+from typing import Any
+
+from mediakit.records import ErrorCode
+from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.store.money import open_charge, release
+
+_SELECT = """
+SELECT job.*, charge.state AS billing_state, charge.charge_micro_usd
+FROM job LEFT JOIN charge ON charge.job = job.id
+"""
+
+
+@dataclass(frozen=True)
+class JobRow:
+    """A job as it is stored, with the state of its charge."""
+
+    id: str
+    org: str
+    api_key: str
+    function: str
+    status: str
+    body: str | None
+    hold_micro_usd: int
+    run_no: int
+    file: str
+    media_type: str | None
+    content_type: str | None
+    error_code: str | None
+    error_message: str | None
+    usage: dict[str, Any] | None
+    created_us: int
+    deleted_us: int | None
+    billing_state: str | None
+    charge_micro_usd: int | None
+
+    @property
+    def terminal(self) -> bool:
+        """Tell whether the job has ended."""
+        return self.status in ("completed", "failed")
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a completed job made, used and costs."""
+
+    media_type: str
+    content_type: str
+    usage: dict[str, Any] | None
+    charge_micro_usd: int
+    runtime_ms: int
+
+
+def find(db: Database, job_id: str) -> JobRow | None:
+    """Read a job by id; None when there is none."""
+    row = db.row(f"{_SELECT} WHERE job.id = ?", job_id)
+    return None if row is None else _job(row)
+
+
+def find_in_org(db: Database, org: str, job_id: str) -> JobRow | None:
+    """Read a job of one organization by id; None when it has none such."""
+    job = find(db, job_id)
+    return job if job is not None and job.org == org else None
+
+
+def find_by_file(db: Database, file: str) -> JobRow | None:
+    """Read the job whose output has this name; None when there is none."""
+    row = db.row(f"{_SELECT} WHERE job.file = ?", file)
+    return None if row is None else _job(row)
+
+
+def latest(db: Database, org: str, limit: int) -> list[JobRow]:
+    """Read the newest jobs of an organization, newest first."""
+    rows = db.rows(
+        f"{_SELECT} WHERE job.org = ? ORDER BY job.seq DESC LIMIT ?", org, limit
+    )
+    return [_job(row) for row in rows]
+
+
+def claim(db: Database, now_us: int) -> JobRow | None:
+    """Start the oldest job that may run now; None when there is none.
+
+    Two equality queries on partial indexes and counters on the organization keep
+    this fast with thousands of queued jobs.
+    """
+    with db.transaction():
+        row = db.row(
+            "SELECT job.id FROM org JOIN job ON job.org = org.id"
+            " WHERE org.queued_n > 0 AND org.running_n < org.concurrency"
+            " AND job.status = 'queued' AND job.start_due_us <= ?"
+            " ORDER BY job.seq LIMIT 1",
+            now_us,
+        )
+        if row is None:
+            return None
+        db.run(
+            "UPDATE job SET status = 'running', started_us = ?, run_no = run_no + 1"
+            " WHERE id = ?",
+            now_us,
+            row["id"],
+        )
+        db.run(
+            "UPDATE org SET queued_n = queued_n - 1, running_n = running_n + 1"
+            " WHERE id = (SELECT org FROM job WHERE id = ?)",
+            row["id"],
+        )
+    return find(db, row["id"])
+
+
+def next_start_us(db: Database) -> int | None:
+    """Return when the next queued job may start; None when none waits for time."""
+    row = db.row(
+        "SELECT min(job.start_due_us) AS due FROM org JOIN job ON job.org = org.id"
+        " WHERE org.queued_n > 0 AND org.running_n < org.concurrency"
+        " AND job.status = 'queued'"
+    )
+    return None if row is None else row["due"]
+
+
+def complete(
+    db: Database, job: JobRow, made: Finished, *, now_us: int, settle_due_us: int
+) -> bool:
+    """End a running job as completed, with its charge pending.
+
+    Returns:
+        False when this run of the job is not the running one any more.
+    """
+    with db.transaction():
+        changed = db.run(
+            "UPDATE job SET status = 'completed', media_type = ?, content_type = ?,"
+            " usage = ?, runtime_ms = ?, ended_us = ?"
+            " WHERE id = ? AND status = 'running' AND run_no = ?",
+            made.media_type,
+            made.content_type,
+            None if made.usage is None else json.dumps(made.usage),
+            made.runtime_ms,
+            now_us,
+            job.id,
+            job.run_no,
+        )
+        if not changed:
+            return False
+        _leave_slot(db, job.org)
+        open_charge(
+            db,
+            job.id,
+            made.charge_micro_usd,
+            hold_micro_usd=job.hold_micro_usd,
+            due_us=settle_due_us,
+        )
+    return True
+
+
+def fail(
+    db: Database,
+    job: JobRow,
+    code: ErrorCode,
+    message: str,
+    *,
+    now_us: int,
+    settle_due_us: int,
+) -> bool:
+    """End a running job as failed: its hold is free, its charge will be 0.
+
+    Returns:
+        False when this run of the job is not the running one any more.
+    """
+    with db.transaction():
+        changed = db.run(
+            "UPDATE job SET status = 'failed', error_code = ?, error_message = ?,"
+            " ended_us = ? WHERE id = ? AND status = 'running' AND run_no = ?",
+            code,
+            message,
+            now_us,
+            job.id,
+            job.run_no,
+        )
+        if not changed:
+            return False
+        _leave_slot(db, job.org)
+        release(db, job.org, job.hold_micro_usd)
+        open_charge(db, job.id, 0, hold_micro_usd=0, due_us=settle_due_us)
+    return True
+
+
+def _leave_slot(db: Database, org: str) -> None:
+    db.run("UPDATE org SET running_n = running_n - 1 WHERE id = ?", org)
+
+
+def erase(db: Database, job: JobRow, now_us: int) -> None:
+    """Forget the request of an ended job; its file is the caller's to remove."""
+    db.run(
+        "UPDATE job SET body = NULL, webhook_url = NULL, deleted_us = ?"
+        " WHERE id = ? AND deleted_us IS NULL",
+        now_us,
+        job.id,
+    )
+
+
+def erased_files(db: Database) -> list[str]:
+    """List the outputs that must not lie on disk any more."""
+    rows = db.rows("SELECT file FROM job WHERE deleted_us IS NOT NULL")
+    return [row["file"] for row in rows]
+
+
+def requeue_running(db: Database) -> int:
+    """Queue again what was running when the server was killed; return how many."""
+    with db.transaction():
+        n = db.run("UPDATE job SET status = 'queued' WHERE status = 'running'")
+        db.run("UPDATE org SET queued_n = queued_n + running_n, running_n = 0")
+    return n
+
+
+def _job(row: sqlite3.Row) -> JobRow:
+    values = {name: row[name] for name in JobRow.__dataclass_fields__}
+    usage = values["usage"]
+    return JobRow(**values | {"usage": None if usage is None else json.loads(usage)})

@@ -1,0 +1,19 @@
+"""Small named facts that the database keeps for the server."""
+
+from mediakit.sandbox.store.database import Database
+
+
+def read(db: Database, name: str) -> str | None:
+    """Return a fact; None when it was never written."""
+    row = db.row("SELECT value FROM meta WHERE name = ?", name)
+    return None if row is None else row["value"]
+
+
+def write(db: Database, name: str, value: str) -> None:
+    """Keep a fact, in place of what it was."""
+    db.run(
+        "INSERT INTO meta (name, value) VALUES (?, ?)"
+        " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        name,
+        value,
+    )

@@ -1,0 +1,122 @@
+"""Holds, charges, the ledger and the balance (spec 2.2)."""
+
+from mediakit.sandbox.store.database import Database
+
+
+def balance_micro_usd(db: Database, org: str) -> int:
+    """Return an organization's balance, before holds."""
+    row = db.row("SELECT balance_micro_usd AS balance FROM org WHERE id = ?", org)
+    if row is None:
+        raise LookupError(f"no organization {org}")
+    balance: int = row["balance"]
+    return balance
+
+
+def hold(db: Database, org: str, amount_micro_usd: int) -> None:
+    """Set money aside for a job, inside the caller's transaction."""
+    db.run(
+        "UPDATE org SET held_micro_usd = held_micro_usd + ? WHERE id = ?",
+        amount_micro_usd,
+        org,
+    )
+
+
+def release(db: Database, org: str, amount_micro_usd: int) -> None:
+    """Give back what was set aside, inside the caller's transaction."""
+    hold(db, org, -amount_micro_usd)
+
+
+def open_charge(
+    db: Database,
+    job_id: str,
+    charge_micro_usd: int,
+    *,
+    hold_micro_usd: int,
+    due_us: int,
+) -> None:
+    """Note what an ended job costs, inside the caller's transaction.
+
+    Args:
+        db: The database.
+        job_id: The job; a second charge of it is refused by the database.
+        charge_micro_usd: What it costs; 0 for a failed job.
+        hold_micro_usd: What stays held until it settles.
+        due_us: When it settles.
+    """
+    db.run(
+        "INSERT INTO charge (job, org, api_key, function, completed,"
+        " charge_micro_usd, hold_micro_usd, state, due_us)"
+        " SELECT id, org, api_key, function, status = 'completed', ?, ?, 'pending', ?"
+        " FROM job WHERE id = ?",
+        charge_micro_usd,
+        hold_micro_usd,
+        due_us,
+        job_id,
+    )
+
+
+def next_settlement_us(db: Database) -> int | None:
+    """Return when the next pending charge settles; None when none is pending."""
+    row = db.row("SELECT min(due_us) AS due FROM charge WHERE state = 'pending'")
+    return None if row is None else row["due"]
+
+
+def settle_due(db: Database, now_us: int) -> int:
+    """Collect every charge that is due, each once; return how many (spec 2.2)."""
+    due = db.rows(
+        "SELECT job FROM charge WHERE state = 'pending' AND due_us <= ?"
+        " ORDER BY due_us, job",
+        now_us,
+    )
+    for row in due:
+        with db.transaction():
+            _settle(db, row["job"], now_us)
+    return len(due)
+
+
+def _settle(db: Database, job_id: str, now_us: int) -> None:
+    charge = db.row(
+        "UPDATE charge SET state = 'settled', settled_us = ?"
+        " WHERE job = ? AND state = 'pending'"
+        " RETURNING org, charge_micro_usd, hold_micro_usd",
+        now_us,
+        job_id,
+    )
+    if charge is None:
+        return
+    # One statement for both: the balance is never seen without its hold.
+    db.run(
+        "UPDATE org SET balance_micro_usd = balance_micro_usd - ?,"
+        " held_micro_usd = held_micro_usd - ? WHERE id = ?",
+        charge["charge_micro_usd"],
+        charge["hold_micro_usd"],
+        charge["org"],
+    )
+    db.run(
+        "INSERT INTO ledger (org, job, kind, amount_micro_usd, at_us)"
+        " VALUES (?, ?, 'charge', ?, ?)",
+        charge["org"],
+        job_id,
+        -charge["charge_micro_usd"],
+        now_us,
+    )
+
+
+def ledger_total_micro_usd(db: Database, org: str) -> int:
+    """Return the sum of the ledger, which is the balance."""
+    row = db.row(
+        "SELECT coalesce(sum(amount_micro_usd), 0) AS total FROM ledger WHERE org = ?",
+        org,
+    )
+    total: int = row["total"] if row is not None else 0
+    return total
+
+
+def latest_us(db: Database) -> int:
+    """Return the latest instant that money or a job is dated with; 0 when none."""
+    row = db.row(
+        "SELECT max((SELECT coalesce(max(at_us), 0) FROM ledger),"
+        " (SELECT coalesce(max(created_us), 0) FROM job)) AS latest"
+    )
+    latest: int = row["latest"] if row is not None else 0
+    return latest

@@ -1,0 +1,119 @@
+"""What was spent, by settlement day in UTC (spec 4.19)."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from mediakit.sandbox.store.database import Database
+
+US_PER_DAY = 86_400_000_000
+_EPOCH_DAY = date(1970, 1, 1)
+
+
+@dataclass(frozen=True)
+class DailyRow:
+    """The settled charges of one day, key and function."""
+
+    day: date
+    api_key: str
+    function: str
+    jobs: int
+    charge_micro_usd: int
+
+
+@dataclass(frozen=True)
+class MonthlyRow:
+    """The settled charges of one function in one month."""
+
+    function: str
+    jobs: int
+    usage: Mapping[str, int | float] | None
+    charge_micro_usd: int
+
+
+def daily(
+    db: Database,
+    org: str,
+    first: date,
+    last: date,
+    *,
+    api_key: str | None = None,
+    model: str | None = None,
+) -> list[DailyRow]:
+    """Sum the settled charges of completed jobs by day, key and function.
+
+    Args:
+        db: The database.
+        org: The organization.
+        first: The first day, in UTC.
+        last: The last day, included.
+        api_key: Only the jobs of this key's id.
+        model: Only this `vendor/model` or `vendor/model/function`.
+    """
+    rows = db.rows(
+        f"SELECT settled_us / {US_PER_DAY} AS day, api_key, function,"
+        " count(*) AS jobs, sum(charge_micro_usd) AS charge FROM charge"
+        " WHERE state = 'settled' AND completed = 1 AND org = ?"
+        " AND settled_us >= ? AND settled_us < ?"
+        " GROUP BY day, api_key, function ORDER BY day, api_key, function",
+        org,
+        _start_us(first),
+        _start_us(last) + US_PER_DAY,
+    )
+    return [
+        DailyRow(
+            _EPOCH_DAY + timedelta(days=row["day"]),
+            row["api_key"],
+            row["function"],
+            row["jobs"],
+            row["charge"],
+        )
+        for row in rows
+        if api_key in (None, row["api_key"])
+        and model in (None, row["function"], model_of(row["function"]))
+    ]
+
+
+def monthly(db: Database, org: str, first: date, last: date) -> list[MonthlyRow]:
+    """Sum the settled charges and the usage of completed jobs by function."""
+    rows = db.rows(
+        "SELECT charge.function, charge.charge_micro_usd, job.usage"
+        " FROM charge JOIN job ON job.id = charge.job"
+        " WHERE charge.state = 'settled' AND charge.completed = 1 AND charge.org = ?"
+        " AND charge.settled_us >= ? AND charge.settled_us < ?"
+        " ORDER BY charge.function",
+        org,
+        _start_us(first),
+        _start_us(last) + US_PER_DAY,
+    )
+    by_function: dict[str, list[tuple[int, str | None]]] = {}
+    for row in rows:
+        entry = (row["charge_micro_usd"], row["usage"])
+        by_function.setdefault(row["function"], []).append(entry)
+    return [
+        MonthlyRow(
+            function,
+            len(entries),
+            _sum_usage([usage for _, usage in entries]),
+            sum(charge for charge, _ in entries),
+        )
+        for function, entries in by_function.items()
+    ]
+
+
+def model_of(function: str) -> str:
+    """Return `vendor/model` of a path `vendor/model/function`."""
+    return function.rsplit("/", 1)[0]
+
+
+def _sum_usage(usages: list[str | None]) -> dict[str, int | float] | None:
+    total: dict[str, int | float] = {}
+    for text in usages:
+        for unit, quantity in json.loads(text or "{}").items():
+            total[unit] = total.get(unit, 0) + quantity
+    return total or None
+
+
+def _start_us(day: date) -> int:
+    return (day - _EPOCH_DAY).days * US_PER_DAY

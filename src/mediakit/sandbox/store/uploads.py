@@ -1,0 +1,60 @@
+"""Upload grants and the files put under them (spec 2.3)."""
+
+from dataclasses import dataclass
+
+from mediakit.sandbox.store.database import Database
+
+
+@dataclass(frozen=True)
+class UploadRow:
+    """One granted upload.
+
+    Args:
+        file: The unguessable name of its file.
+        content_type: Its media type.
+        size_bytes: Its exact length.
+        expires_us: Until when the grant is valid.
+        stored: Whether the file was put.
+    """
+
+    file: str
+    content_type: str
+    size_bytes: int
+    expires_us: int
+    stored: bool
+
+
+def grant(
+    db: Database, upload: UploadRow, *, org: str, api_key: str, now_us: int
+) -> None:
+    """Keep a new grant."""
+    db.run(
+        "INSERT INTO upload (file, org, api_key, content_type, size_bytes, expires_us,"
+        " created_us) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        upload.file,
+        org,
+        api_key,
+        upload.content_type,
+        upload.size_bytes,
+        upload.expires_us,
+        now_us,
+    )
+
+
+def find_upload(db: Database, file: str) -> UploadRow | None:
+    """Read a grant by the name of its file; None when there is none."""
+    row = db.row("SELECT * FROM upload WHERE file = ?", file)
+    if row is None:
+        return None
+    return UploadRow(
+        row["file"],
+        row["content_type"],
+        row["size_bytes"],
+        row["expires_us"],
+        stored=row["stored_us"] is not None,
+    )
+
+
+def mark_stored(db: Database, file: str, now_us: int) -> None:
+    """Note that the file lies whole under its name."""
+    db.run("UPDATE upload SET stored_us = ? WHERE file = ?", now_us, file)

@@ -1,0 +1,119 @@
+"""Typed columns: exact whole numbers, categories, and days that stay days.
+
+Money never passes through a float, and what cannot be read is never turned into a
+zero: it is missing.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import date
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
+_LONGEST_DIGITS = 20
+_NONE = type(None)
+_T = TypeVar("_T")
+
+
+def as_category(values: Sequence[Any]) -> "pd.Categorical":
+    """Make a category of texts; None is missing."""
+    import pandas as pd
+
+    codes, names = _coded(values, str)
+    if len(set(names)) < len(names):  # 1 and "1" are one text
+        codes, names = _coded([v if v is None else str(v) for v in values], str)
+    return pd.Categorical.from_codes(codes, categories=pd.Index(names, dtype="str"))
+
+
+def as_whole(values: Sequence[Any], *, nullable: bool = False) -> Any:
+    """Make int64 of whole numbers, or Int64 where any is missing or unreadable.
+
+    Args:
+        values: The numbers, also as texts.
+        nullable: Make Int64 in any case.
+    """
+    import numpy as np
+    import pandas as pd
+
+    numbers: Any = None
+    if set(map(type, values)) == {int}:
+        with suppress(OverflowError):
+            numbers = np.array(values, dtype="int64")
+    if numbers is None:
+        numbers = [whole_number(value) for value in values]
+    if nullable or None in numbers:
+        return pd.array(numbers, dtype="Int64")
+    return np.array(numbers, dtype="int64")
+
+
+def as_days(values: Sequence[Any]) -> "pd.DatetimeIndex":
+    """Make midnights in UTC of days; the day that is written is the day.
+
+    A time or an offset after the day is not used: turning it to UTC would move the
+    day, and its money with it.
+    """
+    import numpy as np
+    import pandas as pd
+
+    codes, days = _coded(values, calendar_day)
+    instants = np.array([*days, None], dtype="datetime64[D]").astype("datetime64[us]")
+    return pd.DatetimeIndex(instants[codes]).tz_localize("UTC")  # -1 is the last
+
+
+def as_sent(values: Sequence[Any]) -> Any:
+    """Keep a column that nothing is known about, typed where its values agree."""
+    import numpy as np
+    import pandas as pd
+
+    kinds = set(map(type, values)) - {_NONE}
+    if kinds == {int}:
+        whole = as_whole(values)
+        if int(pd.isna(whole).sum()) == values.count(None):
+            return whole
+    if kinds == {str}:
+        return pd.array(list(values), dtype="str")
+    if kinds == {bool}:
+        return pd.array(list(values), dtype="boolean")
+    if float in kinds and kinds <= {int, float}:
+        return np.array(values, dtype="float64")
+    return pd.Series(list(values), dtype="object").array
+
+
+def whole_number(value: object) -> int | None:
+    """Read a whole number of 64 bits, also one written "3" or 3.0; else None."""
+    number = None
+    if isinstance(value, int) and not isinstance(value, bool):
+        number = value
+    elif isinstance(value, float) and value.is_integer():
+        number = int(value)
+    elif isinstance(value, str) and len(value) <= _LONGEST_DIGITS and value.isascii():
+        with suppress(ValueError):
+            number = int(value)
+    if number is None or not _INT64_MIN <= number <= _INT64_MAX:
+        return None
+    return number
+
+
+def calendar_day(value: object) -> date | None:
+    """Read the day that a text begins with; else None."""
+    try:
+        return date.fromisoformat(str(value).strip()[:10])
+    except ValueError:
+        return None
+
+
+def _coded(values: Sequence[Any], read: Callable[[object], _T]) -> tuple[Any, list[_T]]:
+    """Read each distinct value once; give its place for every value, -1 for None."""
+    import numpy as np
+
+    try:
+        distinct = dict.fromkeys(values)
+    except TypeError:  # lists and objects are read as their text
+        return _coded([v if v is None else str(v) for v in values], read)
+    distinct.pop(None, None)
+    places = {value: place for place, value in enumerate(distinct)} | {None: -1}
+    codes = np.fromiter(map(places.__getitem__, values), "int64", len(values))
+    return codes, [read(value) for value in distinct]

@@ -1,0 +1,67 @@
+"""Days and months as the billing endpoints take them, checked before anything is sent.
+
+Billing counts in UTC days (spec 4.19), so an instant is refused: which day it is
+depends on the zone, and guessing would move money between days.
+"""
+
+import re
+from datetime import date, datetime
+
+from mediakit.errors import InputError
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
+
+
+def day_range(start: str | date, end: str | date) -> tuple[str, str]:
+    """Read the first and the last day of a range, both inclusive (spec 4.19).
+
+    Args:
+        start: The first day, "YYYY-MM-DD" or a `datetime.date`.
+        end: The last day, likewise.
+
+    Returns:
+        Both as "YYYY-MM-DD".
+
+    Raises:
+        InputError: One is no day, or the end lies before the start.
+    """
+    first, last = _day("start", start), _day("end", end)
+    if last < first:
+        raise InputError(
+            "end",
+            got=last.isoformat(),
+            accepted=f"a day not before the start, {first.isoformat()}",
+            spec="4.19",
+        )
+    return first.isoformat(), last.isoformat()
+
+
+def month_text(month: str) -> str:
+    """Read a calendar month in UTC (spec 4.19).
+
+    Args:
+        month: "YYYY-MM".
+
+    Raises:
+        InputError: It is no month.
+    """
+    if _MONTH.fullmatch(str(month)):
+        try:
+            return date.fromisoformat(f"{month}-01").isoformat()[:7]
+        except ValueError:
+            pass
+    accepted = 'a month in UTC as "YYYY-MM", such as "2026-10"'
+    raise InputError("month", got=month, accepted=accepted, spec="4.19")
+
+
+def _day(field: str, day: str | date) -> date:
+    if isinstance(day, date) and not isinstance(day, datetime):
+        return day
+    if isinstance(day, str) and _DAY.fullmatch(day):
+        try:
+            return date.fromisoformat(day)
+        except ValueError:
+            pass
+    accepted = 'a day in UTC as "YYYY-MM-DD", such as "2026-10-01", without a time'
+    raise InputError(field, got=day, accepted=accepted, spec="4.19")

@@ -1,0 +1,138 @@
+"""Finding the rows in a billing body whose shape the interface does not show.
+
+The fields of the daily and monthly records are not shown (spec 2.5, 4.19). So any
+list of records counts as rows, grouped ones too, every row is kept, and what is not
+a row is kept as the report around it.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
+from operator import itemgetter
+from typing import Any
+
+from mediakit.errors import ServiceError, shown
+
+MONEY = "_micro_usd"
+
+Row = dict[str, Any]
+
+
+def rows_of(body: object, what: str) -> tuple[list[Row], dict[str, Any]]:
+    """Return the rows of a body, and everything else in it.
+
+    Args:
+        body: The parsed JSON.
+        what: What was asked for, for an error.
+
+    Returns:
+        The body's own list, or its "rows", or else every list of records inside it;
+        when those are several, each row says in `section` where it was found.
+
+    Raises:
+        ServiceError: There is no list anywhere.
+    """
+    if isinstance(body, dict) and isinstance(body.get("rows"), list):
+        return _records(body["rows"]), {k: v for k, v in body.items() if k != "rows"}
+    lists = list(_lists("rows", body))
+    if not lists:
+        raise ServiceError(
+            f"The service answered the {what} without any list of rows: "
+            f"{shown(body)}. Nothing was changed; ask again, or read it in the portal."
+        )
+    report = _around_lists(body)
+    filled = [(section, found) for section, found in lists if found]
+    if len(filled) == 1:
+        return _records(filled[0][1]), report
+    tagged = (
+        {"section": section, **row}
+        for section, found in filled
+        for row in _records(found)
+    )
+    return list(tagged), report
+
+
+def columns_of(rows: Sequence[Row]) -> dict[str, list[Any]]:
+    """Turn rows into columns, in the order in which names first appear.
+
+    A list of finer records that name money is opened: each becomes a row of its own
+    which takes over the texts of the record around it, not its sums. A column of
+    objects, such as usage, is opened to one column per key.
+    """
+    columns = _columns(rows)
+    kinds = {name: set(map(type, values)) for name, values in columns.items()}
+    if any(list in types for types in kinds.values()):
+        parts = [part for row in rows for part in _parts(row, {})]
+        if parts != list(rows):
+            return columns_of(parts)
+    opened: dict[str, list[Any]] = {}
+    for name, values in columns.items():
+        inner: dict[str, list[Any]] = {}
+        if kinds[name] - {type(None)} == {dict}:
+            inner = columns_of([value or {} for value in values])
+        opened |= {f"{name}_{key}": column for key, column in inner.items()}
+        if not inner:
+            opened[name] = values
+    return opened
+
+
+def _columns(rows: Sequence[Row]) -> dict[str, list[Any]]:
+    # As many keys in every row, and all of the first row's there: the same keys.
+    if rows and set(map(len, rows)) == {len(rows[0])}:
+        with suppress(KeyError):
+            return {name: list(map(itemgetter(name), rows)) for name in rows[0]}
+    names = dict.fromkeys(chain.from_iterable(rows))
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _records(items: list[Any]) -> list[Row]:
+    if set(map(type, items)) == {dict} and all(items):
+        return list(items)
+    return [
+        item if isinstance(item, dict) and item else {"value": item} for item in items
+    ]
+
+
+def _lists(name: str, value: object) -> Iterator[tuple[str, list[Any]]]:
+    if isinstance(value, list):
+        if not value or any(isinstance(item, dict) for item in value):
+            yield name, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _lists(key, inner)
+
+
+def _around_lists(body: object) -> dict[str, Any]:
+    around: dict[str, Any] = {}
+    for key, value in body.items() if isinstance(body, dict) else ():
+        if not list(_lists(key, value)):
+            around[key] = value
+        elif isinstance(value, dict):
+            around |= _around_lists(value)
+    return around
+
+
+def _parts(row: Row, around: Row) -> Iterator[Row]:
+    finer = [
+        part
+        for value in row.values()
+        if isinstance(value, list) and any(map(_names_money, value))
+        for part in _records(value)
+    ]
+    if not finer:
+        yield {**around, **row}
+        return
+    texts = {key: value for key, value in row.items() if isinstance(value, str)}
+    for part in finer:
+        yield from _parts(part, {**around, **texts})
+
+
+def _names_money(value: object) -> bool:
+    if isinstance(value, list):
+        return any(map(_names_money, value))
+    if not isinstance(value, dict):
+        return False
+    return any(
+        key.endswith(MONEY) or (isinstance(inner, list) and _names_money(inner))
+        for key, inner in value.items()
+    )

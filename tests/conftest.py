@@ -1,0 +1,51 @@
+"""What every test stands on: settings of nobody, and properties without deadlines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from mediakit import Client
+from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+
+# A machine that is shared may be slow: time is measured in benchmarks/, never here.
+settings.register_profile("mediakit", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("mediakit")
+
+PERSONAL = ("MEDIAKIT_BASE_URL", "MEDIAKIT_API_KEY", "MEDIAKIT_HISTORY")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _settings_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the tests away from the person's history and from any hosted service."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in PERSONAL:
+            patch.delenv(name, raising=False)
+        patch.setenv("MEDIAKIT_HOME", str(tmp_path_factory.mktemp("mediakit-home")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
+    """Serve a sandbox whose queueing and settling take a twentieth of the time."""
+    running = start(
+        Sandbox(
+            tmp_path_factory.mktemp("sandbox"),
+            balance_micro_usd=1_000_000_000,
+            speed=20,
+            allow_loopback_callbacks=True,
+        )
+    )
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def client(sandbox: RunningSandbox, tmp_path: Path) -> Iterator[Client]:
+    """Give a client of that sandbox with a history of its own."""
+    with Client(sandbox.base_url, sandbox.api_key, home=tmp_path / "home") as client:
+        yield client

@@ -1,0 +1,212 @@
+"""The guarded way out: which addresses are reached, and what is fetched."""
+
+import asyncio
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
+from threading import Thread
+
+import httpcore
+import pytest
+
+from mediakit.sandbox.guard import (
+    BlockedError,
+    FetchError,
+    Guard,
+    GuardedBackend,
+    judged,
+    parsed,
+    resolve,
+)
+
+FORBIDDEN = [
+    "0.0.0.0",
+    "10.0.0.1",
+    "100.64.0.1",
+    "169.254.169.254",
+    "172.16.0.1",
+    "172.31.255.255",
+    "192.0.0.8",
+    "192.0.2.1",
+    "192.88.99.3",
+    "192.168.1.1",
+    "198.18.0.1",
+    "198.51.100.1",
+    "203.0.113.1",
+    "224.1.2.3",
+    "240.0.0.1",
+    "255.255.255.255",
+    "::",
+    "fe80::1",
+    "fc00::1",
+    "fd12::1",
+    "fec0::1",
+    "ff02::1",
+    "2001::1",
+    "2001:db8::1",
+    "2002:7f00:1::",
+    "3fff::1",
+    "5f00::1",
+    "64:ff9b::7f00:1",
+    "64:ff9b:1::1",
+    "100::1",
+    "::ffff:10.0.0.1",
+    "::ffff:169.254.169.254",
+]
+LOOPBACK = ["127.0.0.1", "127.255.0.1", "::1", "::ffff:127.0.0.1"]
+PUBLIC = ["93.184.216.34", "1.1.1.1", "2606:4700:4700::1111", "::ffff:1.1.1.1"]
+
+
+@pytest.mark.parametrize("text", FORBIDDEN)
+def test_special_addresses_are_never_reached(text: str) -> None:
+    assert not judged(ip_address(text), allow_loopback=False)
+    assert not judged(ip_address(text), allow_loopback=True)
+
+
+@pytest.mark.parametrize("text", LOOPBACK)
+def test_loopback_is_reached_only_when_allowed(text: str) -> None:
+    assert not judged(ip_address(text), allow_loopback=False)
+    assert judged(ip_address(text), allow_loopback=True)
+
+
+@pytest.mark.parametrize("text", PUBLIC)
+def test_public_addresses_are_reached(text: str) -> None:
+    assert judged(ip_address(text), allow_loopback=False)
+
+
+@pytest.mark.parametrize(
+    "host", ["2130706433", "0x7f.1", "127.1", "0177.0.0.1", "localhost"]
+)
+def test_other_spellings_of_loopback_are_judged_as_what_they_resolve_to(
+    host: str,
+) -> None:
+    addresses = asyncio.run(resolve(host, 80))
+
+    assert addresses
+    assert all(address.is_loopback for address in addresses)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://example.com/a",
+        "file:///etc/passwd",
+        "http:///a",
+        "http://user@example.com/",
+        "http://user:pass@example.com/",
+        "http://example.com:0/",
+        "http://example.com:99999/",
+        "http://[::1",
+        "//example.com/a",
+        "example.com",
+        "http://exa\nmple.com/",
+        "",
+    ],
+)
+def test_what_is_no_plain_http_url_is_refused(url: str) -> None:
+    with pytest.raises(BlockedError):
+        parsed(url)
+
+
+class Answers(BaseHTTPRequestHandler):
+    """Answers by path: content, redirects, errors, nothing, too much."""
+
+    def do_GET(self) -> None:
+        status, content = {
+            "/ok": (200, b"content"),
+            "/empty": (200, b""),
+            "/error": (500, b"oops"),
+            "/redirect": (302, b""),
+            "/large": (200, b"x" * 2_000),
+        }[self.path.split("?")[0]]
+        self.send_response(status)
+        if status == 302:
+            self.send_header("Location", "/ok")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def origin() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def fetch(url: str, to: Path, *, allow_loopback: bool = True) -> bytes:
+    guard = Guard(allow_loopback=allow_loopback)
+    asyncio.run(guard.fetch(url, to, max_bytes=1_000, max_seconds=5))
+    return to.read_bytes()
+
+
+def test_content_is_written_to_the_file(origin: str, tmp_path: Path) -> None:
+    assert fetch(f"{origin}/ok?a=ü&b= c", tmp_path / "f") == b"content"
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/empty", "empty"),
+        ("/error", "500"),
+        ("/redirect", "redirects are not followed"),
+        ("/large", "larger than 1,000 bytes"),
+    ],
+)
+def test_other_answers_are_errors_that_say_why(
+    origin: str, tmp_path: Path, path: str, words: str
+) -> None:
+    with pytest.raises(FetchError, match=words):
+        fetch(origin + path, tmp_path / "f")
+
+
+def test_loopback_is_not_fetched_unless_allowed(origin: str, tmp_path: Path) -> None:
+    with pytest.raises(BlockedError, match="public"):
+        fetch(f"{origin}/ok", tmp_path / "f", allow_loopback=False)
+    assert not (tmp_path / "f").exists()
+
+
+def test_a_server_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FetchError, match="connection failed"):
+        fetch("http://127.0.0.1:1/", tmp_path / "f")
+
+
+def test_an_answer_without_end_is_cut_off(tmp_path: Path) -> None:
+    async def endless(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        await reader.readline()
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        try:
+            while not writer.is_closing():
+                writer.write(b"x")
+                await asyncio.sleep(0.01)
+        finally:
+            writer.close()
+
+    async def run() -> None:
+        async with await asyncio.start_server(endless, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            guard = Guard(allow_loopback=True)
+            url = f"http://127.0.0.1:{port}/"
+            await guard.fetch(url, tmp_path / "f", max_bytes=10**9, max_seconds=0.2)
+
+    with pytest.raises(FetchError, match=r"longer than 0\.2 s"):
+        asyncio.run(run())
+
+
+def test_the_connection_itself_is_guarded_also_for_literal_addresses() -> None:
+    backend = GuardedBackend(allow_loopback=False)
+
+    async def connect() -> httpcore.AsyncNetworkStream:
+        return await backend.connect_tcp("127.0.0.1", 80)
+
+    with pytest.raises(BlockedError):
+        asyncio.run(connect())
+    with pytest.raises(BlockedError):
+        asyncio.run(backend.connect_unix_socket("/run/docker.sock"))

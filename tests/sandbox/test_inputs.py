@@ -1,0 +1,104 @@
+"""Inputs of jobs: own files from disk, others through the guard (spec 1)."""
+
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from tests.sandbox.conftest import Api, StartSandbox, png
+
+KIND = "image-upscale"
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A plain web server on this machine with one picture."""
+    folder = tmp_path_factory.mktemp("web")
+    (folder / "picture.png").write_bytes(png())
+    handler = partial(QuietHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def error_of(api: Api, url: str) -> str:
+    job = api.ended(api.submit(KIND, {"image_url": url})["id"])
+    assert job["error"]["code"] == "invalid_input"
+    message: str = job["error"]["message"]
+    return message
+
+
+def test_loopback_inputs_fail_the_job_unless_allowed(api: Api, origin: str) -> None:
+    message = error_of(api, f"{origin}/picture.png")
+
+    assert message.startswith("image_url: ")
+    assert "public" in message
+
+
+def test_allowed_loopback_inputs_are_fetched(
+    sandboxes: StartSandbox, origin: str
+) -> None:
+    api = sandboxes(allow_loopback_callbacks=True)
+    job = api.submit(KIND, {"image_url": f"{origin}/picture.png"})
+
+    assert api.ended(job["id"])["status"] == "completed"
+    assert "404" in error_of(api, f"{origin}/nothing.png")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://10.0.0.1/a.png",
+        "http://169.254.169.254/latest/meta-data",
+        "http://[fd00::1]/a.png",
+        "https://user:secret@example.com/a.png",
+        "http://no-such-host.invalid/a.png",
+        "http://[/a.png",
+    ],
+)
+def test_urls_that_lead_nowhere_good_fail_the_job(api: Api, url: str) -> None:
+    assert error_of(api, url).startswith("image_url: ")
+
+
+def test_an_upload_is_read_from_disk_whatever_port_its_url_names(api: Api) -> None:
+    url = api.upload("image/png", png())
+    other = url.replace(api.running.base_url, "http://localhost:1")
+    job = api.submit(KIND, {"image_url": other})
+
+    assert other != url
+    assert api.ended(job["id"])["status"] == "completed"
+
+
+def test_an_output_can_be_the_next_jobs_input(api: Api) -> None:
+    first = api.submit(KIND, {"image_url": api.upload("image/png", png())})
+    url = api.ended(first["id"])["output"]["image"]["url"]
+    second = api.submit(KIND, {"image_url": url})
+    assert api.ended(second["id"])["status"] == "completed"
+
+    api.http.delete(f"/v1/media/jobs/{first['id']}")
+
+    assert "erased" in error_of(api, url)
+
+
+def test_a_grant_that_was_never_used_is_no_input(api: Api) -> None:
+    assert "never uploaded" in error_of(api, api.grant("image/png", 10)["url"])
+
+
+def test_nothing_of_a_jobs_inputs_stays_on_disk(
+    sandboxes: StartSandbox, origin: str
+) -> None:
+    api = sandboxes(allow_loopback_callbacks=True)
+    for name in ("picture.png", "nothing.png"):
+        api.ended(api.submit(KIND, {"image_url": f"{origin}/{name}"})["id"])
+    data_dir: Path = api.running._data_dir.path
+
+    assert list((data_dir / "scratch").iterdir()) == []

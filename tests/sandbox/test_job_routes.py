@@ -1,0 +1,182 @@
+"""A job from queued to erased, over HTTP (spec 2.1, 3.1, 4.18)."""
+
+from datetime import UTC, datetime
+from io import BytesIO
+
+import av
+import pytest
+from PIL import Image
+
+from mediakit.records import Job
+from tests.sandbox.conftest import KITE, Api, StartSandbox, png
+
+
+def test_a_job_runs_completes_and_settles(api: Api) -> None:
+    before = api.balance()
+    submitted = api.submit("text-to-video", KITE)
+
+    ended = api.ended(submitted["id"])
+    url = ended["output"]["video"]["url"]
+    assert ended == {
+        "id": submitted["id"],
+        "status": "completed",
+        "output": {
+            "media_type": "video",
+            "video": {"url": url, "content_type": "video/mp4"},
+        },
+        "usage": {"output_seconds": 3},
+        "billing": ended["billing"],
+    }
+    settled = api.settled(submitted["id"])
+    assert settled["billing"] == {"state": "settled", "charge_micro_usd": 204_000}
+    assert settled == ended | {"billing": settled["billing"]}
+    assert before - api.balance() == 204_000
+    with av.open(BytesIO(api.http.get(url).content), "r") as video:
+        stream = video.streams.video[0]
+        assert (stream.width, stream.height) == (1280, 720)
+        assert video.duration == 3_000_000
+
+
+def test_every_answer_reads_as_a_job_record(api: Api) -> None:
+    job_id = api.submit("image-upscale", {"image_url": "https://10.0.0.1/a.png"})["id"]
+    record = Job.model_validate(api.settled(job_id))
+
+    assert record.error is not None
+    assert record.error.code == "invalid_input"
+    assert record.settled_charge_micro_usd == 0
+
+
+def test_r1_reports_its_nominal_tokens_and_is_charged_on_them(api: Api) -> None:
+    body = {"prompt": "a kite", "duration": 4, "draft": True, "generate_audio": False}
+    job = api.settled(api.submit("r1", body)["id"])
+
+    # 480p: 10,000 tokens a second at 11.235 USD per million (spec 8).
+    assert job["usage"] == {"video_output_tokens": 40_000, "output_seconds": 4}
+    assert job["billing"]["charge_micro_usd"] == 449_400
+
+
+def test_keyframes_take_uploads_and_charge_each_transition(api: Api) -> None:
+    urls = [api.upload("image/png", png(color=color)) for color in ("red", "blue")]
+    body = {"images": urls, "resolution": "720p", "transition_duration_s": 2}
+    job = api.settled(api.submit("keyframes", body)["id"])
+
+    assert job["usage"] == {"output_seconds": 2}
+    assert job["billing"]["charge_micro_usd"] == 80_000
+
+
+def test_image_upscale_answers_the_picture_at_its_factor_without_usage(
+    api: Api,
+) -> None:
+    body = {"image_url": api.upload("image/png", png((32, 24))), "upscale_factor": "x3"}
+    job = api.settled(api.submit("image-upscale", body)["id"])
+
+    assert job["usage"] is None
+    assert job["output"]["media_type"] == "image"
+    assert job["output"]["image"]["content_type"] == "image/jpeg"
+    assert job["billing"]["charge_micro_usd"] == 126_000
+    picture = Image.open(BytesIO(api.http.get(job["output"]["image"]["url"]).content))
+    assert picture.size == (96, 72)
+
+
+def test_a_file_that_is_no_picture_fails_the_job_and_costs_nothing(api: Api) -> None:
+    before = api.balance()
+    body = {"image_url": api.upload("image/png", b"no picture at all")}
+    job = api.settled(api.submit("image-upscale", body)["id"])
+
+    assert job["status"] == "failed"
+    assert job["error"]["code"] == "invalid_input"
+    assert job["billing"] == {"state": "settled", "charge_micro_usd": 0}
+    assert job["usage"] is None
+    assert "output" not in job
+    assert api.balance() == before
+
+
+def test_billing_is_null_then_pending_then_settled(sandboxes: StartSandbox) -> None:
+    api = sandboxes(settle_after_s=3_600)
+    job_id = api.submit("image-upscale", {"image_url": "https://10.0.0.1/a.png"})["id"]
+
+    assert api.ended(job_id)["billing"] == {"state": "pending"}
+
+
+def test_queued_jobs_start_by_themselves_when_a_slot_is_free(
+    sandboxes: StartSandbox,
+) -> None:
+    api = sandboxes(concurrency=1, settle_after_s=0)
+    url = api.upload("image/png", png())
+    ids = [api.submit("image-upscale", {"image_url": url})["id"] for _ in range(4)]
+
+    states = []
+    for job_id in ids:
+        api.ended(job_id)
+        states.append([api.job(other)["status"] for other in ids])
+
+    # In order, and never two at once.
+    assert all(state.count("running") <= 1 for state in states)
+    assert states[-1] == ["completed"] * 4
+
+
+def test_content_is_409_until_completed_and_then_the_output_url(api: Api) -> None:
+    url = api.upload("image/png", png())
+    job_id = api.submit("image-upscale", {"image_url": url})["id"]
+    job = api.ended(job_id)
+
+    answer = api.http.get(f"/v1/media/jobs/{job_id}/content")
+
+    assert answer.json() == {"url": job["output"]["image"]["url"]}
+
+
+@pytest.mark.parametrize("path", ["", "/content"])
+def test_an_unknown_job_is_404(idle: Api, path: str) -> None:
+    answer = idle.http.get(f"/v1/media/jobs/media_nothing{path}")
+
+    assert answer.status_code == 404
+    assert list(answer.json()) == ["message"]
+    assert idle.http.delete("/v1/media/jobs/media_nothing").status_code == 404
+
+
+def test_a_job_that_has_not_ended_has_no_content_and_is_not_erased(idle: Api) -> None:
+    job_id = idle.submit("text-to-video", KITE)["id"]
+
+    for answer in (
+        idle.http.get(f"/v1/media/jobs/{job_id}/content"),
+        idle.http.delete(f"/v1/media/jobs/{job_id}"),
+    ):
+        assert answer.status_code == 409
+        assert list(answer.json()) == ["message"]
+    assert idle.job(job_id)["status"] == "queued"
+
+
+def test_erasing_removes_output_file_and_request_for_good(
+    sandboxes: StartSandbox,
+) -> None:
+    api = sandboxes(settle_after_s=0)
+    secret = "a prompt that only this test knows"
+    body = {**KITE, "prompt": secret}
+    job_id = api.submit("text-to-video", body, "k")["id"]
+    job = api.settled(job_id)
+    url = job["output"]["video"]["url"]
+
+    erased = api.http.delete(f"/v1/media/jobs/{job_id}").json()
+
+    assert "output" not in erased
+    moment = datetime.fromisoformat(erased["deleted_at"])
+    assert abs((moment - datetime.now(UTC)).total_seconds()) < 60
+    assert erased["status"] == "completed"
+    assert erased["billing"] == job["billing"]
+    assert api.http.get(f"/v1/media/jobs/{job_id}/content").status_code == 410
+    assert api.http.get(url).status_code == 410
+    assert api.http.delete(f"/v1/media/jobs/{job_id}").json() == erased
+    assert api.submit("text-to-video", body, "k") == erased
+    data_dir = api.running._data_dir.path
+    assert list((data_dir / "files").iterdir()) == []
+    api.running.stop()
+    assert secret.encode() not in (data_dir / "sandbox.sqlite3").read_bytes()
+
+
+def test_content_of_a_failed_job_stays_409_until_it_is_erased(api: Api) -> None:
+    job_id = api.submit("image-upscale", {"image_url": "https://10.0.0.1/a.png"})["id"]
+    api.ended(job_id)
+
+    assert api.http.get(f"/v1/media/jobs/{job_id}/content").status_code == 409
+    assert api.http.delete(f"/v1/media/jobs/{job_id}").status_code == 200
+    assert api.http.get(f"/v1/media/jobs/{job_id}/content").status_code == 410

@@ -1,0 +1,55 @@
+"""Bodies are read or refused, whatever comes."""
+
+import contextlib
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mediakit.sandbox.answers import RequestError
+from mediakit.sandbox.reading import parse_object
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+@given(st.binary())
+def test_any_bytes_are_an_object_or_422(raw: bytes) -> None:
+    status, value = 200, None
+    try:
+        value = parse_object(raw)
+    except RequestError as error:
+        status = error.status
+
+    assert status == 422 or isinstance(value, dict)
+
+
+@settings(max_examples=50)
+@given(st.dictionaries(st.text(), json_values, max_size=3))
+def test_what_is_accepted_can_be_stored_and_is_what_came(body: object) -> None:
+    raw = json.dumps(body).encode()
+    with contextlib.suppress(RequestError):
+        value = parse_object(raw)
+        assert value == body
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, -(2**63) + 1, 1.5, 0])
+def test_numbers_of_64_bits_are_accepted(number: float) -> None:
+    assert parse_object(json.dumps({"n": number}).encode()) == {"n": number}
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63), 1e300, math.inf, math.nan])
+def test_numbers_beyond_are_refused(number: float) -> None:
+    with pytest.raises(RequestError):
+        parse_object(json.dumps({"n": number}).encode())
+
+
+def test_a_refusal_names_the_place() -> None:
+    with pytest.raises(RequestError, match=r"^a\[1\]\.b: the number"):
+        parse_object(b'{"a": [1, {"b": 1e999}]}')

@@ -1,0 +1,317 @@
+"""The life of a sandbox: one server for each data directory, and who takes over."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from mediakit.errors import InputError, ServiceError
+from mediakit.sandbox.server import Sandbox, start, start_embedded
+from tests.sandbox.conftest import StartSandbox, png
+
+OTHER = """
+import sys
+from mediakit.sandbox.server import start_embedded
+running = start_embedded(sys.argv[1])
+print(running.base_url, running.identity, running.owned, flush=True)
+sys.stdin.read()
+"""
+
+
+class Other:
+    """Another process that starts, or attaches to, the sandbox of a directory."""
+
+    def __init__(self, data_dir: Path, script: str = OTHER) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", script, str(data_dir)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.words = self.line().split()
+
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+    def leave(self) -> int:
+        self.process.communicate()
+        return self.process.returncode
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[Callable[..., Other]]:
+    """Start other processes on one data directory."""
+    others: list[Other] = []
+
+    def begin(script: str = OTHER) -> Other:
+        others.append(Other(tmp_path / "data", script))
+        return others[-1]
+
+    yield begin
+    for one in others:
+        one.kill()
+
+
+def answers(base_url: str) -> bool:
+    try:
+        return httpx.get(f"{base_url}/sandbox/status", trust_env=False).is_success
+    except httpx.TransportError:
+        return False
+
+
+def eventually(holds: Callable[[], bool], patience_s: float = 15) -> bool:
+    deadline = time.monotonic() + patience_s
+    while time.monotonic() < deadline:
+        if holds():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_it_serves_until_stopped_and_can_be_stopped_twice(tmp_path: Path) -> None:
+    running = start_embedded(tmp_path)
+
+    assert running.owned
+    assert answers(running.base_url)
+    running.stop()
+    running.stop()
+    assert not answers(running.base_url)
+
+
+def test_the_same_process_gets_the_same_sandbox(tmp_path: Path) -> None:
+    running = start_embedded(tmp_path)
+    (tmp_path / "link").symlink_to(tmp_path)
+
+    assert start_embedded(tmp_path / "link") is running
+    running.stop()
+
+
+def test_name_key_port_and_data_stay_over_a_restart(
+    tmp_path: Path, sandboxes: StartSandbox
+) -> None:
+    first = sandboxes(tmp_path, settle_after_s=0)
+    picture = first.upload("image/png", png())
+    body = {"image_url": picture}
+    job = first.settled(first.submit("image-upscale", body, "k")["id"])
+    first.running.stop()
+
+    second = sandboxes(tmp_path, balance_micro_usd=5)
+
+    for name in ("base_url", "identity", "api_key"):
+        assert getattr(second.running, name) == getattr(first.running, name)
+    assert second.job(job["id"]) == job
+    assert second.http.get(job["output"]["image"]["url"]).status_code == 200
+    assert second.http.get(picture).content == png()
+    assert second.balance() == 100_000_000 - 126_000
+    assert second.submit("image-upscale", body, "k") == job
+
+
+def test_another_port_is_taken_when_the_previous_one_is_not_free(
+    tmp_path: Path,
+) -> None:
+    first = start_embedded(tmp_path)
+    first.stop()
+    port = int(first.base_url.rpartition(":")[2])
+
+    with socket.create_server(("127.0.0.1", port)):
+        second = start_embedded(tmp_path)
+        assert second.base_url != first.base_url
+        assert answers(second.base_url)
+        second.stop()
+
+
+def test_a_port_that_is_taken_is_an_error_in_words(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ServiceError, match=f"port {port}"):
+            start(Sandbox(tmp_path, port=port))
+    # Nothing is left locked by the failure.
+    running = start(Sandbox(tmp_path))
+    running.stop()
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_in_words(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+
+    with pytest.raises(ServiceError, match="Choose another folder"):
+        start_embedded(tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"port": -1},
+        {"balance_micro_usd": -1},
+        {"concurrency": -1},
+        {"speed": 0},
+        {"speed": float("nan")},
+        {"api_key": "short"},
+        {"api_key": "with a space in it"},
+    ],
+)
+def test_settings_out_of_range_are_refused(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    with pytest.raises(InputError, match=next(iter(change))):
+        Sandbox(tmp_path, **change)
+
+
+def test_the_key_is_given_kept_and_not_shown(tmp_path: Path) -> None:
+    settings = Sandbox(tmp_path, api_key="a-key-of-my-own")
+    running = start(settings)
+
+    assert running.api_key == "a-key-of-my-own"
+    assert "a-key-of-my-own" not in f"{settings!r} {running!r}"
+    mode = stat.S_IMODE((tmp_path / "account.json").stat().st_mode)
+    assert mode == 0o600
+    server = json.loads((tmp_path / "server.json").read_text())
+    assert server == {"base_url": running.base_url, "pid": os.getpid()}
+    running.stop()
+
+
+def test_it_works_while_the_main_thread_runs_a_loop_and_leaves_signals_alone(
+    tmp_path: Path,
+) -> None:
+    handler = signal.getsignal(signal.SIGINT)
+
+    async def cell() -> int:
+        running = start_embedded(tmp_path)
+        async with httpx.AsyncClient(trust_env=False) as http:
+            answer = await http.get(f"{running.base_url}/sandbox/status")
+        running.stop()
+        return answer.status_code
+
+    assert asyncio.run(cell()) == 200
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_a_second_process_attaches_to_the_first(
+    tmp_path: Path, other: Callable[..., Other]
+) -> None:
+    running = start_embedded(tmp_path / "data")
+
+    attached = other()
+
+    assert attached.words == [running.base_url, running.identity, "False"]
+    assert attached.leave() == 0
+    assert answers(running.base_url)
+    running.stop()
+
+
+@pytest.mark.parametrize("end", ["leave", "kill"])
+def test_who_is_attached_takes_over_at_the_same_address(
+    tmp_path: Path, other: Callable[..., Other], end: str
+) -> None:
+    first = other()
+    attached = start_embedded(tmp_path / "data")
+    assert not attached.owned
+
+    getattr(first, end)()
+
+    assert eventually(lambda: attached.owned)
+    assert attached.base_url == first.words[0]
+    assert answers(attached.base_url)
+    attached.stop()
+
+
+def test_a_dead_owners_data_is_served_by_the_next_process(
+    tmp_path: Path, other: Callable[..., Other]
+) -> None:
+    first = other()
+    first.kill()
+
+    running = start_embedded(tmp_path / "data")
+
+    assert running.owned
+    assert running.base_url == first.words[0]
+    running.stop()
+
+
+def children_of(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task")
+    lists = [(task / "children").read_text() for task in tasks.iterdir()]
+    return [int(child) for text in lists for child in text.split()]
+
+
+def alive(pid: int) -> bool:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    return text.rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.parametrize("end", ["leave", "kill"])
+def test_the_render_worker_ends_with_its_process(
+    other: Callable[..., Other], end: str
+) -> None:
+    first = other()
+    assert eventually(lambda: bool(children_of(first.process.pid)))
+    workers = children_of(first.process.pid)
+
+    getattr(first, end)()
+
+    assert eventually(lambda: not any(map(alive, workers)))
+
+
+def test_a_process_that_just_ends_ends_cleanly(other: Callable[..., Other]) -> None:
+    first = other(OTHER.replace("sys.stdin.read()", "raise SystemExit(3)"))
+
+    assert first.leave() == 3
+
+
+FORKING = OTHER.replace(
+    "sys.stdin.read()",
+    """
+import os, signal, httpx
+child = os.fork()
+if child == 0:
+    assert not running.owned
+    running.stop()
+    other = start_embedded(sys.argv[1])
+    assert other.base_url == running.base_url and not other.owned
+    sys.exit(0)
+_, status = os.waitpid(child, 0)
+answer = httpx.get(running.base_url + "/sandbox/status", trust_env=False)
+orphan = os.fork()
+if orphan == 0:
+    os.close(1)
+    signal.pause()
+print(status, answer.status_code, running.owned, orphan, flush=True)
+sys.stdin.read()
+""",
+)
+
+
+def test_a_forked_child_breaks_nothing_and_holds_nothing(
+    tmp_path: Path, other: Callable[..., Other]
+) -> None:
+    first = other(FORKING)
+    *words, orphan = first.line().split()
+    assert words == ["0", "200", "True"]
+
+    first.process.kill()
+    running = start_embedded(tmp_path / "data")
+
+    # The dead owner's child still lives and holds neither the lock nor the port.
+    assert alive(int(orphan))
+    assert running.owned
+    assert running.base_url == first.words[0]
+    running.stop()
+    os.kill(int(orphan), signal.SIGKILL)

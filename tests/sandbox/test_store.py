@@ -1,0 +1,329 @@
+"""Money in the store: holds, charges, ledger and balance under any order of events."""
+
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mediakit.errors import ServiceError
+from mediakit.records import ErrorCode
+from mediakit.sandbox.store import accounts, admission, jobs, meta, money
+from mediakit.sandbox.store.accounts import DEFAULT_ORG
+from mediakit.sandbox.store.admission import KeyReusedError, NewJob, Repeatable
+from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.store.jobs import Finished, JobRow
+
+OPENING = 12_000
+
+
+@contextmanager
+def opened(
+    path: Path, *, concurrency: int = 2, queue_size: int = 50
+) -> Iterator[Database]:
+    db = Database(path)
+    accounts.open_org(
+        db,
+        balance_micro_usd=OPENING,
+        concurrency=concurrency,
+        queue_size=queue_size,
+        now_us=0,
+    )
+    accounts.allow_key(db, "a-secret-key", 0)
+    try:
+        yield db
+    finally:
+        db.close()
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    with opened(tmp_path / "db") as db:
+        yield db
+
+
+def new_job(db: Database, name: str, price: int | None = 0, **change: Any) -> NewJob:
+    caller = accounts.find_caller(db, "a-secret-key")
+    assert caller is not None
+    fields: dict[str, Any] = {
+        "id": f"media_{name}",
+        "org": caller.org,
+        "api_key": caller.api_key,
+        "function": "v/m/f",
+        "body": "{}",
+        "webhook_url": None,
+        "file": f"file-{name}",
+        "price_micro_usd": price,
+        "created_us": 0,
+        "start_due_us": 0,
+        "settle_due_us": 0,
+    }
+    return NewJob(**fields | change)
+
+
+def submit(db: Database, name: str, price: int | None = 0, **change: Any) -> JobRow:
+    job = admission.submit(db, new_job(db, name, price, **change), None)
+    assert job is not None
+    return job
+
+
+def claimed(db: Database) -> JobRow:
+    job = jobs.claim(db, 0)
+    assert job is not None
+    return job
+
+
+def finished(charge_micro_usd: int) -> Finished:
+    return Finished("video", "video/mp4", {"output_seconds": 3}, charge_micro_usd, 5)
+
+
+def held(db: Database) -> int:
+    row = db.row("SELECT held_micro_usd AS held FROM org")
+    assert row is not None
+    amount: int = row["held"]
+    return amount
+
+
+class Books:
+    """A store beside the few numbers that it must agree with."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        self.made = 0
+        self.running: list[JobRow] = []
+        self.pending: list[int] = []
+        self.settled = 0
+
+    def submit(self, price: int) -> None:
+        free = money.balance_micro_usd(self.db, DEFAULT_ORG) - held(self.db)
+        job = submit(self.db, str(self.made), price)
+        self.made += 1
+        assert job.error_code == ("insufficient_balance" if price > free else None)
+
+    def start(self) -> None:
+        job = jobs.claim(self.db, 0)
+        if job is not None:
+            self.running.append(job)
+
+    def next_running(self) -> JobRow | None:
+        if not self.running:
+            self.start()
+        return self.running.pop(0) if self.running else None
+
+    def complete(self, percent: int) -> None:
+        if job := self.next_running():
+            charge = job.hold_micro_usd * percent // 100
+            assert jobs.complete(self.db, job, finished(charge), **NOW)
+            self.pending.append(charge)
+
+    def fail(self) -> None:
+        if job := self.next_running():
+            assert jobs.fail(self.db, job, ErrorCode.INTERNAL, "x", **NOW)
+
+    def settle(self) -> None:
+        money.settle_due(self.db, 0)
+        self.settled += sum(self.pending)
+        self.pending.clear()
+
+    def kill(self) -> None:
+        jobs.requeue_running(self.db)
+        self.running.clear()
+
+    def assert_right(self) -> None:
+        balance = money.balance_micro_usd(self.db, DEFAULT_ORG)
+        assert balance == OPENING - self.settled
+        assert balance == money.ledger_total_micro_usd(self.db, DEFAULT_ORG)
+        assert 0 <= held(self.db) <= balance
+        assert held(self.db) == self.in_flight()
+
+    def in_flight(self) -> int:
+        row = self.db.row(
+            "SELECT (SELECT coalesce(sum(hold_micro_usd), 0) FROM job"
+            " WHERE status IN ('queued', 'running'))"
+            " + (SELECT coalesce(sum(hold_micro_usd), 0) FROM charge"
+            " WHERE state = 'pending') AS total"
+        )
+        assert row is not None
+        total: int = row["total"]
+        return total
+
+
+NOW = {"now_us": 0, "settle_due_us": 0}
+
+# Boundaries: nothing, one, half, just over two thirds, all, one too much.
+PRICES = (0, 1, OPENING // 2, OPENING * 2 // 3 + 1, OPENING, OPENING + 1)
+events = st.lists(
+    st.one_of(
+        st.tuples(st.just("submit"), st.sampled_from(PRICES)),
+        st.tuples(st.just("complete"), st.sampled_from([0, 50, 100])),
+        st.tuples(st.sampled_from(["start", "fail", "settle", "kill"])),
+    ),
+    max_size=40,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(events)
+def test_the_balance_is_never_negative_and_is_the_start_minus_what_settled(
+    happened: list[tuple[Any, ...]],
+) -> None:
+    with tempfile.TemporaryDirectory() as folder, opened(Path(folder) / "db") as db:
+        books = Books(db)
+        for event, *details in happened:
+            getattr(books, event)(*details)
+            books.assert_right()
+
+
+def test_a_second_charge_of_a_job_is_refused_by_the_database(db: Database) -> None:
+    submit(db, "a", 10)
+    job = claimed(db)
+    jobs.complete(db, job, finished(10), now_us=0, settle_due_us=0)
+
+    with pytest.raises(sqlite3.IntegrityError):
+        money.open_charge(db, job.id, 10, hold_micro_usd=10, due_us=0)
+    assert money.settle_due(db, 0) == 1
+    with pytest.raises(sqlite3.IntegrityError):
+        db.run(
+            "INSERT INTO ledger (org, job, kind, amount_micro_usd, at_us)"
+            " VALUES (?, ?, 'charge', -10, 0)",
+            DEFAULT_ORG,
+            job.id,
+        )
+
+
+def test_settling_twice_at_one_instant_collects_once(db: Database) -> None:
+    submit(db, "a", 10)
+    jobs.complete(db, claimed(db), finished(10), now_us=0, settle_due_us=5)
+
+    assert [money.settle_due(db, t) for t in (4, 5, 5)] == [0, 1, 0]
+    assert money.balance_micro_usd(db, DEFAULT_ORG) == OPENING - 10
+
+
+@pytest.mark.parametrize(
+    "statement", ["UPDATE ledger SET amount_micro_usd = 0", "DELETE FROM ledger"]
+)
+def test_the_ledger_is_append_only(db: Database, statement: str) -> None:
+    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        db.run(statement)
+
+
+def test_the_database_refuses_to_hold_more_than_the_balance(db: Database) -> None:
+    with pytest.raises(sqlite3.IntegrityError):
+        money.hold(db, DEFAULT_ORG, OPENING + 1)
+
+
+def test_a_job_without_a_price_is_made_and_fails_with_invalid_input(
+    db: Database,
+) -> None:
+    job = submit(db, "a", None)
+
+    assert (job.status, job.error_code) == ("failed", "invalid_input")
+    assert job.billing_state == "pending"
+    assert held(db) == 0
+
+
+def test_jobs_start_in_order_under_the_cap(db: Database) -> None:
+    for name in "abc":
+        submit(db, name)
+
+    assert [claimed(db).id, claimed(db).id] == ["media_a", "media_b"]
+    assert jobs.claim(db, 0) is None
+    jobs.requeue_running(db)
+    assert claimed(db).id == "media_a"
+
+
+def test_a_job_does_not_start_before_it_is_due(db: Database) -> None:
+    submit(db, "a", start_due_us=7)
+
+    assert jobs.claim(db, 6) is None
+    assert jobs.next_start_us(db) == 7
+    assert jobs.claim(db, 7) is not None
+
+
+def test_a_run_that_was_cut_off_cannot_end_the_job_any_more(db: Database) -> None:
+    submit(db, "a", 10)
+    cut_off = claimed(db)
+    jobs.requeue_running(db)
+    again = claimed(db)
+
+    assert not jobs.complete(db, cut_off, finished(10), **NOW)
+    assert not jobs.fail(db, cut_off, ErrorCode.INTERNAL, "x", **NOW)
+    assert jobs.complete(db, again, finished(10), **NOW)
+    assert not jobs.complete(db, again, finished(10), **NOW)
+
+
+def test_a_key_finds_its_job_and_refuses_another_request(db: Database) -> None:
+    first = Repeatable("k", b"one")
+    job = admission.submit(db, new_job(db, "a", 10), first)
+
+    assert admission.submit(db, new_job(db, "b", 10), first) is None
+    assert admission.find_repeated(db, DEFAULT_ORG, first) == job
+    with pytest.raises(KeyReusedError):
+        admission.submit(db, new_job(db, "c", 10), Repeatable("k", b"two"))
+    assert jobs.find(db, "media_c") is None
+    assert held(db) == 10
+
+
+def test_a_job_is_found_in_its_own_organization_only(db: Database) -> None:
+    job = submit(db, "a")
+
+    assert jobs.find_in_org(db, DEFAULT_ORG, job.id) == job
+    assert jobs.find_in_org(db, "org_other", job.id) is None
+
+
+def test_a_failed_transaction_leaves_nothing(db: Database) -> None:
+    def half_done() -> None:
+        with db.transaction():
+            meta.write(db, "name", "value")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        half_done()
+
+    assert meta.read(db, "name") is None
+
+
+def test_an_organization_keeps_its_balance_and_takes_new_limits(
+    tmp_path: Path,
+) -> None:
+    with opened(tmp_path / "db") as db:
+        submit(db, "a", 10)
+        jobs.complete(db, claimed(db), finished(10), now_us=0, settle_due_us=0)
+        money.settle_due(db, 0)
+    with opened(tmp_path / "db", concurrency=7) as db:
+        assert money.balance_micro_usd(db, DEFAULT_ORG) == OPENING - 10
+        row = db.row("SELECT concurrency FROM org")
+        assert row is not None
+        assert row["concurrency"] == 7
+
+
+def test_the_key_itself_is_not_in_the_database(tmp_path: Path) -> None:
+    with opened(tmp_path / "db"):
+        pass
+
+    assert b"a-secret-key" not in (tmp_path / "db").read_bytes()
+
+
+def test_a_file_of_a_newer_version_is_refused_in_words(tmp_path: Path) -> None:
+    with opened(tmp_path / "db") as db:
+        db.run("PRAGMA user_version = 99")
+
+    with pytest.raises(ServiceError, match="another version of mediakit"):
+        Database(tmp_path / "db")
+
+
+def test_queued_and_running_jobs_are_found_by_their_partial_indexes(
+    db: Database,
+) -> None:
+    plan = db.rows(
+        "EXPLAIN QUERY PLAN SELECT id FROM job WHERE org = ? AND status = 'queued'"
+        " ORDER BY seq LIMIT 1",
+        DEFAULT_ORG,
+    )
+
+    assert "job_queued" in plan[0]["detail"]

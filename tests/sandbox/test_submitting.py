@@ -1,0 +1,302 @@
+"""Submitting over HTTP: every status, both error shapes, idempotency (spec 4.3)."""
+
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from mediakit.sandbox.store.database import Database
+from tests.sandbox.conftest import KITE, Api, StartSandbox
+
+KIND = "text-to-video"
+
+
+def new_key() -> str:
+    return uuid.uuid4().hex
+
+
+def test_a_submit_answers_the_queued_job_with_null_billing_and_nothing_else(
+    idle: Api,
+) -> None:
+    answer = idle.post(KIND, KITE)
+
+    job = answer.json()
+    assert answer.status_code == 200
+    assert job == {"id": job["id"], "status": "queued", "billing": None}
+    assert str(uuid.UUID(job["id"].removeprefix("media_"))) == job["id"][6:]
+
+
+@pytest.mark.parametrize("headers", [{}, {"X-API-Key": "wrong"}, {"X-API-Key": "\xe9"}])
+def test_a_missing_or_unknown_key_is_401(idle: Api, headers: dict[str, str]) -> None:
+    url = idle.running.base_url + idle.path(KIND)
+    raw = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+
+    answer = httpx.post(url, json=KITE, headers=raw, trust_env=False)
+
+    assert answer.status_code == 401
+    assert list(answer.json()) == ["message"]
+
+
+def test_an_inactive_key_is_403_with_a_message(sandboxes: StartSandbox) -> None:
+    api = sandboxes(concurrency=0)
+    db = Database(api.running._data_dir.database)
+    db.run("UPDATE api_key SET state = 'inactive'")
+    db.close()
+
+    for answer in (api.post(KIND, KITE), api.http.get("/billing/balance")):
+        assert answer.status_code == 403
+        assert list(answer.json()) == ["message"]
+
+
+@pytest.mark.parametrize(
+    "path", ["sandbox/text-to-video/nothing", "a/b/c", "sandbox/r1/text-to-video"]
+)
+def test_an_unknown_function_is_404(idle: Api, path: str) -> None:
+    answer = idle.http.post(f"/v1/media/{path}", json=KITE)
+
+    assert answer.status_code == 404
+    assert list(answer.json()) == ["message"]
+
+
+@pytest.mark.parametrize("path", ["/v1/media/sandbox", "/nowhere", "/v1/media/a/b/c/d"])
+def test_an_unknown_path_is_404_with_a_message(idle: Api, path: str) -> None:
+    answer = idle.http.get(path)
+
+    assert answer.status_code == 404
+    assert list(answer.json()) == ["message"]
+
+
+def test_a_method_that_is_not_served_is_405_with_a_message(idle: Api) -> None:
+    answer = idle.http.delete("/billing/balance")
+
+    assert answer.status_code == 405
+    assert list(answer.json()) == ["message"]
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"duration": "5"}, "duration"),
+        ({"duration": True}, "duration"),
+        ({"duration": 5.0}, "duration"),
+        ({"duration": 16}, "duration"),
+        ({"duration": 10**30}, "duration"),
+        ({"prompt": ""}, "prompt"),
+        ({"prompt": None}, "prompt"),
+        ({"resolution": "720P"}, "resolution"),
+        ({"duratoin": 5}, "duratoin"),
+        ({"webhook_url": 5}, "webhook_url"),
+    ],
+)
+def test_an_invalid_field_is_422_and_named(
+    idle: Api, change: dict[str, Any], field: str
+) -> None:
+    answer = idle.post(KIND, KITE | change)
+
+    assert answer.status_code == 422
+    assert list(answer.json()) == ["message"]
+    assert answer.json()["message"].startswith(f"{field}: ")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b'"text"',
+        b'{"prompt": NaN}',
+        b'{"prompt": "a", "duration": Infinity}',
+        b'{"prompt": "a", "duration": 1e999}',
+        b'{"prompt": "a", "duration": ' + b"9" * 5_000 + b"}",
+        b'{"prompt": "\\ud800"}',
+        b'{"\\ud800": 1}',
+        b'{"prompt": "\xff"}',
+        b'{"prompt": ' + b"[" * 100_000,
+        b'{"a": ' + b"[" * 500 + b"]" * 500 + b"}",
+        b'{"prompt": "' + b"a" * 2_000_000 + b'"}',
+    ],
+    ids=lambda content: content[:20].decode("latin-1"),
+)
+def test_a_body_that_is_no_json_object_is_422(idle: Api, content: bytes) -> None:
+    answer = idle.post_raw(KIND, content)
+
+    assert answer.status_code == 422
+    assert list(answer.json()) == ["message"]
+
+
+def test_unknown_properties_pass_where_the_interface_is_silent(idle: Api) -> None:
+    body = {"prompt": "a", "duration": 5, "not_in_the_table": {"a": [1]}}
+
+    assert idle.submit("r1", body)["status"] == "queued"
+
+
+def test_nulls_and_defaults_are_the_same_request(idle: Api) -> None:
+    key = new_key()
+    first = idle.submit(KIND, KITE, key)
+
+    again = idle.submit(
+        KIND,
+        {"multi_shot": None, "audio": "off", "webhook_url": None, **KITE},
+        key,
+    )
+
+    assert again["id"] == first["id"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        (KIND, {"prompt": "another"}),
+        (KIND, {"duration": 4}),
+        (KIND, {"webhook_url": "https://93.184.216.34/hook"}),
+        ("r1", {"duration": 5}),
+    ],
+)
+def test_a_key_with_another_request_is_409_and_makes_nothing(
+    idle: Api, kind: str, change: dict[str, Any]
+) -> None:
+    key = new_key()
+    first = idle.submit(KIND, KITE, key)
+
+    answer = idle.post(kind, KITE | change, key)
+
+    assert answer.status_code == 409
+    assert list(answer.json()) == ["message"]
+    assert idle.submit(KIND, KITE, key)["id"] == first["id"]
+
+
+def test_refused_requests_do_not_bind_the_key(idle: Api) -> None:
+    key = new_key()
+    bad_callback = KITE | {"webhook_url": "http://93.184.216.34/hook"}
+
+    assert idle.post(KIND, KITE | {"duration": 0}, key).status_code == 422
+    assert idle.post(KIND, bad_callback, key).status_code == 400
+    assert idle.http.post(
+        "/v1/media/a/b/c", json=KITE, headers={"Idempotency-Key": key}
+    ).is_client_error
+
+    assert idle.submit(KIND, KITE | {"duration": 4}, key)["status"] == "queued"
+
+
+@pytest.mark.parametrize("key", ["", "k" * 256])
+def test_a_key_of_no_or_too_much_length_is_422(idle: Api, key: str) -> None:
+    answer = idle.post(KIND, KITE, key)
+
+    assert answer.status_code == 422
+    assert answer.json()["message"].startswith("Idempotency-Key: ")
+
+
+def test_twenty_posts_at_once_with_one_key_make_one_job(idle: Api) -> None:
+    key = new_key()
+    with ThreadPoolExecutor(20) as pool:
+        posts = [pool.submit(idle.submit, KIND, KITE, key) for _ in range(20)]
+
+    assert len({post.result()["id"] for post in posts}) == 1
+
+
+def test_without_a_key_every_post_is_a_job(idle: Api) -> None:
+    assert idle.submit(KIND, KITE)["id"] != idle.submit(KIND, KITE)["id"]
+
+
+def test_a_repeat_of_an_ended_job_answers_it_as_it_stands(api: Api) -> None:
+    key = new_key()
+    body = {"image_url": "http://10.0.0.1/x.png"}
+    job = api.settled(api.submit("image-upscale", body, key)["id"])
+
+    assert job["status"] == "failed"
+    assert api.submit("image-upscale", body, key) == job
+
+
+def test_what_the_balance_cannot_carry_is_a_failed_job_at_403(
+    sandboxes: StartSandbox,
+) -> None:
+    api = sandboxes(balance_micro_usd=203_999, settle_after_s=0.05)
+    key = new_key()
+
+    answer = api.post(KIND, KITE, key)
+
+    job = answer.json()
+    assert answer.status_code == 403
+    assert job == {
+        "id": job["id"],
+        "status": "failed",
+        "error": {"code": "insufficient_balance", "message": job["error"]["message"]},
+        "usage": None,
+        "billing": None,
+    }
+    settled = api.settled(job["id"])
+    assert settled["billing"] == {"state": "settled", "charge_micro_usd": 0}
+    # The key is bound to the failed job, whose replay is no rejection any more.
+    assert api.submit(KIND, KITE, key) == settled
+    assert api.balance() == 203_999
+
+
+def test_a_job_that_uses_the_balance_up_is_admitted(sandboxes: StartSandbox) -> None:
+    api = sandboxes(balance_micro_usd=204_000, concurrency=0)
+
+    assert api.submit(KIND, KITE)["status"] == "queued"
+    assert api.post(KIND, KITE).status_code == 403
+    assert api.balance() == 204_000
+
+
+def test_a_full_queue_is_a_failed_job_at_429_with_retry_after(
+    sandboxes: StartSandbox,
+) -> None:
+    api = sandboxes(concurrency=0, queue_size=2)
+    assert [api.post(KIND, KITE).status_code for _ in range(2)] == [200, 200]
+
+    answer = api.post(KIND, KITE)
+
+    assert answer.status_code == 429
+    assert int(answer.headers["Retry-After"]) >= 1
+    assert answer.json()["status"] == "failed"
+    assert answer.json()["error"]["code"] == "rate_limited"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://93.184.216.34/hook",
+        "https://93.184.216.34:8443/hook",
+        "https://user:pass@93.184.216.34/hook",
+        "https://127.0.0.1/hook",
+        "http://127.0.0.1:9999/hook",
+        "https://10.1.2.3/hook",
+        "https://169.254.169.254/latest",
+        "https://[::ffff:10.0.0.1]/hook",
+        "https://no-such-host.invalid/hook",
+        "ftp://93.184.216.34/hook",
+        "not a url",
+    ],
+)
+def test_a_callback_that_breaks_the_policy_is_400(idle: Api, url: str) -> None:
+    answer = idle.post(KIND, KITE | {"webhook_url": url})
+
+    assert answer.status_code == 400
+    assert list(answer.json()) == ["message"]
+    assert "webhook_url" in answer.json()["message"]
+
+
+def test_a_public_https_callback_is_accepted(idle: Api) -> None:
+    job = idle.submit(KIND, KITE | {"webhook_url": "https://93.184.216.34/hook"})
+
+    assert job["status"] == "queued"
+
+
+def test_loopback_callbacks_are_accepted_only_when_allowed(
+    sandboxes: StartSandbox,
+) -> None:
+    api = sandboxes(concurrency=0, allow_loopback_callbacks=True)
+
+    def answer(url: str) -> int:
+        return api.post(KIND, KITE | {"webhook_url": url}).status_code
+
+    assert answer("http://127.0.0.1:9999/hook") == 200
+    assert answer("http://localhost:9999/hook") == 200
+    assert answer("http://10.0.0.1:9999/hook") == 400
+    assert answer("http://169.254.169.254/") == 400
+    assert answer(f"{api.running.base_url}/hook") == 400

@@ -1,0 +1,167 @@
+"""Upload grants and the signed PUT (spec 2.3, 4.2)."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.sandbox.conftest import Api, StartSandbox
+
+CONTENT = b"0123456789" * 100
+
+
+def put(url: str, headers: dict[str, str], content: bytes = CONTENT) -> httpx.Response:
+    return httpx.put(url, content=content, headers=headers, trust_env=False)
+
+
+def assert_bare_403(answer: httpx.Response) -> None:
+    assert answer.status_code == 403
+    assert answer.content == b""
+    assert "content-type" not in answer.headers
+
+
+def test_a_grant_has_exactly_the_three_fields(idle: Api) -> None:
+    granted = idle.grant("image/png", 1_000)
+
+    assert set(granted) == {"upload_url", "headers", "url"}
+    assert granted["headers"] == {"Content-Type": "image/png", "Content-Length": "1000"}
+    assert granted["url"].endswith(".png")
+    assert granted["upload_url"] != granted["url"]
+
+
+def test_what_is_put_is_served_at_the_permanent_url_without_a_key(idle: Api) -> None:
+    granted = idle.grant("image/png", len(CONTENT))
+    assert httpx.get(granted["url"], trust_env=False).status_code == 404
+
+    assert put(granted["upload_url"], granted["headers"]).status_code == 200
+
+    answer = httpx.get(granted["url"], trust_env=False)
+    assert answer.content == CONTENT
+    assert answer.headers["content-type"] == "image/png"
+    # A lost answer may be asked for again.
+    assert put(granted["upload_url"], granted["headers"]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"Content-Type": "image/jpeg"},
+        {"Content-Type": "image/png; charset=utf-8"},
+        {"Content-Type": "IMAGE/PNG"},
+        {"Content-Type": ""},
+    ],
+)
+def test_another_content_type_is_a_bare_403(idle: Api, change: dict[str, str]) -> None:
+    granted = idle.grant("image/png", len(CONTENT))
+
+    assert_bare_403(put(granted["upload_url"], granted["headers"] | change))
+    assert httpx.get(granted["url"], trust_env=False).status_code == 404
+
+
+def test_a_missing_content_type_is_a_bare_403(idle: Api) -> None:
+    granted = idle.grant("image/png", len(CONTENT))
+
+    assert_bare_403(put(granted["upload_url"], {}))
+
+
+@pytest.mark.parametrize("content", [CONTENT[:-1], CONTENT + b"x", b""])
+def test_another_length_is_a_bare_403(idle: Api, content: bytes) -> None:
+    granted = idle.grant("image/png", len(CONTENT))
+
+    answer = put(granted["upload_url"], {"Content-Type": "image/png"}, content)
+
+    assert_bare_403(answer)
+
+
+def test_a_missing_length_is_a_bare_403(idle: Api) -> None:
+    granted = idle.grant("image/png", len(CONTENT))
+    headers = {"Content-Type": "image/png"}
+
+    answer = httpx.put(
+        granted["upload_url"],
+        content=iter([CONTENT]),  # an iterator is sent in chunks, without a length
+        headers=headers,
+        trust_env=False,
+    )
+
+    assert_bare_403(answer)
+
+
+@pytest.mark.parametrize("part", ["signature", "expires"])
+def test_a_changed_url_is_a_bare_403(idle: Api, part: str) -> None:
+    granted = idle.grant("image/png", len(CONTENT))
+    url = httpx.URL(granted["upload_url"])
+    digits = url.params[part]
+    other = digits[:-1] + ("1" if digits[-1] == "0" else "0")
+
+    changed = str(url.copy_set_param(part, other))
+
+    assert_bare_403(put(changed, granted["headers"]))
+    assert_bare_403(put(str(url.copy_remove_param(part)), granted["headers"]))
+
+
+def test_a_grant_ends_after_five_minutes(sandboxes: StartSandbox) -> None:
+    api = sandboxes(concurrency=0, speed=300_000)
+    granted = api.grant("image/png", len(CONTENT))
+    answers = [put(granted["upload_url"], granted["headers"]) for _ in range(2)]
+
+    # 5 minutes of this clock are a real millisecond.
+    assert_bare_403(answers[-1])
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"content_type": None}, "content_type"),
+        ({"content_type": 5}, "content_type"),
+        ({"content_type": "png"}, "content_type"),
+        ({"content_type": "text/html"}, "content_type"),
+        ({"content_type": "image/svg+xml"}, "content_type"),
+        ({"content_type": "image/png\r\nX: y"}, "content_type"),
+        ({"size_bytes": None}, "size_bytes"),
+        ({"size_bytes": "10"}, "size_bytes"),
+        ({"size_bytes": True}, "size_bytes"),
+        ({"size_bytes": 1.5}, "size_bytes"),
+        ({"size_bytes": 0}, "size_bytes"),
+        ({"size_bytes": -1}, "size_bytes"),
+        ({"size_bytes": 2 * 1024**3}, "size_bytes"),
+        ({"name": "a.png"}, "name"),
+    ],
+)
+def test_a_wrong_field_of_a_grant_is_422_and_named(
+    idle: Api, change: dict[str, Any], field: str
+) -> None:
+    asked = {"content_type": "image/png", "size_bytes": 10} | change
+    answer = idle.http.post("/v1/media/uploads", json=asked)
+
+    assert answer.status_code == 422
+    assert answer.json()["message"].startswith(f"{field}: ")
+
+
+def test_a_grant_needs_a_key(idle: Api) -> None:
+    asked = {"content_type": "image/png", "size_bytes": 10}
+    url = f"{idle.running.base_url}/v1/media/uploads"
+
+    assert httpx.post(url, json=asked, trust_env=False).status_code == 401
+
+
+def test_a_put_that_breaks_off_leaves_nothing(idle: Api) -> None:
+    granted = idle.grant("video/mp4", 1_000_000)
+
+    def broken() -> Any:
+        yield b"x" * 500_000
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        httpx.put(
+            granted["upload_url"],
+            content=broken(),
+            headers=granted["headers"],
+            trust_env=False,
+        )
+
+    name = granted["url"].rsplit("/", 1)[1].split(".")[0]
+    files = idle.running._data_dir.path / "files"
+    idle.http.get("/billing/balance")
+    assert httpx.get(granted["url"], trust_env=False).status_code == 404
+    assert not (files / name).exists()

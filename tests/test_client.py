@@ -1,0 +1,456 @@
+"""The client on a real sandbox over real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import socket
+from pathlib import Path
+
+import pytest
+
+from mediakit import AsyncClient, Client, Job, format_usd
+from mediakit import client as core
+from mediakit.client.orders import Order
+from mediakit.errors import (
+    AuthError,
+    BalanceError,
+    ConflictError,
+    GoneError,
+    InputError,
+    JobFailedError,
+    NotFoundError,
+    RateLimitError,
+    ServiceError,
+    WaitTimeoutError,
+)
+from mediakit.history import EntryState, History
+from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from tests.lossy_proxy import LossyProxy
+from tests.media_samples import make_mp4, make_png
+
+PATIENCE_S = 60.0
+
+
+def settled(job: Job) -> Job:
+    job.wait(PATIENCE_S)
+    job.settle(PATIENCE_S)
+    return job
+
+
+def jobs_at(client: Client) -> int:
+    frame = client.spend.daily()
+    return int(frame["jobs"].sum())
+
+
+def test_the_main_job_ends_with_a_file_and_the_estimated_charge(
+    client: Client, tmp_path: Path
+) -> None:
+    estimate = client.estimate("text-to-video", prompt="a kite", duration=3)
+    job = settled(client.run("text-to-video", prompt="a kite", duration=3))
+
+    assert estimate.kind == "exact"
+    assert job.charge_micro_usd == estimate.high == 204_000
+    saved = job.download(tmp_path)
+    assert saved.suffix == ".mp4"
+    assert saved.read_bytes()[4:8] == b"ftyp"
+    assert list(tmp_path.glob("*.part")) == []
+
+
+def test_five_books_agree_to_the_micro_dollar(tmp_path: Path) -> None:
+    settings = Sandbox(tmp_path / "data", speed=20, balance_micro_usd=50_000_000)
+    running = start(settings)
+    png = make_png(tmp_path / "cat.png", (64, 48))
+    with Client(running.base_url, running.api_key, home=tmp_path) as client:
+        settled(client.submit("text-to-video", prompt="a", duration=3))
+        settled(client.submit("image-upscale", image_url=png, upscale_factor="x3"))
+        settled(client.submit("r1", prompt="a", duration=4, resolution="480p"))
+        settled(
+            client.submit(
+                "keyframes",
+                images=[png, png],
+                transition_duration_s=1,
+                resolution="720p",
+            )
+        )
+        drop = 50_000_000 - client.balance().balance_micro_usd
+        history = client.history.settled_total_micro_usd()
+        daily = int(client.spend.daily()["charge_micro_usd"].sum())
+        monthly = int(client.spend.monthly()["charge_micro_usd"].sum())
+        from_csv = client.spend.monthly_csv()
+
+        assert history == 204_000 + 126_000 + 449_400 + 40_000
+        assert drop == daily == monthly == history
+        assert int(from_csv["charge_micro_usd"].sum()) == history
+        assert from_csv.attrs["total_micro_usd"] == history
+    running.stop()
+
+
+def test_the_same_call_is_the_same_job_and_the_next_take_is_another(
+    client: Client,
+) -> None:
+    first = settled(client.submit("text-to-video", prompt="one", duration=3))
+    again = client.submit("text-to-video", prompt="one", duration=3, resolution="720p")
+    other = client.submit("text-to-video", prompt="one", duration=3, take="next")
+
+    assert again.id == first.id
+    assert again.state.reused
+    assert "nothing was sent" in repr(again)
+    assert other.id != first.id
+    assert client.submit("text-to-video", prompt="one", duration=3, take=2).id == (
+        other.id
+    )
+
+
+@pytest.mark.parametrize("take", [0, -1, True, "last", 1.5])
+def test_a_take_is_a_count_or_next(client: Client, take: object) -> None:
+    with pytest.raises(InputError, match="take"):
+        client.submit("text-to-video", prompt="a", take=take)  # type: ignore[arg-type]
+
+
+def test_a_lost_answer_makes_one_job(tmp_path: Path) -> None:
+    running = start(Sandbox(tmp_path / "data", speed=20))
+    with (
+        LossyProxy(running.base_url, "POST", losses=2) as proxy,
+        Client(proxy.base_url, running.api_key, home=tmp_path) as client,
+    ):
+        before = client.balance().balance_micro_usd
+        job = settled(client.submit("text-to-video", prompt="lost", duration=3))
+
+        posts = [r for r in proxy.requests if r.startswith(b"POST")]
+        keys = {line for r in posts for line in r.splitlines() if b"dempotency" in line}
+        assert proxy.left == 0
+        assert len(posts) == 3
+        assert len(keys) == 1
+        assert before - client.balance().balance_micro_usd == job.charge_micro_usd
+        assert jobs_at(client) == 1
+    running.stop()
+
+
+def closed_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+def impatient(base_url: str, api_key: str, home: Path) -> core.AsyncClient:
+    """Give a client that asks for half a second only."""
+    return core.AsyncClient(
+        core.Service(base_url, api_key, identity="one-service"),
+        history=History(home / "history.sqlite3"),
+        submit_retry_for_s=0.5,
+    )
+
+
+def test_what_could_not_be_sent_is_kept_and_made_once_at_the_next_start(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    async def scenario() -> None:
+        dead = impatient(closed_port(), sandbox.api_key, tmp_path)
+        order = dead.catalog.function("text-to-video")
+        intent = Order(
+            dead.service,
+            order,
+            order.canonical_body({"prompt": "kept", "duration": 3}),
+            None,
+            order.estimate({"duration": 3}),
+        ).intent(take=1, attempt=1)
+        dead.history.claim(intent)
+        await dead.resume()
+        [entry] = dead.history.open_intents(**owner(dead))
+        assert entry.state is EntryState.INTENT
+
+        live = impatient(sandbox.base_url, sandbox.api_key, tmp_path)
+        [job] = await live.resume()
+        assert await live.resume() == [job]
+        await job.wait(PATIENCE_S)
+        same = await live.submit("text-to-video", prompt="kept", duration=3)
+        assert same.id == job.id
+        assert live.history.open_intents(**owner(live)) == []
+        await live.aclose()
+
+    with asyncio.Runner() as runner:
+        runner.run(scenario())
+
+
+def owner(client: core.AsyncClient) -> dict[str, str]:
+    service = client.service
+    return {"service": service.identity, "account": service.account}
+
+
+def test_a_service_that_is_not_there_is_one_sentence_and_costs_nothing(
+    tmp_path: Path,
+) -> None:
+    client = Client(closed_port(), "key-01234567", home=tmp_path)
+
+    with pytest.raises(ServiceError, match="does not answer") as caught:
+        client.io.call(client.core.billing.balance, retry_for_s=0.3)
+    assert "key-01234567" not in str(caught.value)
+
+
+def test_a_wrong_key_is_refused_by_name_without_being_shown(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    with (
+        Client(sandbox.base_url, "wrong-key-123", home=tmp_path) as client,
+        pytest.raises(AuthError, match="API key") as caught,
+    ):
+        client.balance()
+    assert "wrong-key-123" not in str(caught.value)
+
+
+def test_a_base_url_that_is_no_such_service_is_one_sentence(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    url = f"{sandbox.base_url}/files"
+    with (
+        Client(url, sandbox.api_key, home=tmp_path) as client,
+        pytest.raises((NotFoundError, ServiceError)),
+    ):
+        client.balance()
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"prompt": "a", "duration": 99}, "duration"),
+        ({"prompt": "a", "duration": "5"}, "duration"),
+        ({}, "prompt"),
+        ({"prompt": "a", "promt": "b"}, "promt"),
+    ],
+)
+def test_bad_input_names_the_field_and_nothing_is_sent(
+    client: Client, fields: dict[str, object], field: str
+) -> None:
+    with pytest.raises(InputError, match="Nothing was sent") as caught:
+        client.submit("text-to-video", **fields)
+
+    assert caught.value.field == field
+    assert len(client.history.frame()) == 0
+
+
+def test_an_unknown_function_offers_the_nearest_names(client: Client) -> None:
+    with pytest.raises(InputError, match="text-to-video"):
+        client.submit("text-to-vidoe", prompt="a")
+
+
+def test_a_file_that_vanished_or_is_no_picture_is_named(
+    client: Client, tmp_path: Path
+) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("not a picture", "utf-8")
+    clip = make_mp4(tmp_path / "clip.mp4")
+
+    for path in (tmp_path / "gone.png", text, clip, tmp_path):
+        with pytest.raises(InputError, match="image_url") as caught:
+            client.submit("image-upscale", image_url=path)
+        assert str(path) in str(caught.value)
+    assert len(client.history.frame()) == 0
+
+
+def test_the_same_bytes_are_uploaded_once(client: Client, tmp_path: Path) -> None:
+    png = make_png(tmp_path / "cat.png", (64, 48))
+    copy = tmp_path / "copy of the cat.png"
+    copy.write_bytes(png.read_bytes())
+
+    assert client.upload(png) == client.upload(str(copy))
+    assert client.upload(make_png(tmp_path / "dog.png", (48, 64))) != client.upload(png)
+
+
+def test_a_balance_that_cannot_carry_it_sends_nothing(tmp_path: Path) -> None:
+    running = start(Sandbox(tmp_path / "data", balance_micro_usd=500_000, speed=20))
+    with Client(running.base_url, running.api_key, home=tmp_path) as client:
+        with pytest.raises(BalanceError, match="Nothing was sent") as caught:
+            client.submit("text-to-video", prompt="a", duration=15)
+
+        assert caught.value.needed_micro_usd == 1_020_000
+        assert caught.value.available_micro_usd == 500_000
+        assert format_usd(1_020_000) in str(caught.value)
+        assert len(client.history.frame()) == 0
+    running.stop()
+
+
+def test_what_is_in_flight_is_held_against_the_balance(tmp_path: Path) -> None:
+    running = start(
+        Sandbox(tmp_path / "data", balance_micro_usd=500_000, concurrency=0)
+    )
+    with Client(running.base_url, running.api_key, home=tmp_path) as client:
+        client.submit("text-to-video", prompt="a", duration=5)
+        assert client.reserved_micro_usd() == 340_000
+
+        with pytest.raises(BalanceError, match=r"\$0.34 is held"):
+            client.submit("text-to-video", prompt="b", duration=5)
+    running.stop()
+
+
+def test_a_full_queue_is_one_sentence_with_the_time_to_try_again(
+    tmp_path: Path,
+) -> None:
+    running = start(Sandbox(tmp_path / "data", concurrency=0, queue_size=1, speed=20))
+    with Client(running.base_url, running.api_key, home=tmp_path) as client:
+        client.submit("text-to-video", prompt="a", duration=3)
+
+        with pytest.raises(RateLimitError, match="Nothing was charged") as caught:
+            client.submit("text-to-video", prompt="b", duration=3)
+        assert caught.value.retry_after_s is not None
+        frame = client.history.frame()
+        assert list(frame["error_code"].dropna().unique()) == ["rate_limited"]
+        assert frame["key"].is_unique
+    running.stop()
+
+
+def test_waiting_ends_and_the_job_goes_on(tmp_path: Path) -> None:
+    running = start(Sandbox(tmp_path / "data", concurrency=0))
+    with Client(running.base_url, running.api_key, home=tmp_path) as client:
+        job = client.submit("text-to-video", prompt="a", duration=3)
+
+        with pytest.raises(WaitTimeoutError, match="goes on") as caught:
+            job.wait(timeout_s=0.2)
+        assert caught.value.job is job
+        assert job.id in str(caught.value)
+        with pytest.raises(ConflictError, match="no output yet"):
+            job.download()
+        with pytest.raises(ConflictError, match="not ended yet"):
+            job.erase()
+    running.stop()
+
+
+def test_an_erased_job_is_not_bought_again_silently(client: Client) -> None:
+    job = settled(client.submit("text-to-video", prompt="erase me", duration=3))
+    job.erase()
+
+    assert job.state.record.deleted_at is not None
+    with pytest.raises(GoneError, match="erased"):
+        job.download()
+    with pytest.raises(GoneError, match='take="next"'):
+        client.submit("text-to-video", prompt="erase me", duration=3)
+    assert job.charge_micro_usd == 204_000
+
+
+def test_a_job_that_failed_says_so_again_and_is_not_bought_again(
+    client: Client, tmp_path: Path
+) -> None:
+    broken = f"{client.service.base_url}/files/nothing-here.png"
+    with pytest.raises(JobFailedError, match="not charged") as caught:
+        client.run("image-upscale", image_url=broken, timeout_s=PATIENCE_S)
+    job = caught.value.job
+
+    assert isinstance(job, Job)
+    assert caught.value.code == "invalid_input"
+    job.settle(PATIENCE_S)
+    assert job.charge_micro_usd == 0
+    with pytest.raises(JobFailedError) as second:
+        client.submit("image-upscale", image_url=broken)
+    assert second.value.job.id == job.id
+
+
+def test_a_job_is_picked_up_by_its_id(client: Client) -> None:
+    job = client.submit("text-to-video", prompt="by id", duration=3)
+
+    assert client.job(job.id).wait(PATIENCE_S).state.prompt == "by id"
+    with pytest.raises(NotFoundError, match="media_none"):
+        client.job("media_none")
+
+
+def test_a_download_never_replaces_a_file_silently(
+    client: Client, tmp_path: Path
+) -> None:
+    job = client.run("text-to-video", prompt="save", duration=3, timeout_s=PATIENCE_S)
+    target = tmp_path / "out.mp4"
+    target.write_bytes(b"mine")
+
+    with pytest.raises(InputError, match="overwrite=True"):
+        job.download(target)
+    assert target.read_bytes() == b"mine"
+    assert job.download(target, overwrite=True) == target
+    assert target.stat().st_size > 1_000
+    with pytest.raises(InputError, match="folder that exists"):
+        job.download(tmp_path / "no" / "out.mp4")
+
+
+def test_a_job_tells_its_listeners_every_state_in_order(client: Client) -> None:
+    job = client.submit("text-to-video", prompt="tell", duration=3)
+    seen: list[str] = []
+    job.core.subscribe(lambda state: seen.append(state.record.status.value))
+    settled(job)
+
+    order = ["queued", "running", "completed"]
+    assert [order.index(s) for s in seen] == sorted(order.index(s) for s in seen)
+    assert seen[-1] == "completed"
+
+
+def test_secrets_reach_no_repr_and_no_log(
+    client: Client, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    key = client.service.api_key
+    png = make_png(tmp_path / "secret.png", (32, 32))
+    job = client.run("image-upscale", image_url=png, timeout_s=PATIENCE_S)
+
+    shown = f"{client!r} {client.core!r} {client.service!r} {client.place!r} {job!r}"
+    assert key not in shown
+    ours = [r.getMessage() for r in caplog.records if r.name.startswith("mediakit")]
+    assert ours
+    assert not any(key in line or "signature" in line.lower() for line in ours)
+    home = tmp_path / "home"
+    for file in home.rglob("*"):
+        assert not file.is_file() or key.encode() not in file.read_bytes()
+
+
+def test_the_async_client_works_on_one_loop_after_another(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    client = AsyncClient(sandbox.base_url, sandbox.api_key, home=tmp_path)
+
+    async def run() -> str:
+        job = await client.run("text-to-video", prompt="loops", duration=3)
+        await (await client.job(job.id)).settle(PATIENCE_S)
+        return (await job).id
+
+    async def close() -> None:
+        await client.aclose()
+
+    ids = []
+    for _ in range(2):
+        with asyncio.Runner() as runner:
+            ids.append(runner.run(run()))
+            runner.run(close())
+    assert ids[0] == ids[1]
+
+
+def test_await_on_a_blocking_clients_job_works_in_a_cell(client: Client) -> None:
+    async def cell() -> Job:
+        job = client.submit("text-to-video", prompt="await", duration=3)
+        return await job
+
+    with asyncio.Runner() as runner:
+        assert runner.run(cell()).status == "completed"
+
+
+BLOCKING_ONLY = {"form", "close", "job_type", "owned"}
+ASYNC_ONLY = {"aclose", "billing"}
+
+
+def signatures(kind: type) -> dict[str, str]:
+    return {
+        name: str(inspect.signature(value).replace(return_annotation=""))
+        for name, value in inspect.getmembers(kind, inspect.isfunction)
+        if not name.startswith("_")
+    }
+
+
+def test_both_clients_have_the_same_methods_with_the_same_arguments() -> None:
+    blocking, awaited = signatures(Client), signatures(AsyncClient)
+
+    assert set(blocking) - BLOCKING_ONLY == set(awaited) - ASYNC_ONLY
+    for name in set(blocking) & set(awaited):
+        assert blocking[name] == awaited[name], name
+
+
+def test_both_jobs_have_the_same_methods_with_the_same_arguments() -> None:
+    blocking, awaited = signatures(core.Job), signatures(core.AsyncJob)
+    inner = {"subscribe", "update", "end", "watch", "stop_watching", "raise_if_failed"}
+
+    assert set(blocking) == set(awaited) - inner
+    for name in blocking:
+        assert blocking[name] == awaited[name], name

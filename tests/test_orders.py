@@ -1,0 +1,85 @@
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mediakit.catalog import Catalog
+from mediakit.client import Service
+from mediakit.client.orders import Order, key_of, next_attempt
+from mediakit.rates import Estimate
+
+SERVICE = Service("https://api.media.test", "key-1")
+FUNCTION = Catalog.default().function("text-to-video")
+
+
+def order(**body: object) -> Order:
+    full = FUNCTION.canonical_body({"prompt": "a kite", **body})
+    return Order(SERVICE, FUNCTION, full, None, FUNCTION.estimate(full))
+
+
+def test_a_default_that_is_spelt_out_is_the_same_order() -> None:
+    assert order(duration=5, multi_shot=None).draw_key == order().draw_key
+    assert order(duration=5).content == order().content
+
+
+@given(st.permutations(["prompt", "duration", "resolution", "audio"]))
+def test_the_order_of_the_fields_does_not_matter(names: list[str]) -> None:
+    values = {"prompt": "a", "duration": 7, "resolution": "1080p", "audio": "off"}
+
+    assert order(**{n: values[n] for n in names}).draw_key == order(**values).draw_key
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        order(prompt="a cat"),
+        order(duration=6),
+        replace(order(), webhook_url="https://hook.test/1"),
+        replace(order(), service=Service("https://other.test", "key-1")),
+        replace(order(), service=Service("https://api.media.test", "key-2")),
+        replace(order(), function=Catalog.default().function("r1")),
+    ],
+)
+def test_another_content_service_account_or_function_is_another_order(
+    other: Order,
+) -> None:
+    assert other.draw_key != order().draw_key
+
+
+def test_takes_and_attempts_have_keys_of_their_own() -> None:
+    keys = {key_of("draw", take, attempt) for take in (1, 2) for attempt in (1, 2)}
+
+    assert len(keys) == 4
+
+
+def test_an_intent_holds_the_upper_end_of_the_estimate() -> None:
+    intent = order().intent(take=1, attempt=1)
+
+    assert intent.reserved_micro_usd == 340_000
+    assert json.loads(intent.body)["prompt"] == "a kite"
+    assert "key-1" not in repr(intent)
+
+
+def test_an_unknown_price_holds_nothing_and_is_not_called_free() -> None:
+    intent = replace(order(), estimate=Estimate.of([])).intent(take=1, attempt=1)
+
+    assert intent.reserved_micro_usd == 0
+    assert intent.estimate_high_micro_usd is None
+    assert intent.estimate_kind == "unknown"
+
+
+def test_the_next_attempt_keeps_the_bytes_and_changes_the_key() -> None:
+    first = order().intent(take=2, attempt=1)
+    second = next_attempt(first)
+
+    assert second.body == first.body
+    assert second.draw_key == first.draw_key
+    assert (second.take, second.attempt) == (2, 2)
+    assert second.key not in (first.key, next_attempt(second).key)
+
+
+def test_a_service_does_not_show_its_key() -> None:
+    assert "key-1" not in repr(SERVICE)
+    assert "key-1" not in repr(order())

@@ -1,0 +1,525 @@
+import csv
+import io
+import subprocess
+import sys
+from datetime import UTC, date, datetime
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mediakit.errors import InputError, ServiceError
+from mediakit.spend import csv_frame, daily_frame, day_range, month_text, monthly_frame
+
+KIND = "text-to-video"
+
+
+def row(day="2026-10-01", charge_micro_usd=1_020_000, **fields):
+    return {
+        "date": day,
+        "api_key_id": "key_1",
+        "model": f"sandbox/{KIND}",
+        "function": KIND,
+        "model_id": f"sandbox/{KIND}/{KIND}",
+        "jobs": 3,
+        "charge_micro_usd": charge_micro_usd,
+        **fields,
+    }
+
+
+def daily(*rows, total_micro_usd=None):
+    total = sum(row["charge_micro_usd"] for row in rows)
+    return {
+        "start_date": "2026-10-01",
+        "end_date": "2026-10-31",
+        "rows": list(rows),
+        "total_micro_usd": total if total_micro_usd is None else total_micro_usd,
+    }
+
+
+def types(frame):
+    return {name: str(kind) for name, kind in frame.dtypes.items()}
+
+
+# -- days -------------------------------------------------------------------------
+
+DAILY_TYPES = {
+    "day": "datetime64[us, UTC]",
+    "api_key_id": "category",
+    "model": "category",
+    "function": "category",
+    "jobs": "Int64",
+    "charge_micro_usd": "int64",
+}
+
+
+@pytest.mark.spec("4.19")
+def test_daily_rows_become_typed_rows_in_their_order():
+    frame = daily_frame(daily(row("2026-10-02"), row("2026-10-01", 7)))
+    assert types(frame) == {**DAILY_TYPES, "model_id": "category"}
+    assert frame["day"].tolist() == [
+        pd.Timestamp("2026-10-02", tz="UTC"),
+        pd.Timestamp("2026-10-01", tz="UTC"),
+    ]
+    assert frame["charge_micro_usd"].tolist() == [1_020_000, 7]
+    assert frame["function"].tolist() == [KIND, KIND]
+    assert frame.attrs["total_micro_usd"] == 1_020_007
+    assert frame.attrs["notes"] == []
+    assert frame.attrs["report"]["start_date"] == "2026-10-01"
+
+
+def test_a_time_without_spend_has_no_rows_and_the_same_types():
+    frame = daily_frame(daily())
+    assert len(frame) == 0
+    assert types(frame) == DAILY_TYPES
+    assert frame.attrs["total_micro_usd"] == 0
+    assert frame.attrs["notes"] == []
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "2026-10-01",
+        "2026-10-01T00:00:00Z",
+        "2026-10-01T00:00:00+14:00",
+        "2026-10-01T23:59:59-08:00",
+    ],
+)
+def test_a_day_is_the_day_that_is_written_whatever_its_offset(written):
+    frame = daily_frame([row(written)])
+    assert frame["day"].tolist() == [pd.Timestamp("2026-10-01", tz="UTC")]
+
+
+@given(charges=st.lists(st.integers(0, 10**15), max_size=30))
+def test_sums_are_exact_integers(charges):
+    frame = daily_frame(daily(*(row(charge_micro_usd=charge) for charge in charges)))
+    assert frame["charge_micro_usd"].dtype == "int64"
+    assert int(frame["charge_micro_usd"].sum()) == sum(charges)
+    assert frame.attrs["notes"] == []
+
+
+def test_a_sum_that_a_float_cannot_hold_is_exact():
+    charges = [9_007_199_254_740_993, 1]
+    frame = daily_frame(daily(*(row(charge_micro_usd=charge) for charge in charges)))
+    assert int(frame["charge_micro_usd"].sum()) == 9_007_199_254_740_994
+
+
+def test_a_total_that_differs_from_its_rows_is_noted_and_nothing_is_changed():
+    frame = daily_frame(daily(row(), total_micro_usd=2_000_000))
+    assert frame.attrs["total_micro_usd"] == 2_000_000
+    assert frame["charge_micro_usd"].tolist() == [1_020_000]
+    assert frame.attrs["notes"] == [
+        "The total of charge_micro_usd is $2.00, its rows sum to $1.02."
+    ]
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner)
+    ),
+    max_leaves=4,
+)
+NAMES = st.sampled_from([*row(), "day", "usage", "region"])
+
+
+@given(rows=st.lists(st.dictionaries(NAMES, JSON, max_size=5), max_size=6))
+def test_no_row_is_dropped_and_nothing_crashes_whatever_the_fields_hold(rows):
+    frame = daily_frame({"rows": rows})
+    assert len(frame) == len(rows)
+    assert set(DAILY_TYPES) <= set(frame.columns)
+
+
+def test_columns_that_nobody_knows_are_kept_with_their_types():
+    frame = daily_frame(
+        [
+            row(region="eu", seconds=4.5, rush=True, seats=2, tags=["a"]),
+            row(region=None, seconds=5, rush=None, seats=None, tags=None),
+        ]
+    )
+    kinds = types(frame)
+    assert kinds["region"] == "str"
+    assert kinds["seconds"] == "float64"
+    assert kinds["rush"] == "boolean"
+    assert kinds["seats"] == "Int64"
+    assert frame["tags"].tolist() == [["a"], None]
+
+
+def test_rows_of_unlike_keys_share_one_frame():
+    frame = daily_frame([row(), {"day": "2026-10-02", "charge_micro_usd": 5}])
+    assert frame["charge_micro_usd"].tolist() == [1_020_000, 5]
+    assert frame["jobs"].isna().tolist() == [False, True]
+    assert frame["model"].isna().tolist() == [False, True]
+
+
+def test_a_row_without_a_charge_is_unknown_and_not_free():
+    frame = daily_frame([row(), row(charge_micro_usd=None)])
+    assert types(frame)["charge_micro_usd"] == "Int64"
+    assert frame["charge_micro_usd"].isna().tolist() == [False, True]
+    assert frame.attrs["notes"] == ["1 of 2 rows name no charge; no sum has them."]
+
+
+@pytest.mark.parametrize("charge", ["1020000", 1_020_000.0, "+1020000"])
+def test_a_whole_number_in_another_dress_is_read_exactly(charge):
+    frame = daily_frame([row(charge_micro_usd=charge)])
+    assert frame["charge_micro_usd"].tolist() == [1_020_000]
+
+
+@pytest.mark.parametrize("charge", [True, 1.5, "1.02", "free", 2**63, [1], ""])
+def test_a_charge_that_cannot_be_read_is_missing_and_kept_as_it_was_sent(charge):
+    frame = daily_frame([row(), row(charge_micro_usd=charge)])
+    assert frame["charge_micro_usd"].isna().tolist() == [False, True]
+    assert frame["charge_micro_usd_as_sent"].tolist() == [1_020_000, charge]
+    assert frame.attrs["notes"][0] == (
+        "1 of 2 values of charge_micro_usd cannot be read; they are missing there "
+        "and kept in charge_micro_usd_as_sent."
+    )
+
+
+def test_a_day_that_cannot_be_read_is_missing_and_kept_as_it_was_sent():
+    frame = daily_frame([row("yesterday"), row("2026-13-01"), row()])
+    assert frame["day"].isna().tolist() == [True, True, False]
+    assert frame["day_as_sent"].tolist()[0] == "yesterday"
+    assert "2 of 3 values of day cannot be read" in frame.attrs["notes"][0]
+
+
+def test_the_one_amount_of_a_row_is_its_charge_whatever_it_is_called():
+    frame = daily_frame([{"day": "2026-10-01", "spend_micro_usd": 5}])
+    assert frame["charge_micro_usd"].tolist() == [5]
+    assert frame.attrs["notes"] == [
+        "The charge is what the service calls spend_micro_usd."
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda rows: rows,
+        lambda rows: {"rows": rows},
+        lambda rows: {"spend": rows},
+        lambda rows: {"data": {"items": rows, "next": None}},
+        lambda rows: {"models": ["a", "b"], "days": rows, "invoices": []},
+    ],
+)
+def test_rows_are_found_wherever_they_are(wrap):
+    frame = daily_frame(wrap([row(), row()]))
+    assert int(frame["charge_micro_usd"].sum()) == 2_040_000
+    assert "section" not in frame
+
+
+def test_what_stands_around_the_rows_is_kept_in_the_report():
+    body = {"data": {"items": [row()], "total_micro_usd": 1_020_000}, "currency": "USD"}
+    frame = daily_frame(body)
+    assert frame.attrs["total_micro_usd"] == 1_020_000
+    assert frame.attrs["report"]["currency"] == "USD"
+
+
+def test_rows_from_several_lists_say_where_they_were_found():
+    frame = daily_frame({"usage": [row()], "credits": [row(charge_micro_usd=-5)]})
+    assert frame["section"].tolist() == ["usage", "credits"]
+    assert frame["charge_micro_usd"].tolist() == [1_020_000, -5]
+
+
+@pytest.mark.spec("4.19")
+def test_grouped_rows_are_opened_to_the_finest_that_name_money():
+    body = [
+        {
+            "api_key_id": "key_1",
+            "charge_micro_usd": 30,
+            "models": [
+                {
+                    "model": "a",
+                    "days": [{"date": "2026-10-01", "charge_micro_usd": 10}],
+                },
+                {
+                    "model": "b",
+                    "days": [{"date": "2026-10-02", "charge_micro_usd": 20}],
+                },
+            ],
+        }
+    ]
+    frame = daily_frame(body)
+    assert frame["charge_micro_usd"].tolist() == [10, 20]
+    assert frame["api_key_id"].tolist() == ["key_1", "key_1"]
+    assert frame["model"].tolist() == ["a", "b"]
+    assert frame["day"].dt.day.tolist() == [1, 2]
+
+
+def test_a_list_inside_a_row_that_names_no_money_stays_in_its_row():
+    frame = daily_frame([row(tiers=[{"name": "first"}])])
+    assert frame["charge_micro_usd"].tolist() == [1_020_000]
+    assert frame["tiers"].tolist() == [[{"name": "first"}]]
+
+
+def test_items_that_are_no_records_are_kept_as_values():
+    frame = daily_frame({"rows": [row(), 7, {}]})
+    assert frame["value"].tolist() == [None, 7, {}]
+
+
+def test_numbers_as_names_are_texts():
+    frame = daily_frame([row(model=1), row(model="1"), row(model=None)])
+    assert frame["model"].tolist()[:2] == ["1", "1"]
+    assert frame["model"].isna().tolist() == [False, False, True]
+
+
+def test_lists_as_names_are_texts():
+    frame = daily_frame([row(model=["a"]), row()])
+    assert frame["model"].tolist() == ["['a']", f"sandbox/{KIND}"]
+
+
+@pytest.mark.parametrize("body", [None, "spend", 7, {}, {"rows": 3}, ["a"]])
+def test_a_body_without_any_list_of_rows_is_an_error_that_shows_it(body):
+    with pytest.raises(ServiceError, match="without any list of rows") as caught:
+        daily_frame(body)
+    assert repr(body) in str(caught.value)
+
+
+# -- months -----------------------------------------------------------------------
+
+
+def month_row(charge_micro_usd=1_020_000, usage=None):
+    return {
+        "model": f"sandbox/{KIND}",
+        "function": KIND,
+        "model_id": f"sandbox/{KIND}/{KIND}",
+        "jobs": 3,
+        "usage": usage,
+        "charge_micro_usd": charge_micro_usd,
+        "credits_applied_micro_usd": 0,
+    }
+
+
+def monthly(*rows):
+    return {
+        "month": "2026-10",
+        "rows": list(rows),
+        "total_micro_usd": sum(row["charge_micro_usd"] for row in rows),
+        "credits_applied_micro_usd": 0,
+        "invoices": [],
+    }
+
+
+MONTHLY_TYPES = {
+    "month": "category",
+    "model_id": "category",
+    "model": "category",
+    "function": "category",
+    "jobs": "Int64",
+    "charge_micro_usd": "int64",
+    "credits_applied_micro_usd": "int64",
+}
+
+
+@pytest.mark.spec("4.19")
+def test_a_month_has_a_typed_row_per_model_and_a_column_per_unit_of_usage():
+    body = monthly(month_row(usage={"output_seconds": 15.5}), month_row(5))
+    frame = monthly_frame(body, "2026-10")
+    assert types(frame) == {**MONTHLY_TYPES, "usage_output_seconds": "float64"}
+    assert frame["month"].tolist() == ["2026-10", "2026-10"]
+    assert frame["usage_output_seconds"].isna().tolist() == [False, True]
+    assert frame.attrs["total_micro_usd"] == 1_020_005
+    assert frame.attrs["notes"] == []
+    assert frame.attrs["report"]["invoices"] == []
+
+
+def test_a_month_without_spend_has_no_rows_and_the_same_types():
+    frame = monthly_frame(monthly(), "2026-10")
+    assert len(frame) == 0
+    assert types(frame) == MONTHLY_TYPES
+
+
+def test_a_report_of_another_month_is_noted():
+    frame = monthly_frame(monthly(month_row()), "2026-09")
+    assert frame.attrs["notes"] == ["Asked for 2026-09, the report says '2026-10'."]
+
+
+def test_credits_that_do_not_add_up_are_noted():
+    body = monthly(month_row()) | {"credits_applied_micro_usd": 10}
+    assert monthly_frame(body, "2026-10").attrs["notes"] == [
+        "The total of credits_applied_micro_usd is $0.00001, its rows sum to $0.00."
+    ]
+
+
+# -- the CSV ----------------------------------------------------------------------
+
+HEADER = "model_id,model,function,jobs,charge_micro_usd,credits_applied_micro_usd"
+CSV_TYPES = {name: kind for name, kind in MONTHLY_TYPES.items() if name != "month"}
+
+
+def month_csv(*rows, total):
+    lines = [HEADER, *(f"s/{KIND}/{KIND},s/{KIND},{KIND},{r}" for r in rows), total]
+    return "\r\n".join(lines) + "\r\n"
+
+
+@pytest.mark.spec("4.19")
+def test_the_totals_row_of_the_csv_is_no_row_of_the_frame():
+    frame = csv_frame(month_csv("3,1020000,0", "1,5,0", total="total,,,4,1020005,0"))
+    assert types(frame) == CSV_TYPES
+    assert frame["charge_micro_usd"].tolist() == [1_020_000, 5]
+    assert frame["jobs"].tolist() == [3, 1]
+    assert frame.attrs["total_micro_usd"] == 1_020_005
+    assert frame.attrs["notes"] == []
+
+
+def test_a_totals_row_that_differs_from_the_rows_is_noted_and_not_a_crash():
+    frame = csv_frame(month_csv("3,1020000,0", total="TOTAL,,,4,2000000,0"))
+    assert frame.attrs["total_micro_usd"] == 2_000_000
+    assert frame.attrs["notes"] == [
+        "The total of jobs is 4, its rows sum to 3.",
+        "The total of charge_micro_usd is $2.00, its rows sum to $1.02.",
+    ]
+
+
+def test_a_csv_of_a_month_without_spend_has_the_same_types():
+    frame = csv_frame(month_csv(total="total,,,0,0,0"))
+    assert len(frame) == 0
+    assert types(frame) == CSV_TYPES
+    assert frame.attrs["total_micro_usd"] == 0
+    assert frame.attrs["notes"] == []
+
+
+@pytest.mark.parametrize("text", ["", HEADER + "\n"])
+def test_a_csv_without_a_totals_row_says_that_nothing_holds_its_rows(text):
+    frame = csv_frame(text)
+    assert types(frame) == CSV_TYPES
+    assert frame.attrs["total_micro_usd"] is None
+    assert frame.attrs["notes"] == [
+        "The CSV has no totals row to hold its rows against."
+    ]
+
+
+def test_unknown_columns_quotes_and_a_byte_order_mark_are_read():
+    frame = csv_frame(
+        "\ufeffmodel_id,charge_micro_usd,label,zip,seats\n"
+        '"a, the ""first""",5,hello,007,1\n'
+        "b,6,,008,\n"
+        "total,11,,,\n"
+    )
+    assert frame["model_id"].tolist() == ['a, the "first"', "b"]
+    assert frame["zip"].tolist() == ["007", "008"]
+    assert types(frame)["seats"] == "Int64"
+    assert frame["label"].isna().tolist() == [False, True]
+    assert frame.attrs["notes"] == []
+
+
+def test_a_csv_row_with_more_cells_than_the_header_keeps_them():
+    frame = csv_frame("model_id,charge_micro_usd\na,5,6,7\ntotal,5\n")
+    assert frame["more"].tolist() == [["6", "7"]]
+
+
+def test_something_that_is_no_csv_is_an_error_in_words():
+    with pytest.raises(ServiceError, match="month's CSV with something else"):
+        csv_frame("model_id\n" + "x" * 200_000)
+
+
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1),
+            st.integers(0, 10**6),
+            st.integers(0, 10**15),
+        ),
+        max_size=12,
+    )
+)
+def test_a_csv_gives_back_every_row_and_the_exact_sum(rows):
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    writer.writerow(["model_id", "jobs", "charge_micro_usd"])
+    writer.writerows((f"m/{name}", jobs, charge) for name, jobs, charge in rows)
+    jobs, charged = sum(r[1] for r in rows), sum(r[2] for r in rows)
+    writer.writerow(["total", jobs, charged])
+    frame = csv_frame(buffer.getvalue())
+    assert frame["charge_micro_usd"].tolist() == [charge for _, _, charge in rows]
+    assert frame.attrs["total_micro_usd"] == int(frame["charge_micro_usd"].sum())
+    assert frame.attrs["notes"] == []
+
+
+# -- what may be asked ------------------------------------------------------------
+
+
+@pytest.mark.spec("4.19")
+def test_a_range_is_two_inclusive_days_as_texts_or_dates():
+    october = ("2026-10-01", "2026-10-31")
+    assert day_range("2026-10-01", "2026-10-31") == october
+    assert day_range(date(2026, 10, 1), date(2026, 10, 31)) == october
+    assert day_range("2026-10-01", "2026-10-01") == ("2026-10-01", "2026-10-01")
+
+
+@pytest.mark.parametrize(
+    "day",
+    [
+        "2026-13-01",
+        "2026-02-29",
+        "2026-10-1",
+        "20261001",
+        "2026-W40-4",
+        "2026-10-01 ",
+        "2026-10-01T00:00:00Z",
+        "\u0662\u0660\u0662\u0666-10-01",
+        "",
+        None,
+        20261001,
+        datetime(2026, 10, 1, tzinfo=UTC),
+        pd.Timestamp("2026-10-01"),
+    ],
+)
+def test_what_is_no_day_is_refused_before_anything_is_sent(day):
+    with pytest.raises(InputError, match=r"start: got .* Nothing was sent") as caught:
+        day_range(day, "2026-10-31")
+    assert caught.value.field == "start"
+    assert 'as "YYYY-MM-DD"' in caught.value.accepted
+    with pytest.raises(InputError, match="end: got"):
+        day_range("2026-10-31", day)
+
+
+def test_a_range_that_ends_before_it_starts_is_refused():
+    with pytest.raises(InputError) as caught:
+        day_range("2026-10-02", "2026-10-01")
+    assert str(caught.value) == (
+        "end: got '2026-10-01', accepted: a day not before the start, 2026-10-02 "
+        "(spec 4.19). Nothing was sent."
+    )
+
+
+@pytest.mark.spec("4.19")
+def test_a_month_is_four_digits_and_two():
+    assert month_text("2026-10") == "2026-10"
+
+
+@pytest.mark.parametrize(
+    "month",
+    [
+        "2026-1",
+        "2026-13",
+        "2026-00",
+        "0000-01",
+        "2026-10-01",
+        "10-2026",
+        "",
+        None,
+        202610,
+    ],
+)
+def test_what_is_no_month_is_refused_before_anything_is_sent(month):
+    with pytest.raises(InputError, match=r"month: got .* Nothing was sent") as caught:
+        month_text(month)
+    assert caught.value.field == "month"
+
+
+def test_asking_for_days_loads_no_frames():
+    script = """
+import sys
+from mediakit.spend import day_range
+day_range("2026-10-01", "2026-10-31")
+print(sorted({"pandas", "numpy", "matplotlib"} & set(sys.modules)))
+"""
+    answer = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert answer.stdout == "[]\n"
