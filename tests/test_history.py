@@ -1,3 +1,4 @@
+import asyncio
 import json
 import signal
 import sqlite3
@@ -764,3 +765,19 @@ History(sys.argv[1]).close()
 print(sorted({"pandas", "numpy", "matplotlib"} & set(sys.modules)))
 """
     assert start(script, path).communicate()[0] == "[]\n"
+
+
+def test_the_usual_runtime_is_the_median_of_completed_jobs_and_none_before(tmp_path):
+    clock = VirtualClock(START)
+    with History(tmp_path / "h.db", clock=clock) as history, asyncio.Runner() as runner:
+        function = {"service": "sandbox", "function": intent().function}
+        assert history.usual_runtime_s(**function) is None
+        for number, seconds in enumerate([10, 30, 500]):
+            key = f"k{number}"
+            history.claim(intent(key))
+            history.record_job(key, job(job_id=f"media_{number}"))
+            runner.run(clock.advance(seconds))
+            history.record_job(key, completed(job_id=f"media_{number}"))
+
+        assert history.usual_runtime_s(**function) == 30
+        assert history.usual_runtime_s(service="other", function="a/b/c") is None

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Mapping
 from concurrent.futures import Future
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from mediakit import client as core
 from mediakit.catalog import Catalog
 from mediakit.clock import Clock
-from mediakit.connect import Place, Settings, locate
+from mediakit.connection import Place, Settings, locate
 from mediakit.history import History
 from mediakit.money import format_usd
 from mediakit.rates import Estimate
@@ -21,6 +22,7 @@ from mediakit.schema import InputFacts
 
 if TYPE_CHECKING:
     from mediakit.spend import AsyncSpend, Spend
+    from mediakit.widgets.card_handle import Cell
     from mediakit.widgets.form import Form
 
 log = logging.getLogger("mediakit")
@@ -71,18 +73,46 @@ class AsyncClient(core.AsyncClient):
 class Job(core.Job):
     """A job that shows itself in a notebook: progress, result, price and charge."""
 
-    def _repr_mimebundle_(
-        self, include: object = None, exclude: object = None
-    ) -> Mapping[str, Any]:
-        from mediakit.widgets.job_view import mimebundle
+    _shown_in: Cell | None = None
 
-        return mimebundle(self.core)
+    def _ipython_display_(self) -> None:
+        from mediakit.widgets.card_handle import current_cell
+
+        # `job.wait()` as a cell's last expression has shown the job already.
+        if self._shown_in is None or self._shown_in != current_cell():
+            self.show()
 
     def show(self) -> None:
-        """Show the job in this cell, live."""
+        """Show the job in this cell: live, and as a card in the saved notebook."""
+        from mediakit.widgets.card_handle import current_cell
         from mediakit.widgets.job_view import display_job
 
+        self._shown_in = current_cell()
         display_job(self.core)
+
+    def wait(self, timeout_s: float | None = None) -> Self:
+        """Wait until the job completes, showing it in a notebook's cell meanwhile.
+
+        Ctrl-C ends the waiting, not the job.
+
+        Args:
+            timeout_s: Seconds to wait at the most; None waits as long as it takes.
+
+        Raises:
+            JobFailedError: The job failed.
+            WaitTimeoutError: The time is over; the job goes on.
+            GoneError: The service no longer knows it.
+        """
+        if in_notebook() and not self.status.terminal:
+            self._ipython_display_()
+        return super().wait(timeout_s)
+
+
+def in_notebook() -> bool:
+    """Tell whether this process is a notebook's kernel, without importing IPython."""
+    shell = sys.modules.get("IPython.core.getipython")
+    running = shell.get_ipython() if shell is not None else None
+    return getattr(running, "kernel", None) is not None
 
 
 class Client(core.Client):
@@ -169,13 +199,11 @@ def connect(
 
 
 def _greeting(place: Place, spendable_micro_usd: int) -> str:
-    functions = f"{len(place.catalog)} functions"
-    if place.is_sandbox:
-        where = f"the sandbox at {place.service.base_url}, where nothing is real money"
-    else:
-        where = place.service.base_url
+    name = "Sandbox" if place.is_sandbox else "Connected"
+    aside = " (no real money)" if place.is_sandbox else ""
     return (
-        f"Connected to {where}: {functions}, balance {format_usd(spendable_micro_usd)}."
+        f"{name} at {place.service.base_url}{aside}: {len(place.catalog)} functions, "
+        f"balance {format_usd(spendable_micro_usd)}."
     )
 
 

@@ -6,12 +6,10 @@ import logging
 from dataclasses import replace
 from typing import Literal
 
-from mediakit.catalog import Catalog
 from mediakit.client.billing import Billing
 from mediakit.client.job import AsyncJob
 from mediakit.client.jobs import Jobs
 from mediakit.client.orders import Order, next_attempt, was_rejected
-from mediakit.client.states import state_of_entry
 from mediakit.client.submitting import Submitter
 from mediakit.errors import (
     BalanceError,
@@ -38,7 +36,6 @@ class Buyer:
         jobs: Reads the jobs that there are.
         history: Remembers what was bought.
         billing: Reads the balance.
-        catalog: Names the functions.
     """
 
     def __init__(
@@ -47,13 +44,11 @@ class Buyer:
         jobs: Jobs,
         history: History,
         billing: Billing,
-        catalog: Catalog,
     ) -> None:
         self._submitter = submitter
         self._jobs = jobs
         self._history = history
         self._billing = billing
-        self._catalog = catalog
 
     async def place(self, order: Order, take: Take) -> AsyncJob:
         """Find the job of an order that was bought before, or buy it."""
@@ -64,7 +59,7 @@ class Buyer:
             await self._check_balance(order.estimate)
         intent = self._claim(order, take, entry)
         entry, record = await self._submitter.send(intent)
-        state = state_of_entry(entry, record, self._catalog, self._jobs.service)
+        state = self._jobs.state_of(entry, record)
         return self._jobs.watched(replace(state, estimate=order.estimate))
 
     def _newest(self, order: Order, take: int) -> Entry | None:
@@ -143,7 +138,7 @@ class Buyer:
             except MediakitError as error:
                 log.warning("a submit of an earlier start: %s", error)
                 continue
-            state = state_of_entry(entry, record, self._catalog, self._jobs.service)
+            state = self._jobs.state_of(entry, record)
             jobs.append(self._jobs.watched(state))
         known = {job.id for job in jobs}
         for entry in self._history.unsettled(**self._owner):

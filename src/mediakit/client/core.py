@@ -60,7 +60,7 @@ class AsyncClient:
         submitter = Submitter(
             self._transport, history, self._clock, retry_for_s=submit_retry_for_s
         )
-        self._buyer = Buyer(submitter, self._jobs, history, self.billing, self.catalog)
+        self._buyer = Buyer(submitter, self._jobs, history, self.billing)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.service.label}>"

@@ -5,6 +5,7 @@ Tasks there go on while a notebook's kernel is idle, computes, sleeps or waits.
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import os
 import threading
@@ -22,15 +23,19 @@ T = TypeVar("T")
 
 
 class IOThread:
-    """A running event loop on a thread of its own."""
+    """A running event loop on a thread of its own.
+
+    `loop` is that loop: `loop.call_soon_threadsafe` is for callers that may stand on
+    the I/O thread themselves, where `call` and `post` are refused.
+    """
 
     def __init__(self) -> None:
-        ready: Future[BlockingPortal] = Future()
+        ready: Future[tuple[BlockingPortal, asyncio.AbstractEventLoop]] = Future()
         self._thread = threading.Thread(
             target=anyio.run, args=(_serve, ready), name="mediakit-io", daemon=True
         )
         self._thread.start()
-        self._portal = ready.result()
+        self._portal, self.loop = ready.result()
         self._pid = os.getpid()
         atexit.register(self._stop)
 
@@ -73,9 +78,11 @@ class IOThread:
         return self._portal.start_task_soon(run)
 
 
-async def _serve(ready: Future[BlockingPortal]) -> None:
+async def _serve(
+    ready: Future[tuple[BlockingPortal, asyncio.AbstractEventLoop]],
+) -> None:
     async with BlockingPortal() as portal:
-        ready.set_result(portal)
+        ready.set_result((portal, asyncio.get_running_loop()))
         await portal.sleep_until_stopped()
 
 

@@ -20,7 +20,7 @@ from mediakit.client.transport import NoAnswerError, Transport
 from mediakit.client.watching import SETTLING_FOR_S, gap_s, trouble_gap_s
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, ConflictError, GoneError, ServiceError
-from mediakit.history import History
+from mediakit.history import Entry, History
 from mediakit.records import Job as JobRecord
 
 log = logging.getLogger("mediakit.client")
@@ -78,8 +78,15 @@ class Jobs:
         if entry is None:
             return self.watched(state_of_record(record, self._catalog, self.service))
         self._history.record_job(entry.key, record)
+        return self.watched(self.state_of(entry, record))
+
+    def state_of(self, entry: Entry, record: JobRecord) -> JobState:
+        """Return the state of a job that is in the history."""
+        usual_s = self._history.usual_runtime_s(
+            service=entry.service, function=entry.function
+        )
         state = state_of_entry(entry, record, self._catalog, self.service)
-        return self.watched(state)
+        return replace(state, usual_runtime_s=usual_s)
 
     def watched(self, state: JobState) -> AsyncJob:
         """Return the one object of a job, watched until its charge is settled."""

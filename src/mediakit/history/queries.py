@@ -15,6 +15,7 @@ from mediakit.history.entries import (
 from mediakit.history.tables import entries
 from mediakit.records import BillingState, JobStatus
 
+USUAL_OF = 20
 _HELD = (EntryState.INTENT, EntryState.SUBMITTED, EntryState.TERMINAL)
 _UNSETTLED = (EntryState.SUBMITTED, EntryState.TERMINAL)
 
@@ -102,3 +103,14 @@ def settled_micro_usd(service: str | None, account: str | None) -> Select[Any]:
     """Select the sum of the settled charges."""
     query = select(func.sum(entries.c.charge_micro_usd))
     return query.where(owned_by(service, account))
+
+
+def runtimes(service: str, function: str) -> Select[Any]:
+    """Select start and end of the newest completed jobs of a function."""
+    return (
+        select(entries.c.submitted_at, entries.c.finished_at)
+        .where(entries.c.service == service, entries.c.function == function)
+        .where(entries.c.status == JobStatus.COMPLETED)
+        .order_by(entries.c.number.desc())
+        .limit(USUAL_OF)
+    )

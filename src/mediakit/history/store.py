@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import Connection, Select, select, update
@@ -177,6 +178,19 @@ class History(Uploads):
     ) -> int:
         """Return the sum of all settled charges, in micro-USD (spec 2.2)."""
         return self._database.whole(queries.settled_micro_usd(service, account))
+
+    def usual_runtime_s(self, *, service: str, function: str) -> float | None:
+        """Return the median seconds of a function's latest completed jobs.
+
+        None before the first. Queueing counts, since it is what one waits for.
+        """
+        rows = self._database.rows(queries.runtimes(service, function))
+        seconds = [
+            (row.finished_at - row.submitted_at).total_seconds()
+            for row in rows
+            if row.finished_at and row.submitted_at
+        ]
+        return median(seconds) if seconds else None
 
     def page(
         self,

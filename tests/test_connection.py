@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from mediakit.connect import Settings, locate
+from mediakit.connection import Settings, locate
 from mediakit.errors import InputError
 
 URL, KEY = "https://api.media.test", "key-0123456789"

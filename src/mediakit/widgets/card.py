@@ -1,0 +1,267 @@
+"""A job as it stays in a saved notebook: static HTML and plain text; pure.
+
+It is read without a kernel, in untrusted copies, on code-hosting pages and in
+exports. Each of these strips something: style sheets, classes, single properties, the
+player. So every piece stands without the others, colours are given twice (a plain
+one, then the theme's), and nothing depends on a class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+
+from mediakit.client import JobState
+from mediakit.records import JobStatus
+from mediakit.widgets.job_words import (
+    Failure,
+    asked_text,
+    charge_text,
+    erased,
+    estimate_text,
+    failure_of,
+    shortened,
+    status_word,
+    times_text,
+)
+from mediakit.widgets.playback import (
+    CARD_MAX_PX,
+    NO_ENVIRONMENT,
+    WHAT,
+    Still,
+    browser_url,
+    link_html,
+    player_html,
+    web_url,
+)
+
+PROMPT_SHOWN = 280
+ALT_LENGTH = 120
+
+# Sanitisers keep plain colours and drop variables: the last one that stays wins.
+QUIET = "color:#767676;color:var(--jp-ui-font-color2,#767676)"
+BAD = "color:#d32f2f;color:var(--jp-error-color1,#d32f2f)"
+LINE = "rgba(128,128,128,.35)"
+MONO = "font-family:monospace"
+
+_GREY = "#767676"
+_TONES: Mapping[JobStatus, str] = {
+    JobStatus.QUEUED: _GREY,
+    JobStatus.RUNNING: "#1e7bd6",
+    JobStatus.COMPLETED: "#388e3c",
+    JobStatus.FAILED: "#d9403c",
+}
+
+
+def tone_of(state: JobState) -> str:
+    """Return the colour of a job's status, readable on light and on dark."""
+    return _GREY if erased(state) else _TONES[state.record.status]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line of what is known of a job.
+
+    Args:
+        label: What it is.
+        text: The fact, as plain text.
+        code: It is to be copied, and shown as code.
+    """
+
+    label: str
+    text: str
+    code: bool = False
+
+
+def facts_of(state: JobState) -> list[Fact]:
+    """Return what is known of a job, in the order in which it is shown."""
+    facts = [
+        Fact("Function", state.function),
+        Fact("Asked for", asked_text(state.body)),
+        Fact("Estimate", estimate_text(state.estimate)),
+        Fact("Charge", charge_text(state)),
+        Fact("Time", times_text(state)),
+        Fact("Service", state.service),
+        Fact("Job", state.record.id, code=True),
+    ]
+    return [fact for fact in facts if fact.text]
+
+
+def card_html(
+    state: JobState,
+    *,
+    poster: bytes | None = None,
+    player: bool = True,
+    codec: str | None = None,
+    environment: Mapping[str, str] = NO_ENVIRONMENT,
+) -> str:
+    """Return a job as HTML that stays readable whatever is stripped from it.
+
+    Args:
+        state: The job.
+        poster: A small JPEG of the result; None when there is none.
+        player: Make a video play where that is possible.
+        codec: The codec of the picture; None when it is not known.
+        environment: See `playback.browser_url`.
+    """
+    media = _media_html(state, poster, codec, environment, player=player)
+    facts = "".join(
+        [
+            f'<div style="margin:0 0 4px">{title_html(state)}</div>',
+            prompt_html(state.prompt),
+            failure_html(failure_of(state)),
+            reused_html(state),
+            facts_html(facts_of(state)),
+            _later_html(state),
+        ]
+    )
+    return (
+        f'<div style="display:flex;flex-wrap:wrap;gap:8px 16px;padding:10px 12px;'
+        f"margin:4px 0;max-width:960px;border:1px solid {LINE};"
+        f'border-left:3px solid {tone_of(state)};border-radius:4px">'
+        + (f'<div style="flex:0 1 {CARD_MAX_PX}px">{media}</div>' if media else "")
+        + f'<div style="flex:1 1 300px">{facts}</div></div>'
+    )
+
+
+def title_html(state: JobState) -> str:
+    """Return the kind of a job and how it stands."""
+    return (
+        f'<b>{escape(state.kind)}</b> <b style="color:{tone_of(state)}">'
+        f"{escape(status_word(state))}</b>"
+    )
+
+
+def prompt_html(prompt: str | None) -> str:
+    """Return the prompt; a long one is shortened and unfolds."""
+    if not prompt:
+        return ""
+    style = "white-space:pre-wrap;word-break:break-word;margin:0 0 6px"
+    if len(prompt) <= PROMPT_SHOWN:
+        return f'<div style="{style}">{escape(prompt)}</div>'
+    brief = escape(shortened(prompt, PROMPT_SHOWN))
+    return (
+        f'<details style="margin:0 0 6px"><summary>{brief} '
+        f'<span style="{QUIET}">(all {len(prompt):,} characters)</span></summary>'
+        f'<div style="{style};padding:6px 0 0 12px">{escape(prompt)}</div></details>'
+    )
+
+
+def failure_html(failure: Failure | None) -> str:
+    """Return why a job failed and what to do; the service's words come last."""
+    if failure is None:
+        return ""
+    return (
+        f'<div style="margin:0 0 6px"><div><span style="{BAD}">'
+        f"{escape(failure.happened)}</span> {escape(failure.advice)}</div>"
+        f'<div style="{QUIET};word-break:break-word">{escape(failure.said)}</div></div>'
+    )
+
+
+def reused_html(state: JobState) -> str:
+    """Return that nothing was bought, where that is so."""
+    if not state.reused:
+        return ""
+    return (
+        '<div style="margin:0 0 6px">Bought before: nothing was sent and nothing is '
+        "charged again.</div>"
+    )
+
+
+def facts_html(facts: list[Fact]) -> str:
+    """Return facts as lines that read as lines without any style too."""
+    return "".join(_fact_html(fact) for fact in facts)
+
+
+def _fact_html(fact: Fact) -> str:
+    text = escape(fact.text)
+    if fact.code:
+        text = (
+            f'<code style="{MONO};user-select:all;word-break:break-all">{text}</code>'
+        )
+    return (
+        '<div style="display:flex;gap:8px;line-height:1.6">'
+        f'<span style="flex:0 0 72px;{QUIET}">{escape(fact.label)}:</span> '
+        f'<span style="flex:1 1 0;word-break:break-word">{text}</span></div>'
+    )
+
+
+def _media_html(
+    state: JobState,
+    poster: bytes | None,
+    codec: str | None,
+    environment: Mapping[str, str],
+    *,
+    player: bool,
+) -> str:
+    output = state.record.output
+    if erased(state) or output is None or output.file is None:
+        return ""
+    still = still_of(state, poster)
+    if player or still is None or web_url(output.file.url) is None:
+        return player_html(
+            output.file.url,
+            output.media_type,
+            output.file.content_type,
+            codec,
+            still=still,
+            max_px=CARD_MAX_PX,
+            environment=environment,
+        )
+    src = escape(browser_url(output.file.url, environment), quote=True)
+    what = WHAT.get(output.media_type, "result")
+    return f"{still.html(CARD_MAX_PX)}<div>{link_html(src, f'Open the {what}')}</div>"
+
+
+def still_of(state: JobState, poster: bytes | None) -> Still | None:
+    """Return the poster with words for those who cannot see it."""
+    if poster is None:
+        return None
+    shown = shortened(state.prompt or state.kind, ALT_LENGTH)
+    return Still(poster, f"A first look at the result: {shown}")
+
+
+def _later_html(state: JobState) -> str:
+    words, call = _later(state)
+    return (
+        f'<div style="margin:6px 0 0;{QUIET}">{escape(words)} '
+        f'<code style="{MONO}">{escape(call)}</code></div>'
+        if call
+        else ""
+    )
+
+
+def _later(state: JobState) -> tuple[str, str]:
+    """Return how to get at the job from a notebook that was opened again."""
+    if erased(state) or state.record.status is JobStatus.FAILED:
+        return "", ""
+    call = f'client.job("{state.record.id}")'
+    if not state.record.status.terminal:
+        return "As it was when this was saved; to see it now:", call
+    return "To pick it up again:", call
+
+
+def card_text(state: JobState) -> str:
+    """Return a job as plain text, for terminals and for places without HTML."""
+    return "\n".join(_text_lines(state))
+
+
+def _text_lines(state: JobState) -> Iterator[str]:
+    yield f"{state.kind}: {status_word(state).lower()}"
+    if state.prompt:
+        yield f"Prompt: {state.prompt}"
+    failure = failure_of(state)
+    if failure is not None:
+        yield f"{failure.happened} {failure.advice}"
+        yield failure.said
+    if state.reused:
+        yield "Bought before: nothing was sent and nothing is charged again."
+    for fact in facts_of(state):
+        yield f"{fact.label}: {fact.text}"
+    output = state.record.output
+    if output is not None and output.file is not None and not erased(state):
+        yield f"Result: {output.file.url}"
+    words, call = _later(state)
+    if call:
+        yield f"{words} {call}"

@@ -1,0 +1,125 @@
+"""What every control of a form has in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from mediakit.schema import FieldSpec
+from mediakit.widgets.look import Kit
+from mediakit.widgets.theme import Tone
+from mediakit.widgets.words import label_of
+
+
+class Note(NamedTuple):
+    """What a control itself has to say.
+
+    Args:
+        text: Plain text; nothing takes no room.
+        tone: How it is said.
+    """
+
+    text: str = ""
+    tone: Tone = "quiet"
+
+
+class Control(ABC):
+    """One field's control: its widget, and the value in both directions.
+
+    Args:
+        spec: The field.
+        kit: What controls are made with.
+    """
+
+    widget: Any
+    """What stands in the form."""
+    named: Any
+    """The part that carries the field's name."""
+
+    def __init__(self, spec: FieldSpec, kit: Kit) -> None:
+        self.spec = spec
+        self.kit = kit
+        self._listener: Callable[[], object] | None = None
+        self._in_code = False
+
+    @property
+    def value(self) -> object:
+        """The value; None stands for "not sent"."""
+        return self.read()
+
+    @value.setter
+    def value(self, value: object) -> None:
+        with self.quietly():
+            self.write(value)
+
+    @abstractmethod
+    def read(self) -> object:
+        """Return the value that the control shows."""
+
+    @abstractmethod
+    def write(self, value: object) -> None:
+        """Show a value."""
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """Return the widgets that people change."""
+        return (self.widget,)
+
+    @property
+    def note(self) -> Note:
+        """Return what the control itself has to say, such as "limited to 15"."""
+        return Note()
+
+    @property
+    def label(self) -> str:
+        """Return the field's name for people, with its unit."""
+        if self.spec.kind == "choice":
+            return label_of(self.spec)  # each choice has the unit
+        unit = self.spec.unit or (self.spec.item.unit if self.spec.item else None)
+        return f"{label_of(self.spec)} ({unit})" if unit else label_of(self.spec)
+
+    def listen(self, listener: Callable[[], object]) -> None:
+        """Call a function after each change by hand."""
+        self._listener = listener
+
+    def set_enabled(self, *, enabled: bool) -> None:
+        """Let people change it, or not; its value stays."""
+        for part in self.parts:
+            part.disabled = not enabled
+
+    def set_required(self, *, required: bool) -> None:
+        """Mark it as required, or not."""
+        self.named.description = f"{self.label} *" if required else self.label
+
+    def watch(self, widget: Any, hear: Callable[[Any], object] | None = None) -> None:
+        """Take changes of a widget's value as changes by hand.
+
+        Args:
+            widget: The widget.
+            hear: Puts the rest of the control in line with it.
+        """
+
+        def changed(change: Any) -> None:
+            if not self._in_code:
+                with self.quietly():
+                    if hear is not None:
+                        hear(change.new)
+                self.tell()
+
+        widget.observe(self.kit.guard(changed), "value")
+
+    def tell(self) -> None:
+        """Say that the value was changed by hand."""
+        if self._listener is not None:
+            self._listener()
+
+    @contextmanager
+    def quietly(self) -> Iterator[None]:
+        """Change the widgets in code: nobody is told."""
+        before, self._in_code = self._in_code, True
+        try:
+            yield
+        finally:
+            self._in_code = before

@@ -1,0 +1,320 @@
+"""The form of a model function: values, price, Generate, and the jobs it made."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from anyio import to_thread
+from IPython.display import publish_display_data
+from traitlets import TraitError
+
+from mediakit.catalog import Function
+from mediakit.client import AsyncJob, Client
+from mediakit.client.prepare import plain
+from mediakit.clock import Clock, SystemClock
+from mediakit.errors import MediakitError
+from mediakit.records import JobStatus
+from mediakit.rules import Problem
+from mediakit.widgets.card_handle import CardHandle
+from mediakit.widgets.errands import Errands
+from mediakit.widgets.form_state import FormState
+from mediakit.widgets.form_view import FormView, values_html
+from mediakit.widgets.funds import Funds
+from mediakit.widgets.guard import guarded, sentence_of
+from mediakit.widgets.inspector import Inspector
+from mediakit.widgets.job_view import JobView
+from mediakit.widgets.look import Kit, Look
+from mediakit.widgets.media_list import MediaControl
+from mediakit.widgets.uploads import kept_file
+
+TYPING_PAUSE_S = 0.4
+CLICK_PAUSE_S = 0.2
+
+_open_forms: dict[tuple[str, str], Form] = {}
+
+
+class Form:
+    """A form in the notebook; showing it is enough to use it.
+
+    A form that is made again, because its cell was run again, takes over the values
+    and the jobs of the one that it replaces, and closes it.
+
+    Args:
+        client: The client that sends and watches.
+        function: The function.
+        values: Values to begin with, by field.
+        clock: Gives time; the system's by default.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        function: Function,
+        values: Mapping[str, object] | None = None,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
+        self.client = client
+        self.function = function
+        self._clock = clock or SystemClock()
+        self._lock = threading.RLock()
+        self._closed = False
+        self._media_edits = 0
+        self._jobs: tuple[JobView, ...] = ()
+        self._inspector = Inspector()
+        self._errands = Errands(client.io, self._say)
+        self._guard = guarded(self._say, self._lock)
+        self._state = FormState.start(function)
+        self._given = {name: plain(value) for name, value in (values or {}).items()}
+        with self._lock:
+            self._view = self._make_view()
+            self._begin(_open_forms.pop(self._key, None))
+            self._show()
+            self._handle = CardHandle(empty_html=values_html(self._state))
+            self._handle.follow(*reversed(self._jobs))
+            self._view.hide(self._handle)
+            _open_forms[self._key] = self
+        self._unsubscribe = client.on_settled(lambda _: self._refresh())
+        self._refresh()
+        self._errands.run(self._look)
+
+    @property
+    def _key(self) -> tuple[str, str]:
+        return (self.client.service.identity, self.function.kind)
+
+    def _make_view(self) -> FormView:
+        view = FormView(
+            self.function,
+            Kit(Look(), self._guard, self._keep),
+            meta=(
+                self.client.service.label,
+                f"kernel session {session_text()}",
+                "* required",
+            ),
+            generate=self._generate,
+            refresh=self._refresh,
+        )
+        for name, control in view.controls.items():
+            control.listen(partial(self._edited, name))
+        return view
+
+    # What people read.
+
+    @property
+    def state(self) -> FormState:
+        """Return what the form shows, as one value."""
+        return self._state
+
+    @property
+    def values(self) -> dict[str, object]:
+        """Return the value of every field; None stands for "not sent"."""
+        return dict(self._state.values)
+
+    def request(self) -> dict[str, object]:
+        """Return the body that Generate would send; local files still as paths."""
+        return self._state.body()
+
+    @property
+    def widget(self) -> Any:
+        """Return the widget that carries the form."""
+        return self._view.widget
+
+    def _ipython_display_(self) -> None:
+        """Show the live form, and a place where the cards of its jobs stay."""
+        self._handle.display()
+        show: Callable[..., None] = publish_display_data
+        # The cards say more than a fallback would: one of them is enough.
+        show({**self._repr_mimebundle_(), "text/html": "", "text/plain": ""})
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
+        """Return the live widget, and its values for a copy without a kernel."""
+        bundle: dict[str, Any] = dict(self.widget._repr_mimebundle_(**kwargs))
+        bundle["text/plain"] = repr(self)
+        bundle["text/html"] = values_html(self._state)
+        return bundle
+
+    def __repr__(self) -> str:
+        return f"<Form for {self.function.kind} of {self.client.service.label}>"
+
+    def close(self) -> None:
+        """Close the form and free its widgets; its jobs go on."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._unsubscribe()
+            if _open_forms.get(self._key) is self:
+                del _open_forms[self._key]
+            self._handle.close()
+            self._view.close()
+            for job in self._jobs:
+                job.close()
+
+    # How it begins.
+
+    def _begin(self, before: Form | None) -> None:
+        values = self._given
+        if before is not None:
+            values = before.values | _changed(before._given, self._given)
+            self._jobs, before._jobs = before._jobs, ()
+            before.close()
+        said = [text for name in values for text in self._take(name, values[name])]
+        if before is not None:
+            touched = before.state.touched | set(self._given)
+            self._state = replace(self._state, touched=touched)
+        self._view.show_results(tuple(job.widget for job in self._jobs))
+        self._view.show_error("\n".join(said))
+
+    def _take(self, name: str, value: object) -> Iterator[str]:
+        """Show a value that came from code; give a sentence if that cannot be."""
+        control = self._view.controls.get(name)
+        if control is None:
+            problems = self.function.check({name: value})
+            yield next(p.sentence for p in problems if p.field == name)
+            return
+        try:
+            control.value = value
+        except (TraitError, ValueError):
+            accepted = control.spec.accepted
+            yield f"{Problem(name, value, accepted).sentence}. It was left as it is."
+        self._state = self._state.with_value(name, control.value)
+
+    # What people do.
+
+    def _edited(self, name: str) -> None:
+        control = self._view.controls[name]
+        self._state = self._state.with_value(name, control.value)
+        self._show()
+        if isinstance(control, MediaControl):
+            self._media_edits += 1
+            edits = self._media_edits
+            self._errands.run(lambda: self._look_after_typing(edits))
+
+    def _generate(self) -> None:
+        if self._state.sending:
+            return
+        self._state = replace(self._state, sending=True)
+        self._view.show_error("")
+        self._show()
+        self._errands.run(self._send)
+
+    def _refresh(self) -> None:
+        self._errands.run(self._read_funds)
+
+    def _keep(self, name: str, content: bytes, done: Callable[[Path], None]) -> None:
+        async def keep() -> None:
+            path = await to_thread.run_sync(kept_file, name, content)
+            self._guard(done)(path)
+
+        self._errands.run(keep)
+
+    # What the I/O thread does.
+
+    async def _look_after_typing(self, edits: int) -> None:
+        await self._clock.sleep(TYPING_PAUSE_S)
+        if edits == self._media_edits:
+            await self._look()
+
+    async def _look(self) -> None:
+        found = await self._inspector.look(self._state.local_media)
+        with self._lock:
+            self._state = self._state.with_inspections(found)
+            self._show()
+            if not self._closed:
+                self._view.show_found(self._state.inspections)
+
+    async def _read_funds(self) -> None:
+        if self._closed:
+            return
+        try:
+            funds = await read_funds(self.client)
+        except MediakitError as error:
+            funds = Funds(trouble=f"The balance is not known. {error}")
+        with self._lock:
+            self._state = self._state.with_balance(funds)
+            self._show()
+
+    async def _send(self) -> None:
+        # A key pressed right before the click may still be on its way from the
+        # browser: what is sent is what people see.
+        await self._clock.sleep(CLICK_PAUSE_S)
+        try:
+            await self._look()  # a file may have vanished
+            ready = replace(self._state, sending=False)
+            if ready.submit_reason is not None:
+                self._say(f"{ready.submit_reason} Nothing was sent.")
+                return
+            self._accept(await self._submit(ready.body()))
+        except MediakitError as error:
+            self._say(sentence_of(error))
+        finally:
+            with self._lock:
+                self._state = replace(self._state, sending=False)
+                self._show()
+        await self._read_funds()
+
+    async def _submit(self, body: Mapping[str, Any]) -> AsyncJob:
+        return await self.client.core.submit(self.function.path, take="next", **body)
+
+    def _accept(self, job: AsyncJob) -> None:
+        # The cell may have been run again while the request was under way.
+        home = _open_forms.get(self._key, self) if self._closed else self
+        home._add(JobView(job, self.client))
+
+    def _add(self, view: JobView) -> None:
+        with self._lock:
+            self._jobs = (view, *self._jobs)
+            if not self._closed:
+                self._view.show_results(tuple(job.widget for job in self._jobs))
+        self._handle.follow(view)
+
+    # What is shown.
+
+    def _show(self) -> None:
+        if not self._closed:
+            self._view.show(self._state)
+
+    def _say(self, text: str) -> None:
+        with self._lock:
+            if not self._closed:
+                self._view.show_error(text)
+
+
+def _changed(
+    before: Mapping[str, object], now: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the values that the cell's code gives differently than before."""
+    return {
+        name: value
+        for name, value in now.items()
+        if name not in before or before[name] != value
+    }
+
+
+async def read_funds(client: Client) -> Funds:
+    """Read what can be spent, and what jobs in flight hold of it.
+
+    Raises:
+        MediakitError: The balance cannot be read.
+    """
+    balance = await client.core.balance()
+    service = client.service
+    unsettled = client.history.unsettled(
+        service=service.identity, account=service.account
+    )
+    return Funds(
+        balance=balance,
+        held_micro_usd=client.reserved_micro_usd(),
+        held_jobs=sum(e.status is not JobStatus.FAILED for e in unsettled) or None,
+    )
+
+
+@cache
+def session_text() -> str:
+    """Return when this kernel first made a form, as people's clocks show it."""
+    return f"{SystemClock().now().astimezone():%H:%M}"

@@ -1,0 +1,283 @@
+"""What a form shows, as one value: fields, problems, price, may it be submitted.
+
+Nothing here knows a widget, a kernel or a model function by its name: everything is
+read from the function's fields and rules, and what was found out elsewhere (files,
+the balance) is handed in as data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from mediakit.catalog import Function
+from mediakit.errors import InputError
+from mediakit.media import MediaInfo, body_with_stand_ins, facts_of, is_url
+from mediakit.money import format_usd
+from mediakit.rates import Estimate, EstimateKind
+from mediakit.rules import Problem
+from mediakit.schema import MediaName
+from mediakit.widgets.funds import Affordability, Funds
+from mediakit.widgets.words import (
+    how_to_give,
+    is_missing,
+    label_of,
+    missing_text,
+    problem_text,
+)
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What was found out about one local file.
+
+    Args:
+        info: What it is; None when it will not do.
+        problem: Why it will not do (its field is not known here); None when it will.
+        thumbnail: A small JPEG of it; None when there is no picture to show.
+    """
+
+    info: MediaInfo | None = None
+    problem: Problem | None = None
+    thumbnail: bytes | None = field(default=None, repr=False)
+
+
+MediaKey = tuple[MediaName, str]
+"""Which medium is expected, and the path as it stands in the form."""
+
+
+@dataclass(frozen=True)
+class FormState:
+    """Everything that a form shows, at one moment.
+
+    Args:
+        function: The function that the form is for.
+        values: A value for every field; None stands for "not sent".
+        touched: The fields that people have changed; only these show problems.
+        inspections: What was found out about the local files that the values name.
+        funds: What can be spent.
+        sending: A request is under way.
+    """
+
+    function: Function
+    values: Mapping[str, object]
+    touched: frozenset[str] = frozenset()
+    inspections: Mapping[MediaKey, Inspection] = field(default_factory=dict)
+    funds: Funds = field(default_factory=Funds)
+    sending: bool = False
+
+    @classmethod
+    def start(
+        cls, function: Function, values: Mapping[str, object] | None = None
+    ) -> FormState:
+        """Return the state of a new form: the defaults, and the values given.
+
+        Raises:
+            InputError: A given field is not one of the function's.
+        """
+        given = dict(values or {})
+        unknown = [p for p in function.check(given) if p.root not in function.fields]
+        if unknown:
+            raise InputError.of(unknown, spec=function.spec)
+        defaults = {name: spec.default for name, spec in function.fields.items()}
+        return cls(function, defaults | given)
+
+    # What people do.
+
+    def with_value(self, name: str, value: object) -> FormState:
+        """Return the state after a field was changed by hand."""
+        return replace(self.touch(name), values={**self.values, name: value})
+
+    def touch(self, name: str) -> FormState:
+        """Return the state in which a field shows its problems."""
+        return replace(self, touched=self.touched | {name})
+
+    def with_inspections(self, found: Mapping[MediaKey, Inspection]) -> FormState:
+        """Return the state after local files were looked at."""
+        return replace(self, inspections={**self.inspections, **found})
+
+    def with_balance(self, funds: Funds) -> FormState:
+        """Return the state after the balance or the holds on it were read."""
+        return replace(self, funds=funds)
+
+    # What the rules say.
+
+    @cached_property
+    def disabled(self) -> Mapping[str, str]:
+        """Return why a field does not apply, for each field that does not.
+
+        A field that does not apply counts as omitted for the others, so that its
+        remembered value switches nothing.
+        """
+        off: dict[str, str] = {}
+        for _ in self.function.fields:
+            found = dict(self._switched_off(off))
+            if found == off:
+                break
+            off = found
+        return off
+
+    def _switched_off(self, off: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        applying = {n: v for n, v in self.values.items() if n not in off}
+        values = self.function.canonical_body(applying)
+        for name in self.function.fields:
+            for rule in self.function.rules:
+                reason = rule.disables(name, values)
+                if reason is not None:
+                    yield name, reason
+                    break
+
+    @cached_property
+    def required(self) -> frozenset[str]:
+        """Return the fields that must be given, with the others as they are."""
+        values = self.function.canonical_body(self.body())
+        return frozenset(
+            name
+            for name, spec in self.function.fields.items()
+            if spec.required
+            or any(rule.requires(name, values) for rule in self.function.rules)
+        )
+
+    def body(self) -> dict[str, object]:
+        """Return what would be sent: fields that apply and have a value.
+
+        Empty text in a text box, an empty list and None are not sent.
+        """
+        return {
+            name: list(value) if isinstance(value, list | tuple) else value
+            for name in self.function.fields
+            if name not in self.disabled
+            and not _is_nothing(value := self.values.get(name))
+        }
+
+    # What is wrong.
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """Return everything that is not acceptable, in the order of the fields."""
+        found = self.function.check(self._checked_body)
+        wrong = {problem.field for problem in found}
+        found += [p for p in self._media_problems() if p.field not in wrong]
+        order = list(self.function.fields)
+        return tuple(sorted(found, key=lambda problem: order.index(problem.root)))
+
+    def problems_of(self, name: str) -> tuple[Problem, ...]:
+        """Return the problems to show beside a field; none before it was touched."""
+        if name not in self.touched:
+            return ()
+        return tuple(p for p in self.problems if p.root == name)
+
+    @cached_property
+    def _checked_body(self) -> dict[str, object]:
+        """The body with its local paths replaced, as checks and prices need it."""
+        return body_with_stand_ins(self.function, self.body())[0]
+
+    def _local_media(self) -> Iterator[tuple[str, MediaKey]]:
+        for item in self.function.media(self.body()):
+            if item.value and not is_url(item.value):
+                yield item.label, (item.kind, item.value)
+
+    def _media_problems(self) -> Iterator[Problem]:
+        for label, key in self._local_media():
+            inspection = self.inspections.get(key)
+            if inspection is not None and inspection.problem is not None:
+                yield replace(inspection.problem, field=label)
+
+    @property
+    def local_media(self) -> tuple[MediaKey, ...]:
+        """Return the local files that would be uploaded, each once."""
+        return tuple(dict.fromkeys(key for _, key in self._local_media()))
+
+    @property
+    def unseen_media(self) -> tuple[MediaKey, ...]:
+        """Return the local files that nobody has looked at yet."""
+        return tuple(key for key in self.local_media if key not in self.inspections)
+
+    # What it costs.
+
+    @cached_property
+    def _priced(self) -> Estimate | InputError:
+        infos = {
+            path: inspection.info
+            for (_, path), inspection in self.inspections.items()
+            if inspection.info is not None
+        }
+        try:
+            return self.function.estimate(
+                self._checked_body, facts_of(self.function, self.body(), infos)
+            )
+        except InputError as error:
+            return error
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """Return the price; None while there is none yet."""
+        return self._priced if isinstance(self._priced, Estimate) else None
+
+    @property
+    def estimate_gap(self) -> str | None:
+        """Say what is missing for a price; None when there is one."""
+        if isinstance(self._priced, Estimate):
+            return None
+        problem = self._priced.problems[0]
+        name = problem.field.split("[", 1)[0].split(".", 1)[0]
+        spec = self.function.fields[name]
+        if problem.got is not None:
+            return f"Correct {label_of(spec)} to see the price."
+        return f"{how_to_give(spec)} to see the price."
+
+    @cached_property
+    def affordability(self) -> Affordability:
+        """Return the price held against what is left."""
+        estimate = self.estimate
+        if estimate is None:
+            return Affordability(None, self.funds.left_micro_usd)
+        needed = estimate.low if estimate.high is None else estimate.high
+        return Affordability(needed, self.funds.left_micro_usd)
+
+    # May it be sent.
+
+    @cached_property
+    def submit_reason(self) -> str | None:
+        """Say in one sentence why it cannot be sent; None when it can."""
+        if self.sending:
+            return "Sending the request."
+        if self.problems:
+            return self._problem_reason(self.problems[0])
+        if self.unseen_media:
+            return f"Looking at {self.unseen_media[0][1]}."
+        return self._price_reason()
+
+    @property
+    def caution(self) -> str | None:
+        """Say what is not known about paying for it; None when all is known."""
+        if self.estimate is not None and self.estimate.kind is EstimateKind.UNKNOWN:
+            return "Its price is not known; it is not free."
+        if self.estimate is not None and self.estimate.high is None:
+            return "It has no known upper price."
+        if self.funds.balance is None:
+            return self.funds.trouble or "The balance is not known yet."
+        return None
+
+    def _problem_reason(self, problem: Problem) -> str:
+        spec = self.function.fields[problem.root]
+        if is_missing(problem):
+            return missing_text(spec, problem)
+        return f"{label_of(spec)}: {problem_text(problem)}."
+
+    def _price_reason(self) -> str | None:
+        if self.estimate is None or self.affordability.covered is not False:
+            return None
+        needed = format_usd(self.affordability.needed_micro_usd)
+        left = format_usd(max(0, self.funds.left_micro_usd or 0))
+        exact = self.estimate.kind is EstimateKind.EXACT
+        price = f"It costs {needed}" if exact else f"It may cost up to {needed}"
+        if self.estimate.high is None:
+            price = f"It costs at least {needed}"
+        held = f"; {self.funds.held_text}" if self.funds.held_text else ""
+        return f"{price}; {left} is left{held}."
+
+
+def _is_nothing(value: object) -> bool:
+    return value is None or value == "" or value == [] or value == ()

@@ -1,0 +1,258 @@
+"""The widgets of a form; what they show comes from a `FormState`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from html import escape
+from typing import Any
+
+import ipywidgets as w
+
+from mediakit.catalog import Function
+from mediakit.rules import OnlyWhen
+from mediakit.schema import FieldSpec
+from mediakit.widgets.card_handle import CardHandle
+from mediakit.widgets.control import Control
+from mediakit.widgets.controls import build
+from mediakit.widgets.form_state import FormState, Inspection, MediaKey
+from mediakit.widgets.look import Kit, close_tree
+from mediakit.widgets.media_list import MediaControl
+from mediakit.widgets.price_bar import PriceBar
+from mediakit.widgets.theme import error_html, line_html, style_block
+from mediakit.widgets.words import label_of, problem_text, title_of
+
+
+def is_main(function: Function, spec: FieldSpec) -> bool:
+    """Tell whether a field stands in the open, or under "More settings".
+
+    In the open is what must be given, what the price is made from, media, the
+    prompt, and what has a default that is more than on or off; but nothing that a
+    rule may switch off.
+    """
+    declared = function.request_type.declared
+    switched = {
+        name
+        for rule in function.rules
+        if isinstance(rule, OnlyWhen)
+        for name in rule.fields
+    }
+    if spec.name in switched:
+        return False
+    return (
+        spec.required
+        or spec.name in declared.priced_by
+        or bool(spec.media_kind or (spec.item and spec.item.media_kind))
+        or spec.name == _prompt(function)
+        or (spec.default is not None and spec.kind != "boolean")
+    )
+
+
+def _prompt(function: Function) -> str | None:
+    """Return the first text that people write at length."""
+    return next((s.name for s in function.fields.values() if s.multiline), None)
+
+
+class Section:
+    """Some controls, each with a line below it that is made when it is needed."""
+
+    def __init__(self, kit: Kit, controls: Mapping[str, Control]) -> None:
+        self._kit = kit
+        self._controls = controls
+        self._notes: dict[str, Any] = {}
+        self.widget = kit.look.make(w.VBox, "mk-fields")
+
+    def show_notes(self, notes: Mapping[str, str]) -> None:
+        """Show a line of HTML below each control; nothing takes no room."""
+        for name in self._controls:
+            html = notes.get(name, "")
+            if name in self._notes:
+                self._notes[name].value = html
+            elif html:
+                self._notes[name] = self._kit.look.make(w.HTML, "mk-note", value=html)
+        self.widget.children = tuple(
+            widget
+            for name, control in self._controls.items()
+            for widget in (control.widget, self._notes.get(name))
+            if widget is not None
+        )
+
+
+class Fold:
+    """A part of the form behind a button that unfolds it."""
+
+    def __init__(self, kit: Kit, title: str, content: Any) -> None:
+        self._content = content
+        # A button, not an Accordion: its head cannot be reached by the keyboard.
+        self._button = kit.look.make(
+            w.ToggleButton, "mk-fold", description=title, icon="caret-right"
+        )
+        self._button.observe(kit.guard(self._turn), "value")
+        self.widget = kit.look.make(w.VBox, "mk-fields", children=(self._button,))
+
+    def _turn(self, change: Any) -> None:
+        self._button.icon = "caret-down" if change.new else "caret-right"
+        shown = (self._content,) if change.new else ()
+        self.widget.children = (self._button, *shown)
+
+
+class FormView:
+    """The widgets of a form.
+
+    Args:
+        function: The function that the form is for.
+        kit: What widgets are made with.
+        meta: Facts for the head of the form, each a few words.
+        generate: What the Generate button does.
+        refresh: Reads the balance again.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        kit: Kit,
+        *,
+        meta: tuple[str, ...],
+        generate: Callable[[], object],
+        refresh: Callable[[], object],
+    ) -> None:
+        texts = (spec.doc for spec in function.fields.values() if spec.multiline)
+        self._kit = kit = replace(kit, prompts=" ".join(texts))
+        self.controls = {n: build(s, kit) for n, s in function.fields.items()}
+        main = {n: c for n, c in self.controls.items() if is_main(function, c.spec)}
+        more = {n: c for n, c in self.controls.items() if n not in main}
+        self._sections = [Section(kit, part) for part in (main, more) if part]
+        self._price = PriceBar(kit, refresh)
+        self._generate = self._make_generate(generate)
+        self._reason = kit.look.make(w.HTML, "mk-reason")
+        self._error = kit.look.make(w.HTML, "mk-error-box")
+        self.results = kit.look.make(w.VBox, "mk-results")
+        self._body = kit.look.make(w.HBox, "mk-body")
+        self._parts = self._column(function)
+        self._body.children = (self._parts,)
+        self._head = kit.look.make(w.HTML, "mk-head", value=head_html(function, meta))
+        self.widget = kit.look.make(
+            w.VBox, "mk-form", children=(self._head, self._body)
+        )
+
+    def _make_generate(self, generate: Callable[[], object]) -> Any:
+        button = self._kit.look.make(
+            w.Button,
+            "mk-go",
+            description="Generate",
+            button_style="primary",
+            tooltip="Send the request; it is paid for when it completes",
+        )
+        button.on_click(self._kit.guard(lambda _: generate()))
+        return button
+
+    def _column(self, function: Function) -> Any:
+        make = self._kit.look.make
+        main, *more = [section.widget for section in self._sections]
+        folds = [Fold(self._kit, "More settings", part).widget for part in more]
+        row = (self._generate, self._reason, *self._price.buttons)
+        pay = (
+            self._price.widget,
+            make(w.HBox, "mk-pay-row", children=row),
+            self._error,
+        )
+        return make(
+            w.VBox,
+            "mk-controls",
+            children=(
+                main,
+                *folds,
+                make(w.VBox, "mk-pay", children=pay),
+                make(w.HTML, value=fields_html(function)),
+            ),
+        )
+
+    def show(self, state: FormState) -> None:
+        """Bring every widget in line with a state; only differences are sent."""
+        notes = {}
+        for name, control in self.controls.items():
+            with control.quietly():
+                control.set_enabled(enabled=name not in state.disabled)
+                control.set_required(required=name in state.required)
+            notes[name] = self._note(name, control, state)
+        for section in self._sections:
+            section.show_notes(notes)
+        self._price.show(state)
+        reason = state.submit_reason
+        self._generate.disabled = reason is not None
+        self._reason.value = line_html(reason or "")
+
+    def _note(self, name: str, control: Control, state: FormState) -> str:
+        if name in state.disabled:
+            return line_html(state.disabled[name])
+        problems = state.problems_of(name)
+        if isinstance(control, MediaControl):
+            problems = control.place_problems(problems)
+        if problems:
+            return line_html("; ".join(map(problem_text, problems)), "bad")
+        return line_html(control.note.text, control.note.tone)
+
+    def show_found(self, found: Mapping[MediaKey, Inspection]) -> None:
+        """Show what was found out about media, as pictures and facts."""
+        for control in self.controls.values():
+            if isinstance(control, MediaControl):
+                control.show_found(found)
+
+    def show_error(self, text: str) -> None:
+        """Show what went wrong, as plain text; no text clears it."""
+        self._error.value = error_html(text)
+
+    def show_results(self, widgets: tuple[Any, ...]) -> None:
+        """Show jobs beside the controls, in the order given."""
+        self.results.children = widgets
+        shown = (self.results,) if widgets else ()
+        self._body.children = (self._parts, *shown)
+
+    def hide(self, handle: CardHandle) -> None:
+        """Hide a handle's cards for as long as this form is on the page."""
+        self._head.value += handle.live_style
+
+    def close(self) -> None:
+        """Close every widget but the results, which may live on elsewhere."""
+        self.results.children = ()
+        for section in self._sections:
+            close_tree(section.widget)
+        close_tree(self.widget)
+        self.results.close()
+        self._kit.look.close()
+
+
+def head_html(function: Function, meta: tuple[str, ...]) -> str:
+    """Write the head of a form, with the style sheet of everything below."""
+    facts = "".join(f"<span>{escape(fact, quote=True)}</span>" for fact in meta)
+    return (
+        f"{style_block()}<h3>{escape(title_of(function))}</h3>"
+        f"<div>{escape(function.doc)}</div><div class=mk-meta>{facts}</div>"
+    )
+
+
+def fields_html(function: Function) -> str:
+    """Write what each field means, folded away, with the name to type in code."""
+    rows = "".join(
+        f"<tr><td>{escape(label_of(spec))}</td><td><code>{escape(name)}</code></td>"
+        f"<td>{escape(spec.doc)} <span class=mk-quiet>{escape(spec.accepted)}</span>"
+        "</td></tr>"
+        for name, spec in function.fields.items()
+    )
+    return (
+        "<details class=mk-fields-help><summary>What the fields mean</summary>"
+        f"<table class=mk-lines>{rows}</table></details>"
+    )
+
+
+def values_html(state: FormState) -> str:
+    """Write a form as it stands, for a copy of the notebook without a kernel."""
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td><td>{escape(str(value), quote=True)}</td></tr>"
+        for name, value in state.body().items()
+    )
+    price = state.estimate.text if state.estimate else state.estimate_gap or ""
+    return (
+        f"<div><b>{escape(title_of(state.function))}</b>"
+        f"<table>{rows}<tr><td>price</td><td>{escape(price)}</td></tr></table></div>"
+    )

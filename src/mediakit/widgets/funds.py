@@ -1,0 +1,79 @@
+"""What can be spent, and a price held against it; pure."""
+
+from dataclasses import dataclass
+
+from mediakit.money import format_usd
+from mediakit.records import Balance
+
+
+@dataclass(frozen=True)
+class Funds:
+    """What can be spent, as far as it is known.
+
+    Args:
+        balance: The balance as last read; None when it is not known.
+        held_micro_usd: What jobs in flight hold of it.
+        held_jobs: How many jobs hold it; None when that is not known.
+        trouble: Why the balance is not known, as a sentence.
+    """
+
+    balance: Balance | None = None
+    held_micro_usd: int = 0
+    held_jobs: int | None = None
+    trouble: str | None = None
+
+    @property
+    def left_micro_usd(self) -> int | None:
+        """Return what a new request may use; None when it is not known."""
+        if self.balance is None:
+            return None
+        return self.balance.spendable_micro_usd - self.held_micro_usd
+
+    @property
+    def held_text(self) -> str | None:
+        """Say what running jobs hold; None when they hold nothing."""
+        if not self.held_micro_usd:
+            return None
+        jobs = "running jobs"
+        if self.held_jobs is not None:
+            jobs = f"{self.held_jobs} running job{'' if self.held_jobs == 1 else 's'}"
+        return f"{format_usd(self.held_micro_usd)} is held by {jobs}"
+
+
+@dataclass(frozen=True)
+class Affordability:
+    """A price held against what is left.
+
+    Args:
+        needed_micro_usd: The upper end of the price; the lower end where there is no
+            upper one; None without a price.
+        left_micro_usd: What a new request may use; None when it is not known.
+    """
+
+    needed_micro_usd: int | None
+    left_micro_usd: int | None
+
+    @property
+    def covered(self) -> bool | None:
+        """Tell whether it can be paid; None when that is not known."""
+        if self.needed_micro_usd is None or self.left_micro_usd is None:
+            return None
+        return self.needed_micro_usd <= self.left_micro_usd
+
+    @property
+    def count(self) -> int | None:
+        """Return how many such requests can be paid; None for unknown or any."""
+        if not self.needed_micro_usd or self.left_micro_usd is None:
+            return None
+        return max(0, self.left_micro_usd) // self.needed_micro_usd
+
+    @property
+    def share(self) -> float | None:
+        """Return which part of what is left it takes, for drawing; 1 is all of it."""
+        if self.needed_micro_usd is None or self.left_micro_usd is None:
+            return None
+        if self.needed_micro_usd == 0:
+            return 0.0
+        if self.left_micro_usd <= 0:
+            return float("inf")
+        return self.needed_micro_usd / self.left_micro_usd

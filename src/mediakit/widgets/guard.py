@@ -1,0 +1,79 @@
+"""No handler fails silently: what it raises becomes a sentence in the form.
+
+An exception in a widget's callback is otherwise shown nowhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import wraps
+from typing import ParamSpec
+
+from mediakit.errors import MediakitError
+
+log = logging.getLogger("mediakit.widgets")
+
+P = ParamSpec("P")
+ErrorSink = Callable[[str], None]
+Guard = Callable[[Callable[..., object]], Callable[..., None]]
+
+
+def sentence_of(error: BaseException) -> str:
+    """Write what went wrong for people, as plain text."""
+    if isinstance(error, MediakitError):
+        return str(error)
+    return (
+        f"{type(error).__name__}: {error}. This is a defect in mediakit, "
+        "please report it."
+    )
+
+
+def guarded(
+    error_sink: ErrorSink, lock: AbstractContextManager[object] | None = None
+) -> Guard:
+    """Return what wraps handlers so that their errors reach a person.
+
+    Args:
+        error_sink: Takes the sentence; it must not raise.
+        lock: Held while a handler runs; handlers arrive on changing threads.
+    """
+
+    def wrap(handler: Callable[..., object]) -> Callable[..., None]:
+        @wraps(handler)
+        def run(*args: object, **kwargs: object) -> None:
+            try:
+                with lock or nullcontext():
+                    handler(*args, **kwargs)
+            except Exception as error:  # noqa: BLE001 - nobody else would see it
+                report(error, error_sink)
+
+        return run
+
+    return wrap
+
+
+def guarded_async(
+    error_sink: ErrorSink,
+) -> Callable[[Callable[P, Awaitable[object]]], Callable[P, Awaitable[None]]]:
+    """Return what wraps coroutine functions that nobody waits for."""
+
+    def wrap(task: Callable[P, Awaitable[object]]) -> Callable[P, Awaitable[None]]:
+        @wraps(task)
+        async def run(*args: P.args, **kwargs: P.kwargs) -> None:
+            try:
+                await task(*args, **kwargs)
+            except Exception as error:  # noqa: BLE001 - nobody else would see it
+                report(error, error_sink)
+
+        return run
+
+    return wrap
+
+
+def report(error: BaseException, error_sink: ErrorSink) -> None:
+    """Give the sentence of an error to people and its origin to the log."""
+    log.debug("in a handler on %s", threading.current_thread().name, exc_info=error)
+    error_sink(sentence_of(error))

@@ -1,0 +1,128 @@
+"""The parts of a live job view as HTML; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from html import escape
+
+from mediakit.client import JobState
+from mediakit.records import JobStatus
+from mediakit.widgets.card import (
+    QUIET,
+    facts_html,
+    facts_of,
+    failure_html,
+    prompt_html,
+    reused_html,
+    still_of,
+)
+from mediakit.widgets.job_words import (
+    clock_text,
+    elapsed_s,
+    erased,
+    failure_of,
+    has_output,
+    over_usual,
+)
+from mediakit.widgets.playback import (
+    NO_ENVIRONMENT,
+    WARN,
+    jpeg_size,
+    playback_notice,
+    player_html,
+)
+from mediakit.widgets.preview import Preview
+
+CSS = """
+.mk-job{width:100%;max-width:1100px;padding:2px 2px 8px;gap:6px;overflow:visible;
+ color:var(--jp-ui-font-color1);font-size:var(--jp-ui-font-size1)}
+.mk-job .widget-box,.mk-job .jupyter-widgets{overflow:visible;margin:0}
+.mk-job .widget-html{height:auto}
+.mk-job .widget-html-content{line-height:1.5;font-size:var(--jp-ui-font-size1)}
+.mk-job .widget-html:has(.mk-none){display:none}
+.mk-job .mk-job-title .widget-html-content{font-size:var(--jp-ui-font-size2)}
+.mk-job-main{display:flex;flex-flow:row wrap;gap:10px 20px;align-items:flex-start}
+.mk-job-main>.mk-job-stage{flex:0 1 auto;min-width:0;max-width:640px}
+.mk-job-main>.mk-job-facts{flex:1 1 300px;min-width:0}
+.mk-job-actions{display:flex;flex-flow:row wrap;gap:8px;align-items:center}
+.mk-job .jupyter-button{width:auto;flex:0 0 auto;padding:0 14px;border-radius:3px}
+.mk-job progress{width:100%;max-width:640px;height:6px;display:block;
+ accent-color:var(--jp-brand-color1)}
+.mk-job a{color:var(--jp-content-link-color)}
+.mk-job code{background:none;color:inherit;padding:0;
+ font-family:var(--jp-code-font-family)!important;font-size:var(--jp-code-font-size)}
+"""
+
+
+def clock_html(state: JobState, now: datetime) -> str:
+    """Return where the time goes, and the trouble while there is some."""
+    lines = []
+    if not state.record.status.terminal:
+        lines.append(f"<div>{escape(clock_text(state, now))}</div>")
+    if state.trouble:
+        lines.append(f'<div style="{WARN}">{escape(state.trouble)}</div>')
+    return "".join(lines)
+
+
+def bar_html(state: JobState, now: datetime) -> str:
+    """Return a bar of the time against the usual time.
+
+    How much of the work is done is not known, so no share of it is shown: without a
+    usual time, and after it, the bar only says that the job is running.
+    """
+    if state.record.status is not JobStatus.RUNNING:
+        return ""
+    usual_s, started_at = state.usual_runtime_s, state.started_at
+    if not usual_s or started_at is None or over_usual(state, now):
+        return '<progress aria-label="running"></progress>'
+    ran_s = min(elapsed_s(started_at, now), usual_s)
+    label = f"{ran_s:.0f} s of usually {usual_s:.0f} s"
+    scale = f'value="{ran_s:.0f}" max="{usual_s:.0f}"'
+    return f'<progress {scale} aria-label="{label}"></progress>'
+
+
+def facts_column_html(state: JobState) -> str:
+    """Return the prompt, what went wrong, and the facts."""
+    return "".join(
+        [
+            prompt_html(state.prompt),
+            failure_html(failure_of(state)),
+            reused_html(state),
+            facts_html(facts_of(state)),
+        ]
+    )
+
+
+def stage_html(
+    state: JobState,
+    preview: Preview,
+    environment: Mapping[str, str] = NO_ENVIRONMENT,
+) -> str:
+    """Return the result, or what became of it.
+
+    Args:
+        state: The job.
+        preview: What was seen of the result.
+        environment: See `playback.browser_url`.
+    """
+    if erased(state):
+        at = f"{state.record.deleted_at:%Y-%m-%d %H:%M} UTC"
+        return f"The media and the request were erased at the service on {at}."
+    output = state.record.output
+    if not has_output(state) or output is None or output.file is None:
+        return ""
+    # The first frame is sharper than the poster, where the browser can decode it.
+    poster = preview.poster if playback_notice(preview.codec) else None
+    player = player_html(
+        output.file.url,
+        output.media_type,
+        output.file.content_type,
+        preview.codec,
+        still=still_of(state, poster),
+        shape=jpeg_size(preview.poster) if preview.poster else None,
+        environment=environment,
+    )
+    if not preview.trouble:
+        return player
+    return f'{player}<div style="{QUIET}">{escape(preview.trouble)}</div>'

@@ -1,0 +1,247 @@
+"""A job in the cell: how it stands, its result, its facts, and what can be done.
+
+Updates come on the I/O thread and set the widgets' traits there, so that a view
+moves while the kernel computes, sleeps or waits.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import anyio
+
+from mediakit.client import AsyncJob, Client, JobState
+from mediakit.client.io_thread import io_thread
+from mediakit.clock import Clock, SystemClock
+from mediakit.widgets.card import card_html, card_text, title_html
+from mediakit.widgets.card_handle import CardHandle, Cell, current_cell, publish
+from mediakit.widgets.guard import guarded
+from mediakit.widgets.job_actions import JobActions
+from mediakit.widgets.job_html import (
+    bar_html,
+    clock_html,
+    facts_column_html,
+    stage_html,
+)
+from mediakit.widgets.job_panel import JobPanel
+from mediakit.widgets.job_tasks import JobTasks
+from mediakit.widgets.job_words import erased, has_output
+from mediakit.widgets.playback import playback_notice
+from mediakit.widgets.preview import Preview, fetch_preview
+
+TICK_S = 1.0
+PATIENCE_S = 3.0
+
+
+class JobView:
+    """A live view of one job.
+
+    Args:
+        job: The job, on the I/O thread.
+        client: The client of the job; gives the I/O thread, this process's own when
+            omitted.
+        clock: Gives time; the system's by default.
+        environment: See `playback.browser_url`; this process's own when omitted.
+    """
+
+    def __init__(
+        self,
+        job: AsyncJob,
+        client: Client | None = None,
+        *,
+        clock: Clock | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        io = client.io if client is not None else io_thread()
+        self._job = job
+        self._clock = clock or SystemClock()
+        self._environment = os.environ if environment is None else environment
+        self._lock = threading.RLock()
+        self._preview = Preview()
+        self._looked = False
+        self._listeners: list[Callable[[], None]] = []
+        self._closed = False
+        self._shown = False
+        guard = guarded(lambda text: self._panel.complain(text), self._lock)
+        self._panel = JobPanel(guard)
+        self._tasks = JobTasks(io, self._panel.complain)
+        self._actions = JobActions(job, self._panel, self._tasks, guard, self._lock)
+        self._unsubscribe = job.subscribe(guard(self._on_state))
+
+    # -- for those who keep it ----------------------------------------------------
+
+    @property
+    def widget(self) -> Any:
+        """Return the widget that carries the view."""
+        return self._panel.widget
+
+    @property
+    def state(self) -> JobState:
+        """Return the job's newest state."""
+        return self._job.state
+
+    @property
+    def card_html(self) -> str:
+        """Return the job as it stays in a saved notebook."""
+        return card_html(
+            self.state,
+            poster=self._preview.poster,
+            codec=self._preview.codec,
+            environment=self._environment,
+        )
+
+    @property
+    def card_text(self) -> str:
+        """Return the job as plain text."""
+        return card_text(self.state)
+
+    def on_card(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call a function, mostly on the I/O thread, when the card has changed.
+
+        Returns:
+            A function that ends it.
+        """
+        self._listeners.append(listener)
+        return partial(_remove, self._listeners, listener)
+
+    def hide(self, handle: CardHandle) -> None:
+        """Hide a handle's cards for as long as this view is on the page."""
+        self._panel.add_style(handle.live_style)
+
+    def close(self) -> None:
+        """Take the view down; the job goes on."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._unsubscribe()
+            self._listeners.clear()
+            self._tasks.close()
+            self._panel.close()
+            self._actions.close()
+
+    # -- from the job's state to the widgets --------------------------------------
+
+    def _on_state(self, _: JobState) -> None:
+        # The newest state, for two threads may tell theirs in the wrong order.
+        state = self.state
+        if self._closed:
+            return
+        title = f'<span role="status">{title_html(state)}</span>'
+        self._panel.show("title", title)
+        self._panel.show("facts", facts_column_html(state))
+        self._show_time()
+        if not state.record.status.terminal:
+            self._tasks.start("tick", self._tick)
+        elif has_output(state) and not self._looked:
+            self._looked = True
+            self._tasks.start("look", self._bring_result)
+        elif erased(state):
+            self._preview = Preview()
+            self._show_stage()
+        self._actions.offer()
+        self._tell()
+
+    def _tell(self) -> None:
+        for listener in tuple(self._listeners):
+            listener()
+
+    def _show_time(self) -> None:
+        now = self._clock.now()
+        self._panel.show("clock", clock_html(self.state, now))
+        self._panel.show("bar", bar_html(self.state, now))
+
+    def _show_stage(self) -> None:
+        html = stage_html(self.state, self._preview, self._environment)
+        self._panel.show("stage", html)
+        self._shown = True
+
+    # -- what runs on the I/O thread ----------------------------------------------
+
+    async def _tick(self) -> None:
+        """Move the clock until the job ends or the view is closed."""
+        while not self.state.record.status.terminal:
+            with self._lock:
+                self._show_time()
+            await self._clock.sleep(TICK_S)
+
+    async def _bring_result(self) -> None:
+        """Look at the result before showing it, for no longer than is patient."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._show_anyway)
+            preview = await fetch_preview(self._job)
+            group.cancel_scope.cancel()
+        with self._lock:
+            if self._closed or not has_output(self.state):
+                return
+            self._preview = preview
+            # A player that is there already may be playing: it is not replaced.
+            if not self._shown or playback_notice(preview.codec):
+                self._show_stage()
+            self._tell()
+
+    async def _show_anyway(self) -> None:
+        await self._clock.sleep(PATIENCE_S)
+        with self._lock:
+            self._show_stage()
+
+
+def _remove(listeners: list[Callable[[], None]], listener: Callable[[], None]) -> None:
+    if listener in listeners:
+        listeners.remove(listener)
+
+
+_shown: dict[tuple[str, str], tuple[str, JobView, CardHandle]] = {}
+
+
+def display_job(job: AsyncJob, client: Client | None = None) -> None:
+    """Show a job in the cell that is being executed, live, with a card that stays.
+
+    A cell that is run again closes the view of that job which it replaces.
+
+    Args:
+        job: The job.
+        client: Its client.
+    """
+    cell = current_cell()
+    if cell is None:
+        print(card_text(job.state))  # noqa: T201 - there is no cell to show it in
+    else:
+        show_in(cell, job, client)
+
+
+def show_in(cell: Cell, job: AsyncJob, client: Client | None = None) -> JobView:
+    """Show a job in a cell and return its view; see `display_job`."""
+    _close_shown(cell, job.id)
+    view, handle = JobView(job, client), CardHandle()
+    _shown[cell.id, job.id] = (cell.run, view, handle)
+    view.hide(handle)
+    handle.follow(view)
+    handle.display()
+    # The card stays; what the widget would leave behind is a dump of its innards.
+    bundle = view.widget._repr_mimebundle_()
+    publish({**bundle, "text/plain": "", "text/html": ""})
+    return view
+
+
+def _close_shown(cell: Cell, job_id: str) -> None:
+    before = _shown.get((cell.id, job_id))
+    if before is not None:
+        run, view, handle = before
+        if run != cell.run:
+            view.close()
+            handle.close()
+
+
+def mimebundle(job: AsyncJob) -> dict[str, str]:
+    """Return a job as it is now, for places that show no live view.
+
+    Args:
+        job: The job.
+    """
+    state = job.state
+    return {"text/plain": card_text(state), "text/html": card_html(state)}

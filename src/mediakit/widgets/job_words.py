@@ -1,0 +1,296 @@
+"""A job in words: how it stands, what it cost, why it failed; pure plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from mediakit.client import JobState
+from mediakit.money import format_usd
+from mediakit.rates import Estimate, EstimateKind
+from mediakit.records import BillingState, ErrorCode, JobStatus
+
+MINUTE_S = 60
+HOUR_S = 3_600
+DIAGNOSTIC_LENGTH = 600
+PROVIDER_FAILED = "The generation failed where the model runs."
+
+FAILURES: Mapping[ErrorCode, tuple[str, str]] = {
+    ErrorCode.INVALID_INPUT: (
+        "The service could not work with these settings or files.",
+        "Change what the message below names, then generate again.",
+    ),
+    ErrorCode.CONTENT_MODERATION: (
+        "The service refused the content of this request.",
+        "Change the prompt or the reference media; the same request fails again.",
+    ),
+    ErrorCode.PROVIDER_ERROR: (
+        PROVIDER_FAILED,
+        "Generate again: the same request may well succeed.",
+    ),
+    ErrorCode.PROVIDER_TIMEOUT: (
+        "The model took longer than the service waits for it.",
+        "Generate again; if it happens twice, ask for something shorter or smaller.",
+    ),
+    ErrorCode.PROVIDER_UNAVAILABLE: (
+        "The model is not available at the moment.",
+        "Wait a few minutes, then generate again.",
+    ),
+    ErrorCode.RATE_LIMITED: (
+        "Too many requests at once, or the queue is full.",
+        "Wait until running jobs have ended, then generate again.",
+    ),
+    ErrorCode.INSUFFICIENT_BALANCE: (
+        "The balance cannot carry this request.",
+        "Add funds, or ask for something that costs less.",
+    ),
+    ErrorCode.MEMBERSHIP_REQUIRED: (
+        "This function needs a membership that the organization does not have.",
+        "Ask the owner of the organization's account, or use another function.",
+    ),
+    ErrorCode.CYCLE_LIMIT_EXCEEDED: (
+        "The limit of this invoice cycle is reached.",
+        "Wait for the next cycle, or ask an owner of the account to raise the limit.",
+    ),
+    ErrorCode.ADMISSION_SUSPENDED: (
+        "The organization may not start jobs at the moment.",
+        "Ask the owner of the organization's account why it is suspended.",
+    ),
+    ErrorCode.TIMED_OUT: (
+        "The job did not end within the time that the service allows.",
+        "Generate again; if it happens twice, ask for something shorter or smaller.",
+    ),
+    ErrorCode.INTERNAL: (
+        "Something went wrong inside the service.",
+        "Generate again; if it happens twice, tell the service this job's id.",
+    ),
+}
+
+KINDS: Mapping[EstimateKind, str] = {
+    EstimateKind.EXACT: "exact",
+    EstimateKind.NOMINAL: "nominal; charged on the tokens that the model reports",
+    EstimateKind.UPPER_BOUND: "upper bound",
+    EstimateKind.UNKNOWN: "no rate is known; it is not free",
+}
+
+# Fields whose value says by itself what it is.
+_TELLING = {"aspect_ratio", "model", "ratio", "resolution", "upscale_factor"}
+_NOT_ASKED = {"prompt", "negative_prompt", "webhook_url"}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a job failed, and what to do about it.
+
+    Args:
+        code: The service's code (spec 7.3).
+        happened: What happened, as a sentence.
+        advice: What to do, as a sentence.
+        diagnostic: The service's own words; they vary and are from outside.
+    """
+
+    code: str
+    happened: str
+    advice: str
+    diagnostic: str
+
+    @property
+    def said(self) -> str:
+        """Return what the service says: the code, and its own words for it."""
+        words = f": {self.diagnostic}" if self.diagnostic else "."
+        return f"The service says {self.code}{words}"
+
+
+def failure_of(state: JobState) -> Failure | None:
+    """Return why a job failed; None when it did not."""
+    record = state.record
+    if record.status is not JobStatus.FAILED:
+        return None
+    code = record.error.code if record.error else ErrorCode.PROVIDER_ERROR
+    happened, advice = FAILURES[code]
+    said = record.error.message if record.error else ""
+    return Failure(code.value, happened, advice, shortened(said, DIAGNOSTIC_LENGTH))
+
+
+def shortened(text: str, length: int) -> str:
+    """Cut a text at so many characters, saying that it goes on."""
+    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
+
+
+def seconds_text(seconds: float) -> str:
+    """Write a length of time: "4.2 s", "42 s", "1 min 12 s", "2 h 5 min"."""
+    if seconds < 10:
+        return f"{max(0.0, seconds):.1f}".removesuffix(".0") + " s"
+    whole = round(seconds)
+    if whole < MINUTE_S:
+        return f"{whole} s"
+    if whole < HOUR_S:
+        minutes, rest = divmod(whole, MINUTE_S)
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, rest = divmod(whole, HOUR_S)
+    minutes = rest // MINUTE_S
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def status_word(state: JobState) -> str:
+    """Return how a job stands, in one word."""
+    return "Erased" if erased(state) else state.record.status.value.capitalize()
+
+
+def erased(state: JobState) -> bool:
+    """Tell whether the media and the captured request were erased (spec 4.18)."""
+    return state.record.deleted_at is not None
+
+
+def has_output(state: JobState) -> bool:
+    """Tell whether there is a result that can be shown and saved."""
+    output = state.record.output
+    return output is not None and output.file is not None and not erased(state)
+
+
+def clock_text(state: JobState, now: datetime) -> str:
+    """Write where the time of a job that has not ended goes.
+
+    Args:
+        state: The job.
+        now: The instant to count to.
+    """
+    if state.record.status is JobStatus.QUEUED:
+        waited = _since(state.submitted_at, now)
+        so_far = f" for {waited}" if waited else ""
+        return f"In the queue{so_far}. It starts on its own when a slot is free."
+    ran = _since(state.started_at, now)
+    so_far = f"Running for {ran}" if ran else "Running"
+    if state.usual_runtime_s is None:
+        return f"{so_far}."
+    usual = f"{so_far}; it usually takes {seconds_text(state.usual_runtime_s)}"
+    return f"{usual}, so this one is slow." if over_usual(state, now) else f"{usual}."
+
+
+def over_usual(state: JobState, now: datetime) -> bool:
+    """Tell whether a running job takes clearly longer than its function usually."""
+    if state.usual_runtime_s is None or state.started_at is None:
+        return False
+    return elapsed_s(state.started_at, now) > 1.5 * state.usual_runtime_s
+
+
+def elapsed_s(since: datetime, now: datetime) -> float:
+    """Return the seconds between two instants; never negative."""
+    return max(0.0, (now - since).total_seconds())
+
+
+def _since(instant: datetime | None, now: datetime) -> str:
+    # Whole seconds: a clock that ticks once a second has no tenths.
+    return seconds_text(int(elapsed_s(instant, now))) if instant else ""
+
+
+def times_text(state: JobState) -> str:
+    """Write how long an ended job waited and ran, as far as it was seen."""
+    start, begun, end = state.submitted_at, state.started_at, state.finished_at
+    if end is None or not state.record.status.terminal:
+        return ""
+    ran_s = state.record.runtime_s
+    if begun is not None:
+        ran_s = ran_s if ran_s is not None else elapsed_s(begun, end)
+        ran = f"ran {seconds_text(ran_s)}"
+        if start is None:
+            return ran
+        return f"{seconds_text(elapsed_s(start, begun))} in the queue, {ran}"
+    if start is None:
+        return f"ran {seconds_text(ran_s)}" if ran_s is not None else ""
+    # Nobody saw it start, perhaps because nobody looked: only the end is known.
+    return f"ended within {seconds_text(elapsed_s(start, end))} of being submitted"
+
+
+def estimate_text(estimate: Estimate | None) -> str:
+    """Write an estimate with its kind; without one it was not made here."""
+    if estimate is None:
+        return "none: it was submitted from elsewhere"
+    if estimate.low is None:
+        return f"unknown ({KINDS[EstimateKind.UNKNOWN]})"
+    return f"{estimate.text} ({KINDS[estimate.kind]})"
+
+
+def charge_text(state: JobState) -> str:
+    """Write the charge once it is settled, held against the estimate (spec 2.2).
+
+    Before that no amount is written, for there is none.
+    """
+    charge = state.charge_micro_usd
+    status = state.record.status
+    if charge is None:
+        return _unsettled_text(state) if status.terminal else "settled after it ends"
+    if charge == 0 and status is JobStatus.FAILED:
+        return f"{format_usd(charge)}: nothing was charged"
+    compared = _compared(charge, state.estimate)
+    return f"{format_usd(charge)}, {compared}" if compared else format_usd(charge)
+
+
+def _unsettled_text(state: JobState) -> str:
+    billing = state.record.billing
+    text = "settling…"
+    if billing is not None and billing.state is BillingState.UNAVAILABLE:
+        text = "settling… (the service cannot read it at the moment)"
+    if state.record.status is JobStatus.FAILED:
+        text += " Failed jobs are not charged."
+    return text
+
+
+def _compared(charge: int, estimate: Estimate | None) -> str:
+    if estimate is None or estimate.low is None:
+        return ""
+    if charge < estimate.low:
+        return f"{format_usd(estimate.low - charge)} less than estimated"
+    if estimate.high is not None and charge > estimate.high:
+        return f"{format_usd(charge - estimate.high)} more than estimated"
+    return "as estimated" if estimate.low == estimate.high else "within the estimate"
+
+
+def asked_text(body: Mapping[str, object]) -> str:
+    """Write the settings of a request in one line: "5 s · 720p · 16:9"."""
+    return " · ".join(_settings(body))
+
+
+def _settings(body: Mapping[str, object]) -> Iterator[str]:
+    for name in sorted(body, key=_rank):
+        value = body[name]
+        if name in _NOT_ASKED or value is None or value is False or value == []:
+            continue
+        if isinstance(value, str) and "://" in value:
+            continue
+        label = name.removesuffix("_s").replace("_", " ")
+        if value is True:
+            yield label
+        elif isinstance(value, list):
+            yield _list_text(name, label, value)
+        elif name in _TELLING:
+            yield str(value)
+        elif _is_duration(name):
+            yield _duration_text(label, value)
+        else:
+            yield f"{label} {value}"
+
+
+def _rank(name: str) -> int:
+    """Put how long before how large, and that before everything else."""
+    if _is_duration(name):
+        return 0
+    return 1 if name in _TELLING else 2
+
+
+def _is_duration(name: str) -> bool:
+    return name.endswith("_s") or name == "duration"
+
+
+def _duration_text(label: str, value: object) -> str:
+    if not isinstance(value, int | float):
+        return f"{label} {value}"
+    return f"{value:g} s" if label == "duration" else f"{label} {value:g} s"
+
+
+def _list_text(name: str, label: str, items: list[object]) -> str:
+    if name.endswith("_s") and all(isinstance(item, int) for item in items):
+        return f"{label} {', '.join(map(str, items))} s"
+    what = label.removesuffix(" urls").removesuffix("s")
+    return f"{len(items)} {what}{'' if len(items) == 1 else 's'}"

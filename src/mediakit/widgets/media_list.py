@@ -1,0 +1,278 @@
+"""Fields of media: paths and URLs in rows, and files from the browser."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as w
+
+from mediakit.rules import Problem
+from mediakit.schema import FieldSpec, MediaName
+from mediakit.widgets.control import Control, Note
+from mediakit.widgets.form_state import Inspection, MediaKey
+from mediakit.widgets.look import Kit, close_tree
+from mediakit.widgets.media_row import MediaRow, found_html
+from mediakit.widgets.words import problem_text
+
+UPLOAD_LIMIT = "Upload takes up to about 10 MB; larger files by path"
+TAGS = {"image": "Image", "video": "Video", "audio": "Audio"}
+
+
+class MediaControl(Control):
+    """What a field of one medium and a field of several have in common."""
+
+    def __init__(self, spec: FieldSpec, kit: Kit) -> None:
+        super().__init__(spec, kit)
+        item = spec.item or spec
+        if item.media_kind is None:
+            raise TypeError(f"{spec.name} does not say which medium it takes")
+        self.kind: MediaName = item.media_kind
+        self._found: Mapping[MediaKey, Inspection] = {}
+
+    @property
+    @abstractmethod
+    def rows(self) -> tuple[MediaRow, ...]:
+        """Return the rows, those without a value included."""
+
+    @property
+    def given(self) -> list[MediaRow]:
+        """Return the rows that have a value, in order."""
+        return [row for row in self.rows if row.value]
+
+    def show_found(self, found: Mapping[MediaKey, Inspection]) -> None:
+        """Show what was found out about the local files, and remote pictures."""
+        self._found = found
+        for row in self.rows:
+            seen = found.get((self.kind, row.value))
+            row.show_found(found_html(self.kind, row.value, seen))
+
+    def place_problems(self, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+        """Show problems of single media in their rows; return the others."""
+        texts = {p.field: problem_text(p) for p in problems}
+        for row in self.rows:
+            row.show_problem("")
+        for index, row in enumerate(self.given):
+            row.show_problem(texts.get(f"{self.spec.name}[{index}]", ""))
+        return tuple(p for p in problems if "[" not in p.field)
+
+    def make_upload(self) -> Any:
+        """Make the button that takes a file from the browser.
+
+        A used one keeps its bytes, and one that was given too large a file is dead,
+        so it is made anew after each use.
+        """
+        upload = self.kit.look.make(
+            w.FileUpload,
+            "mk-small",
+            accept=f"{self.kind}/*",
+            description="Upload",
+            tooltip=f"Take a file from this computer. {UPLOAD_LIMIT}",
+        )
+        upload.observe(self.kit.guard(self._uploaded), "value")
+        return upload
+
+    def _uploaded(self, change: Any) -> None:
+        if not change.new:
+            return
+        file = change.new[0]
+        self.place_upload(self.make_upload())
+        change.owner.close()
+        self.kit.keep(file["name"], bytes(file["content"]), self._kept)
+
+    def _kept(self, path: Path) -> None:
+        with self.quietly():
+            self.take(str(path))
+        self.tell()
+
+    @abstractmethod
+    def place_upload(self, upload: Any) -> None:
+        """Put the upload button into its place."""
+
+    @abstractmethod
+    def take(self, path: str) -> None:
+        """Take the path of an uploaded file as a value."""
+
+
+class MediaBox(MediaControl):
+    """A field for one medium."""
+
+    def __init__(self, spec: FieldSpec, kit: Kit) -> None:
+        super().__init__(spec, kit)
+        self._row = MediaRow(self, spec.default or "", self.label)
+        self.widget, self.named = self._row.widget, self._row.box
+        self.place_upload(self.make_upload())
+
+    @property
+    def rows(self) -> tuple[MediaRow, ...]:
+        """Return the one row."""
+        return (self._row,)
+
+    @property
+    def note(self) -> Note:
+        """Say how large an upload may be while nothing is given."""
+        return Note("" if self._row.value else UPLOAD_LIMIT)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """Return the box and the upload button."""
+        return (self._row.box, *self._row.buttons)
+
+    def read(self) -> object:
+        """Return the path or URL; None for none."""
+        return self._row.value or None
+
+    def write(self, value: object) -> None:
+        """Show a path or URL."""
+        self._row.box.value = "" if value is None else str(value)
+
+    def place_upload(self, upload: Any) -> None:
+        """Put the upload button behind the box."""
+        self._row.buttons = (upload,)
+
+    def take(self, path: str) -> None:
+        """Take the path of an uploaded file as the value."""
+        self.write(path)
+
+
+class MediaList(MediaControl):
+    """A field for several media, in an order that people can change."""
+
+    def __init__(self, spec: FieldSpec, kit: Kit) -> None:
+        super().__init__(spec, kit)
+        make = kit.look.make
+        self._rows: list[MediaRow] = []
+        self.named = self._head = make(
+            w.HTML, "mk-wide mk-head-line", description=self.label
+        )
+        self._add = self._button("Add", f"Add a row to {self.label}", self._added)
+        self._upload: Any = None
+        self._line = make(w.HBox, "mk-row")
+        self._lines = make(w.VBox, "mk-media")
+        self.place_upload(self.make_upload())
+        self.widget = make(w.VBox, "mk-media", children=(self._line, self._lines))
+        self.value = spec.default
+        if spec.required and not self._rows:
+            self._resize(1)
+            self._arrange()
+
+    @property
+    def rows(self) -> tuple[MediaRow, ...]:
+        """Return the rows, those without a value included."""
+        return tuple(self._rows)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """Return the boxes and all buttons."""
+        rows = (part for row in self._rows for part in (row.box, *row.buttons))
+        return (*rows, self._add, self._upload)
+
+    def set_enabled(self, *, enabled: bool) -> None:
+        """Let people change it, or not; buttons that lead nowhere are off."""
+        super().set_enabled(enabled=enabled)
+        if not enabled:
+            return
+        most = self.spec.max_length
+        self._add.disabled = most is not None and len(self._rows) >= most
+        self._upload.disabled = most is not None and len(self.given) >= most
+        for index, row in enumerate(self._rows):
+            up, down, _ = row.buttons
+            up.disabled = index == 0
+            down.disabled = index == len(self._rows) - 1
+
+    def read(self) -> object:
+        """Return the paths and URLs in order; None when there are none."""
+        return [row.value for row in self.given] or None
+
+    def write(self, value: object) -> None:
+        """Show some paths and URLs, one row each."""
+        values = list(value) if isinstance(value, list | tuple) else []
+        self._resize(len(values))
+        for row, item in zip(self._rows, values, strict=True):
+            row.box.value = str(item)
+        self._arrange()
+
+    def place_upload(self, upload: Any) -> None:
+        """Put the upload button beside the one that adds a row."""
+        self._upload = upload
+        self._line.children = (self._head, self._add, upload)
+
+    def take(self, path: str) -> None:
+        """Take the path of an uploaded file into the first free row."""
+        free = [row for row in self._rows if not row.value]
+        if not free:
+            self._resize(len(self._rows) + 1)
+            free = self._rows[-1:]
+        free[0].box.value = path
+        self._arrange()
+
+    def tell(self) -> None:
+        """Say that the value was changed by hand, with the rows renumbered."""
+        with self.quietly():
+            self._arrange()
+        super().tell()
+
+    def _button(self, text: str, tooltip: str, press: Callable[[], object]) -> Any:
+        button = self.kit.look.make(
+            w.Button, "mk-small", description=text, tooltip=tooltip
+        )
+        button.on_click(self.kit.guard(lambda _: press()))
+        return button
+
+    def _resize(self, count: int) -> None:
+        self._rows, gone = self._rows[:count], self._rows[count:]
+        while len(self._rows) < count:
+            self._rows.append(self._make_row())
+        self._place_rows()
+        for row in gone:
+            close_tree(row.widget)
+
+    def _place_rows(self) -> None:
+        self._lines.children = tuple(row.widget for row in self._rows)
+
+    def _make_row(self) -> MediaRow:
+        row = MediaRow(self, "", "")
+        row.buttons = (
+            self._button("Up", "Move one place up", lambda: self._move(row, -1)),
+            self._button("Down", "Move one place down", lambda: self._move(row, 1)),
+            self._button("Remove", "Remove this row", lambda: self._remove(row)),
+        )
+        return row
+
+    def _added(self) -> None:
+        self._resize(len(self._rows) + 1)
+        self.tell()
+
+    def _move(self, row: MediaRow, by: int) -> None:
+        index = self._rows.index(row)
+        target = min(max(0, index + by), len(self._rows) - 1)
+        self._rows.insert(target, self._rows.pop(index))
+        self._place_rows()
+        self.tell()
+
+    def _remove(self, row: MediaRow) -> None:
+        self._rows.remove(row)
+        self._place_rows()
+        close_tree(row.widget)
+        self.tell()
+
+    def _arrange(self) -> None:
+        """Number the rows as prompts cite them; a row without a value has no number."""
+        tag = f"@{TAGS[self.kind]}"
+        if f"{tag}1" not in self.kit.prompts:
+            tag = f"{TAGS[self.kind]} "
+        number = 0
+        for row in self._rows:
+            number += bool(row.value)
+            row.box.description = f"{tag}{number}" if row.value else "new"
+        self._head.value = self._head_html(number)
+        self.set_enabled(enabled=True)
+
+    def _head_html(self, count: int) -> str:
+        most = f" of {self.spec.max_length}" if self.spec.max_length else ""
+        return (
+            f"<span>{count or 'none'}{most if count else ''}</span>"
+            f' <span class="mk-quiet mk-small-print">· {UPLOAD_LIMIT}</span>'
+        )

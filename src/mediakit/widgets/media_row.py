@@ -1,0 +1,117 @@
+"""One medium in a form: a box for its path or URL, and what is known of it."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from html import escape
+from typing import Any
+
+import ipywidgets as w
+
+from mediakit.media import MediaInfo, is_url
+from mediakit.schema import MediaName
+from mediakit.widgets.control import Control
+from mediakit.widgets.form_state import Inspection
+from mediakit.widgets.theme import line_html
+
+BYTES_PER_KB, BYTES_PER_MB = 1_000, 1_000_000
+
+
+def size_text(size_bytes: int) -> str:
+    """Write a file's length for people."""
+    if size_bytes >= BYTES_PER_MB:
+        return f"{size_bytes / BYTES_PER_MB:.1f} MB"
+    if size_bytes >= BYTES_PER_KB:
+        return f"{size_bytes / BYTES_PER_KB:.0f} kB"
+    return f"{size_bytes} bytes"
+
+
+def facts_text(info: MediaInfo) -> str:
+    """Write what a file is for people."""
+    facts = [size_text(info.size_bytes)]
+    if info.width is not None and info.height is not None:
+        facts.insert(0, f"{info.width} x {info.height}")
+    if info.duration_s is not None:
+        facts.append(f"{info.duration_s:.1f} s")
+    if info.fps is not None:
+        facts.append(f"{info.fps:.0f} frames per s")
+    return " · ".join(facts)
+
+
+def found_html(kind: MediaName, value: str, found: Inspection | None) -> str:
+    """Write what is known of one medium: its picture and its facts.
+
+    A remote picture is fetched by the browser; nothing of it is kept.
+    """
+    if not value:
+        return ""
+    if is_url(value):
+        source = value if kind == "image" else ""
+        facts = "" if source else "remote; its length is not known here"
+    elif found is None:
+        return '<div class="mk-media-found mk-quiet">looking at the file …</div>'
+    else:
+        source = _data_url(found.thumbnail)
+        facts = facts_text(found.info) if found.info else ""
+    picture = f'<img src="{escape(source, quote=True)}" alt="">' if source else ""
+    if not picture and not facts:
+        return ""
+    return f'<div class="mk-media-found">{picture}{line_html(facts)}</div>'
+
+
+def _data_url(jpeg: bytes | None) -> str:
+    return f"data:image/jpeg;base64,{b64encode(jpeg).decode()}" if jpeg else ""
+
+
+class MediaRow:
+    """One path or URL: its box, its picture and facts, its problem.
+
+    Args:
+        owner: The control that the row belongs to.
+        value: The path or URL.
+        name: What stands before the box.
+    """
+
+    def __init__(self, owner: Control, value: str, name: str) -> None:
+        make = owner.kit.look.make
+        self._found = self._problem = ""
+        self.box = make(
+            w.Text,
+            "mk-wide",
+            description=name,
+            placeholder="path or URL",
+            value=value,
+            continuous_update=True,
+        )
+        self._below = make(w.HTML, "mk-note")
+        self._line = make(w.HBox, "mk-row", children=(self.box,))
+        self.widget = make(w.VBox, "mk-media", children=(self._line, self._below))
+        # What was found belongs to what stood in the box before.
+        owner.watch(self.box, lambda _: self.show_found(""))
+
+    @property
+    def value(self) -> str:
+        """Return the path or URL, without blanks around it."""
+        return str(self.box.value).strip()
+
+    @property
+    def buttons(self) -> tuple[Any, ...]:
+        """Return what stands behind the box."""
+        return tuple(self._line.children[1:])
+
+    @buttons.setter
+    def buttons(self, buttons: tuple[Any, ...]) -> None:
+        self._line.children = (self.box, *buttons)
+
+    def show_found(self, html: str) -> None:
+        """Show the picture and the facts of the medium."""
+        self._found = html
+        self._show()
+
+    def show_problem(self, text: str) -> None:
+        """Show what is wrong with the medium; nothing takes no room."""
+        self._problem = f"<div>{line_html(text, 'bad')}</div>" if text else ""
+        self._show()
+
+    def _show(self) -> None:
+        self._below.value = self._found + self._problem

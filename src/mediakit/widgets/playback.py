@@ -1,0 +1,211 @@
+"""Which result plays where, as HTML that survives saving and sanitising; pure.
+
+The source stands on the tag itself, never in a `<source>` and never with a type: a
+sanitiser removes `<source>`, and a browser that reads "video/quicktime" does not even
+try an H.264 mov that it could play.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from io import BytesIO
+from urllib.parse import urlsplit
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+HUB_PREFIX = "JUPYTERHUB_SERVICE_PREFIX"
+DEFAULT_PORTS = {"http": 80, "https": 443}
+NO_ENVIRONMENT: Mapping[str, str] = {}
+
+VIEW_MAX_PX = 640
+CARD_MAX_PX = 320
+WARN = "color:#b26a00;color:var(--jp-warn-color1,#b26a00)"
+
+WHAT = {"video": "video", "image": "picture", "audio": "sound"}
+
+# A file of the first kind plays its sound without a picture and without an error in
+# many browsers, so it cannot be left to the browser to say so.
+NOT_EVERYWHERE = {
+    "hevc": "H.265 (HEVC): many browsers play its sound without a picture",
+    "mpeg4": "MPEG-4 part 2: most browsers play its sound without a picture",
+    "prores": "ProRes: most browsers cannot play it",
+}
+
+
+def web_url(url: str) -> str | None:
+    """Return the URL when it is an http(s) address; None for anything else."""
+    if any(character.isspace() or not character.isprintable() for character in url):
+        return None
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in DEFAULT_PORTS and bool(parts.hostname)
+        return url if known and (parts.port is None or parts.port > 0) else None
+    except ValueError:
+        return None
+
+
+def browser_url(url: str, environment: Mapping[str, str] = NO_ENVIRONMENT) -> str:
+    """Return where the person's browser finds a URL that this process can read.
+
+    Behind a JupyterHub, this machine's loopback is not the browser's: the path leads
+    through jupyter-server-proxy.
+
+    Args:
+        url: An http(s) URL.
+        environment: The environment, for `JUPYTERHUB_SERVICE_PREFIX`.
+    """
+    prefix = environment.get(HUB_PREFIX)
+    parts = urlsplit(url)
+    if not prefix or parts.hostname not in LOOPBACK:
+        return url
+    port = parts.port or DEFAULT_PORTS[parts.scheme]
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{prefix.rstrip('/')}/proxy/{port}{parts.path or '/'}{query}"
+
+
+def playback_notice(codec: str | None) -> str:
+    """Say why a file may not play in the browser; nothing when it does."""
+    reason = NOT_EVERYWHERE.get(codec or "")
+    return f"The file is {reason}. Download it to play it." if reason else ""
+
+
+@dataclass(frozen=True)
+class Still:
+    """A small picture of the result, shown until it plays and where it cannot.
+
+    Args:
+        jpeg: The picture.
+        alt: What it shows, in words.
+    """
+
+    jpeg: bytes = field(repr=False)
+    alt: str
+
+    @property
+    def uri(self) -> str:
+        """Return the picture as a `data:` URI."""
+        return f"data:image/jpeg;base64,{b64encode(self.jpeg).decode()}"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return its width and height, which have the shape of the result."""
+        return jpeg_size(self.jpeg)
+
+    def html(self, max_px: int) -> str:
+        """Return the picture as a tag, at most so many pixels wide and high."""
+        box = _box(self.shape, max_px)
+        return f'<img src="{self.uri}" alt="{escape(self.alt)}"{box}>'
+
+
+def jpeg_size(jpeg: bytes) -> tuple[int, int]:
+    """Return the width and height of a JPEG, in pixels."""
+    from PIL import Image
+
+    with Image.open(BytesIO(jpeg)) as image:
+        return image.size
+
+
+def player_html(
+    url: str,
+    media_type: str,
+    content_type: str | None = None,
+    codec: str | None = None,
+    *,
+    still: Still | None = None,
+    shape: tuple[int, int] | None = None,
+    max_px: int = VIEW_MAX_PX,
+    environment: Mapping[str, str] = NO_ENVIRONMENT,
+) -> str:
+    """Return the player or the picture of a result, with a plain link under it.
+
+    Args:
+        url: Where the result is, as the service says.
+        media_type: "video", "image" or "audio"; anything else gets the link alone.
+        content_type: The file's type; names the medium where `media_type` does not.
+        codec: The codec of the picture, such as "h264"; None when unknown.
+        still: A small picture, shown until the video plays and where it cannot; a
+            picture is shown by it alone.
+        shape: Width and height, or any in the same proportion, so that the page does
+            not jump when the file is loaded; the still's when omitted.
+        max_px: The most pixels across and down.
+        environment: See `browser_url`.
+    """
+    address = web_url(url)
+    if address is None:
+        return (
+            "<div>The result's address is not a web address, so it is not opened: "
+            f"<code>{escape(url[:200])}</code></div>"
+        )
+    src = escape(browser_url(address, environment), quote=True)
+    medium = media_type
+    if medium not in WHAT:
+        medium = (content_type or "").split("/", 1)[0]
+    notice = playback_notice(codec) if medium == "video" else ""
+    box = _box(still.shape if still else shape, max_px)
+    tag = _TAGS[medium](src, box, still, max_px) if medium in _TAGS else ""
+    link = link_html(src, f"Open the {WHAT.get(medium, 'result')} in a new tab")
+    rows = [
+        f'<div style="margin:0 0 4px">{part}</div>'
+        for part in (tag, _notice_html(notice), link)
+        if part
+    ]
+    return f'<div style="max-width:{max_px}px">{"".join(rows)}</div>'
+
+
+def _notice_html(notice: str) -> str:
+    return f'<span style="{WARN}">{escape(notice)}</span>' if notice else ""
+
+
+def link_html(src: str, content: str) -> str:
+    """Return a link that opens in a new tab.
+
+    Args:
+        src: The address, escaped.
+        content: What is inside the link, as HTML.
+    """
+    link = f'<a href="{src}" target="_blank" rel="noopener noreferrer">'
+    return f"{link}{content}</a>"
+
+
+def _video_html(src: str, box: str, still: Still | None, max_px: int) -> str:
+    poster = f' poster="{still.uri}"' if still else ""
+    # Where a sanitiser drops the tag it keeps what is inside: the still picture.
+    inside = still.html(max_px) if still else ""
+    tag = f'<video controls preload="metadata" playsinline src="{src}"{poster}{box}>'
+    return f"{tag}{inside}</video>"
+
+
+def _image_html(src: str, box: str, still: Still | None, max_px: int) -> str:
+    if still:
+        return link_html(src, still.html(max_px))
+    return link_html(src, f'<img src="{src}" alt="The picture that was made"{box}>')
+
+
+def _audio_html(src: str, box: str, still: Still | None, max_px: int) -> str:
+    tag = f'<audio controls preload="metadata" src="{src}" style="width:100%">'
+    return f"{tag}</audio>"
+
+
+_TAGS = {"video": _video_html, "image": _image_html, "audio": _audio_html}
+
+
+def _box(shape: tuple[int, int] | None, max_px: int) -> str:
+    """Return the attributes that give a medium its place before it is loaded.
+
+    The width and height give the shape; a style may be stripped, and then they bound
+    the size as well.
+    """
+    style = "display:block;height:auto;border-radius:3px;max-width:100%"
+    if shape is None:
+        return f' style="{style};max-height:{max_px}px"'
+    width, height = fitted(shape, max_px)
+    return f' width="{width}" height="{height}" style="{style}"'
+
+
+def fitted(shape: tuple[int, int], max_px: int) -> tuple[int, int]:
+    """Return the size of that shape whose longer side has so many pixels."""
+    longer = max(shape)
+    width, height = (max(1, round(side * max_px / longer)) for side in shape)
+    return width, height

@@ -1,0 +1,152 @@
+"""What it costs beside what can be spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+import ipywidgets as w
+
+from mediakit.money import format_usd
+from mediakit.rates import Estimate, Line
+from mediakit.widgets.form_state import FormState
+from mediakit.widgets.funds import Affordability, Funds
+from mediakit.widgets.job_words import KINDS
+from mediakit.widgets.look import Kit
+from mediakit.widgets.theme import Tone, line_html
+
+FEW_LEFT = 5
+
+
+def tone_of(affordability: Affordability) -> Tone:
+    """Tell how near the end of the balance a price is.
+
+    It warns while a few such requests are left, and is red from the last one on.
+    """
+    if affordability.covered is False:
+        return "bad"
+    if affordability.count is None or affordability.count > FEW_LEFT:
+        return "plain"
+    return "warn" if affordability.count > 1 else "bad"
+
+
+def share_text(share: float) -> str:
+    """Write a share of the balance for people."""
+    if share > 1:
+        return "more than all"
+    percent = share * 100
+    if 0 < percent < 0.1:
+        return "less than 0.1 %"
+    return f"{percent:.1f} %" if percent < 10 else f"{percent:.0f} %"
+
+
+def price_html(state: FormState) -> str:
+    """Write the price, its kind, and what it takes of what is left."""
+    tone = tone_of(state.affordability)
+    head = _amount_html(state.estimate, state.estimate_gap)
+    return (
+        f'<div class="mk-price mk-{tone}">{head}</div>'
+        f"{_bar_html(state.affordability.share, tone)}"
+        f"{funds_html(state.funds, state.affordability)}"
+        f"{_caution_html(state.caution)}"
+    )
+
+
+def _amount_html(estimate: Estimate | None, gap: str | None) -> str:
+    if estimate is None:
+        return line_html(gap or "")
+    return f"<b>{escape(estimate.text)}</b>{line_html(KINDS[estimate.kind])}"
+
+
+def _bar_html(share: float | None, tone: Tone) -> str:
+    percent = 0.0 if share is None else min(share, 1.0) * 100
+    return f'<div class="mk-bar mk-{tone}"><i style="width:{percent:.2f}%"></i></div>'
+
+
+def funds_html(funds: Funds, affordability: Affordability) -> str:
+    """Write what is left, how far it goes, and what running jobs hold."""
+    if funds.left_micro_usd is None:
+        return ""
+    left = format_usd(max(0, funds.left_micro_usd))
+    share = affordability.share
+    parts = [f"{left} left" if share is None else f"{share_text(share)} of {left} left"]
+    if affordability.count is not None:
+        parts.append(f"enough for {affordability.count:,} like this")
+    if funds.held_text:
+        parts.append(funds.held_text)
+    return f"<div class=mk-small-print>{line_html(' · '.join(parts))}</div>"
+
+
+def _caution_html(caution: str | None) -> str:
+    return f"<div>{line_html(caution, 'warn')}</div>" if caution else ""
+
+
+def lines_html(estimate: Estimate | None) -> str:
+    """Write what a price is made of: quantity, rate and amount of each line."""
+    if estimate is None or not estimate.lines:
+        return line_html("There is no price yet." if estimate is None else "No lines.")
+    rows = "".join(_line_row(line) for line in estimate.lines)
+    total = f"<tr><td colspan=3>Total</td><td class=mk-num>{estimate.text}</td></tr>"
+    notes = "".join(f"<div>{line_html(note)}</div>" for note in estimate.notes)
+    return (
+        "<table class=mk-lines><tr><th>What</th><th>Quantity</th><th>Rate</th>"
+        f"<th class=mk-num>Amount</th></tr>{rows}{total}</table>{notes}"
+    )
+
+
+def _line_row(line: Line) -> str:
+    low, high = line.low_micro_usd, line.high_micro_usd
+    amount = format_usd(low)
+    if high is None:
+        amount = f"at least {amount}"
+    elif high != low:
+        amount = f"{amount} to {format_usd(high)}"
+    cells = (line.what, line.quantity_text, line.rate_text)
+    shown = "".join(f"<td>{escape(cell, quote=True)}</td>" for cell in cells)
+    return f"<tr>{shown}<td class=mk-num>{escape(amount)}</td></tr>"
+
+
+class PriceBar:
+    """The running price, its lines on demand, and the balance.
+
+    Args:
+        kit: What widgets are made with.
+        refresh: Reads the balance again.
+    """
+
+    def __init__(self, kit: Kit, refresh: Callable[[], object]) -> None:
+        make = kit.look.make
+        self._estimate: Estimate | None = None
+        self._price = make(w.HTML)
+        self._lines = make(w.HTML)
+        self._toggle = make(
+            w.ToggleButton,
+            "mk-small mk-push",
+            description="Price lines",
+            tooltip="Show what the price is made of",
+        )
+        self._refresh = make(
+            w.Button,
+            "mk-small",
+            description="Refresh balance",
+            tooltip="Read the balance again",
+        )
+        self._toggle.observe(kit.guard(lambda _: self._show_lines()), "value")
+        self._refresh.on_click(kit.guard(lambda _: refresh()))
+        self.widget = make(w.VBox, "mk-fields", children=(self._price, self._lines))
+
+    @property
+    def buttons(self) -> tuple[Any, ...]:
+        """Return the buttons of the price, to stand beside Generate."""
+        return (self._toggle, self._refresh)
+
+    def show(self, state: FormState) -> None:
+        """Show the price and the balance of a state."""
+        self._price.value = price_html(state)
+        self._estimate = state.estimate
+        self._show_lines()
+
+    def _show_lines(self) -> None:
+        html = lines_html(self._estimate) if self._toggle.value else ""
+        self._lines.value = html

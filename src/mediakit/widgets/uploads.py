@@ -1,0 +1,32 @@
+"""Files that came from the browser, kept for as long as the kernel lives."""
+
+import tempfile
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+SAFE = "-_. "
+LONGEST_NAME = 80
+
+
+def kept_file(name: str, content: bytes) -> Path:
+    """Write a file that came from the browser and return where it is.
+
+    The same file, given twice, has the same place.
+
+    Args:
+        name: What the browser calls it; only its last part and plain characters count.
+        content: Its bytes.
+    """
+    last = name.replace("\\", "/").rsplit("/", 1)[-1]
+    plain = "".join(c if c.isalnum() or c in SAFE else "_" for c in last)
+    folder = _folder() / sha256(content).hexdigest()[:12]
+    folder.mkdir(exist_ok=True)
+    path = folder / (plain.strip(" .")[-LONGEST_NAME:] or "file")
+    path.write_bytes(content)
+    return path
+
+
+@cache
+def _folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="mediakit-"))

@@ -1,0 +1,93 @@
+"""One JupyterLab for all browser tests, and a Chromium with one page for each."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ViewportSize, sync_playwright
+
+from tests.browser.harness import Lab, LabServer, serve_lab
+
+FINDER = Path(__file__).parents[2] / "tools" / "find_chromium.py"
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-quic",
+    "--autoplay-policy=no-user-gesture-required",
+]
+VIEWPORT = ViewportSize(width=1280, height=900)
+NOT_TESTED = "NOT TESTED: nothing was tried in a real browser, for want of a Chromium."
+untested = pytest.StashKey[str]()
+
+
+@pytest.fixture(scope="session")
+def chromium_path(pytestconfig: pytest.Config) -> str:
+    found = subprocess.run(
+        [sys.executable, FINDER], capture_output=True, text=True, check=False
+    )
+    if found.returncode == 0:
+        return found.stdout.strip()
+    reason = f"{NOT_TESTED} {' '.join(found.stderr.split())}"
+    pytestconfig.stash[untested] = reason
+    if os.environ.get("CI"):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def browser(chromium_path: str) -> Iterator[Browser]:
+    # Playwright's loop runs on this thread while it is open, so it is not kept for
+    # the modules after this one, which may want to run loops of their own.
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=chromium_path, headless=True, args=ARGUMENTS
+        )
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def lab_server(
+    chromium_path: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LabServer]:
+    with serve_lab(tmp_path_factory.mktemp("lab")) as server:
+        yield server
+
+
+@pytest.fixture
+def lab(browser: Browser, lab_server: LabServer) -> Iterator[Lab]:
+    context = browser.new_context(viewport=VIEWPORT, device_scale_factor=1)
+    with context:
+        yield Lab(context.new_page(), lab_server)
+    lab_server.shut_down_kernels()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    lab = getattr(item, "funcargs", {}).get("lab")
+    if report.when == "call" and report.failed and isinstance(lab, Lab):
+        picture = lab.screenshot(f"failed-{item.name}")
+        report.sections.append(("The page when it failed", str(picture)))
+        report.sections.append(("Errors on its console", repr(lab.console_errors())))
+    return report
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if untested in config.stash:
+        terminalreporter.section(NOT_TESTED, sep="!", red=True, bold=True)
+        terminalreporter.write_line(config.stash[untested])

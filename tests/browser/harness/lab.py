@@ -1,0 +1,250 @@
+"""JupyterLab as a page object: open, run, look, save, lose the kernel, come back."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+from urllib.parse import quote
+
+import psutil  # type: ignore[import-untyped] # it ships no types
+from playwright.sync_api import ConsoleMessage, Error, Locator, Page, ViewportSize
+
+from tests.browser.harness.server import LabServer
+from tests.browser.harness.wait import screenshot, within
+
+OPEN_S = 60.0
+RUN_S = 120.0
+STEP_S = 30.0
+NO_ARGS: Mapping[str, object] = MappingProxyType({})
+PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
+# JupyterLab's own, when a kernel ends while questions to it are open.
+NOISE = ("ResizeObserver loop", "Canceled future for")
+
+NOTEBOOK = "window.jupyterapp.shell.currentWidget"
+READY = """() => {
+    const panel = window.jupyterapp?.shell.currentWidget;
+    return Boolean(panel?.content?.widgets?.length) && panel.context.isReady;
+}"""
+IDLE = f"""() => {{
+    const kernel = {NOTEBOOK}.sessionContext.session?.kernel;
+    const starred = {NOTEBOOK}.content.widgets.some(
+        cell => cell.promptNode?.textContent.includes("*"));
+    return kernel?.status === "idle" && kernel.connectionStatus === "connected"
+        && !starred;
+}}"""
+# The promise is kept on the page, so that the wait for it can have an end of its own.
+START = """([command, args]) => {
+    const call = { over: false, error: null };
+    window.mediakitCall = call;
+    window.jupyterapp.commands.execute(command, args)
+        .catch(error => { call.error = String(error); })
+        .finally(() => { call.over = true; });
+}"""
+OVER = "() => window.mediakitCall.over"
+CALL_ERROR = "() => window.mediakitCall.error"
+
+Theme = Literal["light", "dark"]
+THEMES: dict[Theme, str] = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
+
+
+class Lab:
+    """One notebook in one browser page, over a running server.
+
+    Every method ends: with what it promises, or with an AssertionError that says what
+    did not come, what the page looks like, and where a picture of it is.
+    """
+
+    def __init__(self, page: Page, server: LabServer) -> None:
+        self.page = page
+        self.server = server
+        self.notebook = ""
+        self._console: list[str] = []
+        page.set_default_timeout(STEP_S * 1000)
+        page.on("console", self._note_console)
+        page.on("pageerror", self._note_page_error)
+
+    def open(self, notebook: str | Path, *, kernel: bool = True) -> None:
+        """Open a notebook in an empty workspace and wait until it is there.
+
+        Args:
+            notebook: A path below the server's folder, or a file to copy into it.
+            kernel: False opens it as saved, without starting a kernel.
+        """
+        if isinstance(notebook, Path):
+            notebook = self.server.add_file(notebook)
+        self.notebook = notebook
+        workspace = f"{self.server.url}/lab/workspaces/{secrets.token_hex(4)}"
+        tree = f"/tree/{quote(notebook)}" if kernel else ""
+        with within(self.page, f"JupyterLab with {notebook}", OPEN_S) as limit_ms:
+            self.page.goto(
+                f"{workspace}{tree}?token={self.server.token}", timeout=limit_ms
+            )
+        if not kernel:
+            self._open_without_kernel()
+        self._wait_until_open(kernel=kernel)
+
+    def reload(self) -> None:
+        """Load the page again, as a person does; the kernel goes on."""
+        with within(self.page, "the page loaded again", OPEN_S) as limit_ms:
+            self.page.reload(timeout=limit_ms)
+        self._wait_until_open(kernel=True)
+
+    def run_all(self, *, timeout_s: float = RUN_S) -> None:
+        """Run every cell and wait for the last one."""
+        self._command("notebook:run-all-cells", timeout_s=timeout_s)
+        self.wait_idle(timeout_s=timeout_s)
+
+    def run_cell(self, index: int, *, timeout_s: float = RUN_S) -> None:
+        """Run the cell with this index, counted from 0, and wait for it."""
+        self.start_cell(index)
+        self._wait_for(OVER, f"the end of cell {index}", timeout_s)
+        self.wait_idle(timeout_s=timeout_s)
+
+    def start_cell(self, index: int) -> None:
+        """Run the cell with this index and do not wait for it."""
+        self.page.evaluate(
+            f"""index => {{
+                const notebook = {NOTEBOOK}.content;
+                notebook.deselectAll();
+                notebook.activeCellIndex = index;
+            }}""",
+            index,
+        )
+        self.page.evaluate(START, ["notebook:run-cell", {}])
+
+    def wait_idle(self, *, timeout_s: float = RUN_S) -> None:
+        """Wait until the kernel is connected and idle and no cell waits to run."""
+        self._wait_for(IDLE, "an idle kernel", timeout_s)
+
+    def cell(self, index: int) -> Locator:
+        """Return the cell with this index, counted from 0, scrolled into view."""
+        found = self.page.locator(f"{PANEL} .jp-Notebook .jp-Cell").nth(index)
+        found.scroll_into_view_if_needed(timeout=STEP_S * 1000)
+        return found
+
+    def outputs(self, index: int) -> Locator:
+        """Return what the cell with this index shows below its source."""
+        return self.cell(index).locator(".jp-Cell-outputWrapper")
+
+    def see(self, index: int, text: str, *, timeout_s: float = STEP_S) -> Locator:
+        """Wait until the cell with this index shows the text, and return where."""
+        found = self.cell(index).get_by_text(text).filter(visible=True).first
+        with within(self.page, f"{text!r} in cell {index}", timeout_s) as limit_ms:
+            found.wait_for(state="visible", timeout=limit_ms)
+        return found
+
+    def save(self) -> dict[str, Any]:
+        """Save the notebook and return it as it is on the disk."""
+        self._command("docmanager:save", timeout_s=STEP_S)
+        self._wait_for(f"() => !{NOTEBOOK}.context.model.dirty", "a saved file", STEP_S)
+        return self.server.read_notebook(self.notebook)
+
+    def kernel_id(self) -> str:
+        """Return the id of this notebook's kernel."""
+        return str(
+            self.page.evaluate(f"() => {NOTEBOOK}.sessionContext.session.kernel.id")
+        )
+
+    def restart_kernel(self) -> None:
+        """Restart the kernel, as the menu does, and wait until the new one is idle."""
+        self.page.evaluate(f"() => {NOTEBOOK}.sessionContext.session.kernel.restart()")
+        self.wait_idle(timeout_s=OPEN_S)
+
+    def shutdown_kernel(self) -> None:
+        """End the kernel in good order; the notebook stays open."""
+        self.page.evaluate(f"() => {{ void {NOTEBOOK}.sessionContext.shutdown(); }}")
+        gone = f"() => !{NOTEBOOK}.sessionContext.session?.kernel"
+        self._wait_for(gone, "an end of the kernel", STEP_S)
+
+    def kill_kernel(self) -> None:
+        """End the kernel's process at once, with no chance to say good-bye.
+
+        The server notices within some seconds and starts another one.
+        """
+        kernel = self.kernel_id()
+        processes = psutil.Process(self.server.pid).children(recursive=True)
+        killed = [each for each in processes if kernel in " ".join(each.cmdline())]
+        if not killed:
+            raise AssertionError(f"No process of the server runs kernel {kernel}.")
+        for process in killed:
+            os.kill(process.pid, signal.SIGKILL)
+        psutil.wait_procs(killed, timeout=STEP_S)
+
+    def theme(self, theme: Theme) -> None:
+        """Change the colours and wait until the page has them."""
+        light = "true" if theme == "light" else "false"
+        self._command(
+            "apputils:change-theme", {"theme": THEMES[theme]}, timeout_s=STEP_S
+        )
+        shown = f"() => document.body.dataset.jpThemeLight === '{light}'"
+        self._wait_for(shown, f"the {theme} theme", STEP_S)
+
+    def resize(self, width_px: int, height_px: int) -> None:
+        """Give the page another size."""
+        self.page.set_viewport_size(ViewportSize(width=width_px, height=height_px))
+
+    def hide_sidebar(self) -> None:
+        """Give the notebook the whole width."""
+        shown = self.page.evaluate("() => !window.jupyterapp.shell.leftCollapsed")
+        if shown:
+            self._command("application:toggle-left-area", timeout_s=STEP_S)
+
+    def screenshot(self, name: str, of: Locator | None = None) -> Path:
+        """Write the page, or one part of it, to build/screenshots/ as `name`.png."""
+        return screenshot(of or self.page, name)
+
+    def console_errors(self) -> list[str]:
+        """Return what the page wrote to its console as errors, so far."""
+        return list(self._console)
+
+    def _open_without_kernel(self) -> None:
+        self._wait_for("() => Boolean(window.jupyterapp)", "JupyterLab's page", OPEN_S)
+        self._wait_for(
+            "() => window.jupyterapp.commands.hasCommand('docmanager:open')",
+            "JupyterLab's documents",
+            OPEN_S,
+        )
+        no_kernel = {"shouldStart": False, "canStart": False, "autoStartDefault": False}
+        where = {"path": self.notebook, "factory": "Notebook"}
+        self._command(
+            "docmanager:open",
+            {**where, "kernelPreference": no_kernel},
+            timeout_s=OPEN_S,
+        )
+
+    def _wait_until_open(self, *, kernel: bool) -> None:
+        self._wait_for(READY, f"the cells of {self.notebook}", OPEN_S)
+        if kernel:
+            self.wait_idle(timeout_s=OPEN_S)
+
+    def _command(
+        self,
+        command: str,
+        args: dict[str, Any] | None = None,
+        timeout_s: float = STEP_S,
+    ) -> None:
+        self.page.evaluate(START, [command, args or {}])
+        self._wait_for(OVER, f"the end of {command}", timeout_s)
+        error = self.page.evaluate(CALL_ERROR)
+        if error is not None:
+            raise AssertionError(f"JupyterLab could not do {command}: {error}")
+
+    def _wait_for(self, condition: str, what: str, timeout_s: float) -> None:
+        with within(self.page, what, timeout_s) as limit_ms:
+            self.page.wait_for_function(condition, timeout=limit_ms)
+
+    def _note_console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self._note(f"{message.text} ({message.location.get('url', '')})")
+
+    def _note_page_error(self, error: Error) -> None:
+        self._note(f"{error.name}: {error.message}")
+
+    def _note(self, text: str) -> None:
+        if not any(noise in text for noise in NOISE):
+            self._console.append(text)

@@ -1,0 +1,134 @@
+"""A JupyterLab server of its own: no settings, history or news of the person's."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.serving import apart, free_port, serving
+
+QUIET_SETTINGS = {
+    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    "docmanager-extension/plugin": {"autosave": False},
+}
+
+
+@dataclass(frozen=True)
+class LabServer:
+    """A running server: where it listens and the folder that it shows."""
+
+    url: str
+    token: str = field(repr=False)
+    root: Path
+    home: Path
+    pid: int
+    log: Path
+
+    def add_notebook(self, name: str, cells: Sequence[str]) -> str:
+        """Write a notebook of code cells; return its path as the server knows it."""
+        notebook = {
+            "nbformat": 4,
+            "nbformat_minor": 5,
+            "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+            "cells": [_code_cell(number, text) for number, text in enumerate(cells)],
+        }
+        (self.root / name).write_text(json.dumps(notebook))
+        return name
+
+    def add_file(self, source: Path) -> str:
+        """Copy a file (a notebook, a picture) into the folder; return its name."""
+        shutil.copy(source, self.root / source.name)
+        return source.name
+
+    def read_notebook(self, name: str) -> dict[str, Any]:
+        """Return the notebook as it is saved on the disk."""
+        notebook: dict[str, Any] = json.loads((self.root / name).read_text())
+        return notebook
+
+    def kernel_ids(self) -> list[str]:
+        """Return the ids of the kernels that run now."""
+        return [kernel["id"] for kernel in self._call("GET", "api/kernels").json()]
+
+    def shut_down_kernels(self) -> None:
+        """End every session and with it its kernel."""
+        for session in self._call("GET", "api/sessions").json():
+            self._call("DELETE", f"api/sessions/{session['id']}")
+
+    def change_setting(self, plugin: str, values: Mapping[str, object]) -> None:
+        """Store settings of a JupyterLab plugin, such as `apputils-extension:themes`.
+
+        A page that is open takes them up when it is loaded again.
+        """
+        path = f"lab/api/settings/@jupyterlab/{plugin}"
+        self._call("PUT", path, json={"raw": json.dumps(values)}).raise_for_status()
+
+    def _call(self, method: str, path: str, **more: Any) -> httpx.Response:
+        headers = {"Authorization": f"token {self.token}"}
+        return httpx.request(
+            method, f"{self.url}/{path}", headers=headers, timeout=30, **more
+        )
+
+
+@contextmanager
+def serve_lab(
+    folder: Path, environment: Mapping[str, str] | None = None
+) -> Iterator[LabServer]:
+    """Run JupyterLab on a free loopback port while the block lasts.
+
+    Args:
+        folder: An empty folder; notebooks go to `folder/notebooks`.
+        environment: Variables to add for the server and its kernels.
+    """
+    root = folder / "notebooks"
+    root.mkdir(parents=True)
+    variables = apart(folder, **(environment or {}))
+    _write_settings(Path(variables["JUPYTERLAB_SETTINGS_DIR"]))
+    port, token, log = free_port(), secrets.token_urlsafe(16), folder / "server.log"
+    url = f"http://127.0.0.1:{port}"
+    ready = f"{url}/api/status?token={token}"
+    command = _command(port, token, root)
+    with serving(command, ready, log, variables, root) as process:
+        home = Path(variables["MEDIAKIT_HOME"])
+        yield LabServer(url, token, root, home, process.pid, log)
+
+
+def _code_cell(number: int, source: str) -> dict[str, object]:
+    return {
+        "id": f"cell-{number}",
+        "cell_type": "code",
+        "source": source,
+        "metadata": {},
+        "outputs": [],
+        "execution_count": None,
+    }
+
+
+def _write_settings(folder: Path) -> None:
+    for plugin, values in QUIET_SETTINGS.items():
+        path = folder / "@jupyterlab" / f"{plugin}.jupyterlab-settings"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(values))
+
+
+def _command(port: int, token: str, root: Path) -> list[str]:
+    return [
+        sys.executable,
+        *("-m", "jupyterlab", "--no-browser", "--allow-root"),
+        "--expose-app-in-browser",
+        "--ServerApp.ip=127.0.0.1",
+        f"--ServerApp.port={port}",
+        "--ServerApp.port_retries=0",
+        f"--ServerApp.root_dir={root}",
+        f"--IdentityProvider.token={token}",
+        "--LabApp.news_url=",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    ]

@@ -1,0 +1,66 @@
+"""What a browser knows about a video that it was asked to play."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from playwright.sync_api import Page
+
+from tests.browser.harness.wait import within
+
+# A file without a decodable picture plays its sound, advances its time and raises no
+# error, so only a width and decoded frames prove a picture.
+PLAY = """async ([video, timeout_ms]) => {
+    const started = performance.now();
+    let refused = null;
+    video.play().catch(error => { refused = String(error); });
+    const frames = () => video.getVideoPlaybackQuality().totalVideoFrames;
+    const enough = () => video.currentTime > 0 && (frames() > 1 || video.ended);
+    while (!enough() && !refused && !video.error) {
+        if (performance.now() - started > timeout_ms) break;
+        await new Promise(resolve => setTimeout(resolve, 50));
+    }
+    return {
+        width: video.videoWidth,
+        height: video.videoHeight,
+        ready_state: video.readyState,
+        decoded_frames: frames(),
+        current_time_s: video.currentTime,
+        duration_s: Number.isFinite(video.duration) ? video.duration : null,
+        error: refused ?? video.error?.message ?? null,
+        source: video.currentSrc,
+    };
+}"""
+
+
+@dataclass(frozen=True)
+class VideoFacts:
+    """A video element after play(): its picture, its progress, its complaint."""
+
+    width: int
+    height: int
+    ready_state: int
+    decoded_frames: int
+    current_time_s: float
+    duration_s: float | None
+    error: str | None
+    source: str
+
+    @property
+    def shows_a_picture(self) -> bool:
+        """Tell whether frames of some width were decoded, not just time spent."""
+        return self.width > 0 and self.height > 0 and self.decoded_frames > 0
+
+
+def video_facts(page: Page, selector: str, *, timeout_s: float = 20) -> VideoFacts:
+    """Play the first video that `selector` finds and say what came of it.
+
+    Waits until frames are decoded, the browser complains, or `timeout_s` passed;
+    the facts are returned in each case.
+    """
+    with within(page, f"a video element {selector}", timeout_s) as limit_ms:
+        video = page.locator(selector).first
+        video.scroll_into_view_if_needed(timeout=limit_ms)
+        video.wait_for(state="visible", timeout=limit_ms)
+    handle = video.element_handle()
+    return VideoFacts(**page.evaluate(PLAY, [handle, timeout_s * 1000]))

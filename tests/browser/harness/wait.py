@@ -1,0 +1,53 @@
+"""Waiting that ends: in what was waited for, or in a sentence and a picture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Error, Locator, Page, TimeoutError
+
+SCREENSHOTS = Path(__file__).parents[3] / "build" / "screenshots"
+STATE = """() => {
+    const panel = window.jupyterapp?.shell.currentWidget;
+    return [
+        `page: ${document.title}`,
+        `kernel: ${panel?.sessionContext?.kernelDisplayStatus ?? "none"}`,
+        `dialog: ${document.querySelector(".jp-Dialog")?.innerText ?? "none"}`,
+    ].join("; ");
+}"""
+
+
+def screenshot(what: Page | Locator, name: str) -> Path:
+    """Write what a person sees of it to build/screenshots/ and return the path."""
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    path = SCREENSHOTS / (re.sub(r"[^\w.-]+", "_", name) + ".png")
+    what.screenshot(path=path, animations="disabled")
+    return path
+
+
+@contextmanager
+def within(page: Page, what: str, timeout_s: float) -> Iterator[float]:
+    """Give the block a time limit in ms; running out of it tells what was missing.
+
+    Raises:
+        AssertionError: The browser gave up. It names `what`, the limit, the state of
+            the page and a screenshot.
+    """
+    try:
+        yield timeout_s * 1000
+    except TimeoutError as error:
+        picture = screenshot(page, f"timeout-{what}")
+        raise AssertionError(
+            f"Waited {timeout_s:g} s and it did not come: {what}. "
+            f"{_state(page)}. Picture: {picture}"
+        ) from error
+
+
+def _state(page: Page) -> str:
+    try:
+        return str(page.evaluate(STATE))
+    except Error as error:
+        return f"The page does not answer ({error.message.splitlines()[0]})"

@@ -1,0 +1,112 @@
+"""The quickstart as a person uses it, in real JupyterLab and real Chromium."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.harness import Lab, LabServer, video_facts
+
+pytestmark = pytest.mark.browser
+
+QUICKSTART = Path(__file__).parents[2] / "notebooks" / "01_quickstart.ipynb"
+CONNECT, FORM = 1, 3
+PROMPT = "a red balloon over a mountain lake at dawn"
+JOB_S = 90.0
+
+
+def opened(lab: Lab, lab_server: LabServer) -> None:
+    lab.open(lab_server.add_file(QUICKSTART))
+    lab.resize(1280, 1500)
+    lab.hide_sidebar()
+
+
+def test_the_main_job_from_the_form_to_the_charge_and_back_without_a_kernel(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    opened(lab, lab_server)
+    lab.run_cell(CONNECT)
+    lab.see(CONNECT, "no real money")
+    lab.run_cell(FORM)
+    form = lab.cell(FORM)
+    lab.see(FORM, "$0.34")
+
+    form.get_by_label("prompt").first.fill(PROMPT)
+    handle = form.get_by_role("slider").first
+    handle.focus()
+    handle.press("ArrowLeft")
+    handle.press("ArrowLeft")
+    lab.see(FORM, "$0.204")
+    lab.screenshot("quickstart-form", form)
+
+    form.get_by_role("button", name="Generate").click()
+    video = form.locator("video:visible").first
+    video.wait_for(state="visible", timeout=JOB_S * 1000)
+    lab.see(FORM, "as estimated", timeout_s=30)
+    facts = video_facts(lab.page, ".jp-Notebook video:visible")
+    assert (facts.width, facts.height) == (1280, 720)
+    assert facts.shows_a_picture
+    lab.screenshot("quickstart-done", form)
+
+    saved = lab.save()
+    kept = json.dumps(saved["cells"][FORM]["outputs"])
+    assert PROMPT in kept
+    assert "media_" in kept
+    assert "data:image/jpeg;base64," in kept
+    assert "$0.204" in kept
+    assert "data:video" not in kept
+
+    lab.shutdown_kernel()
+    lab.open(lab.notebook, kernel=False)
+    lab.see(FORM, PROMPT)
+    lab.see(FORM, "$0.204")
+    poster = "video[poster^='data:image/jpeg']:visible"
+    expect(lab.cell(FORM).locator(poster).first).to_be_visible()
+    expect(lab.cell(FORM).get_by_role("button", name="Generate")).to_have_count(0)
+    lab.screenshot("quickstart-without-a-kernel", lab.cell(FORM))
+
+
+SLOW = "a slow train through snow"
+SUBMIT = f"""
+import mediakit as mk
+client = mk.connect()
+client.form("text-to-video", prompt={SLOW!r}, duration=15, resolution="1080p")
+"""
+SPENT = """
+charge = job.settle(timeout_s=60).charge_micro_usd
+spent = 100_000_000 - client.balance().balance_micro_usd
+agree = spent == client.history.settled_total_micro_usd()
+once = client.spend.daily()["jobs"].sum() == len(client.history.frame())
+print(f"charged {mk.format_usd(charge)}, books agree: {agree}, made once: {once}")
+"""
+PICK_UP = f"""
+frame = client.history.frame()
+mine = frame[frame["prompt"] == {SLOW!r}].reset_index()
+job = client.job(mine.loc[0, "job_id"]).wait(timeout_s=120)
+print("jobs:", len(mine), "status:", job.status, "prompt:", job.state.prompt)
+job
+"""
+
+
+def test_a_kernel_killed_before_the_result_loses_nothing_and_pays_once(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    lab.open(lab_server.add_notebook("killed.ipynb", [SUBMIT, PICK_UP, SPENT]))
+    lab.run_cell(0)
+    lab.cell(0).get_by_role("button", name="Generate").click()
+    lab.see(0, "media_")
+    lab.kill_kernel()
+
+    lab.wait_idle(timeout_s=60)
+    lab.run_cell(0)
+    lab.run_cell(1, timeout_s=JOB_S)
+    lab.see(1, f"jobs: 1 status: completed prompt: {SLOW}")
+    facts = video_facts(lab.page, ".jp-Notebook video:visible")
+    assert (facts.width, facts.height) == (1920, 1080)
+    assert facts.shows_a_picture
+    lab.run_cell(2, timeout_s=JOB_S)
+    lab.see(2, "charged $1.35, books agree: True, made once: True")
+    lab.screenshot("killed-and-picked-up")

@@ -1,0 +1,295 @@
+"""Every field has a control, and every value goes in and comes out the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as w
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ipykernel.comm.comm import BaseComm
+
+from mediakit.catalog import Catalog
+from mediakit.schema import FieldSpec
+from mediakit.widgets.control import Control
+from mediakit.widgets.controls import build
+from mediakit.widgets.guard import guarded
+from mediakit.widgets.look import Kit, Look, keep_in_order
+
+CATALOG = Catalog.default()
+FIELDS = [(f.kind, spec) for f in CATALOG for spec in f.fields.values()]
+every_field = pytest.mark.parametrize(
+    "spec", [s for _, s in FIELDS], ids=[f"{kind}.{s.name}" for kind, s in FIELDS]
+)
+
+
+def fail(sentence: str) -> None:
+    raise AssertionError(sentence)
+
+
+def make_kit(draw: int = 4711) -> Kit:
+    return Kit(
+        Look(),
+        guarded(fail),
+        lambda name, content, done: done(Path(name)),
+        lambda low, high: min(max(low, draw), high),
+    )
+
+
+def control_of(kind: str, field: str, **more: int) -> Control:
+    return build(CATALOG.function(kind).fields[field], make_kit(**more))
+
+
+def values_of(spec: FieldSpec) -> st.SearchStrategy[object]:
+    """Return values that the field accepts, nothing included where it may be."""
+    match spec.kind:
+        case "choice":
+            values: st.SearchStrategy[object] = st.sampled_from(spec.choices)
+        case "boolean":
+            values = st.booleans()
+        case "integer" if spec.seed:
+            values = st.integers()
+        case "integer":
+            values = st.integers(int(spec.low or 0), int(spec.high or 100))
+        case "number":
+            values = st.floats(spec.low, spec.high)
+        case "list":
+            assert spec.item is not None
+            values = st.lists(
+                values_of(spec.item),
+                min_size=1,
+                max_size=spec.max_length,
+            )
+        case _:
+            # An empty box is nothing, but an empty item of a list is an item.
+            values = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+            if spec.media_kind:
+                values = values.map(lambda text: f"https://a.test/{text.strip()}")
+    optional = bool(spec.name) and spec.default is None
+    return st.none() | values if optional else values
+
+
+@every_field
+def test_a_new_control_shows_the_default(spec: FieldSpec) -> None:
+    assert build(spec, make_kit()).value == spec.default
+
+
+@every_field
+def test_every_value_goes_into_a_control_and_comes_out_the_same(
+    spec: FieldSpec,
+) -> None:
+    control = build(spec, make_kit())
+
+    @settings(max_examples=30)
+    @given(values_of(spec))
+    def check(value: object) -> None:
+        control.value = value
+        assert control.value == value
+        assert type(control.value) is type(value)
+
+    check()
+
+
+@every_field
+def test_every_box_has_a_name_for_those_who_cannot_see_it(spec: FieldSpec) -> None:
+    control = build(spec, make_kit())
+
+    for part in control.parts:
+        assert part.description or part.tooltip
+    control.set_required(required=True)
+    assert control.named.description == f"{control.label} *"
+
+
+@every_field
+def test_changes_in_code_are_not_taken_for_changes_by_hand(spec: FieldSpec) -> None:
+    control = build(spec, make_kit())
+    control.listen(lambda: fail("nobody changed it by hand"))
+
+    @settings(max_examples=30)
+    @given(values_of(spec))
+    def check(value: object) -> None:
+        control.value = value
+
+    check()
+
+
+def told(control: Control) -> list[object]:
+    """Return the values that the control tells, as they come."""
+    values: list[object] = []
+    control.listen(lambda: values.append(control.value))
+    return values
+
+
+def test_few_choices_are_buttons_and_many_are_a_list() -> None:
+    assert isinstance(control_of("text-to-video", "resolution").widget, w.ToggleButtons)
+    model = control_of("image-upscale", "model").widget
+    assert isinstance(model, w.Dropdown)
+    assert len(model.options) == 10
+
+
+def test_a_choice_that_must_be_made_offers_none_first() -> None:
+    duration = control_of("r1", "duration")
+
+    labels = [label for label, _ in duration.widget.options]
+    assert labels[:3] == ["choose …", "auto", "4 s"]
+    assert labels[-1] == "30 s"
+    assert duration.value is None
+    values = told(duration)
+    duration.widget.index = 2
+    assert values == [4]
+
+
+@pytest.mark.parametrize("field", ["output_format", "crop_to_fill"])
+def test_what_may_be_left_out_stands_first_as_the_services_default(field: str) -> None:
+    control = control_of("image-upscale", field)
+
+    assert control.widget.options[0] == ("service default", None)
+    values = told(control)
+    control.widget.index = 1
+    control.widget.index = 0
+    assert values == [control.widget.options[1][1], None]
+
+
+def test_a_value_that_is_no_choice_is_refused() -> None:
+    with pytest.raises(ValueError, match="8k"):
+        control_of("text-to-video", "resolution").value = "8k"
+
+
+def test_the_slider_and_the_box_of_a_number_move_together() -> None:
+    duration = control_of("text-to-video", "duration")
+    box, slider = duration.parts
+    values = told(duration)
+
+    slider.value = 7
+    assert box.value == 7
+    box.value = 9
+    assert slider.value == 9
+    assert values == [7, 9]
+
+
+@pytest.mark.parametrize(("typed", "limited"), [(99, 15), (-4, 3)])
+def test_what_is_typed_beyond_a_bound_is_limited_and_that_is_said(
+    typed: int, limited: int
+) -> None:
+    duration = control_of("text-to-video", "duration")
+    box, slider = duration.parts
+    values = told(duration)
+
+    box.value = typed
+    assert (box.value, slider.value) == (limited, limited)
+    assert values == [limited]
+    assert duration.note.text == f"limited to {limited} s"
+    slider.value = 5
+    assert duration.note.text == ""
+
+
+def test_a_number_from_code_is_shown_as_it_is_even_beyond_a_bound() -> None:
+    duration = control_of("text-to-video", "duration")
+
+    duration.value = 99
+    assert duration.value == 99
+    assert duration.parts[0].value == 99
+
+
+@pytest.mark.parametrize("value", ["7", 7.5, True])
+def test_what_is_no_whole_number_is_refused(value: object) -> None:
+    with pytest.raises(ValueError, match="a whole number from 3 to 15 s"):
+        control_of("text-to-video", "duration").value = value
+
+
+def test_a_number_that_may_be_left_out_has_a_switch() -> None:
+    sharpen = control_of("image-upscale", "sharpen")
+    (switch,) = sharpen.parts
+    values = told(sharpen)
+
+    switch.value = True
+    _, box, slider = sharpen.parts
+    slider.value = 0.3
+    switch.value = False
+    assert sharpen.parts == (switch,)
+    switch.value = True
+    assert values == [0.5, 0.3, None, 0.3]
+    assert (box.value, slider.step) == (0.3, 0.01)
+
+
+def test_a_slider_does_not_show_the_noise_of_binary_fractions() -> None:
+    sharpen = control_of("image-upscale", "sharpen")
+    sharpen.value = 0.5
+    *_, slider = sharpen.parts
+
+    slider.value = 0.1 + 0.2
+    assert sharpen.value == 0.3
+    assert sharpen.note.text == ""
+
+
+def test_a_seed_is_drawn_cleared_and_typed() -> None:
+    seed = control_of("keyframes", "seed", draw=4711)
+    box, dice = seed.parts
+    values = told(seed)
+
+    dice.click()
+    box.value = ""
+    box.value = " -12 "
+    box.value = "twelve"
+    assert values == [4711, None, -12, "twelve"]
+
+
+def test_a_bounded_text_counts_its_characters() -> None:
+    prompt = control_of("text-to-video", "prompt")
+
+    prompt.widget.value = "a kite"
+    assert prompt.note.text == "6 of 3,072 characters"
+    assert control_of("r1", "prompt").note.text == ""
+
+
+def test_a_prompt_sends_while_it_is_typed() -> None:
+    # A Generate pressed right after the last key would else miss that key.
+    assert control_of("text-to-video", "prompt").widget.continuous_update
+
+
+def test_a_list_of_numbers_grows_and_shrinks_by_its_buttons() -> None:
+    durations = control_of("keyframes", "transition_durations_s")
+    add, drop = durations.parts
+    values = told(durations)
+
+    add.click()
+    durations.parts[0].value = 4
+    add.click()
+    drop.click()
+    drop.click()
+    assert values == [[1], [4], [4, 4], [4], None]
+    assert drop.disabled
+
+
+def test_a_list_takes_no_more_items_than_its_field() -> None:
+    prompts = control_of("keyframes", "transition_prompts")
+    *_, add, drop = prompts.parts
+
+    prompts.value = ["a", "", "b", "", "c"]
+    assert add.disabled
+    drop.click()
+    assert prompts.value == ["a", "", "b", ""]
+    assert not add.disabled
+
+
+@every_field
+def test_a_control_that_is_off_keeps_its_value(spec: FieldSpec) -> None:
+    control = build(spec, make_kit())
+
+    control.set_enabled(enabled=False)
+    assert all(part.disabled for part in control.parts)
+    assert control.value == spec.default
+    control.set_enabled(enabled=True)
+    assert not control.parts[0].disabled
+
+
+def test_the_browser_alone_chooses_the_thread_that_hears_a_widget() -> None:
+    make_comm: Any = BaseComm  # it ships no types
+    comm = make_comm(target_name="jupyter.widget")
+    comm._reply_subshell_id = None  # as if the main thread had written last
+
+    keep_in_order(comm)
+    route = getattr(comm, "_reply_subshell_for", lambda data, sent: sent)
+    assert route({"method": "custom"}, "a-subshell") == "a-subshell"

@@ -1,0 +1,93 @@
+"""What people see first: names, greeting, and a job that shows itself once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mediakit as mk
+from mediakit import face
+from mediakit.sandbox.server import RunningSandbox
+from tests.kernels import run_cells
+
+
+def test_the_public_names_are_sorted_and_all_there() -> None:
+    names = mk.__all__
+
+    assert names == sorted(names, key=str)
+    assert len(names) == len(set(names))
+    for name in names:
+        assert getattr(mk, name).__module__.startswith("mediakit")
+    assert set(names) <= set(dir(mk))
+
+
+def test_a_name_that_is_not_public_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="generate"):
+        mk.generate  # noqa: B018
+
+
+def test_a_pure_estimate_needs_no_client() -> None:
+    url = "https://a.test/clip.mp4"
+    body = {
+        "prompt": "a",
+        "duration": "auto",
+        "video_urls": [url],
+        "omni_reference_task_type": "edit",
+    }
+
+    assert mk.estimate("text-to-video", {"prompt": "a"}).text == "$0.34"
+    assert mk.estimate("r1", body).kind == "upper_bound"
+    assert mk.estimate("r1", body, seconds={url: 2.5}).text == "$0.72576"
+
+
+def test_connect_says_where_and_what_is_left(
+    sandbox: RunningSandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = mk.connect(sandbox.base_url, sandbox.api_key, home=tmp_path)
+    said = capsys.readouterr().out
+
+    assert said.startswith(
+        f"Sandbox at {sandbox.base_url} (no real money): 4 functions"
+    )
+    assert "balance $" in said
+    assert sandbox.api_key not in said
+    client.close()
+
+
+def test_outside_a_notebook_nothing_of_a_notebook_is_loaded() -> None:
+    script = """
+import sys
+from mediakit import face
+assert not face.in_notebook()
+assert "ipywidgets" not in sys.modules and "IPython" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", script], timeout=60, check=False)
+
+    assert done.returncode == 0
+    assert not face.in_notebook()
+
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+SUBMIT = """
+import mediakit as mk
+client = mk.connect()
+job = client.submit("text-to-video", prompt="shown once", duration=3)
+"""
+
+
+def test_a_job_that_was_waited_for_is_shown_once_in_its_cell(tmp_path: Path) -> None:
+    waiting = "job.wait(timeout_s=60)"
+    _, *shown = run_cells([SUBMIT, waiting, "job", waiting], tmp_path)
+
+    for cell in shown:
+        kinds = [WIDGET in output.get("data", {}) for output in cell["outputs"]]
+        assert kinds.count(True) == 1, cell["source"]
+
+
+def test_no_public_name_is_also_a_module_which_would_hide_it() -> None:
+    modules = {file.stem for file in Path(face.__file__).parent.iterdir()}
+
+    assert modules.isdisjoint(mk.__all__)

@@ -1,0 +1,421 @@
+"""The form on a real sandbox, without a browser."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import comm
+import ipywidgets
+import pytest
+from comm.base_comm import BaseComm
+
+from mediakit import Client
+from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.widgets.control import Control
+from mediakit.widgets.form import Form
+from mediakit.widgets.form_view import is_main
+from tests.media_samples import make_png
+
+PATIENCE_S = 60.0
+BUDGET_MESSAGES = 100
+
+
+def until(condition: Callable[[], object], form: Form | None = None) -> None:
+    """Wait until something holds, and is shown; the I/O thread works meanwhile."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline_s, "it did not come"
+        time.sleep(0.01)
+    if form is not None:
+        with form._lock:  # whoever changed the state shows it under the same lock
+            return
+
+
+@pytest.fixture
+def make_form(client: Client) -> Iterator[Callable[..., Form]]:
+    """Make forms that know the balance, and close them in the end."""
+    forms: list[Form] = []
+
+    def make(kind: str, **values: object) -> Form:
+        form = Form(client, client.catalog.function(kind), values)
+        forms.append(form)
+        until(lambda: form.state.funds.balance is not None, form)
+        return form
+
+    yield make
+    for form in forms:
+        finish(form)
+
+
+def finish(form: Form) -> None:
+    """Close a form and wait until nothing of it is under way any more."""
+    form.close()
+    until(lambda: not form._errands._tasks)
+
+
+def control(form: Form, name: str) -> Control:
+    return form._view.controls[name]
+
+
+def box(form: Form, name: str) -> Any:
+    """Return what people type into."""
+    return control(form, name).parts[0]
+
+
+def generate_button(form: Form) -> Any:
+    return form._view._generate
+
+
+def shown(form: Form) -> str:
+    """Return everything that the form shows as HTML."""
+    htmls = (w for w in _all(form.widget) if isinstance(w, ipywidgets.HTML))
+    return "\n".join(html.value for html in htmls)
+
+
+def unfold(form: Form) -> None:
+    """Open what stands under "More settings"."""
+    (fold,) = (w for w in _all(form.widget) if _described(w) == "More settings")
+    fold.value = True
+
+
+def _described(widget: Any) -> object:
+    return getattr(widget, "description", None)
+
+
+def _all(widget: Any) -> Iterator[Any]:
+    yield widget
+    for child in getattr(widget, "children", ()):
+        yield from _all(child)
+
+
+def error_of(form: Form) -> str:
+    return str(form._view._error.value)
+
+
+def press_generate(form: Form) -> None:
+    assert not generate_button(form).disabled, form.state.submit_reason
+    generate_button(form).click()
+    until(lambda: not form.state.sending, form)
+
+
+def test_a_form_makes_a_job_and_the_balance_drops_by_its_price(
+    make_form: Callable[..., Form], client: Client
+) -> None:
+    form = make_form("text-to-video")
+    before = client.balance().spendable_micro_usd
+
+    assert generate_button(form).disabled
+    assert "prompt is required." in shown(form)
+    box(form, "prompt").value = "a kite over dunes"
+    box(form, "duration").value = 3
+    assert "<b>$0.204</b>" in shown(form)
+    press_generate(form)
+    (view,) = form._jobs
+    assert form._view.results.children == (view.widget,)
+    until(lambda: view.state.charge_micro_usd is not None)
+
+    assert view.state.charge_micro_usd == 204_000
+    assert view.state.prompt == "a kite over dunes"
+    assert client.balance().spendable_micro_usd == before - 204_000
+    until(lambda: form.state.funds.left_micro_usd == before - 204_000)
+
+
+def test_generate_always_buys_another_draw_and_shows_the_newest_first(
+    make_form: Callable[..., Form],
+) -> None:
+    form = make_form("text-to-video", prompt="twice", duration=3)
+
+    press_generate(form)
+    press_generate(form)
+    newest, oldest = form._jobs
+    assert newest.state.record.id != oldest.state.record.id
+    assert newest.state.submitted_at > oldest.state.submitted_at  # type: ignore[operator]
+    assert form._view.results.children == (newest.widget, oldest.widget)
+
+
+def test_two_clicks_at_once_send_one_request(make_form: Callable[..., Form]) -> None:
+    form = make_form("text-to-video", prompt="once", duration=3)
+    button = generate_button(form)
+
+    button.click()
+    assert button.disabled
+    button.click()
+    until(lambda: not form.state.sending, form)
+    assert len(form._jobs) == 1
+    assert not button.disabled
+
+
+def test_what_is_sent_is_what_people_see_at_last(
+    make_form: Callable[..., Form],
+) -> None:
+    form = make_form("text-to-video", prompt="a ki", duration=3)
+
+    generate_button(form).click()
+    box(form, "prompt").value = "a kite"  # the last key was still on its way
+    until(lambda: not form.state.sending, form)
+    assert form._jobs[0].state.prompt == "a kite"
+
+
+def test_a_local_picture_is_looked_at_uploaded_and_sent(
+    make_form: Callable[..., Form], tmp_path: Path
+) -> None:
+    picture = make_png(tmp_path / "cat.png", (64, 48))
+    form = make_form("image-upscale")
+
+    box(form, "image_url").value = str(picture)
+    assert "Looking at" in str(form.state.submit_reason)
+    until(lambda: form.state.submit_reason is None, form)
+    assert "64 x 48" in shown(form)
+    assert "data:image/jpeg;base64," in shown(form)
+    press_generate(form)
+    body = form._jobs[0].state.body
+    assert str(body["image_url"]).startswith("http")
+    assert form.request()["image_url"] == str(picture)
+
+
+def test_a_file_that_is_no_picture_has_its_sentence_in_its_row(
+    make_form: Callable[..., Form], tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("not a picture")
+    form = make_form("keyframes")
+
+    box(form, "images").value = str(notes)
+    until(lambda: "notes.txt: " in shown(form))
+    assert "a picture that can be read" in shown(form)
+    assert generate_button(form).disabled
+
+
+def test_a_file_that_vanished_is_found_before_anything_is_sent(
+    make_form: Callable[..., Form], client: Client, tmp_path: Path
+) -> None:
+    picture = make_png(tmp_path / "cat.png", (64, 48))
+    form = make_form("image-upscale", image_url=picture)
+    until(lambda: form.state.submit_reason is None, form)
+
+    picture.unlink()
+    press_generate(form)
+    assert "cat.png: no such file" in error_of(form)
+    assert "Nothing was sent." in error_of(form)
+    assert form._jobs == ()
+    assert client.history.frame().empty
+
+
+def test_a_submit_that_fails_says_so_and_leaves_the_form_as_it_was(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    with Client(sandbox.base_url, "not-the-key", home=tmp_path) as stranger:
+        function = stranger.catalog.function("text-to-video")
+        form = Form(stranger, function, {"prompt": "a kite"})
+        until(lambda: form.state.funds.trouble, form)
+        values = form.values
+
+        assert "The balance is not known." in shown(form)
+        assert form.state.submit_reason is None  # unknown is not zero
+        press_generate(form)
+        assert "key" in error_of(form)
+        assert form.values == values
+        assert not generate_button(form).disabled
+        assert form._jobs == ()
+        finish(form)
+
+
+def test_what_cannot_be_paid_is_said_before_it_is_sent(tmp_path: Path) -> None:
+    running = start(Sandbox(tmp_path / "data", balance_micro_usd=5_000_000))
+    with Client(running.base_url, running.api_key, home=tmp_path) as client:
+        form = Form(
+            client, client.catalog.function("r1"), {"prompt": "a", "duration": "auto"}
+        )
+        until(lambda: form.state.funds.balance is not None, form)
+
+        assert "It may cost up to $7.28028; $5.00 is left." in shown(form)
+        assert 'class="mk-price mk-bad"' in shown(form)
+        assert generate_button(form).disabled
+        control(form, "duration").widget.index = 2
+        assert form.values["duration"] == 4
+        assert not generate_button(form).disabled
+        finish(form)
+    running.stop()
+
+
+def test_a_problem_appears_beside_its_field_once_it_was_touched(
+    make_form: Callable[..., Form],
+) -> None:
+    form = make_form("text-to-video")
+    assert 'class="mk-bad"' not in shown(form)
+
+    box(form, "prompt").value = "a"
+    box(form, "prompt").value = ""
+    assert 'class="mk-bad"' in shown(form)
+    assert "it is required" in shown(form)
+    box(form, "prompt").value = "a"
+    assert 'class="mk-bad"' not in shown(form)
+
+
+def test_a_rule_switches_a_field_off_and_says_why(
+    make_form: Callable[..., Form],
+) -> None:
+    form = make_form("image-upscale", model="wonder", creativity=7)
+    unfold(form)
+    assert form.request()["creativity"] == 7
+
+    control(form, "model").widget.value = "cgi"
+    assert box(form, "creativity").disabled
+    assert "applies only when model is redefine" in shown(form)
+    assert "creativity" not in form.request()
+    control(form, "model").widget.value = "wonder"
+    assert form.request()["creativity"] == 7
+
+
+def test_what_becomes_required_is_marked(make_form: Callable[..., Form]) -> None:
+    form = make_form("image-upscale", model="wonder")
+    strength = control(form, "detail_strength")
+
+    assert strength.named.description == "detail strength"
+    control(form, "detail").widget.index = 1
+    assert strength.named.description == "detail strength *"
+
+
+def test_values_from_code_show_and_a_wrong_one_is_told_in_the_form(
+    make_form: Callable[..., Form],
+) -> None:
+    form = make_form(
+        "text-to-video", prompt="a", duration=99, resolution="8k", promt="b"
+    )
+
+    assert form.values["prompt"] == "a"
+    assert form.values["resolution"] == "720p"
+    assert "got 99; accepted: a whole number from 3 to 15 s" in shown(form)
+    assert "resolution: got &#x27;8k&#x27;" in error_of(form)
+    assert "did you mean prompt?" in error_of(form)
+
+
+def test_a_rerun_takes_over_values_and_jobs_and_closes_the_form_before(
+    make_form: Callable[..., Form],
+) -> None:
+    before = make_form("text-to-video", prompt="from the code", duration=3)
+    press_generate(before)
+    box(before, "prompt").value = "from the hand"
+    root = before.widget
+
+    again = make_form("text-to-video", prompt="from the code", duration=4)
+    assert root.comm is None
+    assert again.values["prompt"] == "from the hand"
+    assert again.values["duration"] == 4
+    (job,) = again._jobs
+    assert job.widget.comm is not None
+    assert again._view.results.children == (job.widget,)
+
+
+def test_a_job_that_is_accepted_after_a_rerun_is_not_lost(
+    make_form: Callable[..., Form],
+) -> None:
+    before = make_form("text-to-video", prompt="a", duration=3)
+
+    generate_button(before).click()
+    again = make_form("text-to-video")
+    until(lambda: again._jobs, again)
+    assert again._jobs[0].state.prompt == "a"
+
+
+def test_a_closed_form_frees_its_widgets(make_form: Callable[..., Form]) -> None:
+    counted = len(ipywidgets.widgets.widget._instances)
+    form = make_form("r1", image_urls=["https://a.test/1.png"])
+
+    form.close()
+    form.close()
+    assert len(ipywidgets.widgets.widget._instances) == counted
+
+
+def test_an_error_in_a_handler_is_a_sentence_in_the_form(
+    make_form: Callable[..., Form],
+) -> None:
+    form = make_form("text-to-video")
+    form._view.controls.pop("prompt")
+
+    form._guard(form._edited)("prompt")
+    assert "KeyError" in error_of(form)
+    assert "please report it" in error_of(form)
+
+
+def test_what_a_form_leaves_without_a_kernel_names_values_and_price_escaped(
+    make_form: Callable[..., Form],
+) -> None:
+    form = make_form("text-to-video", prompt="<script>alert(1)</script>")
+    bundle = form._repr_mimebundle_()
+
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    assert "&lt;script&gt;" in bundle["text/html"]
+    assert "$0.34" in bundle["text/html"]
+    assert "<script" not in bundle["text/html"]
+    assert (
+        bundle["text/plain"]
+        == f"<Form for text-to-video of {form.client.service.label}>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "main"),
+    [
+        ("text-to-video", "prompt duration resolution aspect_ratio audio"),
+        ("image-upscale", "image_url upscale_factor model"),
+        (
+            "keyframes",
+            "images resolution prompt transition_duration_s loop "
+            "transition_durations_s",
+        ),
+        (
+            "r1",
+            "prompt duration resolution draft image_urls video_urls audio_urls "
+            "omni_reference_task_type bitrate_mode",
+        ),
+    ],
+)
+def test_what_matters_stands_in_the_open_and_the_rest_is_folded_away(
+    client: Client, kind: str, main: str
+) -> None:
+    function = client.catalog.function(kind)
+
+    in_the_open = [n for n, spec in function.fields.items() if is_main(function, spec)]
+    assert in_the_open == main.split()
+
+
+class CountedComm(BaseComm):
+    """A connection to nowhere that counts what goes through it."""
+
+    messages: ClassVar[list[str]] = []
+
+    def publish_msg(self, msg_type: str, *args: Any, **kwargs: Any) -> None:
+        """Count a message."""
+        self.messages.append(msg_type)
+
+
+@pytest.fixture
+def messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the messages that widgets send to the browser from now on."""
+    monkeypatch.setattr(comm, "create_comm", CountedComm)
+    monkeypatch.setattr(CountedComm, "messages", [])
+    return CountedComm.messages
+
+
+@pytest.mark.parametrize("kind", ["image-upscale", "keyframes", "r1", "text-to-video"])
+def test_a_form_costs_no_more_messages_than_its_budget(
+    messages: list[str], make_form: Callable[..., Form], kind: str
+) -> None:
+    make_form(kind)
+
+    assert 0 < len(messages) <= BUDGET_MESSAGES
+
+
+def test_a_key_costs_a_message_for_each_thing_that_it_changes(
+    messages: list[str], make_form: Callable[..., Form]
+) -> None:
+    form = make_form("text-to-video", prompt="a kit")
+    messages.clear()
+
+    box(form, "prompt").set_state({"value": "a kite"})
+    # The echo of the text itself, and its count of characters.
+    assert messages == ["comm_msg", "comm_msg"]

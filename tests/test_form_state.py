@@ -1,0 +1,331 @@
+"""What a form shows, without a form: rules, problems, price, may it be sent."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mediakit.catalog import Catalog, Function
+from mediakit.errors import InputError
+from mediakit.media import MediaInfo
+from mediakit.rates import EstimateKind
+from mediakit.records import Balance
+from mediakit.rules import Problem
+from mediakit.schema import MediaRequest
+from mediakit.widgets.form_state import FormState, Inspection, MediaKey
+from mediakit.widgets.funds import Affordability, Funds
+
+CATALOG = Catalog.default()
+TABLES = Path(__file__).parent / "spec"
+A_PICTURE = "https://a.test/1.png"
+CLIP = MediaInfo("video", "video/mp4", 1_000, duration_s=7.5)
+
+
+class Unpriced(MediaRequest, kind="unpriced", function="unpriced", spec="4.11"):
+    """A function without a known rate."""
+
+    prompt: str
+
+
+def start(kind: str, **values: object) -> FormState:
+    return FormState.start(CATALOG.function(kind), values)
+
+
+def with_usd(state: FormState, usd: int, held_micro_usd: int = 0) -> FormState:
+    balance = Balance(balance_micro_usd=usd * 1_000_000)
+    return state.with_balance(Funds(balance, held_micro_usd, held_jobs=2))
+
+
+def accepted_bodies() -> list[tuple[str, dict[str, object]]]:
+    tables = [tomllib.loads(path.read_text()) for path in TABLES.glob("*.toml")]
+    bodies = [(t["kind"], json.loads(body)) for t in tables for body in t["accepted"]]
+    # In a form, an empty box is nothing, also where the service takes an empty text.
+    return [
+        (kind, {k: v for k, v in body.items() if v not in ("", [])})
+        for kind, body in bodies
+        if not (kind == "r1" and body["prompt"] == "")
+    ]
+
+
+@pytest.mark.parametrize("function", CATALOG.functions, ids=lambda f: f.kind)
+def test_a_new_form_holds_the_default_of_every_field(function: Function) -> None:
+    state = FormState.start(function)
+
+    assert state.values == {n: spec.default for n, spec in function.fields.items()}
+    assert state.touched == frozenset()
+
+
+@pytest.mark.parametrize(("kind", "body"), accepted_bodies())
+def test_an_acceptable_body_goes_into_a_form_and_comes_out_the_same(
+    kind: str, body: dict[str, object]
+) -> None:
+    state = start(kind, **body)
+
+    assert state.problems == ()
+    assert state.submit_reason is None
+    canonical = state.function.canonical_body
+    assert canonical(state.body()) == canonical(body)
+
+
+def test_an_unknown_field_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(InputError, match="did you mean prompt") as caught:
+        start("text-to-video", promt="a kite")
+    assert caught.value.field == "promt"
+
+
+def test_nothing_is_sent_for_null_empty_text_and_empty_lists() -> None:
+    state = start("keyframes", images=[], prompt="", seed=None)
+
+    assert state.body() == {
+        "resolution": "1080p",
+        "transition_duration_s": 5,
+        "loop": False,
+    }
+
+
+def test_zero_false_and_empty_texts_of_a_list_are_sent() -> None:
+    state = start("keyframes", images=[A_PICTURE] * 2, seed=0, transition_prompts=[""])
+
+    assert state.body()["seed"] == 0
+    assert state.body()["loop"] is False
+    assert state.body()["transition_prompts"] == [""]
+
+
+def test_a_field_that_does_not_apply_is_not_sent_and_keeps_its_value() -> None:
+    wonder = start("image-upscale", image_url=A_PICTURE, model="wonder", creativity=7)
+    standard = wonder.with_value("model", "cgi")
+
+    assert "model is redefine" in standard.disabled["creativity"]
+    assert "creativity" not in standard.body()
+    assert standard.submit_reason is None
+    assert standard.with_value("model", "wonder").body()["creativity"] == 7
+
+
+def test_the_remembered_value_of_such_a_field_switches_nothing() -> None:
+    state = start(
+        "image-upscale", image_url=A_PICTURE, model="wonder", detail=True, texture=1
+    )
+
+    assert "detail_strength" in state.required
+    assert "detail_strength" not in state.with_value("model", "cgi").required
+
+
+def test_a_rule_gives_its_reason_when_and_only_when_it_bites() -> None:
+    state = start("image-upscale", model="wonder", autoprompt=True)
+
+    assert state.disabled["prompt"] == "applies only when autoprompt is not true"
+    assert "prompt" not in state.with_value("autoprompt", value=False).disabled
+
+
+@pytest.mark.parametrize(
+    ("values", "required"),
+    [({}, {"image_url"}), ({"model": "wonder", "detail": True}, {"detail_strength"})],
+)
+def test_what_is_required_comes_from_the_fields_and_the_rules(
+    values: dict[str, object], required: set[str]
+) -> None:
+    assert start("image-upscale", **values).required == {"image_url"} | required
+
+
+def test_a_problem_is_shown_once_its_field_was_touched_and_never_before() -> None:
+    untouched = start("text-to-video", duration=99)
+
+    assert [p.field for p in untouched.problems] == ["prompt", "duration"]
+    assert untouched.problems_of("duration") == ()
+    touched = untouched.touch("duration")
+    assert [p.got for p in touched.problems_of("duration")] == [99]
+    assert touched.problems_of("prompt") == ()
+
+
+def test_a_value_that_is_set_by_hand_is_touched() -> None:
+    state = start("text-to-video").with_value("prompt", None)
+
+    assert [p.field for p in state.problems_of("prompt")] == ["prompt"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "reason"),
+    [
+        ("text-to-video", {}, "prompt is required."),
+        ("keyframes", {}, "images are required."),
+        (
+            "image-upscale",
+            {"image_url": A_PICTURE, "model": "wonder", "detail": True},
+            "detail strength is required when detail is true.",
+        ),
+        (
+            "text-to-video",
+            {"prompt": "a", "duration": 99},
+            "duration: got 99; accepted: a whole number from 3 to 15 s.",
+        ),
+        (
+            "keyframes",
+            {"images": [A_PICTURE]},
+            "loop: got false; accepted: true when there is a single image.",
+        ),
+        (
+            "keyframes",
+            {"images": [A_PICTURE] * 3, "transition_durations_s": [1]},
+            "transition durations: 1 given; "
+            "accepted: one for each of the 2 transitions.",
+        ),
+    ],
+)
+def test_the_reason_why_it_cannot_be_sent_is_one_sentence(
+    kind: str, values: dict[str, object], reason: str
+) -> None:
+    assert start(kind, **values).submit_reason == reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "gap"),
+    [
+        ("keyframes", {}, "Add pictures to see the price."),
+        ("r1", {}, "Choose duration to see the price."),
+        ("text-to-video", {"duration": 99}, "Correct duration to see the price."),
+        ("text-to-video", {}, None),
+    ],
+)
+def test_a_missing_price_says_what_it_is_missing(
+    kind: str, values: dict[str, object], gap: str | None
+) -> None:
+    state = start(kind, **values)
+
+    assert state.estimate_gap == gap
+    assert (state.estimate is None) is (gap is not None)
+
+
+def test_a_price_needs_only_the_fields_that_it_is_made_from() -> None:
+    estimate = start("text-to-video").estimate
+
+    assert estimate is not None
+    assert (estimate.low, estimate.kind) == (340_000, EstimateKind.EXACT)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "reason"),
+    [
+        ("text-to-video", {}, None),
+        (
+            "text-to-video",
+            {"duration": 15, "resolution": "4k"},
+            "It costs $5.04; $5.00 is left.",
+        ),
+        ("r1", {"duration": "auto"}, "It may cost up to $7.28028; $5.00 is left."),
+    ],
+)
+def test_what_is_left_decides_with_the_upper_end_of_the_price(
+    kind: str, values: dict[str, object], reason: str | None
+) -> None:
+    state = start(kind, prompt="a kite", **values)
+
+    assert with_usd(state, 5).submit_reason == reason
+
+
+def test_what_running_jobs_hold_is_not_left() -> None:
+    state = start("text-to-video", prompt="a kite")
+
+    assert with_usd(state, 1, held_micro_usd=680_000).submit_reason == (
+        "It costs $0.34; $0.32 is left; $0.68 is held by 2 running jobs."
+    )
+
+
+def test_a_balance_that_is_not_known_is_said_and_is_not_zero() -> None:
+    state = start("text-to-video", prompt="a kite")
+    failed = state.with_balance(Funds(trouble="The service does not answer."))
+
+    assert state.submit_reason is None
+    assert state.affordability.covered is None
+    assert state.caution == "The balance is not known yet."
+    assert failed.caution == "The service does not answer."
+    assert with_usd(state, 1).caution is None
+
+
+def test_a_price_that_is_not_known_is_said_and_is_not_free() -> None:
+    unpriced = Function("a/b/unpriced", Unpriced)
+    state = with_usd(FormState.start(unpriced, {"prompt": "a"}), 5)
+
+    assert state.submit_reason is None
+    assert state.affordability.count is None
+    assert state.caution == "Its price is not known; it is not free."
+
+
+def test_a_request_that_is_under_way_is_not_sent_again() -> None:
+    state = start("text-to-video", prompt="a kite")
+    sending = FormState(state.function, state.values, sending=True)
+
+    assert sending.submit_reason == "Sending the request."
+
+
+def test_a_local_file_is_looked_at_before_it_is_sent() -> None:
+    state = start("image-upscale", image_url="cat.png")
+    key: MediaKey = ("image", "cat.png")
+
+    assert state.unseen_media == (key,)
+    assert state.submit_reason == "Looking at cat.png."
+    info = MediaInfo("image", "image/png", 9)
+    seen = state.with_inspections({key: Inspection(info)})
+    assert seen.submit_reason is None
+    assert seen.body()["image_url"] == "cat.png"
+
+
+def test_a_file_that_will_not_do_is_named_with_its_place() -> None:
+    state = start("keyframes", images=[A_PICTURE, "notes.txt"])
+    refused = Problem("", None, "notes.txt: it is no picture")
+    key: MediaKey = ("image", "notes.txt")
+
+    state = state.with_inspections({key: Inspection(problem=refused)}).touch("images")
+    assert [p.field for p in state.problems_of("images")] == ["images[1]"]
+    assert state.submit_reason == "images: notes.txt: it is no picture."
+
+
+def test_the_length_of_a_local_clip_firms_up_the_price() -> None:
+    state = start(
+        "r1",
+        prompt="make it rain",
+        duration="auto",
+        omni_reference_task_type="edit",
+        video_urls=["clip.mp4"],
+    )
+    seen = state.with_inspections({("video", "clip.mp4"): Inspection(CLIP)})
+
+    assert state.estimate is not None
+    assert seen.estimate is not None
+    assert state.estimate.kind is EstimateKind.UPPER_BOUND
+    assert seen.estimate.kind is EstimateKind.NOMINAL
+    assert seen.estimate.low == seen.estimate.high == 2_177_280
+
+
+@given(needed=st.integers(1, 10**9), left=st.integers(-(10**9), 10**12))
+def test_so_many_requests_fit_and_not_one_more(needed: int, left: int) -> None:
+    affordability = Affordability(needed, left)
+
+    count = affordability.count
+    assert count is not None
+    assert count * needed <= max(left, 0) < (count + 1) * needed
+    assert affordability.covered is (count > 0)
+    share = affordability.share
+    assert share is not None
+    assert (share > 1) is (not affordability.covered)
+
+
+def test_a_free_request_can_be_paid_any_number_of_times() -> None:
+    free = Affordability(0, 0)
+
+    assert (free.covered, free.count, free.share) == (True, None, 0.0)
+
+
+def test_a_postpaid_organization_spends_what_remains_of_its_cycle() -> None:
+    balance = Balance.model_validate(
+        {
+            "balance_micro_usd": 0,
+            "postpaid": {"cycle": {"remaining_micro_usd": 9_000_000}},
+        }
+    )
+
+    assert Funds(balance, held_micro_usd=1_000_000).left_micro_usd == 8_000_000

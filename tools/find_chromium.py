@@ -1,0 +1,86 @@
+"""Print the path of a Chromium for the browser tests, installing one where it may.
+
+Standard library only: it runs before the environment exists as well as inside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+VARIABLE = "MEDIAKIT_CHROMIUM"
+INSTALL_TIMEOUT_S = 900
+
+
+def find() -> str | None:
+    """Return the path of a browser: the one the environment names, else a known one.
+
+    Raises:
+        SystemExit: The environment names a file that cannot be run.
+    """
+    named = os.environ.get(VARIABLE)
+    if named:
+        path = shutil.which(named)
+        if path is None:
+            message = f"{VARIABLE} is {named!r}, which is not a program that runs here."
+            raise SystemExit(message)
+        return path
+    return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+def privilege() -> list[str] | None:
+    """Return what to put before apt-get: nothing for root, sudo, or None for "no"."""
+    if shutil.which("apt-get") is None:
+        return None
+    if os.geteuid() == 0:
+        return []
+    sudo = shutil.which("sudo")
+    if sudo is None:
+        return None
+    silent = subprocess.run([sudo, "-n", "true"], capture_output=True, check=False)
+    return [sudo, "-n"] if silent.returncode == 0 else None
+
+
+def install(before: list[str]) -> None:
+    """Install Debian's chromium; what apt-get says goes to standard error."""
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for arguments in (
+        ["update"],
+        ["install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core"],
+    ):
+        subprocess.run(
+            [*before, "apt-get", *arguments],
+            check=False,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr,
+            timeout=INSTALL_TIMEOUT_S,
+        )
+
+
+def main() -> int:
+    """Print the path and return 0; or say what is missing and return 1."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--install", action="store_true", help="install it if missing")
+    wanted = parser.parse_args()
+    path = find()
+    before = privilege() if wanted.install and path is None else None
+    if before is not None:
+        install(before)
+        path = find()
+    if path is None:
+        sys.stderr.write(
+            f"No Chromium here: looked for {', '.join(NAMES)}.\n"
+            f"Install one, or set {VARIABLE} to the path of one.\n"
+        )
+        return 1
+    sys.stdout.write(path + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
