@@ -7,6 +7,7 @@ import inspect
 import logging
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -220,7 +221,7 @@ def test_a_base_url_that_is_no_such_service_is_one_sentence(
     ],
 )
 def test_bad_input_names_the_field_and_nothing_is_sent(
-    client: Client, fields: dict[str, object], field: str
+    client: Client, fields: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(InputError, match="Nothing was sent") as caught:
         client.submit("text-to-video", **fields)
@@ -427,7 +428,7 @@ def test_await_on_a_blocking_clients_job_works_in_a_cell(client: Client) -> None
         assert runner.run(cell()).status == "completed"
 
 
-BLOCKING_ONLY = {"form", "close", "job_type", "owned"}
+BLOCKING_ONLY = {"form", "close", "owned"}
 ASYNC_ONLY = {"aclose", "billing"}
 
 

@@ -224,6 +224,40 @@ def test_a_slider_does_not_show_the_noise_of_binary_fractions() -> None:
     assert sharpen.note.text == ""
 
 
+def test_a_number_without_bounds_has_a_box_alone() -> None:
+    spec = FieldSpec("gain", "number", nullable=True)
+    gain = build(spec, make_kit())
+
+    gain.value = 12_345.678
+    _, box = gain.parts
+    box.value = -1e9
+    assert gain.value == -1e9
+    assert gain.note.text == ""
+
+
+def test_a_whole_number_without_bounds_may_be_left_out() -> None:
+    count = build(FieldSpec("count", "integer", nullable=True), make_kit())
+
+    (box,) = count.parts
+    assert box.placeholder == "service default"
+    box.value = "12"
+    assert count.value == 12
+
+
+def test_a_list_without_an_end_counts_its_items() -> None:
+    item = FieldSpec("", "number")
+    weights = build(FieldSpec("weights", "list", item=item), make_kit())
+
+    weights.value = [0.5, 1.5]
+    assert ">2<" in weights.named.value
+    assert not weights.parts[-2].disabled
+
+
+def test_a_list_must_say_what_its_items_are() -> None:
+    with pytest.raises(TypeError, match="weights"):
+        build(FieldSpec("weights", "list"), make_kit())
+
+
 def test_a_seed_is_drawn_cleared_and_typed() -> None:
     seed = control_of("keyframes", "seed", draw=4711)
     box, dice = seed.parts

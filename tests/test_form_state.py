@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,10 @@ from hypothesis import strategies as st
 from mediakit.catalog import Catalog, Function
 from mediakit.errors import InputError
 from mediakit.media import MediaInfo
-from mediakit.rates import EstimateKind
+from mediakit.rates import EstimateKind, Line, per_second
 from mediakit.records import Balance
 from mediakit.rules import Problem
-from mediakit.schema import MediaRequest
+from mediakit.schema import InputFacts, MediaRequest
 from mediakit.widgets.form_state import FormState, Inspection, MediaKey
 from mediakit.widgets.funds import Affordability, Funds
 
@@ -30,6 +31,16 @@ class Unpriced(MediaRequest, kind="unpriced", function="unpriced", spec="4.11"):
     """A function without a known rate."""
 
     prompt: str
+
+
+class Open(MediaRequest, kind="open", function="open", spec="4.11"):
+    """A function whose price has no upper end."""
+
+    prompt: str
+
+    def lines(self, facts: InputFacts) -> Iterator[Line]:
+        """Price one second and whatever may follow."""
+        yield per_second("output", 1_000, None, 2_000_000, EstimateKind.UPPER_BOUND)
 
 
 def start(kind: str, **values: object) -> FormState:
@@ -253,6 +264,16 @@ def test_a_price_that_is_not_known_is_said_and_is_not_free() -> None:
     assert state.submit_reason is None
     assert state.affordability.count is None
     assert state.caution == "Its price is not known; it is not free."
+
+
+def test_a_price_without_an_upper_end_needs_at_least_the_lower_one() -> None:
+    state = FormState.start(Function("a/b/open", Open), {"prompt": "a"})
+
+    assert with_usd(state, 5).caution == "It has no known upper price."
+    assert with_usd(state, 5).submit_reason is None
+    assert with_usd(state, 1).submit_reason == (
+        "It costs at least $2.00; $1.00 is left."
+    )
 
 
 def test_a_request_that_is_under_way_is_not_sent_again() -> None:

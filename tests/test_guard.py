@@ -32,10 +32,13 @@ def test_any_other_error_is_called_a_defect() -> None:
 def test_a_coroutine_that_nobody_waits_for_is_guarded_too() -> None:
     said: list[str] = []
 
+    async def run() -> None:
+        await guarded_async(said.append)(fail)()
+
     async def fail() -> None:
         _ = 1 / 0
 
-    asyncio.new_event_loop().run_until_complete(guarded_async(said.append)(fail)())
+    asyncio.run(run())
     assert said == [f"{DEFECT}please report it."]
 
 

@@ -87,7 +87,7 @@ class Probed:
 
 
 def probed(content: bytes) -> Probed:
-    with av.open(BytesIO(content)) as container:
+    with av.open(BytesIO(content), mode="r") as container:
         stream = container.streams.video[0]
         frames = [small(frame.to_image()) for frame in container.decode(video=0)]
         return Probed(

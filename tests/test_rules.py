@@ -14,7 +14,7 @@ LIMITED = LimitedWhen("ratio", lambda v: v == "adaptive", "adaptive", when("task
 
 
 def test_null_and_an_empty_list_are_nothing_while_zero_and_false_are_given() -> None:
-    values = {"a": None, "b": [], "c": 0, "d": False, "e": ""}
+    values: dict[str, object] = {"a": None, "b": [], "c": 0, "d": False, "e": ""}
 
     assert [name for name in "abcdef" if given(values, name)] == ["c", "d", "e"]
 

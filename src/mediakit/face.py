@@ -115,7 +115,7 @@ def in_notebook() -> bool:
     return getattr(running, "kernel", None) is not None
 
 
-class Client(core.Client):
+class Client(core.Client[Job]):
     """A client for notebooks and scripts: every call waits for its answer.
 
     Args:
@@ -131,8 +131,6 @@ class Client(core.Client):
         ServiceError: The sandbox cannot be started.
     """
 
-    job_type = Job
-
     def __init__(
         self,
         base_url: str | None = None,
@@ -144,7 +142,7 @@ class Client(core.Client):
     ) -> None:
         made = AsyncClient(base_url, api_key, home=home, history=history, clock=clock)
         self.place = made.place
-        super().__init__(made)
+        super().__init__(made, Job)
 
     @cached_property
     def spend(self) -> Spend:

@@ -100,6 +100,7 @@ def test_a_kernel_killed_before_the_result_loses_nothing_and_pays_once(
     lab.see(0, "media_")
     lab.kill_kernel()
 
+    lab.page.get_by_role("dialog").get_by_role("button", name="Ok").click()
     lab.wait_idle(timeout_s=60)
     lab.run_cell(0)
     lab.run_cell(1, timeout_s=JOB_S)

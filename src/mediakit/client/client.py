@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
-from typing import ParamSpec, Self
+from typing import Generic, ParamSpec, Self, TypeVar
 
 from mediakit.catalog import Catalog
 from mediakit.client.buying import Take
@@ -20,20 +20,23 @@ from mediakit.rates import Estimate
 from mediakit.records import Balance
 
 P = ParamSpec("P")
+JobT_co = TypeVar("JobT_co", bound=Job, covariant=True)
 
 
-class Client:
+class Client(Generic[JobT_co]):
     """A client for scripts and notebooks: every call waits for its answer.
 
     Args:
         core: The async client, to be used on the I/O thread alone.
+        job_type: What jobs are to their owner.
         io: The I/O thread; this process's own by default.
     """
 
-    job_type: type[Job] = Job
-
-    def __init__(self, core: AsyncClient, io: IOThread | None = None) -> None:
+    def __init__(
+        self, core: AsyncClient, job_type: type[JobT_co], io: IOThread | None = None
+    ) -> None:
         self.core = core
+        self.job_type = job_type
         self.io = io or io_thread()
 
     def __repr__(self) -> str:
@@ -65,13 +68,13 @@ class Client:
         """Return the history of every submit."""
         return self.core.history
 
-    def owned(self, job: AsyncJob) -> Job:
+    def owned(self, job: AsyncJob) -> JobT_co:
         """Return the blocking face of a job."""
         return self.job_type(job, self.io)
 
     def _job(
         self, ask: Callable[P, Awaitable[AsyncJob]], *args: P.args, **kwargs: P.kwargs
-    ) -> Job:
+    ) -> JobT_co:
         try:
             return self.owned(self.io.call(ask, *args, **kwargs))
         except JobFailedError as error:
@@ -107,7 +110,7 @@ class Client:
         webhook_url: str | None = None,
         extra: Mapping[str, object] | None = None,
         **fields: object,
-    ) -> Job:
+    ) -> JobT_co:
         """Submit a job; see `AsyncClient.submit`."""
         return self._job(
             self.core.submit,
@@ -128,14 +131,14 @@ class Client:
         extra: Mapping[str, object] | None = None,
         timeout_s: float | None = None,
         **fields: object,
-    ) -> Job:
+    ) -> JobT_co:
         """Submit a job and wait until it completes; see `AsyncClient.run`."""
         job = self.submit(
             function, take=take, webhook_url=webhook_url, extra=extra, **fields
         )
         return job.wait(timeout_s)
 
-    def job(self, job_id: str) -> Job:
+    def job(self, job_id: str) -> JobT_co:
         """Pick a job up by its id, from anywhere (spec 4.18)."""
         return self._job(self.core.job, job_id)
 
@@ -147,7 +150,7 @@ class Client:
         """Call a function, on the I/O thread, with each job that has settled."""
         return self.core.on_settled(listener)
 
-    def resume(self) -> list[Job]:
+    def resume(self) -> list[JobT_co]:
         """Take up what an earlier process left; see `AsyncClient.resume`."""
         return [self.owned(job) for job in self.io.call(self.core.resume)]
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from mediakit.client import Client
 from mediakit.client.io_thread import IOThread
+from mediakit.records import JobStatus
+from mediakit.widgets.funds import Funds
 from mediakit.widgets.guard import ErrorSink, guarded_async
 
 
@@ -37,3 +40,21 @@ class Errands:
 
 async def _running_loop() -> asyncio.AbstractEventLoop:
     return asyncio.get_running_loop()
+
+
+async def read_funds(client: Client[Job]) -> Funds:
+    """Read what can be spent, and what jobs in flight hold of it.
+
+    Raises:
+        MediakitError: The balance cannot be read.
+    """
+    balance = await client.core.balance()
+    service = client.service
+    unsettled = client.history.unsettled(
+        service=service.identity, account=service.account
+    )
+    return Funds(
+        balance=balance,
+        held_micro_usd=client.reserved_micro_usd(),
+        held_jobs=sum(e.status is not JobStatus.FAILED for e in unsettled) or None,
+    )

@@ -14,14 +14,13 @@ from IPython.display import publish_display_data
 from traitlets import TraitError
 
 from mediakit.catalog import Function
-from mediakit.client import AsyncJob, Client
+from mediakit.client import AsyncJob, Client, Job
 from mediakit.client.prepare import plain
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import MediakitError
-from mediakit.records import JobStatus
 from mediakit.rules import Problem
 from mediakit.widgets.card_handle import CardHandle
-from mediakit.widgets.errands import Errands
+from mediakit.widgets.errands import Errands, read_funds
 from mediakit.widgets.form_state import FormState
 from mediakit.widgets.form_view import FormView, values_html
 from mediakit.widgets.funds import Funds
@@ -53,7 +52,7 @@ class Form:
 
     def __init__(
         self,
-        client: Client,
+        client: Client[Job],
         function: Function,
         values: Mapping[str, object] | None = None,
         *,
@@ -294,24 +293,6 @@ def _changed(
         for name, value in now.items()
         if name not in before or before[name] != value
     }
-
-
-async def read_funds(client: Client) -> Funds:
-    """Read what can be spent, and what jobs in flight hold of it.
-
-    Raises:
-        MediakitError: The balance cannot be read.
-    """
-    balance = await client.core.balance()
-    service = client.service
-    unsettled = client.history.unsettled(
-        service=service.identity, account=service.account
-    )
-    return Funds(
-        balance=balance,
-        held_micro_usd=client.reserved_micro_usd(),
-        held_jobs=sum(e.status is not JobStatus.FAILED for e in unsettled) or None,
-    )
 
 
 @cache

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 from mediakit.errors import MediakitError
 
 log = logging.getLogger("mediakit.widgets")
 
+Guarded = Coroutine[Any, Any, None]
 P = ParamSpec("P")
 ErrorSink = Callable[[str], None]
 Guard = Callable[[Callable[..., object]], Callable[..., None]]
@@ -57,10 +58,10 @@ def guarded(
 
 def guarded_async(
     error_sink: ErrorSink,
-) -> Callable[[Callable[P, Awaitable[object]]], Callable[P, Awaitable[None]]]:
+) -> Callable[[Callable[P, Awaitable[object]]], Callable[P, Guarded]]:
     """Return what wraps coroutine functions that nobody waits for."""
 
-    def wrap(task: Callable[P, Awaitable[object]]) -> Callable[P, Awaitable[None]]:
+    def wrap(task: Callable[P, Awaitable[object]]) -> Callable[P, Guarded]:
         @wraps(task)
         async def run(*args: P.args, **kwargs: P.kwargs) -> None:
             try:

@@ -14,7 +14,7 @@ from typing import Any
 
 import anyio
 
-from mediakit.client import AsyncJob, Client, JobState
+from mediakit.client import AsyncJob, Client, Job, JobState
 from mediakit.client.io_thread import io_thread
 from mediakit.clock import Clock, SystemClock
 from mediakit.widgets.card import card_html, card_text, title_html
@@ -51,7 +51,7 @@ class JobView:
     def __init__(
         self,
         job: AsyncJob,
-        client: Client | None = None,
+        client: Client[Job] | None = None,
         *,
         clock: Clock | None = None,
         environment: Mapping[str, str] | None = None,
@@ -198,7 +198,7 @@ def _remove(listeners: list[Callable[[], None]], listener: Callable[[], None]) -
 _shown: dict[tuple[str, str], tuple[str, JobView, CardHandle]] = {}
 
 
-def display_job(job: AsyncJob, client: Client | None = None) -> None:
+def display_job(job: AsyncJob, client: Client[Job] | None = None) -> None:
     """Show a job in the cell that is being executed, live, with a card that stays.
 
     A cell that is run again closes the view of that job which it replaces.
@@ -214,7 +214,7 @@ def display_job(job: AsyncJob, client: Client | None = None) -> None:
         show_in(cell, job, client)
 
 
-def show_in(cell: Cell, job: AsyncJob, client: Client | None = None) -> JobView:
+def show_in(cell: Cell, job: AsyncJob, client: Client[Job] | None = None) -> JobView:
     """Show a job in a cell and return its view; see `display_job`."""
     _close_shown(cell, job.id)
     view, handle = JobView(job, client), CardHandle()
