@@ -27,6 +27,12 @@ MAX_PIXELS = 200_000_000
 EXIF_ORIENTATION = 0x0112
 EXIF_TURNED = (5, 6, 7, 8)
 
+# FFmpeg would also read a text as a film of a terminal, and a picture as a clip.
+_CONTAINERS: Mapping[MediaName, frozenset[str]] = {
+    "video": frozenset({"mp4", "matroska", "avi", "mpegts"}),
+    "audio": frozenset({"wav", "mp3", "mp4", "ogg", "flac", "aac", "matroska"}),
+}
+_NAME = {"image": "a picture", "video": "a clip", "audio": "a sound"}
 _WHAT = {
     "image": "a picture that can be read (png, jpeg, webp, ...)",
     "video": "a clip that can be read (mp4 or mov)",
@@ -124,9 +130,16 @@ def probe(path: Path, expected: MediaName, field: str) -> MediaInfo:
         return _probe_av(path, expected, size_bytes)
     except (OSError, ValueError) as error:
         # PyAV's errors are OSErrors or ValueErrors; so are Pillow's.
-        reason = str(error).split(":")[0] or type(error).__name__
-        got = f"{path} ({reason})"
+        got = f"{path} ({_reason(error, expected)})"
         raise InputError(field, got=got, accepted=_WHAT[expected]) from None
+
+
+def _reason(error: Exception, expected: MediaName) -> str:
+    if type(error) is ValueError:  # one of this module's own sentences
+        return str(error)
+    if isinstance(error, PermissionError):
+        return "it may not be read"
+    return f"it cannot be read as {_NAME[expected]}"
 
 
 def _size_bytes(path: Path, expected: MediaName, field: str) -> int:
@@ -161,6 +174,8 @@ def _probe_av(path: Path, expected: MediaName, size_bytes: int) -> MediaInfo:
     import av
 
     with path.open("rb") as file, av.open(file, mode="r") as container:
+        if _CONTAINERS[expected].isdisjoint(container.format.name.split(",")):
+            raise ValueError(f"it is not {_NAME[expected]}")
         videos, sounds = container.streams.video, container.streams.audio
         stream = (videos or (None,))[0] if expected == "video" else None
         if expected == "video" and stream is None:

@@ -95,7 +95,7 @@ class Catalog:
                 f'[functions]: "{name}" = "vendor/model/'
                 f'{REQUEST_TYPES[name].declared.function}"'
             )
-        names = [*self._by_kind, *self._by_path]
+        names = self._by_path if "/" in name else self._by_kind
         nearest = get_close_matches(name.lower(), names, n=3, cutoff=0.5)
         if nearest:
             return f"a known function; the nearest: {any_of(nearest)}"
