@@ -156,10 +156,11 @@ class Client(core.Client[Job]):
 
         Args:
             function: A kind or a path.
-            values: What its fields hold at first.
+            values: What its fields hold at first; what is not acceptable is said in
+                the form.
 
         Raises:
-            InputError: The function or a field is unknown.
+            InputError: The function is unknown; the nearest names are in the message.
         """
         from mediakit.widgets.form import Form
 

@@ -72,6 +72,14 @@ def is_url(value: str) -> bool:
     return value.lower().startswith(("http://", "https://"))
 
 
+def local_file(value: str) -> Path:
+    """Return the file that a value names, with the user's home filled in."""
+    try:
+        return Path(value).expanduser()
+    except RuntimeError:  # "~nobody/cat.png": there is no such home
+        return Path(value)
+
+
 def stand_in(value: str) -> str:
     """Return a URL that stands for a local path in checks and prices."""
     return value if is_url(value) else f"https://file.invalid/{quote(value)}"
@@ -144,7 +152,7 @@ def _reason(error: Exception, expected: MediaName) -> str:
 
 def _size_bytes(path: Path, expected: MediaName, field: str) -> int:
     accepted = f"{_WHAT[expected]}, as a URL or an existing file"
-    if not path.exists():
+    if not _exists(path):
         raise InputError(field, got=f"{path} (no such file)", accepted=accepted)
     if not path.is_file():
         raise InputError(field, got=f"{path} (not a file)", accepted=accepted)
@@ -152,6 +160,13 @@ def _size_bytes(path: Path, expected: MediaName, field: str) -> int:
     if size_bytes == 0:
         raise InputError(field, got=f"{path} (an empty file)", accepted=accepted)
     return size_bytes
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name that is too long, or holds what no name may hold
+        return False
 
 
 def _probe_image(path: Path, size_bytes: int) -> MediaInfo:

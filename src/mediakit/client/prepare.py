@@ -14,6 +14,7 @@ from mediakit.media import (
     body_with_stand_ins,
     facts_of,
     is_url,
+    local_file,
     probe,
 )
 from mediakit.rates import Estimate
@@ -40,7 +41,7 @@ class Prepared:
     @property
     def paths(self) -> dict[str, Path]:
         """Return each local file, by its value in the body."""
-        return {value: Path(value).expanduser() for value in self.infos}
+        return {value: local_file(value) for value in self.infos}
 
 
 def prepare(
@@ -94,8 +95,7 @@ def _probed(
         if is_url(item.value) or item.value in infos:
             continue
         try:
-            path = Path(item.value).expanduser()
-            infos[item.value] = probe(path, item.kind, item.label)
+            infos[item.value] = probe(local_file(item.value), item.kind, item.label)
         except InputError as error:
             problems.append(Problem(error.field, error.got, error.accepted))
     return infos, problems

@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import uvicorn
 from starlette.applications import Starlette
@@ -82,7 +82,9 @@ class Host:
         self._server.should_exit = True
         self._thread.join(STOP_TIMEOUT_S)
         close(self._socket)
-        self._data_dir.announce(self.base_url, None)
+        # Somebody may have removed the whole data directory meanwhile.
+        with suppress(FileNotFoundError):
+            self._data_dir.announce(self.base_url, None)
         self._lock.release()
 
 

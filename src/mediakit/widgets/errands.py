@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from mediakit.client import Client
+from mediakit.client import Client, Job
 from mediakit.client.io_thread import IOThread
 from mediakit.records import JobStatus
 from mediakit.widgets.funds import Funds
@@ -24,7 +24,7 @@ class Errands:
     """
 
     def __init__(self, io: IOThread, error_sink: ErrorSink) -> None:
-        self._loop = io.call(_running_loop)
+        self._loop = io.loop
         self._guard = guarded_async(error_sink)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -36,10 +36,6 @@ class Errands:
         task: asyncio.Task[None] = asyncio.ensure_future(self._guard(errand)())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-async def _running_loop() -> asyncio.AbstractEventLoop:
-    return asyncio.get_running_loop()
 
 
 async def read_funds(client: Client[Job]) -> Funds:

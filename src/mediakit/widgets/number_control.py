@@ -50,7 +50,7 @@ class NumberControl(Control):
         return self._exact(self.spec.low + steps * self._step)
 
     def _exact(self, number: float) -> float:
-        if self.spec.kind == "integer":
+        if self._whole:
             return int(number)
         # A slider counts in binary fractions: 0.1 + 0.2 should read 0.3.
         return round(float(number), 6)
@@ -69,34 +69,41 @@ class NumberControl(Control):
     def _make_numbers(self) -> None:
         if not self._on or self._box is not None:
             return
-        whole = self.spec.kind == "integer"
-        named: dict[str, object] = {"description": self.label}
-        if self._switch is not None:
-            # Without a description, the tooltip is what names the box.
-            named = {"tooltip": self.label}
-        self._box = self.kit.look.make(
-            w.IntText if whole else w.FloatText,
-            "mk-bare" if self._switch is not None else "mk-box",
-            value=self._number,
-            step=self._step,
-            continuous_update=False,
-            **named,
-        )
+        self._box = self._make_box()
         self.watch(self._box, self._typed)
         if self._switch is None:
             self.named = self._box
         if self._has_slider:
-            self._slider = self.kit.look.make(
-                w.IntSlider if whole else w.FloatSlider,
-                "mk-slider",
-                min=self.spec.low,
-                max=self.spec.high,
-                step=self._step,
-                value=self._number,
-                readout=False,
-                tooltip=self.label,
-            )
+            self._slider = self._make_slider()
             self.watch(self._slider, self._moved)
+
+    @property
+    def _whole(self) -> bool:
+        return self.spec.kind == "integer"
+
+    def _make_box(self) -> Any:
+        # Behind the switch, which has the name, the tooltip is what names the box.
+        name = "description" if self._switch is None else "tooltip"
+        return self.kit.look.make(
+            w.IntText if self._whole else w.FloatText,
+            "mk-box" if self._switch is None else "mk-bare",
+            value=self._number,
+            step=self._step,
+            continuous_update=False,
+            **{name: self.label},
+        )
+
+    def _make_slider(self) -> Any:
+        return self.kit.look.make(
+            w.IntSlider if self._whole else w.FloatSlider,
+            "mk-slider",
+            min=self.spec.low,
+            max=self.spec.high,
+            step=self._step,
+            value=self._number,
+            readout=False,
+            tooltip=self.label,
+        )
 
     @property
     def _has_slider(self) -> bool:
@@ -164,7 +171,7 @@ class NumberControl(Control):
         self._arrange()
 
     def _as_number(self, value: object) -> float:
-        kinds = int if self.spec.kind == "integer" else int | float
+        kinds = int if self._whole else int | float
         if isinstance(value, bool) or not isinstance(value, kinds):
             raise ValueError(f"{value!r} is not {self.spec.accepted}")
         return value
