@@ -97,8 +97,20 @@ def all_of(words: Iterable[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+class _Passive:
+    """What most rules do to a form: disable nothing, require nothing."""
+
+    def disables(self, field: str, values: Values) -> str | None:
+        """Return why the field does not apply; None while it does."""
+        return None
+
+    def requires(self, field: str, values: Values) -> bool:
+        """Tell whether the field is required with the other values as they are."""
+        return False
+
+
 @dataclass(frozen=True)
-class OnlyWhen:
+class OnlyWhen(_Passive):
     """Fields that may be given only under a condition."""
 
     fields: tuple[str, ...]
@@ -132,13 +144,9 @@ class OnlyWhen:
             return None
         return f"applies only when {self.condition.text}"
 
-    def requires(self, field: str, values: Values) -> bool:
-        """Require nothing."""
-        return False
-
 
 @dataclass(frozen=True)
-class NeededWhen:
+class NeededWhen(_Passive):
     """Fields that become required under a condition."""
 
     fields: tuple[str, ...]
@@ -163,17 +171,13 @@ class NeededWhen:
             if self.requires(field, values) and not given(values, field)
         ]
 
-    def disables(self, field: str, values: Values) -> str | None:
-        """Disable nothing."""
-        return None
-
     def requires(self, field: str, values: Values) -> bool:
         """Tell whether the field is required with the other values as they are."""
         return field in self.fields and self.condition.holds(values)
 
 
 @dataclass(frozen=True)
-class Check:
+class Check(_Passive):
     """A rule that counts or compares, as a function over the values.
 
     Args:
@@ -190,17 +194,9 @@ class Check:
         """Return what the function finds."""
         return list(self.find(values))
 
-    def disables(self, field: str, values: Values) -> str | None:
-        """Disable nothing."""
-        return None
-
-    def requires(self, field: str, values: Values) -> bool:
-        """Require nothing."""
-        return False
-
 
 @dataclass(frozen=True)
-class LimitedWhen:
+class LimitedWhen(_Passive):
     """A field that accepts only some of its values under a condition.
 
     Args:
@@ -234,14 +230,6 @@ class LimitedWhen:
             return []
         accepted = f"{self.words} when {self.condition.text}"
         return [Problem(self.field, value, accepted)]
-
-    def disables(self, field: str, values: Values) -> str | None:
-        """Disable nothing."""
-        return None
-
-    def requires(self, field: str, values: Values) -> bool:
-        """Require nothing."""
-        return False
 
 
 Rule = OnlyWhen | NeededWhen | LimitedWhen | Check

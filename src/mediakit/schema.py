@@ -168,6 +168,10 @@ class MediaRequest(BaseModel):
         """Give the price lines; none when no rate is known (spec 8)."""
         return iter(())
 
+    def nominal_tokens(self, output_ms: int) -> int | None:
+        """Count the tokens of so much output; None when it is not token-metered."""
+        return None
+
     def notes(self) -> Iterator[str]:
         """Give sentences for people about what the price rests on."""
         return iter(())

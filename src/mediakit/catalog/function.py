@@ -116,9 +116,21 @@ class Function:
         problems = [p for p in self.check(body) if p.root in priced_by]
         if problems:
             raise InputError.of(problems, spec=self.spec)
-        values = with_defaults(self.request_type, body)
-        request = self.request_type.model_construct(None, **values)
+        request = self._request(body)
         return Estimate.of(request.lines(facts), request.notes())
+
+    def nominal_tokens(self, body: Mapping[str, object], output_ms: int) -> int | None:
+        """Count the tokens of so much output; None when it is not token-metered.
+
+        Args:
+            body: A valid body.
+            output_ms: The output's length, milliseconds.
+        """
+        return self._request(body).nominal_tokens(output_ms)
+
+    def _request(self, body: Mapping[str, object]) -> MediaRequest:
+        values = with_defaults(self.request_type, body)
+        return self.request_type.model_construct(None, **values)
 
     def canonical_body(self, body: Mapping[str, object]) -> dict[str, object]:
         """Return the body with defaults filled and nulls dropped."""

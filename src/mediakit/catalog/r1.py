@@ -107,10 +107,8 @@ class ReferenceToVideoR1(
 
     def lines(self, facts: InputFacts) -> Iterator[Line]:
         """Price the output's tokens by resolution and video input (spec 8)."""
-        resolution = "480p" if self.draft else self.resolution
-        rates = WITH_VIDEO_INPUT if self.video_urls else WITHOUT_VIDEO_INPUT
-        rate, tokens_per_s = rates[resolution]
-        what = f"video output, {resolution}"
+        rate, tokens_per_s = self._metered()
+        what = f"video output, {self._rendered_at()}"
         if self.video_urls:
             what += ", with video input"
         if facts.output_tokens is not None:
@@ -121,6 +119,17 @@ class ReferenceToVideoR1(
         kind = EstimateKind.NOMINAL if low_ms == high_ms else EstimateKind.UPPER_BOUND
         low, high = tokens_for(low_ms, tokens_per_s), tokens_for(high_ms, tokens_per_s)
         yield Line(what, Per.TOKEN, rate, low, high, kind)
+
+    def nominal_tokens(self, output_ms: int) -> int:
+        """Count the tokens of so much output by resolution and video input (spec 8)."""
+        return tokens_for(output_ms, self._metered()[1])
+
+    def _rendered_at(self) -> str:
+        return "480p" if self.draft else self.resolution
+
+    def _metered(self) -> tuple[int, int]:
+        rates = WITH_VIDEO_INPUT if self.video_urls else WITHOUT_VIDEO_INPUT
+        return rates[self._rendered_at()]
 
     def _output_ms(self, facts: InputFacts) -> tuple[int, int]:
         if self.duration != "auto":

@@ -6,8 +6,8 @@ import logging
 from dataclasses import replace
 from typing import Literal
 
+from mediakit.client.async_job import AsyncJob
 from mediakit.client.billing import Billing
-from mediakit.client.job import AsyncJob
 from mediakit.client.jobs import Jobs
 from mediakit.client.orders import Order, next_attempt, was_rejected
 from mediakit.client.submitting import Submitter

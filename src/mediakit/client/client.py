@@ -9,10 +9,11 @@ from types import TracebackType
 from typing import Generic, ParamSpec, Self, TypeVar
 
 from mediakit.catalog import Catalog
+from mediakit.client.async_job import AsyncJob
 from mediakit.client.buying import Take
 from mediakit.client.core import AsyncClient
 from mediakit.client.io_thread import IOThread, io_thread
-from mediakit.client.job import AsyncJob, Job
+from mediakit.client.job import Job
 from mediakit.client.service import Service
 from mediakit.errors import JobFailedError
 from mediakit.history import History

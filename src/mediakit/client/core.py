@@ -11,10 +11,10 @@ from typing import Self
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
+from mediakit.client.async_job import AsyncJob
 from mediakit.client.billing import Billing
 from mediakit.client.buying import Buyer, Take, check_take
 from mediakit.client.files import Files
-from mediakit.client.job import AsyncJob
 from mediakit.client.jobs import Jobs
 from mediakit.client.orders import Order
 from mediakit.client.prepare import prepare

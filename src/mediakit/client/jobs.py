@@ -12,8 +12,9 @@ from weakref import WeakValueDictionary
 
 from mediakit.catalog import Catalog
 from mediakit.client.answers import error_of, parse
+from mediakit.client.async_job import AsyncJob
 from mediakit.client.files import Files, target_of
-from mediakit.client.job import AsyncJob, JobState
+from mediakit.client.job_state import JobState
 from mediakit.client.service import Service
 from mediakit.client.states import state_of_entry, state_of_record
 from mediakit.client.transport import NoAnswerError, Transport

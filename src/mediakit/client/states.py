@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from mediakit.catalog import Catalog, Function
-from mediakit.client.job import JobState
+from mediakit.client.job_state import JobState
 from mediakit.client.service import Service
 from mediakit.errors import InputError
 from mediakit.history import Entry

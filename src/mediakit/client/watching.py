@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mediakit.client.job import JobState
+from mediakit.client.job_state import JobState
 from mediakit.records import BillingState
 
 # Seconds before each read: brisk while a picture may be ready, then calm.

@@ -1,24 +1,13 @@
 """What a rendered job used, and what that costs (spec 2.2, 8)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from mediakit.catalog import Function
-from mediakit.catalog.r1 import WITH_VIDEO_INPUT, WITHOUT_VIDEO_INPUT
-from mediakit.rates import MS_PER_S, tokens_for
+from mediakit.rates import MS_PER_S
 from mediakit.schema import InputFacts
 
 Body = Mapping[str, Any]
-
-
-def _r1_tokens_per_s(body: Body) -> int:
-    resolution = "480p" if body["draft"] else body["resolution"]
-    rates = WITH_VIDEO_INPUT if body.get("video_urls") else WITHOUT_VIDEO_INPUT
-    _, tokens_per_s = rates[resolution]
-    return tokens_per_s
-
-
-TOKENS_PER_S: Mapping[str, Callable[[Body], int]] = {"r1": _r1_tokens_per_s}
 
 
 def usage_of(
@@ -35,9 +24,9 @@ def usage_of(
         return None
     whole_s, rest_ms = divmod(output_ms, MS_PER_S)
     seconds = output_ms / MS_PER_S if rest_ms else whole_s
-    if function.kind not in TOKENS_PER_S:
+    tokens = function.nominal_tokens(body, output_ms)
+    if tokens is None:
         return {"output_seconds": seconds}
-    tokens = tokens_for(output_ms, TOKENS_PER_S[function.kind](body))
     return {"video_output_tokens": tokens, "output_seconds": seconds}
 
 

@@ -1,0 +1,78 @@
+"""What is known of a job at one moment; immutable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from mediakit.money import format_usd
+from mediakit.rates import Estimate
+from mediakit.records import Job as JobRecord
+from mediakit.records import JobStatus
+
+
+@dataclass(frozen=True)
+class JobState:
+    """Everything that is known of a job at one moment.
+
+    Args:
+        record: What the service says.
+        function: The function's path.
+        kind: The function's kind; the path's last segment when it is not known.
+        media_type: What it makes.
+        prompt: The body's prompt, if it has one.
+        body: The body that was sent; empty when it was sent from elsewhere.
+        estimate: What it was estimated at; None when it was sent from elsewhere.
+        submitted_at: When it was submitted.
+        started_at: When it was first seen running.
+        finished_at: When it was first seen ended.
+        usual_runtime_s: Seconds that this function usually takes; None if unknown.
+        charge_micro_usd: The settled charge; None until it is settled.
+        reused: It was found in the history instead of bought.
+        trouble: A sentence while it cannot be read; None otherwise.
+        service: What people call the service.
+    """
+
+    record: JobRecord
+    function: str
+    kind: str
+    media_type: str
+    prompt: str | None = None
+    body: Mapping[str, object] = field(default_factory=dict)
+    estimate: Estimate | None = None
+    submitted_at: datetime | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    usual_runtime_s: float | None = None
+    charge_micro_usd: int | None = None
+    reused: bool = False
+    trouble: str | None = None
+    service: str = ""
+
+    def seen(self, record: JobRecord, now: datetime) -> JobState:
+        """Return the state after a record was read; it never goes backwards."""
+        if self.record.status.terminal and not record.status.terminal:
+            return self
+        running = record.status is JobStatus.RUNNING
+        charge = record.settled_charge_micro_usd
+        return replace(
+            self,
+            record=record,
+            started_at=self.started_at or (now if running else None),
+            finished_at=self.finished_at or (now if record.status.terminal else None),
+            charge_micro_usd=charge if charge is not None else self.charge_micro_usd,
+            trouble=None,
+        )
+
+    @property
+    def text(self) -> str:
+        """Write the job as one line for people."""
+        parts = [self.kind, self.record.status.value, self.record.id]
+        if self.charge_micro_usd is not None:
+            parts.append(f"charged {format_usd(self.charge_micro_usd)}")
+        elif self.estimate is not None:
+            parts.append(f"estimated {self.estimate}")
+        if self.reused:
+            parts.append("bought before, nothing was sent")
+        return " · ".join(parts)
