@@ -12,12 +12,15 @@ from nbclient import NotebookClient
 CELL_TIMEOUT_S = 120
 
 
-def run_cells(cells: Sequence[str], folder: Path) -> list[Any]:
+def run_cells(
+    cells: Sequence[str], folder: Path, *, allow_errors: bool = False
+) -> list[Any]:
     """Run cells one after the other in one new kernel.
 
     Args:
         cells: Their code.
         folder: The kernel's working directory.
+        allow_errors: Go on after a cell that raises.
 
     Returns:
         The cells with what they left behind, as they would be saved.
@@ -27,6 +30,10 @@ def run_cells(cells: Sequence[str], folder: Path) -> list[Any]:
     notebook = new_notebook(cells=[new_cell(code) for code in cells])
     place = {"metadata": {"path": str(folder)}}
     NotebookClient(
-        notebook, timeout=CELL_TIMEOUT_S, kernel_name="python3", resources=place
+        notebook,
+        timeout=CELL_TIMEOUT_S,
+        kernel_name="python3",
+        resources=place,
+        allow_errors=allow_errors,
     ).execute()
     return list(notebook.cells)

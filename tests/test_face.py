@@ -91,3 +91,34 @@ def test_no_public_name_is_also_a_module_which_would_hide_it() -> None:
     modules = {file.stem for file in Path(face.__file__).parent.iterdir()}
 
     assert modules.isdisjoint(mk.__all__)
+
+
+BAD_CELLS = {
+    "mk.connect(base_url='https://api.media.test')": "MEDIAKIT_API_KEY",
+    "mk.connect('http://127.0.0.1:9', 'a-key-0123')": "does not answer",
+    "client.form('text-to-vidoe')": "text-to-video",
+    "client.submit('text-to-video', prompt='a', duration=99)": "3 to 15 s",
+    "client.submit('image-upscale', image_url='notes.txt')": "cannot be read as a pict",
+    "client.submit('image-upscale', image_url='gone.png')": "no such file",
+    "client.job('media_none')": "media_none",
+    "client.spend.daily('2026-13-01', '2026-13-02')": "2026-13-01",
+}
+BOOKS = "print(len(client.history.frame()), client.balance().balance_micro_usd)"
+
+
+def test_bad_input_is_one_sentence_in_the_cell_and_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEDIAKIT_HOME", str(tmp_path / "home"))
+    (tmp_path / "notes.txt").write_text("no picture", "utf-8")
+    connect = "import mediakit as mk\nclient = mk.connect()"
+    _, *bad, books = run_cells(
+        [connect, *BAD_CELLS, BOOKS], tmp_path, allow_errors=True
+    )
+
+    for cell, words in zip(bad, BAD_CELLS.values(), strict=True):
+        [error] = [o for o in cell["outputs"] if o["output_type"] == "error"]
+        [sentence] = error["traceback"]
+        assert words in sentence
+        assert len(sentence) < 400
+    assert books["outputs"][0]["text"] == "0 100000000\n"
