@@ -111,3 +111,39 @@ def test_a_kernel_killed_before_the_result_loses_nothing_and_pays_once(
     lab.run_cell(2, timeout_s=JOB_S)
     lab.see(2, "charged $1.35, books agree: True, made once: True")
     lab.screenshot("killed-and-picked-up")
+
+
+UPSCALE = """
+from PIL import Image
+import mediakit as mk
+Image.radial_gradient("L").convert("RGB").resize((300, 200)).save("cat.png")
+client = mk.connect()
+client.form("image-upscale")
+"""
+
+
+def test_a_picture_named_by_its_path_is_seen_first_and_then_upscaled(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    lab.open(lab_server.add_notebook("upscale.ipynb", [UPSCALE]))
+    lab.resize(1280, 1200)
+    lab.run_cell(0)
+    form = lab.cell(0)
+    button = form.get_by_role("button", name="Generate")
+    path = form.get_by_label("image").first
+
+    path.fill("gone.png")
+    path.press("Tab")
+    lab.see(0, "no such file")
+    expect(button).to_be_disabled()
+
+    path.fill("cat.png")
+    path.press("Tab")
+    lab.see(0, "300 x 200")
+    lab.see(0, "$0.126")
+    expect(button).to_be_enabled()
+    button.click()
+    lab.see(0, "as estimated", timeout_s=JOB_S)
+    made = form.locator("img[src^='http']:visible").first
+    assert made.evaluate("i => [i.naturalWidth, i.naturalHeight]") == [600, 400]
+    lab.screenshot("upscaled", form)
