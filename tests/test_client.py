@@ -96,12 +96,26 @@ def test_the_same_call_is_the_same_job_and_the_next_take_is_another(
     other = client.submit("text-to-video", prompt="one", duration=3, take="next")
 
     assert again.id == first.id
-    assert again.state.reused
-    assert "nothing was sent" in repr(again)
+    assert (first.reused, again.reused, other.reused) == (False, True, False)
+    assert not first.state.reused
     assert other.id != first.id
     assert client.submit("text-to-video", prompt="one", duration=3, take=2).id == (
         other.id
     )
+
+
+def test_a_job_of_an_earlier_process_says_that_it_was_bought_before(
+    client: Client, sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    job = settled(client.submit("text-to-video", prompt="earlier", duration=3))
+    home = tmp_path / "home"
+    with Client(sandbox.base_url, sandbox.api_key, home=home) as later:
+        again = later.submit("text-to-video", prompt="earlier", duration=3)
+
+        assert again.id == job.id
+        assert again.reused
+        assert "nothing was sent" in repr(again)
+        assert again.charge_micro_usd == job.charge_micro_usd
 
 
 @pytest.mark.parametrize("take", [0, -1, True, "last", 1.5])

@@ -151,6 +151,12 @@ class Client(core.Client[Job]):
 
         return Spend(AsyncSpend(self.core.billing), self.io)
 
+    def _say(self, line: str) -> None:
+        if in_notebook():
+            print(line)  # noqa: T201 - one quiet line in the cell
+        else:
+            super()._say(line)
+
     def form(self, function: str, /, **values: object) -> Form:
         """Return a form for a function, to be shown in the cell.
 

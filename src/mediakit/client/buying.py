@@ -49,6 +49,7 @@ class Buyer:
         self._jobs = jobs
         self._history = history
         self._billing = billing
+        self._bought: set[str] = set()
 
     async def place(self, order: Order, take: Take) -> AsyncJob:
         """Find the job of an order that was bought before, or buy it."""
@@ -59,6 +60,7 @@ class Buyer:
             await self._check_balance(order.estimate)
         intent = self._claim(order, take, entry)
         entry, record = await self._submitter.send(intent)
+        self._bought.add(record.id)
         state = self._jobs.state_of(entry, record)
         return self._jobs.watched(replace(state, estimate=order.estimate))
 
@@ -98,7 +100,8 @@ class Buyer:
                 f"longer knows. It is not bought again silently. {NEXT_TAKE}",
                 job_id=job_id,
             ) from None
-        job.update(replace(job.state, reused=True))
+        if job_id not in self._bought:
+            job.update(replace(job.state, reused=True))
         return job
 
     async def _check_balance(self, estimate: Estimate) -> None:

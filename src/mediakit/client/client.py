@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -19,6 +20,8 @@ from mediakit.errors import JobFailedError
 from mediakit.history import History
 from mediakit.rates import Estimate
 from mediakit.records import Balance
+
+log = logging.getLogger("mediakit.client")
 
 P = ParamSpec("P")
 JobT_co = TypeVar("JobT_co", bound=Job, covariant=True)
@@ -39,6 +42,7 @@ class Client(Generic[JobT_co]):
         self.core = core
         self.job_type = job_type
         self.io = io or io_thread()
+        self._submitted: set[str] = set()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.service.label}>"
@@ -113,7 +117,7 @@ class Client(Generic[JobT_co]):
         **fields: object,
     ) -> JobT_co:
         """Submit a job; see `AsyncClient.submit`."""
-        return self._job(
+        job = self._job(
             self.core.submit,
             function,
             take=take,
@@ -121,6 +125,14 @@ class Client(Generic[JobT_co]):
             extra=extra,
             **fields,
         )
+        job.reused = job.reused or job.id in self._submitted
+        self._submitted.add(job.id)
+        if job.reused:
+            self._say(f"Bought before, as {job.id}; nothing was sent.")
+        return job
+
+    def _say(self, line: str) -> None:
+        log.info(line)
 
     def run(
         self,

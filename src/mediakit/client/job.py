@@ -20,11 +20,14 @@ class Job:
     Args:
         core: The job on the I/O thread.
         io: The I/O thread.
+
+    `reused` tells whether the call that returned it found it instead of buying it.
     """
 
     def __init__(self, core: AsyncJob, io: IOThread) -> None:
         self.core = core
         self.io = io
+        self.reused = core.state.reused
 
     @property
     def id(self) -> str:

@@ -29,7 +29,7 @@ class JobState:
         finished_at: When it was first seen ended.
         usual_runtime_s: Seconds that this function usually takes; None if unknown.
         charge_micro_usd: The settled charge; None until it is settled.
-        reused: It was found in the history instead of bought.
+        reused: An earlier process bought it; this one found it in the history.
         trouble: A sentence while it cannot be read; None otherwise.
         service: What people call the service.
     """

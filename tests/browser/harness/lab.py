@@ -45,6 +45,9 @@ START = """([command, args]) => {
         .catch(error => { call.error = String(error); })
         .finally(() => { call.over = true; });
 }"""
+RESTORE = """() => {
+    window.jupyterapp.restored.then(() => { window.mediakitRestored = true; });
+}"""
 OVER = "() => window.mediakitCall.over"
 CALL_ERROR = "() => window.mediakitCall.error"
 
@@ -204,11 +207,9 @@ class Lab:
 
     def _open_without_kernel(self) -> None:
         self._wait_for("() => Boolean(window.jupyterapp)", "JupyterLab's page", OPEN_S)
-        self._wait_for(
-            "() => window.jupyterapp.commands.hasCommand('docmanager:open')",
-            "JupyterLab's documents",
-            OPEN_S,
-        )
+        # What is opened before the layout is restored never becomes the current one.
+        self.page.evaluate(RESTORE)
+        self._wait_for("() => window.mediakitRestored", "JupyterLab's layout", OPEN_S)
         no_kernel = {"shouldStart": False, "canStart": False, "autoStartDefault": False}
         where = {"path": self.notebook, "factory": "Notebook"}
         self._command(
