@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import signal
 import socket
 from pathlib import Path
 from typing import Any
@@ -201,6 +202,32 @@ def test_a_service_that_is_not_there_is_one_sentence_and_costs_nothing(
     with pytest.raises(ServiceError, match="does not answer") as caught:
         client.io.call(client.core.billing.balance, retry_for_s=0.3)
     assert "key-01234567" not in str(caught.value)
+
+
+def test_a_proxy_of_the_environment_is_not_asked_for_what_is_on_this_machine(
+    sandbox: RunningSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, closed_port())
+    with Client(sandbox.base_url, sandbox.api_key, home=tmp_path) as client:
+        png = make_png(tmp_path / "cat.png", (20, 20))
+        job = client.run("image-upscale", image_url=png, timeout_s=PATIENCE_S)
+
+        assert job.download(tmp_path).stat().st_size > 0
+
+
+def test_an_interrupt_ends_the_waiting_and_names_the_job(tmp_path: Path) -> None:
+    running = start(Sandbox(tmp_path / "data", concurrency=0))
+    with Client(running.base_url, running.api_key, home=tmp_path) as client:
+        job = client.submit("text-to-video", prompt="interrupted", duration=3)
+        before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+
+        with pytest.raises(KeyboardInterrupt, match=job.id):
+            job.wait(timeout_s=20)
+        signal.signal(signal.SIGALRM, before)
+        assert client.job(job.id).status == "queued"
+    running.stop()
 
 
 def test_a_wrong_key_is_refused_by_name_without_being_shown(

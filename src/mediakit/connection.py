@@ -17,7 +17,6 @@ from mediakit.client import Service
 from mediakit.errors import InputError, ServiceError
 
 BINDINGS_FILE = "mediakit.toml"
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 STATUS_TIMEOUT_S = 3.0
 
 
@@ -155,10 +154,10 @@ def _embedded(home: Path) -> Place:
 
 def _is_sandbox(service: Service) -> bool:
     """Tell whether a sandbox of ours answers on this machine."""
-    if urlsplit(service.base_url).hostname not in LOOPBACK:
+    if not service.on_this_machine:
         return False
     try:
         url = f"{service.base_url}/sandbox/status"
-        return httpx.get(url, timeout=STATUS_TIMEOUT_S).status_code == 200
+        return httpx.get(url, timeout=STATUS_TIMEOUT_S, trust_env=False).is_success
     except httpx.TransportError:
         return False

@@ -78,6 +78,10 @@ class Job:
         """
         try:
             self.io.call(self.core.wait, timeout_s)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                f'stopped waiting; the job goes on: client.job("{self.id}")'
+            ) from None
         except (JobFailedError, WaitTimeoutError) as error:
             error.job = self
             raise

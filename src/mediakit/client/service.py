@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from urllib.parse import urlsplit
 
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
 
 @dataclass(frozen=True)
 class Service:
@@ -27,6 +29,11 @@ class Service:
         object.__setattr__(self, "base_url", base_url)
         object.__setattr__(self, "identity", self.identity or base_url)
         object.__setattr__(self, "label", self.label or urlsplit(base_url).netloc)
+
+    @property
+    def on_this_machine(self) -> bool:
+        """Tell whether it is reached over loopback, where no proxy belongs."""
+        return urlsplit(self.base_url).hostname in LOOPBACK
 
     @property
     def account(self) -> str:

@@ -112,6 +112,7 @@ class Transport:
                 timeout=self._timeout_s,
                 limits=LIMITS,
                 follow_redirects=False,
+                trust_env=not self.service.on_this_machine,
             )
         return self._http
 
@@ -200,8 +201,11 @@ class Transport:
     @asynccontextmanager
     async def bare(self) -> AsyncIterator[httpx.AsyncClient]:
         """Give a client for files that never carries the API key."""
-        timeout = httpx.Timeout(self._timeout_s, pool=None)
-        async with httpx.AsyncClient(timeout=timeout, follow_redirects=False) as http:
+        async with httpx.AsyncClient(
+            timeout=httpx.Timeout(self._timeout_s, pool=None),
+            follow_redirects=False,
+            trust_env=not self.service.on_this_machine,
+        ) as http:
             yield http
 
     async def aclose(self) -> None:
