@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Generator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Protocol, Self
 
 import anyio
 
@@ -15,10 +15,28 @@ from mediakit.client.job_state import JobState
 from mediakit.errors import JobFailedError, MediakitError, WaitTimeoutError
 from mediakit.records import JobStatus
 
-if TYPE_CHECKING:
-    from mediakit.client.jobs import Jobs
-
 Listener = Callable[[JobState], None]
+
+
+class Keeper(Protocol):
+    """What does for a job all that needs the service, as `client.jobs.Jobs` does."""
+
+    def start_watch(self, job: AsyncJob) -> asyncio.Task[None]:
+        """Start watching it on the running loop."""
+
+    async def read(self, job: AsyncJob) -> None:
+        """Read it once."""
+
+    async def download(
+        self, job: AsyncJob, path: str | Path | None, *, overwrite: bool
+    ) -> Path:
+        """Save its output and return where."""
+
+    async def fetch_output(self, job: AsyncJob, max_bytes: int) -> bytes:
+        """Return the bytes of its output."""
+
+    async def erase(self, job: AsyncJob) -> None:
+        """Erase its media and its request."""
 
 
 class AsyncJob:
@@ -28,8 +46,8 @@ class AsyncJob:
     in the interface: a time-out or an interrupt ends the waiting only.
     """
 
-    def __init__(self, jobs: Jobs, state: JobState) -> None:
-        self._jobs = jobs
+    def __init__(self, keeper: Keeper, state: JobState) -> None:
+        self._keeper = keeper
         self._state = state
         self._lock = threading.Lock()
         self._listeners: list[Listener] = []
@@ -98,7 +116,7 @@ class AsyncJob:
         if task is not None and not task.done() and task.get_loop() is loop:
             return
         if self._state.charge_micro_usd is None and self._ended is None:
-            self._watching = self._jobs.start_watch(self)
+            self._watching = self._keeper.start_watch(self)
 
     def stop_watching(self) -> None:
         """Stop watching on the running loop; the job goes on at the service."""
@@ -186,7 +204,7 @@ class AsyncJob:
             GoneError: The service no longer knows it.
             ServiceError: The service does not answer.
         """
-        await self._jobs.read(self)
+        await self._keeper.read(self)
         return self
 
     async def download(
@@ -208,7 +226,7 @@ class AsyncJob:
             InputError: A file is there and may not be replaced.
             ServiceError: The file could not be fetched whole.
         """
-        return await self._jobs.download(self, path, overwrite=overwrite)
+        return await self._keeper.download(self, path, overwrite=overwrite)
 
     async def fetch_output(self, max_bytes: int) -> bytes:
         """Return the output's bytes; at most so many.
@@ -218,7 +236,7 @@ class AsyncJob:
             GoneError: The output was erased.
             ServiceError: The file is larger, or could not be fetched.
         """
-        return await self._jobs.fetch_output(self, max_bytes)
+        return await self._keeper.fetch_output(self, max_bytes)
 
     async def erase(self) -> Self:
         """Erase the stored media and the captured request, for good (spec 4.18).
@@ -227,5 +245,5 @@ class AsyncJob:
             ConflictError: The job has not ended yet.
             ServiceError: The service does not answer.
         """
-        await self._jobs.erase(self)
+        await self._keeper.erase(self)
         return self
