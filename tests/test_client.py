@@ -189,6 +189,34 @@ def test_what_could_not_be_sent_is_kept_and_made_once_at_the_next_start(
         runner.run(scenario())
 
 
+def test_a_next_take_after_a_lost_answer_finds_that_job_instead_of_buying_another(
+    tmp_path: Path,
+) -> None:
+    running = start(Sandbox(tmp_path / "data", speed=20))
+    kite: dict[str, Any] = {"prompt": "pressed twice", "duration": 3}
+
+    async def scenario(proxy: LossyProxy) -> None:
+        client = impatient(proxy.base_url, running.api_key, tmp_path)
+        with pytest.raises(ServiceError, match="not known whether"):
+            await client.submit("text-to-video", take="next", **kite)
+        proxy.left = 0
+        job = await client.submit("text-to-video", take="next", **kite)
+        assert len(client.history.frame()) == 1
+
+        draws = [client.submit("text-to-video", take="next", **kite) for _ in range(3)]
+        others = {other.id for other in await asyncio.gather(*draws)}
+        assert len(others) == 3
+        assert job.id not in others
+        await client.aclose()
+
+    with (
+        LossyProxy(running.base_url, "POST", losses=10_000) as proxy,
+        asyncio.Runner() as runner,
+    ):
+        runner.run(scenario(proxy))
+    running.stop()
+
+
 def owner(client: core.AsyncClient) -> dict[str, str]:
     service = client.service
     return {"service": service.identity, "account": service.account}

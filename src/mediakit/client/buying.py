@@ -50,16 +50,21 @@ class Buyer:
         self._history = history
         self._billing = billing
         self._bought: set[str] = set()
+        self._sending: set[str] = set()
 
     async def place(self, order: Order, take: Take) -> AsyncJob:
         """Find the job of an order that was bought before, or buy it."""
-        entry = None if take == "next" else self._newest(order, take)
+        entry = self._unanswered(order) if take == "next" else self._newest(order, take)
         if entry is not None and entry.job_id and not was_rejected(entry):
             return await self._owned(entry, entry.job_id)
         if entry is None or entry.state is not EntryState.INTENT:
             await self._check_balance(order.estimate)
         intent = self._claim(order, take, entry)
-        entry, record = await self._submitter.send(intent)
+        self._sending.add(intent.key)
+        try:
+            entry, record = await self._submitter.send(intent)
+        finally:
+            self._sending.discard(intent.key)
         self._bought.add(record.id)
         state = self._jobs.state_of(entry, record)
         return self._jobs.watched(replace(state, estimate=order.estimate))
@@ -67,11 +72,22 @@ class Buyer:
     def _newest(self, order: Order, take: int) -> Entry | None:
         return self._history.newest(**self._owner, draw_key=order.draw_key, take=take)
 
+    def _unanswered(self, order: Order) -> Entry | None:
+        """Return the latest take while its outcome is unknown; it comes first.
+
+        Whoever presses Generate again after a lost answer wants one job, not two.
+        """
+        last = self._history.last_take(**self._owner, draw_key=order.draw_key)
+        entry = self._newest(order, last) if last else None
+        if entry is None or entry.state is not EntryState.INTENT:
+            return None
+        return None if entry.key in self._sending else entry
+
     def _claim(self, order: Order, take: Take, entry: Entry | None) -> Intent:
-        if take == "next":
-            return self._claim_next(order)
         if entry is not None and entry.state is EntryState.INTENT:
             return entry
+        if take == "next":
+            return self._claim_next(order)
         if entry is not None and was_rejected(entry):
             return self._history.claim(next_attempt(entry))[0]
         attempt = entry.attempt if entry else 1
