@@ -1,0 +1,50 @@
+"""The sandbox over HTTP against the tables that were copied by hand."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.sandbox.conftest import Api, StartSandbox
+from tests.spec import Case, accepted, refused, tables
+
+
+@pytest.fixture(scope="module")
+def door(sandboxes: StartSandbox) -> Api:
+    """A sandbox with room and money for every row, where nothing is rendered."""
+    balance_micro_usd = 10_000_000_000
+    return sandboxes(
+        concurrency=0, queue_size=1_000, balance_micro_usd=balance_micro_usd
+    )
+
+
+@pytest.mark.spec("4.3")
+@pytest.mark.parametrize("case", accepted(), ids=str)
+def test_an_accepted_body_is_queued(door: Api, case: Case) -> None:
+    answer = door.post(case.kind, case.body)
+
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["status"] == "queued"
+    assert answer.json()["billing"] is None
+
+
+@pytest.mark.spec("7.2")
+@pytest.mark.parametrize("case", refused(), ids=str)
+def test_a_refused_body_is_422_and_names_the_field(door: Api, case: Case) -> None:
+    answer = door.post(case.kind, case.body)
+
+    assert answer.status_code == 422
+    assert list(answer.json()) == ["message"]
+    assert answer.json()["message"].startswith(f"{case.field}: ")
+
+
+@pytest.mark.spec("4.4")
+def test_what_the_tables_let_pass_the_service_is_queued(door: Api) -> None:
+    rows = [
+        (t["kind"], text) for t in tables() for text in t.get("passes_the_service", [])
+    ]
+
+    assert rows
+    for kind, text in rows:
+        assert door.post(kind, json.loads(text)).status_code == 200
