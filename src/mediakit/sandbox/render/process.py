@@ -19,6 +19,7 @@ _MODULE = "mediakit.sandbox.render"
 _MAX_ANSWER_BYTES = 2**20
 _MAX_PIECE_BYTES = 2**16
 _START_LIMIT_S = 60.0
+_ENDING_LIMIT_S = 0.5
 _STOP_LIMIT_S = 5.0
 _LAST_WORDS = 20
 _WARM_ORDER = {
@@ -117,6 +118,12 @@ class Worker:
     async def killed(self, *, crashed: bool = False) -> None:
         """End the worker at once; `crashed` when something is wrong with it."""
         self._dismissed = self._dismissed or not crashed
+        if crashed:
+            # Sending a signal asks for the exit code too, and takes it from the
+            # watcher: one that is ending by itself is left to tell why.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_ENDING_LIMIT_S):
+                    await self._process.wait()
         self._kill()
         await self._ended()
 
