@@ -18,7 +18,7 @@ from mediakit.clock import VirtualClock
 from mediakit.records import ErrorCode
 from mediakit.sandbox.server import RunningSandbox
 from mediakit.widgets.card_handle import CardHandle
-from mediakit.widgets.job_view import JobView, display_job, mimebundle
+from mediakit.widgets.job_view import JobView, display_job
 from tests.job_states import (
     HOSTILE,
     JOB_ID,
@@ -511,13 +511,6 @@ def test_without_a_notebook_a_job_is_printed(
 ) -> None:
     display_job(at(state_of("queued")))
     assert JOB_ID in capsys.readouterr().out
-
-
-def test_the_bundle_of_a_job_is_its_card(at: Any) -> None:
-    bundle = mimebundle(at(state_of("completed", **settled(340_000))))
-    assert set(bundle) == {"text/plain", "text/html"}
-    assert "as estimated" in bundle["text/html"]
-    assert "as estimated" in bundle["text/plain"]
 
 
 def test_a_notebook_keeps_the_card_of_a_job_and_nothing_of_the_widget(

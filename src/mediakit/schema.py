@@ -83,8 +83,6 @@ Omittable = Annotated[T | None, NotNull()]
 
 HTTP_PATTERN = r"^https?://"
 ImageUrl = Annotated[str, Field(pattern=HTTP_PATTERN), MediaKind("image")]
-VideoUrl = Annotated[str, Field(pattern=HTTP_PATTERN), MediaKind("video")]
-AudioUrl = Annotated[str, Field(pattern=HTTP_PATTERN), MediaKind("audio")]
 
 
 @dataclass(frozen=True)

@@ -235,13 +235,3 @@ def _close_shown(cell: Cell, job_id: str) -> None:
         if run != cell.run:
             view.close()
             handle.close()
-
-
-def mimebundle(job: AsyncJob) -> dict[str, str]:
-    """Return a job as it is now, for places that show no live view.
-
-    Args:
-        job: The job.
-    """
-    state = job.state
-    return {"text/plain": card_text(state), "text/html": card_html(state)}
