@@ -133,8 +133,10 @@ def test_a_video_without_a_decoder_shows_no_picture(
 def test_what_does_not_come_ends_in_a_sentence_and_a_picture(
     lab: Lab, lab_server: LabServer
 ) -> None:
-    lab.open(lab_server.add_notebook("endless.ipynb", ["import time; time.sleep(60)"]))
+    endless = 'import time; print("be" + "gun"); time.sleep(60)'
+    lab.open(lab_server.add_notebook("endless.ipynb", [endless]))
     lab.start_cell(0)
+    lab.see(0, "begun")  # a slow machine may take its time to be busy
     with pytest.raises(AssertionError, match="an idle kernel") as raised:
         lab.wait_idle(timeout_s=2)
     assert "Waited 2 s" in str(raised.value)
