@@ -26,7 +26,7 @@ def test_an_unknown_function_is_refused_with_the_nearest_names() -> None:
 
 
 def test_a_name_that_is_near_to_nothing_gets_the_whole_list() -> None:
-    with pytest.raises(InputError, match="image-upscale, keyframes, r1 or text-to"):
+    with pytest.raises(InputError, match="compose-video, image-to-image, image-upscale, .* or video-upscale"):
         CATALOG.function("zzzzz")
 
 
@@ -42,7 +42,7 @@ def test_a_path_has_three_segments(path: str) -> None:
 
 
 def test_an_unknown_kind_cannot_be_bound() -> None:
-    with pytest.raises(InputError, match="a kind: image-upscale"):
+    with pytest.raises(InputError, match="a kind: compose-video, image-to-image"):
         Catalog.bind({"r99": "a/b/c"})
 
 
@@ -50,9 +50,9 @@ def test_the_media_of_a_body_are_listed_in_order() -> None:
     body = {"image_urls": ["a", "b"], "audio_urls": ["c"], "prompt": "d"}
 
     assert CATALOG.function("r1").media(body) == [
-        MediaItem("image_urls", 0, "image", "a"),
-        MediaItem("image_urls", 1, "image", "b"),
-        MediaItem("audio_urls", 0, "audio", "c"),
+        MediaItem("image_urls[0]", "image", "a"),
+        MediaItem("image_urls[1]", "image", "b"),
+        MediaItem("audio_urls[0]", "audio", "c"),
     ]
 
 

@@ -1,16 +1,36 @@
+import dataclasses
+
+import pytest
+
+from mediakit.catalog import Catalog
 from mediakit.rules import (
+    Cites,
+    EndsBy,
+    Gaps,
     LimitedWhen,
+    MostInAll,
+    MostTogether,
     NeededWhen,
+    NeedsAny,
+    NeedsGap,
+    NoOverlap,
+    OnePerGap,
     OnlyWhen,
     Problem,
+    Rule,
+    ShortWhenSeveral,
+    SomeIn,
+    Spans,
+    UniqueIn,
     given,
     unless,
     when,
 )
+from mediakit.schema.rule_documents import described, rule_of
 
 ONLY = OnlyWhen(("creativity", "texture"), when("model", "wonder", "redefine"))
 NEEDED = NeededWhen(("detail_strength",), when("detail", True))
-LIMITED = LimitedWhen("ratio", lambda v: v == "adaptive", "adaptive", when("task", "e"))
+LIMITED = LimitedWhen(when("ratio", "adaptive"), "adaptive", when("task", "e"))
 
 
 def test_null_and_an_empty_list_are_nothing_while_zero_and_false_are_given() -> None:
@@ -71,3 +91,165 @@ def test_the_root_of_a_problem_is_its_top_level_field() -> None:
     roots = [Problem(f, 1, "x").root for f in ("a", "a[0]", "a[0].b[1].c", "a.b")]
 
     assert roots == ["a", "a", "a", "a"]
+
+
+def test_one_of_some_fields_is_needed_and_the_first_is_marked_until_one_is_given() -> (
+    None
+):
+    rule = NeedsAny(("roi", "mask"))
+
+    [problem] = rule.problems({})
+    assert problem.sentence == "roi: missing; it is required, or else mask"
+    assert rule.requires("roi", {})
+    assert not rule.requires("mask", {})
+    for values in ({"roi": "sky"}, {"mask": "https://a.test/m.png"}):
+        assert rule.problems(values) == []
+        assert not rule.requires("roi", values)
+
+
+def test_lists_hold_so_many_items_together_and_the_last_given_one_overflows() -> None:
+    rule = MostTogether(("a", "b", "c"), 3, "files")
+
+    assert rule.problems({"a": [1, 2], "b": [3], "c": None}) == []
+    [problem] = rule.problems({"a": [1, 2], "b": [3, 4], "c": []})
+    assert problem.sentence == (
+        "b: got 4 files, accepted: at most 3 files in a, b and c together"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "cited"),
+    [
+        ("@Image1 beside @Image2", []),
+        ("@Image3", ["@Image3"]),
+        ("@Image0 and @Image12", ["@Image0", "@Image12"]),
+        ("mail@Image3x, x@Image3, Image 3, @Images3", []),
+        ("@Video1", ["@Video1"]),
+        ("@Image3 @Image3", ["@Image3", "@Image3"]),
+    ],
+)
+def test_a_citation_of_what_is_not_given_is_a_warning_and_no_problem(
+    text: str, cited: list[str]
+) -> None:
+    rule = Cites("prompt", (("Image", "images"), ("Video", "videos")))
+    values: dict[str, object] = {"prompt": text, "images": ["a", "b"]}
+
+    assert [warning.got for warning in rule.warnings(values)] == cited
+    assert rule.problems(values) == []
+
+
+def test_a_citation_without_its_sign_counts_where_the_family_writes_it_so() -> None:
+    rule = Cites("prompt", (("Image", "images"),), bare=True)
+
+    warned = rule.warnings({"prompt": "Image 1, Image 2, @Image3", "images": ["a"]})
+
+    assert [warning.got for warning in warned] == ["Image 2", "@Image3"]
+
+
+GAPS = Gaps("images", "loop", "transition")
+
+
+@pytest.mark.parametrize(
+    ("values", "count"),
+    [
+        ({}, None),
+        ({"images": []}, None),
+        ({"images": ["a"]}, 0),
+        ({"images": ["a"], "loop": True}, 1),
+        ({"images": ["a", "b", "c"]}, 2),
+        ({"images": ["a", "b", "c"], "loop": True}, 3),
+    ],
+)
+def test_gaps_are_counted_with_the_closing_one(
+    values: dict[str, object], count: int | None
+) -> None:
+    assert GAPS.count(values) == count
+
+
+def test_rules_about_gaps_name_the_field_that_is_wrong() -> None:
+    three = {"images": ["a", "b", "c"], "loop": False}
+
+    assert NeedsGap(GAPS).problems({"images": ["a"], "loop": True}) == []
+    [lone] = NeedsGap(GAPS).problems({"images": ["a"], "loop": False})
+    assert lone.sentence == (
+        "loop: got False, accepted: true when images has a single item"
+    )
+    [one_each] = OnePerGap("prompts", GAPS).problems(three | {"prompts": ["x"]})
+    assert one_each.accepted == "one for each of the 2 transitions"
+    assert OnePerGap("prompts", GAPS).problems(three | {"prompts": ["x", "y"]}) == []
+    short = ShortWhenSeveral("each", "every", 5, "s", GAPS)
+    assert short.problems(three | {"every": 5}) == []
+    assert [p.field for p in short.problems(three | {"every": 6})] == ["every"]
+    long = short.problems(three | {"every": 6, "each": [5, 6]})
+    assert [p.field for p in long] == ["each[1]"]
+    assert short.problems({"images": ["a", "b"], "every": 10}) == []
+
+
+SPANS = Spans("tracks", "keyframes", "at", "long", "ms")
+
+
+def track(name: str, *spans: tuple[float, float], kind: str = "video") -> object:
+    keyframes = [{"at": at, "long": length} for at, length in spans]
+    return {"id": name, "type": kind, "keyframes": keyframes}
+
+
+def test_stretches_of_one_item_do_not_overlap_in_whatever_order_they_stand() -> None:
+    touching = {"tracks": [track("a", (5, 5), (0, 5)), track("b", (0, 10))]}
+    over = {"tracks": [track("a", (0, 5)), track("b", (5, 5), (0, 5.5), (20, 1))]}
+    inside = {"tracks": [track("a", (0, 100), (10, 1), (50, 1))]}
+
+    assert NoOverlap(SPANS).problems(touching) == []
+    [problem] = NoOverlap(SPANS).problems(over)
+    assert problem.sentence == (
+        "tracks[1].keyframes[0].at: got 5, accepted: at least 5.5 ms, where "
+        "tracks[1].keyframes[1] ends"
+    )
+    assert [p.field for p in NoOverlap(SPANS).problems(inside)] == [
+        "tracks[0].keyframes[1].at",
+        "tracks[0].keyframes[2].at",
+    ]
+
+
+def test_everything_on_a_timeline_ends_in_time() -> None:
+    rule = EndsBy(SPANS, 1_000)
+
+    assert rule.problems({"tracks": [track("a", (0, 1_000))]}) == []
+    [problem] = rule.problems({"tracks": [track("a", (0, 1), (999.5, 1))]})
+    assert problem.sentence == (
+        "tracks[0].keyframes[1].long: got an end at 1000.5 ms, accepted: an end by "
+        "1,000 ms"
+    )
+
+
+def test_rules_about_lists_of_objects_name_the_place() -> None:
+    twice = {"tracks": [track("a"), track("b"), track("a")]}
+    sounds = {"tracks": [track("a", kind="audio")]}
+    full = {"tracks": [track("a", *[(n, 1) for n in range(3)]), track("b", (0, 1))]}
+
+    assert [p.field for p in UniqueIn("tracks", "id").problems(twice)] == [
+        "tracks[2].id"
+    ]
+    some = SomeIn("tracks", "type", ("video", "image"))
+    assert some.problems(twice) == []
+    assert [p.field for p in some.problems(sounds)] == ["tracks"]
+    assert MostInAll("tracks", "keyframes", 4).problems(full) == []
+    [problem] = MostInAll("tracks", "keyframes", 3).problems(full)
+    assert (problem.field, problem.got) == ("tracks", "4 keyframes")
+
+
+RULES = [(f.kind, rule) for f in Catalog.default() for rule in f.rules]
+
+
+@pytest.mark.parametrize(("kind", "rule"), RULES, ids=lambda each: str(each)[:40])
+def test_every_declared_rule_survives_being_written_down(kind: str, rule: Rule) -> None:
+    document = described(rule)
+
+    assert dataclasses.is_dataclass(rule)
+    assert document["sentence"] == rule.sentence
+    assert rule_of(document) == rule, kind
+
+
+def test_a_rule_that_is_not_known_here_is_left_to_the_service() -> None:
+    assert rule_of({"rule": "of_tomorrow", "fields": ["a"]}) is None
+    assert rule_of({"rule": "only_when", "fields": 3}) is None
+    assert rule_of({"sentence": "a stays below b"}) is None

@@ -7,10 +7,12 @@ import jsonschema
 import pytest
 
 from mediakit.catalog import Catalog
+from mediakit.limits import MediaLimits
 from mediakit.schema import InputFacts
 from tests.spec import Case, accepted, prices, refused, tables
 
 CATALOG = Catalog.default()
+LIMITED = [table["kind"] for table in tables() if "limits" in table]
 
 
 @pytest.mark.parametrize("case", accepted(), ids=str)
@@ -32,6 +34,19 @@ def test_an_accepted_body_satisfies_the_json_schema(case: Case) -> None:
     schema = CATALOG.function(case.kind).json_schema()
 
     jsonschema.validate(case.body, schema, cls=jsonschema.Draft202012Validator)
+
+
+@pytest.mark.parametrize("case", refused(), ids=str)
+def test_a_refused_body_breaks_the_json_schema_or_a_rule_between_fields(
+    case: Case,
+) -> None:
+    function = CATALOG.function(case.kind)
+    validator = jsonschema.Draft202012Validator(function.json_schema())
+    values = function.canonical_body(case.body)
+
+    if validator.is_valid(case.body):
+        broken = [p for rule in function.rules for p in rule.problems(values)]
+        assert case.field in [problem.field for problem in broken]
 
 
 @pytest.mark.parametrize("table", tables(), ids=lambda t: t["kind"])
@@ -60,17 +75,25 @@ def test_what_the_service_lets_pass_is_refused_by_the_client_alone(
         assert len(function.check(body)) == 1
 
 
-@pytest.mark.parametrize(
-    "row", prices(), ids=lambda r: f"{r['function']}-{r['micro_usd']}"
-)
+@pytest.mark.parametrize("row", prices(), ids=lambda r: f"{r['function']}-{r['high']}")
 def test_a_price_is_the_one_of_the_price_list(row: dict[str, Any]) -> None:
-    facts = InputFacts(seconds=row.get("seconds", {}))
+    facts = InputFacts(seconds=row["seconds"])
     estimate = CATALOG.function(row["function"]).estimate(row["body"], facts)
 
     assert estimate.kind.value == row["kind"]
-    assert estimate.high == row["micro_usd"]
-    assert estimate.low == row.get("low_micro_usd", row["micro_usd"])
-    assert type(estimate.high) is int
+    assert (estimate.low, estimate.high) == (row["low"], row["high"])
+    assert {type(estimate.low), type(estimate.high)} <= {int, type(None)}
+
+
+@pytest.mark.parametrize("kind", LIMITED)
+def test_the_limits_of_media_are_those_of_the_table(kind: str) -> None:
+    [table] = [table for table in tables() if table["kind"] == kind]
+    body = json.loads(table["accepted"][0])
+
+    assert dict(CATALOG.function(kind).media_limits(body)) == {
+        field: MediaLimits(**{**limits, "formats": tuple(limits.get("formats", ()))})
+        for field, limits in table["limits"].items()
+    }
 
 
 def test_every_function_has_a_table() -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.spec.compose_rows import BODIES
+
 FOLDER = Path(__file__).parent
 
 
@@ -31,7 +33,7 @@ def accepted() -> list[Case]:
     cases = []
     for table in tables():
         kind = table["kind"]
-        cases += [Case(kind, json.loads(body)) for body in table["accepted"]]
+        cases += [Case(kind, _body(row)) for row in table["accepted"]]
         cases += [Case(kind, body) for body, _ in _at_the_bounds(table, extra=0)]
     return cases
 
@@ -41,7 +43,7 @@ def refused() -> list[Case]:
     cases = []
     for table in tables():
         kind = table["kind"]
-        cases += [Case(kind, json.loads(body), name) for name, body in table["refused"]]
+        cases += [Case(kind, _body(row), name) for name, row in table["refused"]]
         cases += [Case(kind, b, name) for b, name in _at_the_bounds(table, extra=1)]
     return cases
 
@@ -59,9 +61,27 @@ def _at_the_bounds(
 
 
 def prices() -> list[dict[str, Any]]:
-    """Return every price row, its body parsed and its kind of function named."""
-    return [
-        {**row, "function": table["kind"], "body": json.loads(row["body"])}
-        for table in tables()
-        for row in table["price"]
-    ]
+    """Return every price row: function, body, kind, low, high and known seconds.
+
+    `low` and `high` are micro-USD, None where there is no rate or no bound.
+    """
+    return [_price(table["kind"], row) for table in tables() for row in table["price"]]
+
+
+def _price(kind: str, row: dict[str, Any]) -> dict[str, Any]:
+    unknown = row["kind"] == "unknown"
+    high = None if unknown or row.get("unbounded", False) else row["micro_usd"]
+    return {
+        "function": kind,
+        "body": _body(row["body"]),
+        "kind": row["kind"],
+        "low": row.get("low_micro_usd", high),
+        "high": high,
+        "seconds": row.get("seconds", {}),
+    }
+
+
+def _body(row: str) -> dict[str, Any]:
+    """Read a row's JSON, or look up the body that it names."""
+    body: dict[str, Any] = json.loads(row) if row.startswith("{") else BODIES[row]
+    return body

@@ -1,6 +1,18 @@
 """The catalog: every model function by its short name and by its path."""
 
+from mediakit.catalog.bindings import Bindings
 from mediakit.catalog.catalog import Catalog
+from mediakit.catalog.declarations import REQUEST_TYPES
+from mediakit.catalog.documents.requests import request_type_of
 from mediakit.catalog.function import Function, MediaItem
+from mediakit.catalog.own_rates import OwnRate
 
-__all__ = ["Catalog", "Function", "MediaItem"]
+__all__ = [
+    "REQUEST_TYPES",
+    "Bindings",
+    "Catalog",
+    "Function",
+    "MediaItem",
+    "OwnRate",
+    "request_type_of",
+]

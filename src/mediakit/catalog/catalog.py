@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
 
+from mediakit.catalog.declarations import REQUEST_TYPES
+from mediakit.catalog.documents.loading import load
+from mediakit.catalog.documents.openapi import functions_in
 from mediakit.catalog.function import Function
-from mediakit.catalog.image_upscale import ImageUpscale
-from mediakit.catalog.keyframes import Keyframes
-from mediakit.catalog.r1 import ReferenceToVideoR1
-from mediakit.catalog.text_to_video import TextToVideo
+from mediakit.catalog.own_rates import OwnRate
+from mediakit.catalog.paths import path_of
 from mediakit.errors import InputError
 from mediakit.rules import any_of
 from mediakit.schema import MediaRequest
 
-DECLARED: tuple[type[MediaRequest], ...] = (
-    ImageUpscale,
-    Keyframes,
-    ReferenceToVideoR1,
-    TextToVideo,
-)
-REQUEST_TYPES: Mapping[str, type[MediaRequest]] = {
-    request_type.declared.kind: request_type for request_type in DECLARED
-}
+SANDBOX_VENDOR = "sandbox"
 
 
 class Catalog:
@@ -42,24 +37,83 @@ class Catalog:
     @classmethod
     def default(cls) -> Catalog:
         """Return every known function at the sandbox's paths."""
-        return cls.bind(
-            {
-                kind: f"sandbox/{kind}/{request_type.declared.function}"
-                for kind, request_type in REQUEST_TYPES.items()
-            }
-        )
+        return cls.of(*REQUEST_TYPES.values())
 
     @classmethod
-    def bind(cls, paths: Mapping[str, str]) -> Catalog:
+    def of(cls, *request_types: type[MediaRequest]) -> Catalog:
+        """Return the functions of some declarations at the sandbox's paths.
+
+        Args:
+            request_types: Subclasses of `MediaRequest`, one for each function.
+        """
+        return cls(tuple(Function(_sandbox_path(each), each) for each in request_types))
+
+    @classmethod
+    def bind(
+        cls,
+        paths: Mapping[str, str | Sequence[str]],
+        rates: Mapping[str, OwnRate] | None = None,
+    ) -> Catalog:
         """Return the functions of some kinds, each at the path of a service.
 
         Args:
-            paths: The path `vendor/model/function` by kind.
+            paths: The path `vendor/model/function` by kind, or several of them.
+            rates: The user's own rates, by kind or by path.
 
         Raises:
-            InputError: A kind is unknown, or a path has not three segments.
+            InputError: A kind or a rate's name is unknown, or a path has not three
+                segments.
         """
-        return cls(tuple(_bound(kind, path) for kind, path in paths.items()))
+        bound = [
+            _bound(kind, path)
+            for kind, some in paths.items()
+            for path in ([some] if isinstance(some, str) else some)
+        ]
+        return cls(tuple(bound)).with_rates(rates or {})
+
+    @classmethod
+    def from_openapi(
+        cls, document: Mapping[str, Any] | str | Path, *, recognise: bool = True
+    ) -> Catalog:
+        """Return the functions that a service describes itself.
+
+        Args:
+            document: Its OpenAPI document (3.0 or 3.1, as JSON): a mapping, the
+                text, a file, or an http(s) URL that answers without a key within
+                10 s.
+            recognise: Take a declared function, with its rules and rates, where the
+                document describes one; otherwise all are made from the document.
+
+        Raises:
+            InputError: It cannot be read, or describes no function.
+        """
+        return cls(functions_in(load("document", document), recognise=recognise))
+
+    def with_rates(self, rates: Mapping[str, OwnRate]) -> Catalog:
+        """Return the catalog with rates of the user's own; a path beats a kind.
+
+        Args:
+            rates: The rates, by kind or by path.
+
+        Raises:
+            InputError: A name is neither a kind nor a path in this catalog.
+        """
+        for name in rates:
+            if name not in self._by_path and name not in self._by_kind:
+                raise InputError("rates", got=name, accepted=self._hint(name))
+        return Catalog(tuple(_priced(function, rates) for function in self))
+
+    def including(self, *functions: Function | type[MediaRequest]) -> Catalog:
+        """Return the catalog with further functions; one at a known path replaces it.
+
+        Args:
+            functions: Functions, or declarations to serve at the sandbox's paths.
+        """
+        added = [
+            f if isinstance(f, Function) else Function(_sandbox_path(f), f)
+            for f in functions
+        ]
+        return Catalog(tuple((self._by_path | {f.path: f for f in added}).values()))
 
     def __iter__(self) -> Iterator[Function]:
         return iter(self.functions)
@@ -89,7 +143,7 @@ class Catalog:
         raise InputError("function", got=name, accepted=self._hint(name))
 
     def _hint(self, name: str) -> str:
-        if name in REQUEST_TYPES:
+        if name in REQUEST_TYPES and name not in self._by_kind:
             return (
                 f"a bound function; bind this one in mediakit.toml, under "
                 f'[functions]: "{name}" = "vendor/model/'
@@ -99,18 +153,25 @@ class Catalog:
         nearest = get_close_matches(name.lower(), names, n=3, cutoff=0.5)
         if nearest:
             return f"a known function; the nearest: {any_of(nearest)}"
+        if not names:
+            return "a function of this service; none is bound in mediakit.toml"
         return f"a known function: {any_of(sorted(self._by_kind))}"
 
 
-def _bound(kind: str, path: str) -> Function:
+def _sandbox_path(request_type: type[MediaRequest]) -> str:
+    declared = request_type.declared
+    return f"{SANDBOX_VENDOR}/{declared.kind}/{declared.function}"
+
+
+def _bound(kind: str, path: object) -> Function:
     request_type = REQUEST_TYPES.get(kind)
     if request_type is None:
         raise InputError(
             "functions", got=kind, accepted=f"a kind: {any_of(sorted(REQUEST_TYPES))}"
         )
-    segments = path.strip("/").split("/")
-    if len(segments) != 3 or not all(segments):
-        raise InputError(
-            f"functions.{kind}", got=path, accepted="vendor/model/function"
-        )
-    return Function("/".join(segments), request_type)
+    return Function(path_of(path, f"functions.{kind}"), request_type)
+
+
+def _priced(function: Function, rates: Mapping[str, OwnRate]) -> Function:
+    rate = rates.get(function.path) or rates.get(function.kind)
+    return function if rate is None else function.priced_at(rate)

@@ -1,12 +1,19 @@
 """A model function: one declaration, bound to the path where it is served."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from mediakit.catalog.documents.requests import request_type_of
+from mediakit.catalog.own_rates import OwnRate
+from mediakit.catalog.paths import path_of
+from mediakit.catalog.places import media_places, with_media_changed
 from mediakit.errors import InputError
-from mediakit.rates import Estimate
+from mediakit.limits import MediaLimits
+from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import Problem, Rule
 from mediakit.schema import (
     FieldSpec,
@@ -16,11 +23,14 @@ from mediakit.schema import (
     canonical_body,
     check,
     fields_of,
+    is_open,
     json_schema,
+    read,
     with_defaults,
 )
 
 NO_FACTS = InputFacts()
+NO_RATE = "No rate is known; one can be set in mediakit.toml, under [rates]."
 
 
 @dataclass(frozen=True)
@@ -28,21 +38,19 @@ class MediaItem:
     """One medium that a body names.
 
     Args:
-        field: The field.
-        index: Its place in a list; None for a single medium.
+        label: Its place, such as "images[0]" or "tracks[1].keyframes[0].url".
         kind: Which medium is expected.
         value: What the body holds: a URL, or a local path.
     """
 
-    field: str
-    index: int | None
+    label: str
     kind: MediaName
     value: str
 
     @property
-    def label(self) -> str:
-        """Return the field with its place, such as "images[0]"."""
-        return self.field if self.index is None else f"{self.field}[{self.index}]"
+    def field(self) -> str:
+        """Return the top-level field that holds it."""
+        return self.label.split("[", 1)[0].split(".", 1)[0]
 
 
 @dataclass(frozen=True)
@@ -52,10 +60,13 @@ class Function:
     Args:
         path: Where it is served, `vendor/model/function`.
         request_type: Its declaration.
+        rate: What it costs by the user's own knowledge, in place of the declared
+            rates; None uses these.
     """
 
     path: str
     request_type: type[MediaRequest]
+    rate: OwnRate | None = None
 
     @property
     def kind(self) -> str:
@@ -73,9 +84,14 @@ class Function:
         return self.request_type.declared.media_type
 
     @property
+    def is_open(self) -> bool:
+        """Tell whether it takes any field."""
+        return is_open(self.request_type)
+
+    @property
     def doc(self) -> str:
         """Return one sentence about it."""
-        return (self.request_type.__doc__ or "").strip().splitlines()[0]
+        return ((self.request_type.__doc__ or "").strip().splitlines() or [""])[0]
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -87,6 +103,42 @@ class Function:
         """Return its fields by name, as declared."""
         return fields_of(self.request_type)
 
+    @classmethod
+    def from_schema(
+        cls,
+        path: str,
+        schema: Mapping[str, object],
+        *,
+        kind: str | None = None,
+        media_type: MediaName | None = None,
+        rate: OwnRate | None = None,
+    ) -> Function:
+        """Make a function from the JSON Schema of its body, instead of a class.
+
+        Args:
+            path: Where it is served, `vendor/model/function`.
+            schema: The schema, in draft 2020-12 or as OpenAPI 3.0 and 3.1 write it.
+            kind: The short name that people type; by default what the schema says
+                under `x-mediakit`, else the last segment of the path.
+            media_type: What it makes; by default what the schema says, else what
+                that segment speaks of, else a video.
+            rate: What it costs by the user's own knowledge.
+
+        Raises:
+            InputError: The path has not three segments, or the schema is not one of
+                an object.
+        """
+        path = path_of(path)
+        segment = path.rsplit("/", 1)[-1]
+        request_type = request_type_of(
+            schema, kind=kind, function=segment, media_type=media_type
+        )
+        return cls(path, request_type, rate)
+
+    def priced_at(self, rate: OwnRate) -> Function:
+        """Return the function with a rate of the user's own."""
+        return replace(self, rate=rate)
+
     def check(
         self, body: Mapping[str, object], *, strict_names: bool = True
     ) -> list[Problem]:
@@ -97,6 +149,15 @@ class Function:
             strict_names: Refuse unknown properties even where the service does not.
         """
         return check(self.request_type, body, strict_names=strict_names)
+
+    def warnings(self, body: Mapping[str, object]) -> list[Problem]:
+        """Find what is allowed and still likely a mistake, such as a wrong citation.
+
+        Args:
+            body: The body, as it would be sent.
+        """
+        values = with_defaults(self.request_type, body)
+        return [warning for rule in self.rules for warning in rule.warnings(values)]
 
     def estimate(
         self, body: Mapping[str, object], facts: InputFacts = NO_FACTS
@@ -112,12 +173,22 @@ class Function:
         Raises:
             InputError: A field that the price is made from is missing or wrong.
         """
+        if self.rate is not None:
+            return Estimate.of(self.rate.lines(body))
+        request, problems = read(self.request_type, body)
+        if request is None:
+            self._refuse_priced(problems)
+            request = self._request(body)
+        estimate = Estimate.of(request.lines(facts), request.notes())
+        if estimate.kind is EstimateKind.UNKNOWN:
+            return replace(estimate, notes=(*estimate.notes, NO_RATE))
+        return estimate
+
+    def _refuse_priced(self, problems: list[Problem]) -> None:
         priced_by = self.request_type.declared.priced_by
-        problems = [p for p in self.check(body) if p.root in priced_by]
-        if problems:
-            raise InputError.of(problems, spec=self.spec)
-        request = self._request(body)
-        return Estimate.of(request.lines(facts), request.notes())
+        bearing = [p for p in problems if priced_by is None or p.root in priced_by]
+        if bearing:
+            raise InputError.of(bearing, spec=self.spec)
 
     def nominal_tokens(self, body: Mapping[str, object], output_ms: int) -> int | None:
         """Count the tokens of so much output; None when it is not token-metered.
@@ -128,9 +199,22 @@ class Function:
         """
         return self._request(body).nominal_tokens(output_ms)
 
+    def media_limits(self, body: Mapping[str, object]) -> Mapping[str, MediaLimits]:
+        """Return what is accepted of the media in each field (spec 4.4 to 4.13).
+
+        Args:
+            body: The body; while another field of it is wrong, limits that depend on
+                other fields are left out.
+        """
+        limits = {n: s.limits for n, s in self.fields.items() if s.limits is not None}
+        request, _ = read(self.request_type, body)
+        return limits if request is None else {**limits, **request.media_limits()}
+
     def _request(self, body: Mapping[str, object]) -> MediaRequest:
         values = with_defaults(self.request_type, body)
-        return self.request_type.model_construct(None, **values)
+        # Only known names: pydantic would take some others for its own arguments.
+        known = {name: values[name] for name in self.fields if name in values}
+        return self.request_type.model_construct(None, **known)
 
     def canonical_body(self, body: Mapping[str, object]) -> dict[str, object]:
         """Return the body with defaults filled and nulls dropped."""
@@ -142,17 +226,11 @@ class Function:
 
     def media(self, body: Mapping[str, object]) -> list[MediaItem]:
         """List the media that a body names, in the order of the fields."""
-        return list(self._media(body))
-
-    def _media(self, body: Mapping[str, object]) -> Iterator[MediaItem]:
-        for name, spec in self.fields.items():
-            value = body.get(name)
-            if spec.media_kind and isinstance(value, str):
-                yield MediaItem(name, None, spec.media_kind, value)
-            elif spec.item and spec.item.media_kind and isinstance(value, list):
-                for index, url in enumerate(value):
-                    if isinstance(url, str):
-                        yield MediaItem(name, index, spec.item.media_kind, url)
+        return [
+            MediaItem(label, spec.media_kind, value)
+            for label, spec, value in media_places(self.fields, body)
+            if spec.media_kind
+        ]
 
     def with_media(
         self, body: Mapping[str, object], urls: Mapping[str, str]
@@ -163,18 +241,6 @@ class Function:
             body: The body.
             urls: The new value of each medium, by its old value.
         """
-        changed = dict(body)
-        for item in self._media(body):
-            new = urls.get(item.value, item.value)
-            if item.index is None:
-                changed[item.field] = new
-            else:
-                changed[item.field] = [
-                    urls.get(v, v) if isinstance(v, str) else v
-                    for v in _items(body[item.field])
-                ]
-        return changed
-
-
-def _items(value: object) -> list[object]:
-    return list(value) if isinstance(value, list) else []
+        return with_media_changed(
+            self.fields, body, lambda value: urls.get(value, value)
+        )

@@ -5,40 +5,54 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mediakit.rates import MS_PER_S, EstimateKind, Line, Per, tokens_for
-from mediakit.rules import LimitedWhen, NeededWhen, when
-from mediakit.schema import InputFacts, MediaKind, MediaRequest, Omittable, Prompt, Unit
+from mediakit.catalog.metered import CHARGED_ON_TOKENS, Metered, metered
+from mediakit.limits import MediaLimits
+from mediakit.rates import MS_PER_S, Line
+from mediakit.rules import Cites, LimitedWhen, NeededWhen, unless, when
+from mediakit.schema import (
+    AudioReference,
+    ImageReference,
+    InputFacts,
+    MediaRequest,
+    Omittable,
+    Prompt,
+    Unit,
+    VideoReference,
+)
 
 # By resolution: micro-USD per 1M tokens, and nominal tokens per second (spec 8).
-WITHOUT_VIDEO_INPUT = {
-    "480p": (11_235_000, 10_000),
-    "720p": (11_235_000, 21_600),
-    "1080p": (12_285_000, 48_600),
-}
-WITH_VIDEO_INPUT = {
-    "480p": (6_720_000, 20_000),
-    "720p": (6_720_000, 43_200),
-    "1080p": (7_350_000, 97_200),
-}
+WITHOUT_VIDEO_INPUT = metered(
+    {
+        "480p": (11_235_000, 10_000),
+        "720p": (11_235_000, 21_600),
+        "1080p": (12_285_000, 48_600),
+    }
+)
+WITH_VIDEO_INPUT = metered(
+    {
+        "480p": (6_720_000, 20_000),
+        "720p": (6_720_000, 43_200),
+        "1080p": (7_350_000, 97_200),
+    }
+)
 SHORTEST_S, LONGEST_S = 4, 30
 SHORTEST_REFERENCE_S = 2
+CLIPS = MediaLimits(
+    formats=("mp4", "mov"),
+    min_s=SHORTEST_REFERENCE_S,
+    max_s=30,
+    total_s=30,
+    max_size_bytes=200_000_000,
+    min_fps=24,
+    max_fps=60,
+    min_pixels=407_696,
+    max_pixels=8_295_044,
+)
+SOUNDS = MediaLimits(
+    formats=("wav", "mp3"), min_s=2, max_s=30, total_s=30, max_size_bytes=15_000_000
+)
 
 Ratio = Literal["1:1", "4:3", "3:4", "16:9", "9:16", "21:9", "adaptive"]
-ImageReference = Annotated[str, MediaKind("image")]
-VideoReference = Annotated[str, MediaKind("video")]
-AudioReference = Annotated[str, MediaKind("audio")]
-
-
-def _is_auto(value: object) -> bool:
-    return value == "auto"
-
-
-def _is_number(value: object) -> bool:
-    return value != "auto"
-
-
-def _is_adaptive(value: object) -> bool:
-    return value == "adaptive"
 
 
 class ReferenceToVideoR1(
@@ -73,10 +87,14 @@ class ReferenceToVideoR1(
     """Make sound with the video."""
     image_urls: Omittable[Annotated[list[ImageReference], Field(max_length=30)]] = None
     """Reference pictures, cited as @Image1 and so on."""
-    video_urls: Omittable[Annotated[list[VideoReference], Field(max_length=10)]] = None
-    """Reference clips, mp4 or mov, 2 to 30 s each and 30 s in all."""
-    audio_urls: Omittable[Annotated[list[AudioReference], Field(max_length=10)]] = None
-    """Reference sounds, wav or mp3, 2 to 30 s each and 30 s in all."""
+    video_urls: Omittable[
+        Annotated[list[VideoReference], Field(max_length=10), CLIPS]
+    ] = None
+    """Reference clips, cited as @Video1 and so on."""
+    audio_urls: Omittable[
+        Annotated[list[AudioReference], Field(max_length=10), SOUNDS]
+    ] = None
+    """Reference sounds, cited as @Audio1 and so on."""
     omni_reference_task_type: Literal["auto", "reference", "edit", "extend"] = "auto"
     """What the references are for; auto reads it from the prompt."""
     output_format: Omittable[Literal["mp4", "mov"]] = None
@@ -89,45 +107,39 @@ class ReferenceToVideoR1(
     rules = (
         NeededWhen(("video_urls",), when("omni_reference_task_type", "edit", "extend")),
         LimitedWhen(
-            "duration", _is_auto, "auto", when("omni_reference_task_type", "edit")
+            when("duration", "auto"), "auto", when("omni_reference_task_type", "edit")
         ),
         LimitedWhen(
-            "duration",
-            _is_number,
+            unless("duration", "auto"),
             f"a whole number from {SHORTEST_S} to {LONGEST_S} s, the continuation,",
             when("omni_reference_task_type", "extend"),
         ),
         LimitedWhen(
-            "ratio",
-            _is_adaptive,
+            when("ratio", "adaptive"),
             "adaptive or nothing",
             when("omni_reference_task_type", "edit", "extend"),
+        ),
+        Cites(
+            "prompt",
+            (("Image", "image_urls"), ("Video", "video_urls"), ("Audio", "audio_urls")),
         ),
     )
 
     def lines(self, facts: InputFacts) -> Iterator[Line]:
         """Price the output's tokens by resolution and video input (spec 8)."""
-        rate, tokens_per_s = self._metered()
         what = f"video output, {self._rendered_at()}"
         if self.video_urls:
             what += ", with video input"
-        if facts.output_tokens is not None:
-            tokens = facts.output_tokens
-            yield Line(what, Per.TOKEN, rate, tokens, tokens)
-            return
-        low_ms, high_ms = self._output_ms(facts)
-        kind = EstimateKind.NOMINAL if low_ms == high_ms else EstimateKind.UPPER_BOUND
-        low, high = tokens_for(low_ms, tokens_per_s), tokens_for(high_ms, tokens_per_s)
-        yield Line(what, Per.TOKEN, rate, low, high, kind)
+        return self._metered().lines(what, *self._output_ms(facts), facts)
 
     def nominal_tokens(self, output_ms: int) -> int:
         """Count the tokens of so much output by resolution and video input (spec 8)."""
-        return tokens_for(output_ms, self._metered()[1])
+        return self._metered().tokens(output_ms)
 
     def _rendered_at(self) -> str:
         return "480p" if self.draft else self.resolution
 
-    def _metered(self) -> tuple[int, int]:
+    def _metered(self) -> Metered:
         rates = WITH_VIDEO_INPUT if self.video_urls else WITHOUT_VIDEO_INPUT
         return rates[self._rendered_at()]
 
@@ -145,6 +157,6 @@ class ReferenceToVideoR1(
 
     def notes(self) -> Iterator[str]:
         """Say that tokens are metered, and what `auto` means for the price."""
-        yield "Charged on the tokens that the model reports."
+        yield CHARGED_ON_TOKENS
         if self.duration == "auto":
             yield f"The model chooses a length of up to {LONGEST_S} s."

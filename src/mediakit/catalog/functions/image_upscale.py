@@ -1,10 +1,11 @@
 """Image upscale (spec 4.12)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
+from mediakit.limits import MediaLimits
 from mediakit.rates import Line, Per, per_piece
 from mediakit.rules import NeededWhen, OnlyWhen, unless, when
 from mediakit.schema import ImageUrl, InputFacts, MediaRequest, Prompt
@@ -25,6 +26,8 @@ IMAGE_MICRO_USD = (
     | dict.fromkeys(WONDER_3, 378_000)
     | dict.fromkeys(GUIDED, 756_000)
 )
+
+MAX_OUTPUT_PIXELS = 24_000_000
 
 Share = Annotated[float | None, Field(ge=0, le=1)]
 
@@ -92,6 +95,11 @@ class ImageUpscale(
         ),
         OnlyWhen(("enhancement_strength",), when("model", *WONDER_3)),
     )
+
+    def media_limits(self) -> Mapping[str, MediaLimits]:
+        """Limit the picture: its output has at most 24 megapixels (spec 4.12)."""
+        factor = int(self.upscale_factor.removeprefix("x"))
+        return {"image_url": MediaLimits(max_pixels=MAX_OUTPUT_PIXELS // factor**2)}
 
     def lines(self, facts: InputFacts) -> Iterator[Line]:
         """Price the one picture by model (spec 8)."""

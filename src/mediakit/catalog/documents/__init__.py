@@ -1,0 +1,1 @@
+"""Functions that a document describes: JSON Schema and OpenAPI."""

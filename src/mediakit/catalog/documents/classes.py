@@ -1,0 +1,70 @@
+"""Classes for the objects that a document describes.
+
+Nothing of a document is run, and none of its names becomes the name of an attribute
+that already means something: such fields bear their name as an alias.
+"""
+
+import keyword
+import re
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import create_model
+from pydantic.fields import FieldInfo
+
+from mediakit.catalog.documents.references import Json, text_of
+from mediakit.schema import MediaRequest, Part
+
+PartType = TypeVar("PartType", bound=Part)
+
+MAX_NAME_LENGTH = 60
+_ATTRIBUTE = re.compile(r"(?!field_\d)[A-Za-z][A-Za-z0-9_]*")
+
+
+def is_attribute(name: str) -> bool:
+    """Tell whether a field's name may be the name of an attribute, too."""
+    fits = _ATTRIBUTE.fullmatch(name) is not None and not keyword.iskeyword(name)
+    taken = hasattr(MediaRequest, name) or name in MediaRequest.__annotations__
+    return fits and not taken
+
+
+def class_name(text: str) -> str:
+    """Make a class name from the letters and digits of a text."""
+    words = re.findall(r"[A-Za-z0-9]+", text)
+    name = "".join(word[0].upper() + word[1:] for word in words)
+    return name.lstrip("0123456789")[:MAX_NAME_LENGTH] or "Object"
+
+
+def made_class(
+    base: type[PartType],
+    name: str,
+    schema: Json,
+    fields: Mapping[str, tuple[Any, FieldInfo]],
+    *,
+    is_open: bool,
+    **declared: object,
+) -> type[PartType]:
+    """Make the class of an object or a request.
+
+    Args:
+        base: What it derives from.
+        name: Its name.
+        schema: Where its words are from.
+        fields: Its fields, by the names of their attributes.
+        is_open: Accept further properties.
+        declared: What else the class line says.
+    """
+    made: type[PartType] = create_model(  # type: ignore[call-overload]
+        name,
+        __base__=base,
+        __doc__=text_of(schema, "description"),
+        __module__=__name__,
+        __cls_kwargs__={
+            "extra": "allow" if is_open else "forbid",
+            # The source of a class with the same name would be searched for them.
+            "use_attribute_docstrings": False,
+            **declared,
+        },
+        **fields,
+    )
+    return made

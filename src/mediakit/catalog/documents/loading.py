@@ -1,0 +1,137 @@
+"""Reading a JSON document from wherever it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mediakit.catalog.documents.references import Json
+from mediakit.clock import Clock, SystemClock
+from mediakit.errors import InputError
+
+if TYPE_CHECKING:
+    import httpx
+
+MAX_BYTES = 10_000_000
+MAX_REDIRECTS = 3
+TIMEOUT_S = 10.0
+ACCEPTED = "a JSON object, its text, a file with it, or an http(s) URL of it"
+
+
+def load(
+    field: str, source: Mapping[str, Any] | str | Path, clock: Clock | None = None
+) -> Json:
+    """Read a JSON object: from a mapping, its text, a file, or a URL.
+
+    No key is sent to a URL.
+
+    Args:
+        field: What it is, for errors.
+        source: Where it is.
+        clock: Bounds how long a URL may take.
+
+    Raises:
+        InputError: It cannot be read, or is no JSON object.
+    """
+    if isinstance(source, Mapping):
+        return checked_json(field, source)
+    text = str(source)
+    if isinstance(source, str) and text.lstrip().startswith("{"):
+        return parsed(field, text, "the text")
+    if isinstance(source, str) and text.startswith(("http://", "https://")):
+        return parsed(field, _download(field, text, clock or SystemClock()), text)
+    return parsed(field, _read(field, Path(text).expanduser()), text)
+
+
+def parsed(field: str, text: str | bytes, where: str) -> Json:
+    """Read the text of a JSON object.
+
+    Raises:
+        InputError: It is something else.
+    """
+    try:
+        return checked_json(field, json.loads(text))
+    except RecursionError:
+        got = f"{where}, nested too deep"
+    except (ValueError, UnicodeDecodeError) as error:
+        got = f"{where}, which is no JSON ({error})"
+    raise InputError(field, got=got, accepted="JSON") from None
+
+
+def checked_json(field: str, value: object) -> Json:
+    """Return a JSON object as one that shares nothing with what was given.
+
+    Raises:
+        InputError: It is something else, or holds something else.
+    """
+    if not isinstance(value, Mapping):
+        raise InputError(field, got=type(value).__name__, accepted=ACCEPTED)
+    try:
+        text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
+        text.encode()
+        copy: Json = json.loads(text)
+    except RecursionError:
+        got = "an object nested too deep"
+    except (TypeError, ValueError) as error:
+        got = f"an object that is no JSON ({error})"
+    else:
+        return copy
+    raise InputError(field, got=got, accepted="JSON") from None
+
+
+def _read(field: str, path: Path) -> bytes:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError(field, got=f"{path}, a larger file", accepted=_SIZE)
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise InputError(field, got=f"{path} ({error})", accepted=ACCEPTED) from None
+
+
+_SIZE = f"at most {MAX_BYTES // 1_000_000} MB"
+
+
+def _download(field: str, url: str, clock: Clock) -> bytes:
+    import httpx  # a second's tenth, which only this needs
+
+    try:
+        with (
+            httpx.Client(
+                follow_redirects=True,
+                max_redirects=MAX_REDIRECTS,
+                timeout=TIMEOUT_S,
+                # Proxies of the environment have no business on loopback.
+                trust_env=not _is_loopback(httpx.URL(url).host),
+            ) as http,
+            http.stream("GET", url, headers={"Accept": "application/json"}) as answer,
+        ):
+            return _content(field, url, answer, clock)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        reason = str(error) or type(error).__name__
+    raise InputError(field, got=f"{url} ({reason})", accepted="an answer") from None
+
+
+def _content(field: str, url: str, answer: httpx.Response, clock: Clock) -> bytes:
+    until_s = clock.monotonic_s() + TIMEOUT_S
+    if not answer.is_success:
+        got = f"{url}, which answers {answer.status_code}"
+        raise InputError(field, got=got, accepted="a document without a key")
+    content = bytearray()
+    for chunk in answer.iter_bytes():
+        content += chunk
+        if len(content) > MAX_BYTES:
+            raise InputError(field, got=f"{url}, which is longer", accepted=_SIZE)
+        if clock.monotonic_s() > until_s:
+            accepted = f"an answer within {TIMEOUT_S:g} s"
+            raise InputError(field, got=f"{url}, which is slower", accepted=accepted)
+    return bytes(content)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

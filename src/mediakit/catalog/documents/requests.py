@@ -1,0 +1,139 @@
+"""A request class from a JSON Schema."""
+
+from collections.abc import Mapping
+from typing import get_args
+
+from mediakit.catalog.documents.classes import class_name, made_class
+from mediakit.catalog.documents.facts import UnreadableError
+from mediakit.catalog.documents.hints import medium_in
+from mediakit.catalog.documents.loading import checked_json
+from mediakit.catalog.documents.references import Json, References, dict_of, text_of
+from mediakit.catalog.documents.rules import rules_in
+from mediakit.catalog.documents.types import MAX_FIELDS, Reader
+from mediakit.catalog.paths import is_segment
+from mediakit.errors import InputError
+from mediakit.schema import MediaName, MediaRequest, fields_of
+from mediakit.schema.json_schemas import EXTENSION
+
+# A submit may carry it to any function, so that no function has it as a field.
+WEBHOOK_URL = "webhook_url"
+# Where one of these stands beside the properties, there may be others.
+_COMPOSITE = ("anyOf", "oneOf", "allOf", "if", "patternProperties", "$ref")
+
+
+def request_type_of(
+    schema: Mapping[str, object],
+    *,
+    kind: str | None = None,
+    function: str | None = None,
+    media_type: MediaName | None = None,
+    doc: str = "",
+) -> type[MediaRequest]:
+    """Make the declaration of a model function from the JSON Schema of its body.
+
+    Fields that cannot be followed take any JSON value, and the service alone checks
+    them. What stands under `x-mediakit` completes the schema: units, media, rules.
+
+    Args:
+        schema: The schema, in draft 2020-12 or as OpenAPI 3.0 and 3.1 write it.
+        kind: The short name that people type; by default the one that the schema
+            says, else the function.
+        function: The last segment of its path; the kind by default.
+        media_type: What it makes; by default what the schema says, else what the
+            function's name speaks of, else a video.
+        doc: One sentence about it, for a schema without a description.
+
+    Raises:
+        InputError: It is no JSON Schema of an object, has too many fields, or names
+            no kind.
+    """
+    schema = checked_json("schema", schema)
+    return read_request(
+        schema, schema, kind=kind, function=function, media_type=media_type, doc=doc
+    )
+
+
+def read_request(
+    schema: object,
+    document: Json,
+    *,
+    kind: str | None = None,
+    function: str | None = None,
+    media_type: MediaName | None = None,
+    doc: str = "",
+    name: str = "",
+) -> type[MediaRequest]:
+    """Make a declaration from a schema that is part of a document.
+
+    Args:
+        schema: The schema.
+        document: Where its references point to.
+        kind: See `request_type_of`.
+        function: See `request_type_of`.
+        media_type: See `request_type_of`.
+        doc: See `request_type_of`.
+        name: The name of the class; made from the kind by default.
+
+    Raises:
+        InputError: See `request_type_of`.
+    """
+    plain = References(document).plain(schema)
+    own = plain[0] if plain is not None else dict_of(schema)
+    if own.get("type", "object") != "object":
+        raise InputError("schema", got=own.get("type"), accepted="type: object")
+    said = dict_of(own.get(EXTENSION))
+    kind = _kind(kind, text_of(said, "kind"), function)
+    function = function or kind
+    own = {"description": doc, **own, "properties": _properties(own)}
+    reader = Reader(References(document, own), guess=EXTENSION not in own)
+    try:
+        fields, _ = reader.fields(own, (plain[1] if plain is not None else None,))
+    except UnreadableError:
+        accepted = f"at most {MAX_FIELDS:,} fields, those inside others included"
+        raise InputError("schema", got=f"that of {kind}", accepted=accepted) from None
+    made = made_class(
+        MediaRequest,
+        name or class_name(kind),
+        own,
+        fields,
+        is_open=_is_open(own),
+        kind=kind,
+        function=function,
+        media_type=media_type or _media_type(said, function, kind),
+        closed=own.get("additionalProperties") is False,
+    )
+    made.rules = rules_in(said.get("rules"), fields_of(made))
+    return made
+
+
+def _kind(asked: str | None, said: str, function: str | None) -> str:
+    kind = asked or (said if is_segment(said) else None) or function
+    if kind is None or not is_segment(kind):
+        accepted = "a short name of letters, digits and hyphens"
+        raise InputError("kind", got=kind, accepted=accepted)
+    return kind
+
+
+def _properties(schema: Json) -> Json:
+    properties = dict_of(schema.get("properties"))
+    return {name: part for name, part in properties.items() if name != WEBHOOK_URL}
+
+
+def _is_open(schema: Json) -> bool:
+    """Tell whether any further field is to be sent as it is given.
+
+    A schema that does not say so gets its names checked before sending: it is likelier
+    that a name is misspelt than that the schema leaves one out.
+    """
+    further = schema.get("additionalProperties")
+    if further is None:
+        return not schema["properties"] or any(key in schema for key in _COMPOSITE)
+    return further is not False
+
+
+def _media_type(said: Json, function: str, kind: str) -> MediaName:
+    named = said.get("media_type")
+    for medium in get_args(MediaName):
+        if named == medium:
+            return medium  # type: ignore[no-any-return]
+    return medium_in(function) or medium_in(kind) or "video"

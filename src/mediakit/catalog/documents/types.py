@@ -1,0 +1,270 @@
+"""JSON Schema as annotated types, as far as forms and checks can follow it.
+
+What cannot be followed becomes `Any`: the service alone checks it then. No type that
+is made here refuses what its schema accepts.
+"""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from dataclasses import replace
+from functools import reduce
+from operator import or_
+from types import GenericAlias
+from typing import Annotated, Any, get_args
+
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from mediakit.catalog.documents import facts
+from mediakit.catalog.documents.classes import class_name, is_attribute, made_class
+from mediakit.catalog.documents.facts import MAX_CHOICES, UnreadableError
+from mediakit.catalog.documents.hints import Guessed, Hints, Said
+from mediakit.catalog.documents.references import (
+    UNREAD,
+    Json,
+    References,
+    dict_of,
+    is_text,
+    list_of,
+    text_of,
+)
+from mediakit.catalog.documents.scalars import (
+    ANYTHING,
+    UNREADABLE,
+    Typed,
+    constrained,
+    marked,
+    scalar,
+    type_of,
+)
+from mediakit.catalog.documents.unions import Plain, tagged, tags_of, without_null
+from mediakit.schema import NotNull, Part
+from mediakit.schema.json_schemas import EXTENSION
+
+MAX_DEPTH = 12
+MAX_FIELDS = 1_000
+MAX_READ = 5_000
+MAX_MEMBERS = 100
+CHECKED_BY_SERVICE = "Checked by the service alone."
+
+Above = tuple[str | None, ...]
+Fields = dict[str, tuple[Any, FieldInfo]]
+
+
+class Reader:
+    """Reads the schemas of one document.
+
+    Args:
+        references: Where its references point to.
+        guess: Guess from names what fields are beyond their types.
+    """
+
+    def __init__(self, references: References, *, guess: bool) -> None:
+        self._references = references
+        self._guess = guess
+        self._objects: dict[object, Typed] = {}
+        self._left = MAX_READ
+
+    def fields(self, schema: Json, above: Above) -> tuple[Fields, int]:
+        """Read the properties of an object.
+
+        Args:
+            schema: The object's schema.
+            above: Where the objects stand that it is inside of.
+
+        Returns:
+            The fields by the names of their attributes, and how many there are with
+            those of the objects inside.
+
+        Raises:
+            UnreadableError: There are too many.
+        """
+        made: Fields = {}
+        size = 0
+        required = set(filter(is_text, list_of(schema.get("required"))))
+        for index, (name, part) in enumerate(dict_of(schema.get("properties")).items()):
+            attribute = name if is_attribute(name) else f"field_{index}"
+            alias = None if attribute == name else name
+            field = self._field(name, part, above, alias, required=name in required)
+            made[attribute] = field[:2]
+            size += field[2]
+            if size > MAX_FIELDS:
+                raise UnreadableError
+        return made, size
+
+    def _field(
+        self,
+        name: str,
+        schema: object,
+        above: Above,
+        alias: str | None,
+        *,
+        required: bool,
+    ) -> tuple[Any, FieldInfo, int]:
+        hints: Hints = Guessed(name) if self._guess else Said()
+        typed = self.read(schema, hints, above)
+        plain = self._references.plain(schema)
+        words = plain[0] if plain else dict_of(schema)
+        annotation = with_null(typed)
+        default = _default(words, annotation)
+        if default is None and not required and not typed.nullable:
+            annotation = Annotated[annotation | None, NotNull()]
+        info: Any = Field(
+            ... if required and default is None else default,
+            alias=alias,
+            description=_doc(words, typed),
+        )
+        return annotation, info, typed.size
+
+    def read(self, schema: object, hints: Hints, above: Above = ()) -> Typed:
+        """Read one schema.
+
+        Args:
+            schema: The schema.
+            hints: What marks its type, unless it says so itself.
+            above: Where the objects stand that it is inside of.
+        """
+        if schema is True or schema == {}:
+            return ANYTHING
+        self._left -= 1
+        plain = self._references.plain(schema)
+        if plain is None or len(above) >= MAX_DEPTH or self._left < 0:
+            return UNREADABLE
+        if EXTENSION in plain[0]:
+            hints = Said(plain[0][EXTENSION])
+        try:
+            return self._read(*plain, hints, above)
+        except UnreadableError:
+            return UNREADABLE
+
+    def _read(
+        self, schema: Json, pointer: str | None, hints: Hints, above: Above
+    ) -> Typed:
+        _refuse_unread(schema)
+        schema, nullable = without_null(schema)
+        members = schema.get("anyOf", schema.get("oneOf"))
+        if isinstance(members, list) and len(members) == 1:
+            typed = self.read(members[0], hints, (*above, None))
+        else:
+            typed = self._bare(schema, pointer, hints, above)
+            marks = hints.marks(typed.kind, schema)
+            typed = replace(typed, annotation=marked(typed.annotation, *marks))
+        return replace(typed, nullable=typed.nullable or nullable)
+
+    def _bare(
+        self, schema: Json, pointer: str | None, hints: Hints, above: Above
+    ) -> Typed:
+        for key in ("anyOf", "oneOf"):
+            if key in schema:
+                return self._union(schema, list_of(schema[key]), (*above, None))
+        match type_of(schema):
+            case "array":
+                return self._list(schema, hints, (*above, None))
+            case "object":
+                return self._object(schema, pointer, above)
+            case _:
+                return scalar(schema)
+
+    def _list(self, schema: Json, hints: Hints, above: Above) -> Typed:
+        counts = facts.counts(schema, "minItems", "maxItems")
+        item = self.read(schema.get("items", True), hints.item, above)
+        made = constrained(GenericAlias(list, with_null(item)), counts)
+        return Typed(made, "list", whole=item.whole, size=1 + item.size)
+
+    def _object(
+        self, schema: Json, pointer: str | None, above: Above, tag: str = ""
+    ) -> Typed:
+        if pointer is not None and pointer in above:
+            raise UnreadableError
+        place = (pointer, tag)
+        if place in self._objects:
+            return self._objects[place]
+        fields, size = self.fields(schema, (*above, pointer))
+        name = class_name((pointer or "").rsplit("/", 1)[-1])
+        is_open = schema.get("additionalProperties") is not False
+        made = made_class(Part, name, schema, fields, is_open=is_open)
+        typed = Typed(made, "object", size=1 + size)
+        if pointer is not None:
+            self._objects[place] = typed
+        return typed
+
+    def _union(self, schema: Json, members: list[object], above: Above) -> Typed:
+        if not members or len(members) > MAX_MEMBERS or "properties" in schema:
+            raise UnreadableError
+        plain = [self._references.plain(member) for member in members]
+        objects = [each for each in plain if each is not None]
+        tags = tags_of(schema, objects) if len(objects) == len(members) else None
+        if tags is not None:
+            return self._variants(*tags, objects, above)
+        read = [self.read(member, Said(), above) for member in members]
+        if not all(typed.whole and not typed.nullable for typed in read):
+            raise UnreadableError
+        count = sum(typed.count or MAX_CHOICES + 1 for typed in read)
+        if count <= MAX_CHOICES:
+            return Typed(_any_of(read), "choice", count=count)
+        if all(typed.kind == "text" or _are_texts(typed) for typed in read):
+            return Typed(str, "text", whole=False)
+        raise UnreadableError
+
+    def _variants(
+        self, tag: str, values: list[str], objects: list[Plain], above: Above
+    ) -> Typed:
+        if not is_attribute(tag):
+            raise UnreadableError
+        read = []
+        for value, (schema, pointer) in zip(values, objects, strict=True):
+            _refuse_unread(schema)
+            if type_of(schema) != "object" or "anyOf" in schema or "oneOf" in schema:
+                raise UnreadableError
+            chosen = tagged(schema, tag, value)
+            read.append(self._object(chosen, pointer, above, f"{tag}={value}"))
+        size = sum(typed.size for typed in read)
+        if size > MAX_FIELDS:
+            raise UnreadableError
+        if len(read) == 1:
+            return Typed(read[0].annotation, "object", size=size)
+        variants = marked(_any_of(read), Field(discriminator=tag))
+        return Typed(variants, "variants", size=size)
+
+
+def _any_of(members: list[Typed]) -> Any:
+    return reduce(or_, (typed.annotation for typed in members))
+
+
+def _refuse_unread(schema: Json) -> None:
+    if not UNREAD.isdisjoint(schema) or schema.get("uniqueItems") is True:
+        raise UnreadableError
+
+
+def with_null(typed: Typed) -> Any:
+    """Return the type with null, where it is accepted; anything includes it."""
+    if typed.nullable and typed.annotation is not Any:
+        return typed.annotation | None
+    return typed.annotation
+
+
+def _are_texts(typed: Typed) -> bool:
+    values = get_args(typed.annotation)
+    return typed.kind == "choice" and all(isinstance(v, str) for v in values)
+
+
+def _default(words: Json, annotation: Any) -> object:
+    """Return the default; None when there is none, or it is not acceptable itself."""
+    default = words.get("default")
+    if default is None:
+        return None
+    try:
+        text = json.dumps(default)
+        TypeAdapter(annotation).validate_json(text, strict=True)
+    except ValidationError:
+        return None
+    return deepcopy(default)
+
+
+def _doc(words: Json, typed: Typed) -> str | None:
+    doc = text_of(words, "description")
+    if not typed.whole:
+        doc = f"{doc} {CHECKED_BY_SERVICE}".strip()
+    return doc or None

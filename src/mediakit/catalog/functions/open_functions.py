@@ -1,0 +1,67 @@
+"""Functions whose fields the interface does not give (spec 4.4, 4.9, 4.11).
+
+They take any field and send it as it was given. Their price is unknown until a rate
+is configured.
+"""
+
+from typing import Annotated
+
+from mediakit.schema import MediaRequest, Prompt
+
+OpenPrompt = Annotated[str | None, Prompt()]
+
+
+class FinalizeDraftR1(
+    MediaRequest,
+    extra="allow",
+    kind="r1-finalize",
+    function="draft-to-video",
+    spec="4.4",
+    closed=False,
+):
+    """Render a draft of R1 at 1080p, within seven days of it."""
+
+    prompt: OpenPrompt = None
+    """What the video shows."""
+
+
+class ReferenceToVideoR5b(
+    MediaRequest,
+    extra="allow",
+    kind="r5b",
+    function="reference-to-video",
+    spec="1",
+    closed=False,
+):
+    """Make a video with the fifth-generation variant of R5."""
+
+    prompt: OpenPrompt = None
+    """What the video shows."""
+
+
+class TextToImage(
+    MediaRequest,
+    extra="allow",
+    kind="text-to-image",
+    spec="4.11",
+    media_type="image",
+    closed=False,
+):
+    """Make a picture from a prompt."""
+
+    prompt: OpenPrompt = None
+    """What the picture shows."""
+
+
+class ImageToImage(
+    MediaRequest,
+    extra="allow",
+    kind="image-to-image",
+    spec="4.11",
+    media_type="image",
+    closed=False,
+):
+    """Make a picture from another one."""
+
+    prompt: OpenPrompt = None
+    """What the picture shows."""

@@ -1,0 +1,56 @@
+"""Region replace, video-to-video (spec 4.16)."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from mediakit.rates import Line, Per, per_piece
+from mediakit.rules import NeedsAny
+from mediakit.schema import (
+    ImageUrl,
+    InputFacts,
+    MediaRequest,
+    Prompt,
+    Seed,
+    Unit,
+    VideoUrl,
+    WholeChoice,
+)
+
+REQUEST_MICRO_USD = 30_000
+
+
+class RegionReplace(
+    MediaRequest,
+    kind="region-replace",
+    function="video-to-video",
+    spec="4.16",
+    priced_by=(),
+):
+    """Replace a region of a clip, named in words or by a mask."""
+
+    video: VideoUrl
+    """The clip."""
+    prompt: Annotated[str, Field(min_length=1), Prompt()]
+    """What comes in place of the region."""
+    modify_region_roi: Annotated[str | None, Field(min_length=1)] = None
+    """The region in words; or give a mask."""
+    modify_region_mask: ImageUrl | None = None
+    """A picture of the region; or name it in words."""
+    image: ImageUrl | None = None
+    """What the replacement looks like."""
+    resolution: Literal["720p", "1080p"] = "1080p"
+    """Size of the short side."""
+    duration_s: Annotated[Literal[5, 10], WholeChoice, Unit("s")] = 5
+    """Length of the video."""
+    seed: Annotated[int | None, Seed()] = None
+    """Makes the draw repeatable; random when omitted."""
+    negative_prompt: Annotated[str | None, Prompt()] = None
+    """What the video should not show."""
+
+    rules = (NeedsAny(("modify_region_roi", "modify_region_mask")),)
+
+    def lines(self, facts: InputFacts) -> Iterator[Line]:
+        """Price the request (spec 8)."""
+        yield per_piece("edited video", 1, REQUEST_MICRO_USD, Per.REQUEST)

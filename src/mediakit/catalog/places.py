@@ -1,0 +1,62 @@
+"""Where a body holds values of a kind, however deep."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from mediakit.schema import FieldSpec
+
+
+def media_places(
+    fields: Mapping[str, FieldSpec], body: Mapping[str, Any], within: str = ""
+) -> Iterator[tuple[str, FieldSpec, str]]:
+    """Find the media that a body names, in the order of the fields.
+
+    Args:
+        fields: The fields of the body, or of an object in it.
+        body: The values.
+        within: The name of the object, such as "tracks[0]".
+
+    Yields:
+        The place, such as "tracks[0].keyframes[2].url", its field, and the value.
+    """
+    for name, spec in fields.items():
+        label = f"{within}.{name}" if within else name
+        yield from _places(spec, body.get(name), label)
+
+
+def _places(
+    spec: FieldSpec, value: object, label: str
+) -> Iterator[tuple[str, FieldSpec, str]]:
+    if spec.media_kind:
+        if isinstance(value, str):
+            yield label, spec, value
+    elif spec.item is not None and isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _places(spec.item, item, f"{label}[{index}]")
+    elif isinstance(value, dict):
+        chosen = spec.chosen(value)
+        if chosen is not None:
+            yield from media_places(chosen.fields, value, label)
+
+
+def with_media_changed(
+    fields: Mapping[str, FieldSpec],
+    body: Mapping[str, Any],
+    change: Callable[[str], str],
+) -> dict[str, Any]:
+    """Return the body with each of its media changed by a function."""
+    return {
+        name: _changed(fields[name], value, change) if name in fields else value
+        for name, value in body.items()
+    }
+
+
+def _changed(spec: FieldSpec, value: Any, change: Callable[[str], str]) -> Any:
+    if spec.media_kind:
+        return change(value) if isinstance(value, str) else value
+    if spec.item is not None and isinstance(value, list):
+        return [_changed(spec.item, item, change) for item in value]
+    chosen = spec.chosen(value)
+    if chosen is not None and isinstance(value, dict):
+        return with_media_changed(chosen.fields, value, change)
+    return value

@@ -1,0 +1,169 @@
+"""What a family accepts of a picture, a clip or a sound, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from mediakit.rules import Found, Problem, any_of
+
+# Files round their lengths and rates: 23.976 frames a second are meant as 24, and a
+# clip of 30 s often lasts 30.03.
+SLACK_S = 0.1
+SLACK_FPS = 0.05
+
+CONTENT_TYPES = {
+    "mp4": ("video/mp4", "audio/mp4"),
+    "mov": ("video/quicktime",),
+    "wav": ("audio/wav",),
+    "mp3": ("audio/mpeg",),
+    "png": ("image/png",),
+    "jpeg": ("image/jpeg",),
+    "webp": ("image/webp",),
+}
+
+
+class Measured(Protocol):
+    """What is known of one file; None is unknown."""
+
+    @property
+    def content_type(self) -> str:
+        """Its media type, such as "video/mp4"."""
+
+    @property
+    def size_bytes(self) -> int | None:
+        """Its length in bytes."""
+
+    @property
+    def duration_s(self) -> float | None:
+        """Its length in seconds."""
+
+    @property
+    def fps(self) -> float | None:
+        """Its frames per second."""
+
+    @property
+    def width(self) -> int | None:
+        """Pixels across."""
+
+    @property
+    def height(self) -> int | None:
+        """Pixels down."""
+
+
+@dataclass(frozen=True)
+class MediaLimits:
+    """What a field accepts of each file, and of all of them; None is no limit.
+
+    Args:
+        formats: The file formats, such as "mp4"; none named accepts any.
+        min_s: Seconds of the shortest.
+        max_s: Seconds of the longest.
+        total_s: Seconds of all together.
+        max_size_bytes: Bytes of one file.
+        min_fps: Lowest frame rate.
+        max_fps: Highest frame rate.
+        min_pixels: Smallest frame area.
+        max_pixels: Largest frame area.
+    """
+
+    formats: tuple[str, ...] = ()
+    min_s: float | None = None
+    max_s: float | None = None
+    total_s: float | None = None
+    max_size_bytes: int | None = None
+    min_fps: float | None = None
+    max_fps: float | None = None
+    min_pixels: int | None = None
+    max_pixels: int | None = None
+
+    @property
+    def words(self) -> str:
+        """Write the limits for people: "mp4 or mov, 2 to 30 s each, ..."."""
+        return ", ".join(filter(None, self._words()))
+
+    def _words(self) -> Iterator[str]:
+        if self.formats:
+            yield any_of(self.formats)
+        yield _range_words(self.min_s, self.max_s, " s each")
+        if self.total_s is not None:
+            yield f"at most {self.total_s:g} s in all"
+        if self.max_size_bytes is not None:
+            yield f"at most {self.max_size_bytes / 1e6:g} MB"
+        yield _range_words(self.min_fps, self.max_fps, " frames per second")
+        yield _range_words(self.min_pixels, self.max_pixels, " pixels")
+
+    def problems(self, label: str, found: Measured) -> list[Problem]:
+        """Hold one file against the limits; what is unknown of it passes.
+
+        Args:
+            label: The field that names the file, such as "video_urls[0]".
+            found: What the file is.
+        """
+        return list(self._problems(label, found))
+
+    def _problems(self, label: str, found: Measured) -> Iterator[Problem]:
+        if self.formats and not self._is_format(found.content_type):
+            yield Problem(label, Found(found.content_type), any_of(self.formats))
+        if not _within(found.duration_s, self.min_s, self.max_s, SLACK_S):
+            words = _range_words(self.min_s, self.max_s, " s")
+            yield Problem(label, Found(f"{found.duration_s:.4g} s"), words)
+        size = found.size_bytes
+        if not _within(size, None, self.max_size_bytes):
+            words = f"at most {(self.max_size_bytes or 0) / 1e6:g} MB"
+            yield Problem(label, Found(f"{(size or 0) / 1e6:.4g} MB"), words)
+        if not _within(found.fps, self.min_fps, self.max_fps, SLACK_FPS):
+            words = _range_words(self.min_fps, self.max_fps, " frames per second")
+            yield Problem(label, Found(f"{found.fps:.4g} frames per second"), words)
+        pixels = _pixels(found)
+        if not _within(pixels, self.min_pixels, self.max_pixels):
+            words = _range_words(self.min_pixels, self.max_pixels, " pixels")
+            got = Found(f"{found.width}x{found.height} = {pixels:,} pixels")
+            yield Problem(label, got, words)
+
+    def _is_format(self, content_type: str) -> bool:
+        return any(content_type in CONTENT_TYPES[name] for name in self.formats)
+
+    def total_problem(self, field: str, found: Sequence[Measured]) -> Problem | None:
+        """Hold all files of a field together against the limit of their length.
+
+        Args:
+            field: The field.
+            found: What its files are; those of unknown length count nothing.
+        """
+        if self.total_s is None:
+            return None
+        total_s = sum(each.duration_s or 0 for each in found)
+        if total_s <= self.total_s + SLACK_S:
+            return None
+        accepted = f"at most {self.total_s:g} s in all"
+        return Problem(field, Found(f"{total_s:.4g} s together"), accepted)
+
+
+def _pixels(found: Measured) -> int | None:
+    if found.width is None or found.height is None:
+        return None
+    return found.width * found.height
+
+
+def _within(
+    value: float | None, low: float | None, high: float | None, slack: float = 0
+) -> bool:
+    if value is None:
+        return True
+    above = low is None or value >= low - slack
+    below = high is None or value <= high + slack
+    return above and below
+
+
+def _range_words(low: float | None, high: float | None, unit: str) -> str:
+    match low, high:
+        case None, None:
+            return ""
+        case low, None:
+            return f"at least {low:,g}{unit}"
+        case None, high:
+            return f"at most {high:,.12g}{unit}"
+        case low, high:
+            return f"{low:,.12g} to {high:,.12g}{unit}"

@@ -1,0 +1,34 @@
+"""Media: what a file is, whether it will do, and a small picture of it."""
+
+from mediakit.media.bodies import (
+    body_with_stand_ins,
+    facts_of,
+    is_url,
+    lengths_wanted,
+    local_file,
+    preflight,
+    stand_in,
+)
+from mediakit.media.posters import (
+    POSTER_MAX_PX,
+    THUMBNAIL_MAX_PX,
+    poster_jpeg,
+    thumbnail_jpeg,
+)
+from mediakit.media.probing import MediaInfo, probe
+
+__all__ = [
+    "POSTER_MAX_PX",
+    "THUMBNAIL_MAX_PX",
+    "MediaInfo",
+    "body_with_stand_ins",
+    "facts_of",
+    "is_url",
+    "lengths_wanted",
+    "local_file",
+    "poster_jpeg",
+    "preflight",
+    "probe",
+    "stand_in",
+    "thumbnail_jpeg",
+]

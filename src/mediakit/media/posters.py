@@ -1,0 +1,81 @@
+"""Small pictures of media."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from mediakit.media.probing import duration_s
+
+if TYPE_CHECKING:
+    from av.container import InputContainer
+    from PIL.Image import Image as PILImage
+
+POSTER_AT_S = 1.0
+POSTER_MAX_PX = 320
+THUMBNAIL_MAX_PX = 160
+JPEG_QUALITY = 78
+
+
+def thumbnail_jpeg(path: Path, max_px: int = THUMBNAIL_MAX_PX) -> bytes:
+    """Make a small JPEG of a picture, at most so many pixels on its longer side.
+
+    Raises:
+        OSError: The picture cannot be read.
+    """
+    from PIL import Image, ImageOps
+
+    with Image.open(path) as image:
+        image.draft("RGB", (max_px, max_px))
+        return _jpeg(ImageOps.exif_transpose(image), max_px)
+
+
+def poster_jpeg(source: Path | BinaryIO, max_px: int = POSTER_MAX_PX) -> bytes:
+    """Make a small JPEG of a clip, a frame from about its first second.
+
+    Args:
+        source: A video or a picture, as a path or an open file.
+        max_px: The most pixels on the longer side.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It has no picture.
+    """
+    import av
+    from PIL import Image, UnidentifiedImageError
+
+    if isinstance(source, Path):
+        with source.open("rb") as file:
+            return poster_jpeg(file, max_px)
+    try:
+        with Image.open(source) as image:
+            return _jpeg(image, max_px)
+    except UnidentifiedImageError:
+        source.seek(0)
+    with av.open(source, mode="r") as container:
+        return _jpeg(_frame(container), max_px)
+
+
+def _frame(container: InputContainer) -> PILImage:
+    from PIL import Image
+
+    if not container.streams.video:
+        raise ValueError("it has no picture")
+    at_s = min(POSTER_AT_S, (duration_s(container) or 0) / 2)
+    chosen = None
+    for frame in container.decode(video=0):
+        chosen = frame
+        if frame.pts is None or frame.time >= at_s:
+            break
+    if chosen is None:
+        raise ValueError("it has no frame")
+    return Image.fromarray(chosen.to_ndarray(format="rgb24"))
+
+
+def _jpeg(image: PILImage, max_px: int) -> bytes:
+    small = image.convert("RGB")
+    small.thumbnail((max_px, max_px))
+    out = BytesIO()
+    small.save(out, "JPEG", quality=JPEG_QUALITY, optimize=True)
+    return out.getvalue()

@@ -1,0 +1,72 @@
+"""Rules between the fields of a request, as data.
+
+From one rule follow the check of a body, a sentence for people, and what a form
+switches off or marks as required. Rules see the body's values with the defaults
+filled in; null counts as omitted, 0 and false as given, an empty list as nothing.
+"""
+
+from mediakit.rules.between import (
+    Check,
+    Cites,
+    LimitedWhen,
+    MostTogether,
+    NeededWhen,
+    NeedsAny,
+    OnlyWhen,
+    Rule,
+)
+from mediakit.rules.conditions import (
+    Found,
+    Problem,
+    Values,
+    When,
+    all_of,
+    any_of,
+    given,
+    unless,
+    when,
+)
+from mediakit.rules.lists import (
+    EndsBy,
+    Gaps,
+    MostInAll,
+    NeedsGap,
+    NoOverlap,
+    OnePerGap,
+    ShortWhenSeveral,
+    SomeIn,
+    Spans,
+    UniqueIn,
+    end_of,
+)
+
+__all__ = [
+    "Check",
+    "Cites",
+    "EndsBy",
+    "Found",
+    "Gaps",
+    "LimitedWhen",
+    "MostInAll",
+    "MostTogether",
+    "NeededWhen",
+    "NeedsAny",
+    "NeedsGap",
+    "NoOverlap",
+    "OnePerGap",
+    "OnlyWhen",
+    "Problem",
+    "Rule",
+    "ShortWhenSeveral",
+    "SomeIn",
+    "Spans",
+    "UniqueIn",
+    "Values",
+    "When",
+    "all_of",
+    "any_of",
+    "end_of",
+    "given",
+    "unless",
+    "when",
+]

@@ -1,0 +1,289 @@
+"""Rules between the fields of a request."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from mediakit.rules.conditions import Found, Problem, Values, When, all_of, given
+
+
+class Rule:
+    """A rule, which disables, requires and warns of nothing unless it says so.
+
+    Rules are dataclasses of plain data, so that a service can describe them in its
+    OpenAPI document and a form can be made from that elsewhere.
+    """
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Return the fields that this rule looks at."""
+        raise NotImplementedError
+
+    @property
+    def sentence(self) -> str:
+        """Write the rule for people."""
+        raise NotImplementedError
+
+    def problems(self, values: Values) -> list[Problem]:
+        """Return what is not acceptable by this rule."""
+        return []
+
+    def disables(self, field: str, values: Values) -> str | None:
+        """Return why the field does not apply; None while it does."""
+        return None
+
+    def requires(self, field: str, values: Values) -> bool:
+        """Tell whether the field is required with the other values as they are."""
+        return False
+
+    def warnings(self, values: Values) -> list[Problem]:
+        """Return what is allowed and still likely a mistake."""
+        return []
+
+
+@dataclass(frozen=True)
+class OnlyWhen(Rule):
+    """Fields that may be given only under a condition."""
+
+    fields: tuple[str, ...]
+    condition: When
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Return the fields that this rule looks at."""
+        return frozenset((*self.fields, self.condition.field))
+
+    @property
+    def sentence(self) -> str:
+        """Write the rule for people."""
+        verb = "applies" if len(self.fields) == 1 else "apply"
+        return f"{all_of(self.fields)} {verb} only when {self.condition.text}"
+
+    def problems(self, values: Values) -> list[Problem]:
+        """Return a problem for each field that is given against the condition."""
+        if self.condition.holds(values):
+            return []
+        accepted = f"a value only when {self.condition.text}"
+        return [
+            Problem(field, values[field], accepted)
+            for field in self.fields
+            if given(values, field)
+        ]
+
+    def disables(self, field: str, values: Values) -> str | None:
+        """Return why the field does not apply; None while it does."""
+        if field not in self.fields or self.condition.holds(values):
+            return None
+        return f"applies only when {self.condition.text}"
+
+
+@dataclass(frozen=True)
+class NeededWhen(Rule):
+    """Fields that become required under a condition."""
+
+    fields: tuple[str, ...]
+    condition: When
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Return the fields that this rule looks at."""
+        return frozenset((*self.fields, self.condition.field))
+
+    @property
+    def sentence(self) -> str:
+        """Write the rule for people."""
+        verb = "is" if len(self.fields) == 1 else "are"
+        return f"{all_of(self.fields)} {verb} required when {self.condition.text}"
+
+    def problems(self, values: Values) -> list[Problem]:
+        """Return a problem for each required field that is not given."""
+        if not self.condition.holds(values):
+            return []
+        return [
+            Problem(field, None, f"it is required when {self.condition.text}")
+            for field in self.fields
+            if not given(values, field)
+        ]
+
+    def requires(self, field: str, values: Values) -> bool:
+        """Tell whether the field is required with the other values as they are."""
+        return field in self.fields and self.condition.holds(values)
+
+
+@dataclass(frozen=True)
+class LimitedWhen(Rule):
+    """A field that accepts only some of its values under a condition.
+
+    Args:
+        limit: What must hold of the field's value, when it is given.
+        words: What is accepted, in words.
+        condition: When the limit holds.
+    """
+
+    limit: When
+    words: str
+    condition: When
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Return the fields that this rule looks at."""
+        return frozenset((self.limit.field, self.condition.field))
+
+    @property
+    def sentence(self) -> str:
+        """Write the rule for people."""
+        return f"{self.limit.field} accepts {self.words} when {self.condition.text}"
+
+    def problems(self, values: Values) -> list[Problem]:
+        """Return a problem when the given value is outside the limit."""
+        field = self.limit.field
+        if not self.condition.holds(values) or not given(values, field):
+            return []
+        if self.limit.holds(values):
+            return []
+        accepted = f"{self.words} when {self.condition.text}"
+        return [Problem(field, values[field], accepted)]
+
+
+@dataclass(frozen=True)
+class NeedsAny(Rule):
+    """Fields of which at least one must be given."""
+
+    fields: tuple[str, ...]
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Return the fields that this rule looks at."""
+        return frozenset(self.fields)
+
+    @property
+    def sentence(self) -> str:
+        """Write the rule for people."""
+        return f"At least one of {all_of(self.fields)} is required"
+
+    def problems(self, values: Values) -> list[Problem]:
+        """Return a problem for the first field when none is given."""
+        if any(given(values, field) for field in self.fields):
+            return []
+        first, *others = self.fields
+        accepted = f"it is required, or else {' or '.join(others)}"
+        return [Problem(first, None, accepted)]
+
+    def requires(self, field: str, values: Values) -> bool:
+        """Require the first field until one of them is given."""
+        return field == self.fields[0] and not any(
+            given(values, f) for f in self.fields
+        )
+
+
+@dataclass(frozen=True)
+class MostTogether(Rule):
+    """Lists that hold at most so many items together.
+
+    Args:
+        fields: The lists.
+        most: How many items at the most.
+        what: What the items are, such as "files".
+    """
+
+    fields: tuple[str, ...]
+    most: int
+    what: str
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Return the fields that this rule looks at."""
+        return frozenset(self.fields)
+
+    @property
+    def sentence(self) -> str:
+        """Write the rule for people."""
+        return f"{all_of(self.fields)} hold at most {self.most} {self.what} together"
+
+    def problems(self, values: Values) -> list[Problem]:
+        """Return a problem for the last list that is given when they hold too many."""
+        lists = [(f, v) for f in self.fields if isinstance(v := values.get(f), list)]
+        count = sum(len(value) for _, value in lists)
+        if count <= self.most:
+            return []
+        last = next(field for field, value in reversed(lists) if value)
+        accepted = f"at most {self.most} {self.what} in {all_of(self.fields)} together"
+        return [Problem(last, Found(f"{count} {self.what}"), accepted)]
+
+
+@dataclass(frozen=True)
+class Cites(Rule):
+    """A text that may name given media by their place, such as `@Image1`.
+
+    A place that holds nothing is worth a warning, not a refusal: the service takes
+    the text as it is (spec 4.3).
+
+    Args:
+        field: The text.
+        lists: The word of a citation and the list that it counts in, each.
+        bare: "Image 1" without the sign is a citation too.
+    """
+
+    field: str
+    lists: tuple[tuple[str, str], ...]
+    bare: bool = False
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Return the fields that this rule looks at."""
+        return frozenset((self.field, *(name for _, name in self.lists)))
+
+    @property
+    def sentence(self) -> str:
+        """Write the rule for people."""
+        words = all_of(f"{name} as @{word}1" for word, name in self.lists)
+        return f"{self.field} may cite {words} and so on"
+
+    def warnings(self, values: Values) -> list[Problem]:
+        """Return a warning for each citation of something that is not given."""
+        text = values.get(self.field)
+        if not isinstance(text, str):
+            return []
+        return [
+            Problem(self.field, cited, f"a citation of one of {count} in {name}")
+            for word, name in self.lists
+            for cited, count in self._astray(text, word, values.get(name))
+        ]
+
+    def _astray(self, text: str, word: str, value: object) -> Iterator[tuple[str, int]]:
+        count = len(value) if isinstance(value, list) else 0
+        sign = "@?" if self.bare else "@"
+        for match in re.finditer(rf"(?<!\w){sign}{word} ?(\d{{1,4}})\b", text):
+            if not 1 <= int(match[1]) <= count:
+                yield match[0], count
+
+
+@dataclass(frozen=True)
+class Check(Rule):
+    """A rule that nothing here is made for, as a function over the values.
+
+    It is the one rule that no document can carry: the others are plain data.
+
+    Args:
+        text: The rule for people.
+        looks_at: The fields that it looks at.
+        find: Gives the problems of the values.
+    """
+
+    text: str
+    looks_at: frozenset[str]
+    find: Callable[[Values], Iterable[Problem]]
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Return the fields that this rule looks at."""
+        return self.looks_at
+
+    @property
+    def sentence(self) -> str:
+        """Write the rule for people."""
+        return self.text
+
+    def problems(self, values: Values) -> list[Problem]:
+        """Return what the function finds."""
+        return list(self.find(values))

@@ -1,0 +1,99 @@
+"""Problems with fields, and the conditions under which rules hold."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from mediakit.errors import shown
+
+Values = Mapping[str, object]
+
+
+class Found(str):
+    """What was found about a value, in words: shown as it is, without quotes."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is not acceptable about one field.
+
+    Args:
+        field: The field, such as "duration" or "images[0]".
+        got: What came; None when nothing did.
+        accepted: What is accepted, in words.
+    """
+
+    field: str
+    got: object
+    accepted: str
+
+    @property
+    def sentence(self) -> str:
+        """Write the problem for people."""
+        if self.got is None:
+            return f"{self.field}: missing; {self.accepted}"
+        return f"{self.field}: got {shown(self.got)}, accepted: {self.accepted}"
+
+    @property
+    def root(self) -> str:
+        """Return the top-level field: "images" for "images[0]"."""
+        return self.field.split("[", 1)[0].split(".", 1)[0]
+
+
+def given(values: Values, field: str) -> bool:
+    """Tell whether a field has a value; null and an empty list are none."""
+    value = values.get(field)
+    return value is not None and value != []
+
+
+@dataclass(frozen=True)
+class When:
+    """A condition on one field: its value is (or is not) among some.
+
+    Args:
+        field: The field.
+        among: The values.
+        inverted: The condition holds for every other value instead.
+    """
+
+    field: str
+    among: tuple[object, ...]
+    inverted: bool = False
+
+    def holds(self, values: Values) -> bool:
+        """Tell whether the condition holds."""
+        return (values.get(self.field) in self.among) is not self.inverted
+
+    @property
+    def text(self) -> str:
+        """Write the condition for people: "model is wonder-3 or wonder-3.5"."""
+        verb = "is not" if self.inverted else "is"
+        return f"{self.field} {verb} {any_of(self.among)}"
+
+
+def when(field: str, *among: object) -> When:
+    """Hold when the field's value is one of these."""
+    return When(field, among)
+
+
+def unless(field: str, *among: object) -> When:
+    """Hold when the field's value is none of these."""
+    return When(field, among, inverted=True)
+
+
+def any_of(values: Iterable[object]) -> str:
+    """Write values as "a, b or c", JSON's way for booleans."""
+    words = [str(v).lower() if isinstance(v, bool) else str(v) for v in values]
+    if len(words) == 1:
+        return words[0]
+    return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def all_of(words: Iterable[str]) -> str:
+    """Write words as "a, b and c"."""
+    words = list(words)
+    if len(words) == 1:
+        return words[0]
+    return f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,336 @@
+"""Rules that count: the gaps between items, and what lies on a timeline."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mediakit.rules.between import Rule
+from mediakit.rules.conditions import Found, Problem, Values, any_of
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """The gaps between the items of a list, such as transitions between pictures.
+
+    Args:
+        items: The list.
+        closed_by: The boolean field that adds one from the last item to the first.
+        what: What a gap is called, such as "transition".
+    """
+
+    items: str
+    closed_by: str
+    what: str
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Return the fields that it is counted from."""
+        return frozenset((self.items, self.closed_by))
+
+    def count(self, values: Values) -> int | None:
+        """Count the gaps; None while there is no item."""
+        items = values.get(self.items)
+        if not isinstance(items, list) or not items:
+            return None
+        return len(items) - 1 + (values.get(self.closed_by) is True)
+
+
+@dataclass(frozen=True)
+class NeedsGap(Rule):
+    """A single item needs the closing gap, or there would be none."""
+
+    gaps: Gaps
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Return the fields that this rule looks at."""
+        return self.gaps.reads
+
+    @property
+    def sentence(self) -> str:
+        """Write the rule for people."""
+        return f"A single item of {self.gaps.items} needs {self.gaps.closed_by} = true"
+
+    def problems(self, values: Values) -> list[Problem]:
+        """Return a problem when there is no gap."""
+        if self.gaps.count(values) != 0:
+            return []
+        accepted = f"true when {self.gaps.items} has a single item"
+        return [Problem(self.gaps.closed_by, got=False, accepted=accepted)]
+
+
+@dataclass(frozen=True)
+class OnePerGap(Rule):
+    """A list with one item for each gap, the closing one included."""
+
+    field: str
+    gaps: Gaps
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Return the fields that this rule looks at."""
+        return self.gaps.reads | {self.field}
+
+    @property
+    def sentence(self) -> str:
+        """Write the rule for people."""
+        return (
+            f"{self.field} has one item for each {self.gaps.what}, the closing one of "
+            f"{self.gaps.closed_by} included"
+        )
+
+    def problems(self, values: Values) -> list[Problem]:
+        """Return a problem when there are more or fewer items than gaps."""
+        each, needed = values.get(self.field), self.gaps.count(values)
+        if not isinstance(each, list) or not each or not needed or len(each) == needed:
+            return []
+        accepted = f"one for each of the {needed} {self.gaps.what}s"
+        return [Problem(self.field, each, accepted)]
+
+
+@dataclass(frozen=True)
+class ShortWhenSeveral(Rule):
+    """Several gaps have a lower bound than a single one.
+
+    Args:
+        each: A list with one number for each gap; it replaces `every`.
+        every: One number for all gaps.
+        most: The bound when there are several.
+        unit: The numbers' unit.
+        gaps: The gaps.
+    """
+
+    each: str
+    every: str
+    most: int
+    unit: str
+    gaps: Gaps
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Return the fields that this rule looks at."""
+        return self.gaps.reads | {self.each, self.every}
+
+    @property
+    def sentence(self) -> str:
+        """Write the rule for people."""
+        return f"Several {self.gaps.what}s are at most {self.most} {self.unit} each"
+
+    def problems(self, values: Values) -> list[Problem]:
+        """Return a problem for each number that is too large."""
+        if (self.gaps.count(values) or 0) < 2:
+            return []
+        what = self.gaps.what
+        limit = f"at most {self.most} {self.unit} when there are several {what}s"
+        each, every = values.get(self.each), values.get(self.every)
+        if isinstance(each, list) and each:
+            return [
+                Problem(f"{self.each}[{index}]", number, limit)
+                for index, number in enumerate(each)
+                if number > self.most
+            ]
+        if isinstance(every, int) and every > self.most:
+            return [Problem(self.every, every, limit)]
+        return []
+
+
+@dataclass(frozen=True)
+class UniqueIn(Rule):
+    """The items of a list differ in one of their properties."""
+
+    items: str
+    name: str
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Return the fields that this rule looks at."""
+        return frozenset((self.items,))
+
+    @property
+    def sentence(self) -> str:
+        """Write the rule for people."""
+        return f"Each of {self.items} has another {self.name}"
+
+    def problems(self, values: Values) -> list[Problem]:
+        """Return a problem for each item that repeats an earlier one."""
+        first_at: dict[object, int] = {}
+        problems = []
+        for index, item in enumerate(_dicts(values.get(self.items))):
+            value = item.get(self.name)
+            first = first_at.setdefault(value, index)
+            if first != index:
+                accepted = f"another one than {self.items}[{first}] has"
+                label = f"{self.items}[{index}].{self.name}"
+                problems.append(Problem(label, value, accepted))
+        return problems
+
+
+@dataclass(frozen=True)
+class SomeIn(Rule):
+    """At least one item of a list has one of some values."""
+
+    items: str
+    name: str
+    among: tuple[object, ...]
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Return the fields that this rule looks at."""
+        return frozenset((self.items,))
+
+    @property
+    def sentence(self) -> str:
+        """Write the rule for people."""
+        return f"At least one of {self.items} has {self.name} {any_of(self.among)}"
+
+    def problems(self, values: Values) -> list[Problem]:
+        """Return a problem when no item has one of the values."""
+        found = [item.get(self.name) for item in _dicts(values.get(self.items))]
+        if not found or any(value in self.among for value in found):
+            return []
+        accepted = f"at least one whose {self.name} is {any_of(self.among)}"
+        got = Found(f"only {any_of(dict.fromkeys(found))}")
+        return [Problem(self.items, got, accepted)]
+
+
+@dataclass(frozen=True)
+class MostInAll(Rule):
+    """The lists inside a list hold at most so many items together."""
+
+    items: str
+    inner: str
+    most: int
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Return the fields that this rule looks at."""
+        return frozenset((self.items,))
+
+    @property
+    def sentence(self) -> str:
+        """Write the rule for people."""
+        return f"There are at most {self.most} {self.inner} in all {self.items}"
+
+    def problems(self, values: Values) -> list[Problem]:
+        """Return a problem when they hold too many."""
+        count = sum(
+            len(_dicts(item.get(self.inner))) for item in _dicts(values.get(self.items))
+        )
+        if count <= self.most:
+            return []
+        accepted = f"at most {self.most} {self.inner} in all"
+        return [Problem(self.items, Found(f"{count} {self.inner}"), accepted)]
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Stretches of time inside lists, such as the keyframes of tracks.
+
+    Args:
+        items: The list, such as "tracks".
+        inner: The list of stretches in each item, such as "keyframes".
+        start: The property with a stretch's start.
+        length: The property with its length.
+        unit: The unit of both.
+    """
+
+    items: str
+    inner: str
+    start: str
+    length: str
+    unit: str
+
+    def rows(self, values: Values) -> Iterator[list[tuple[int, int, dict[str, Any]]]]:
+        """Give the stretches of each item with their places, in the order of time."""
+        for at, item in enumerate(_dicts(values.get(self.items))):
+            spans = [(at, n, s) for n, s in enumerate(_dicts(item.get(self.inner)))]
+            yield sorted(spans, key=lambda span: span[2][self.start])
+
+    def label(self, at: int, place: int) -> str:
+        """Name a stretch, such as "tracks[0].keyframes[2]"."""
+        return f"{self.items}[{at}].{self.inner}[{place}]"
+
+    def end(self, span: Mapping[str, Any]) -> float:
+        """Return where a stretch ends."""
+        return end_of(span[self.start], span[self.length])
+
+
+@dataclass(frozen=True)
+class NoOverlap(Rule):
+    """The stretches of one item follow each other; touching is no overlap."""
+
+    spans: Spans
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Return the fields that this rule looks at."""
+        return frozenset((self.spans.items,))
+
+    @property
+    def sentence(self) -> str:
+        """Write the rule for people."""
+        spans = self.spans
+        return f"The {spans.inner} of one of {spans.items} do not overlap"
+
+    def problems(self, values: Values) -> list[Problem]:
+        """Return a problem for each stretch that begins before another one ends."""
+        spans = self.spans
+        problems = []
+        for row in spans.rows(values):
+            free_at, last = 0.0, (0, 0)
+            for at, place, span in row:
+                if span[spans.start] < free_at:
+                    name = f"{spans.label(at, place)}.{spans.start}"
+                    end = f"where {spans.label(*last)} ends"
+                    accepted = f"at least {free_at:.12g} {spans.unit}, {end}"
+                    problems.append(Problem(name, span[spans.start], accepted))
+                if spans.end(span) > free_at:
+                    free_at, last = spans.end(span), (at, place)
+        return problems
+
+
+@dataclass(frozen=True)
+class EndsBy(Rule):
+    """All stretches end by one moment."""
+
+    spans: Spans
+    end: int
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Return the fields that this rule looks at."""
+        return frozenset((self.spans.items,))
+
+    @property
+    def sentence(self) -> str:
+        """Write the rule for people."""
+        return f"All {self.spans.inner} end by {self.end:,} {self.spans.unit}"
+
+    def problems(self, values: Values) -> list[Problem]:
+        """Return a problem for each stretch that ends later."""
+        spans = self.spans
+        accepted = f"an end by {self.end:,} {spans.unit}"
+        return [
+            Problem(
+                f"{spans.label(at, place)}.{spans.length}",
+                Found(f"an end at {spans.end(span):.12g} {spans.unit}"),
+                accepted,
+            )
+            for row in spans.rows(values)
+            for at, place, span in row
+            if spans.end(span) > self.end
+        ]
+
+
+def end_of(start: float, length: float) -> float:
+    """Add two numbers as they are written: 1.1 and 2.2 make 3.3.
+
+    Beyond the sixth decimal, a sum of floats tells of binary fractions alone.
+    """
+    return round(start + length, 6)
+
+
+def _dicts(value: object) -> list[dict[str, Any]]:
+    if not isinstance(value, list):
+        return []
+    return [item for item in value if isinstance(item, dict)]

@@ -1,0 +1,63 @@
+"""The base of every request, and what forms, checks and documents read from it.
+
+This is the only package that inspects pydantic: everything else sees `FieldSpec`.
+"""
+
+from mediakit.schema.bodies import canonical_body, canonical_json, with_defaults
+from mediakit.schema.checking import NULL, check, read
+from mediakit.schema.fields import FieldKind, FieldSpec, fields_of, is_open
+from mediakit.schema.json_schemas import json_schema
+from mediakit.schema.requests import (
+    HTTP_PATTERN,
+    AudioReference,
+    AudioUrl,
+    Declared,
+    ImageReference,
+    ImageUrl,
+    InputFacts,
+    MediaKind,
+    MediaName,
+    MediaRequest,
+    NotNull,
+    Omittable,
+    Part,
+    Prompt,
+    Seed,
+    Unit,
+    VideoReference,
+    VideoUrl,
+    WholeChoice,
+)
+
+__all__ = [
+    "HTTP_PATTERN",
+    "NULL",
+    "AudioReference",
+    "AudioUrl",
+    "Declared",
+    "FieldKind",
+    "FieldSpec",
+    "ImageReference",
+    "ImageUrl",
+    "InputFacts",
+    "MediaKind",
+    "MediaName",
+    "MediaRequest",
+    "NotNull",
+    "Omittable",
+    "Part",
+    "Prompt",
+    "Seed",
+    "Unit",
+    "VideoReference",
+    "VideoUrl",
+    "WholeChoice",
+    "canonical_body",
+    "canonical_json",
+    "check",
+    "fields_of",
+    "is_open",
+    "json_schema",
+    "read",
+    "with_defaults",
+]

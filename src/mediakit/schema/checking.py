@@ -1,0 +1,152 @@
+"""What is not acceptable about a body, field by field and between the fields."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from mediakit.rules import Problem, any_of
+from mediakit.schema.bodies import with_defaults
+from mediakit.schema.fields import FieldSpec, fields_of
+from mediakit.schema.requests import MediaRequest
+
+
+def check(
+    request_type: type[MediaRequest],
+    body: Mapping[str, object],
+    *,
+    strict_names: bool = True,
+) -> list[Problem]:
+    """Find everything that is not acceptable about a body; nothing means valid.
+
+    Args:
+        request_type: The declaration.
+        body: The body, as it would be sent.
+        strict_names: Refuse unknown properties even where the service lets them
+            pass.
+
+    Returns:
+        At most one problem for each field, those of single fields first.
+    """
+    return read(request_type, body, strict_names=strict_names)[1]
+
+
+def read(
+    request_type: type[MediaRequest],
+    body: Mapping[str, object],
+    *,
+    strict_names: bool = True,
+) -> tuple[MediaRequest | None, list[Problem]]:
+    """Read a body as a request; see `check`.
+
+    Returns:
+        The request, with null read as omitted, when there is no problem; None when
+        there is one.
+    """
+    request, own = _validated(request_type, body)
+    problems = {p.field: p for p in own}
+    if not strict_names and not request_type.declared.closed:
+        known = fields_of(request_type)
+        problems = {name: p for name, p in problems.items() if p.root in known}
+    wrong = {problem.root for problem in problems.values()}
+    if request_type.rules:
+        values = with_defaults(request_type, body)
+        for rule in request_type.rules:
+            if wrong and not wrong.isdisjoint(rule.reads):
+                continue
+            for problem in rule.problems(values):
+                problems.setdefault(problem.field, problem)
+    return (None if problems else request), list(problems.values())
+
+
+def _validated(
+    request_type: type[MediaRequest], body: Mapping[str, object]
+) -> tuple[MediaRequest | None, list[Problem]]:
+    try:
+        request = request_type.model_validate(dict(body))
+    except ValidationError as error:
+        whole = FieldSpec("", "object", fields=fields_of(request_type))
+        found = error.errors(include_url=False, include_context=False)
+        return None, [_problem(details, whole) for details in found]
+    if None in body.values():
+        # Null counts as omitted where it is accepted: the default stands in.
+        given = {name: value for name, value in body.items() if value is not None}
+        request = request_type.model_validate(given)
+    return request, []
+
+
+def _problem(details: ErrorDetails, whole: FieldSpec) -> Problem:
+    """Say what pydantic found in the words of the field that it found it in."""
+    label, spec, rest = _walk(whole, details["loc"])
+    got = details["input"]
+    match details["type"]:
+        case "extra_forbidden":
+            return _unknown(label, str(rest[0]), got, spec)
+        case "union_tag_not_found":
+            accepted = any_of(spec.variants)
+            return _required(_joined(label, spec.tag), accepted)
+        case "union_tag_invalid":
+            tag = got.get(spec.tag) if isinstance(got, dict) else got
+            accepted = any_of(spec.variants)
+            return Problem(_joined(label, spec.tag), _or_null(tag), accepted)
+        case "missing":
+            return _required(label, spec.accepted)
+        case _:
+            return Problem(label, _or_null(got), spec.accepted)
+
+
+def _walk(
+    spec: FieldSpec, location: Iterable[int | str]
+) -> tuple[str, FieldSpec, list[int | str]]:
+    """Follow a location as far as the fields know it.
+
+    Returns:
+        The name of the place, such as "tracks[0].keyframes[2].url", its spec, and
+        the rest of the location: an unknown property, or a member of a union.
+    """
+    label, rest = "", list(location)
+    while rest:
+        step = rest[0]
+        if isinstance(step, int):
+            if spec.item is None:
+                break
+            label, spec = f"{label}[{step}]", spec.item
+        elif step in spec.variants:
+            spec = spec.variants[step]
+        elif step in spec.fields:
+            label, spec = _joined(label, step), spec.fields[step]
+        else:
+            break
+        rest.pop(0)
+    return label, spec, rest
+
+
+def _joined(label: str, name: str | None) -> str:
+    return f"{label}.{name}" if label else str(name)
+
+
+def _unknown(label: str, name: str, got: Any, spec: FieldSpec) -> Problem:
+    nearest = get_close_matches(name, spec.fields, n=3)
+    known = any_of(spec.fields) if spec.fields else "there is none"
+    hint = f"did you mean {any_of(nearest)}?" if nearest else known
+    return Problem(_joined(label, name), _or_null(got), f"a known field; {hint}")
+
+
+def _required(label: str, accepted: str) -> Problem:
+    return Problem(label, None, f"it is required: {accepted}")
+
+
+class _Null:
+    """Stands for a null that was given where null is refused."""
+
+    def __repr__(self) -> str:
+        return "null"
+
+
+NULL = _Null()
+
+
+def _or_null(value: object) -> object:
+    return NULL if value is None else value

@@ -1,0 +1,350 @@
+"""What forms, documents and sentences need to know of a request's fields."""
+
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import annotated_types as at
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from mediakit.limits import MediaLimits
+from mediakit.rules import any_of
+from mediakit.schema.requests import (
+    MediaKind,
+    MediaName,
+    NotNull,
+    Part,
+    Prompt,
+    Seed,
+    Unit,
+)
+
+FieldKind = Literal[
+    "choice",
+    "integer",
+    "number",
+    "text",
+    "boolean",
+    "media",
+    "list",
+    "object",
+    "variants",
+    "json",
+]
+
+
+@dataclass(frozen=True)
+class FieldSpec:
+    """What a form, a document or a sentence needs to know of one field.
+
+    Args:
+        name: The wire's name; empty for the items of a list.
+        kind: Which kind of value it takes.
+        choices: The accepted values of a choice, in order.
+        low: The least number.
+        high: The greatest number.
+        above: The number that it must exceed.
+        below: The number that it must stay under.
+        step: The number that it must be a multiple of.
+        min_length: The fewest characters, or items of a list.
+        max_length: The most characters, or items of a list.
+        item: The items of a list.
+        fields: The fields of an object, by name.
+        closed: An object refuses further properties.
+        tag: The property that tells the variants of an object apart.
+        variants: The objects to choose from, by the value of `tag`.
+        unit: The number's unit, such as "s".
+        media_kind: Which medium the URL is of.
+        limits: What is accepted of each medium, and of all of them.
+        pattern: A regular expression that the text must contain.
+        multiline: It is text that people write at length.
+        seed: It only makes a draw repeatable.
+        required: It must be given.
+        nullable: null is accepted.
+        default: The value when omitted; None when there is none.
+        doc: One or more sentences about it.
+    """
+
+    name: str
+    kind: FieldKind
+    choices: tuple[object, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    above: float | None = None
+    below: float | None = None
+    step: float | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    item: "FieldSpec | None" = None
+    fields: Mapping[str, "FieldSpec"] = field(default_factory=dict)
+    closed: bool = True
+    tag: str | None = None
+    variants: Mapping[str, "FieldSpec"] = field(default_factory=dict)
+    unit: str | None = None
+    media_kind: MediaName | None = None
+    limits: MediaLimits | None = None
+    pattern: str | None = None
+    multiline: bool = False
+    seed: bool = False
+    required: bool = False
+    nullable: bool = False
+    default: Any = None
+    doc: str = ""
+
+    @property
+    def accepted(self) -> str:
+        """Write what is accepted, in words."""
+        words = _ACCEPTED[self.kind](self)
+        return f"{words}, or null" if self.nullable else words
+
+    def chosen(self, value: object) -> "FieldSpec | None":
+        """Return the object that a value is to be read as.
+
+        Args:
+            value: An object's properties.
+
+        Returns:
+            This spec for an object, the variant that `tag` names; None when it names
+            none, or when no object is accepted here.
+        """
+        if self.kind == "object":
+            return self
+        if self.kind == "variants" and isinstance(value, dict):
+            tag = value.get(self.tag)
+            return self.variants.get(tag) if isinstance(tag, str) else None
+        return None
+
+
+def _range_text(spec: FieldSpec) -> str:
+    unit = f" {spec.unit}" if spec.unit else ""
+    bounds = list(_bounds(spec))
+    if spec.low is not None and spec.high is not None:
+        bounds = [f"from {spec.low:.12g} to {spec.high:.12g}"]
+    if spec.step is not None:
+        bounds.append(f"in steps of {spec.step:g}")
+    return f" {' and '.join(bounds)}{unit}" if bounds else ""
+
+
+def _bounds(spec: FieldSpec) -> Iterator[str]:
+    if spec.low is not None:
+        yield f"of at least {spec.low:.12g}"
+    if spec.above is not None:
+        yield f"above {spec.above:.12g}"
+    if spec.high is not None:
+        yield f"of at most {spec.high:.12g}"
+    if spec.below is not None:
+        yield f"below {spec.below:.12g}"
+
+
+def _count_text(spec: FieldSpec) -> str:
+    match spec.min_length, spec.max_length:
+        case (None | 0, None):
+            return ""
+        case (None | 0, most):
+            return f"at most {most:,} "
+        case least, None:
+            return f"at least {least:,} "
+        case least, most:
+            return f"{least:,} to {most:,} "
+
+
+def _choice_text(spec: FieldSpec) -> str:
+    choices = list(spec.choices)
+    numbers = [c for c in choices if isinstance(c, int) and not isinstance(c, bool)]
+    run = _run(numbers)
+    if len(run) <= 3:
+        return any_of(choices)
+    # A run of whole numbers reads better as a range than as a list of thirty.
+    unit = f" {spec.unit}" if spec.unit else ""
+    others = [c for c in choices if c not in run]
+    words = f"a whole number from {run[0]} to {run[-1]}{unit}"
+    return any_of([words, *others])
+
+
+def _run(numbers: list[int]) -> list[int]:
+    """Return the numbers from the first that the next one follows to the last."""
+    for start in range(len(numbers)):
+        rest = numbers[start:]
+        if rest == list(range(rest[0], rest[-1] + 1)):
+            return rest
+    return []
+
+
+def _text_text(spec: FieldSpec) -> str:
+    count = _count_text(spec)
+    return f"text of {count}characters" if count else "text"
+
+
+def _media_text(spec: FieldSpec) -> str:
+    article = "an" if spec.media_kind in ("image", "audio") else "a"
+    most = f" of at most {spec.max_length:,} characters" if spec.max_length else ""
+    return f"{article} {spec.media_kind} as an http(s) URL{most}"
+
+
+def _list_text(spec: FieldSpec) -> str:
+    item = spec.item
+    if item is not None and item.media_kind:
+        what = f"{item.media_kind} URLs" if item.media_kind != "audio" else "audio URLs"
+    elif item is not None:
+        what = f"items, each {item.accepted}"
+    else:
+        what = "items"
+    return f"a list of {_count_text(spec)}{what}"
+
+
+def _object_text(spec: FieldSpec) -> str:
+    return f"an object with {any_of(spec.fields)}" if spec.fields else "an object"
+
+
+def _variants_text(spec: FieldSpec) -> str:
+    return f"an object whose {spec.tag} is {any_of(spec.variants)}"
+
+
+_ACCEPTED: Mapping[FieldKind, Callable[[FieldSpec], str]] = {
+    "choice": _choice_text,
+    "integer": lambda spec: f"a whole number{_range_text(spec)}",
+    "number": lambda spec: f"a number{_range_text(spec)}",
+    "text": _text_text,
+    "boolean": lambda _: "true or false",
+    "media": _media_text,
+    "list": _list_text,
+    "object": _object_text,
+    "variants": _variants_text,
+    "json": lambda _: "any JSON value",
+}
+
+_SCALARS: dict[object, FieldKind] = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "text",
+    Any: "json",
+}
+
+
+def infos_of(part_type: type[Part]) -> Mapping[str, FieldInfo]:
+    """Return pydantic's fields by the wire's name, which an alias keeps."""
+    return {
+        name if info.alias is None else info.alias: info
+        for name, info in part_type.model_fields.items()
+    }
+
+
+@cache
+def fields_of(part_type: type[Part]) -> Mapping[str, FieldSpec]:
+    """Derive the fields of a request or of an object inside one, as declared."""
+    return {name: _named(name, info) for name, info in infos_of(part_type).items()}
+
+
+def is_open(part_type: type[BaseModel]) -> bool:
+    """Tell whether a type takes any further property."""
+    return part_type.model_config.get("extra") == "allow"
+
+
+def _named(name: str, info: FieldInfo) -> FieldSpec:
+    spec = _describe(info.annotation, (*info.metadata, info))
+    default = (
+        None if info.is_required() else info.get_default(call_default_factory=True)
+    )
+    return replace(
+        spec,
+        name=name,
+        required=info.is_required(),
+        default=default,
+        doc=info.description or "",
+    )
+
+
+def _describe(annotation: object, metadata: tuple[object, ...] = ()) -> FieldSpec:
+    if get_origin(annotation) is Annotated:
+        inner, *more = get_args(annotation)
+        return _describe(inner, (*more, *metadata))
+    facts = _facts(metadata)
+    not_null = facts.pop("not_null", False)
+    spec = _bare(annotation, facts.pop("tag", None))
+    if not_null:
+        spec = replace(spec, nullable=False)
+    spec = replace(spec, **facts)
+    return replace(spec, kind="media") if spec.media_kind else spec
+
+
+def _bare(annotation: object, tag: str | None) -> FieldSpec:
+    origin = get_origin(annotation)
+    if origin in (Union, types.UnionType):
+        members = get_args(annotation)
+        spec = _describe_union([m for m in members if m is not type(None)], tag)
+        return replace(spec, nullable=spec.nullable or type(None) in members)
+    if origin is Literal:
+        return FieldSpec("", "choice", choices=get_args(annotation))
+    if origin is list:
+        return FieldSpec("", "list", item=_describe(get_args(annotation)[0]))
+    if isinstance(annotation, type) and issubclass(annotation, Part):
+        return FieldSpec(
+            "",
+            "object",
+            fields=fields_of(annotation),
+            closed=not is_open(annotation),
+            doc=(annotation.__doc__ or "").strip(),
+        )
+    return FieldSpec("", _SCALARS[annotation])
+
+
+def _describe_union(members: list[object], tag: str | None) -> FieldSpec:
+    specs = [_describe(member) for member in members]
+    if len(specs) == 1:
+        return specs[0]
+    if tag is not None:
+        variants = {str(spec.fields[tag].choices[0]): spec for spec in specs}
+        return FieldSpec("", "variants", tag=tag, variants=variants)
+    choices: list[object] = []
+    for spec in specs:
+        if spec.kind == "integer" and spec.low is not None and spec.high is not None:
+            choices += range(int(spec.low), int(spec.high) + 1)
+        elif spec.kind == "choice":
+            choices += spec.choices
+        else:
+            raise TypeError(f"no control is known for a union with {spec.kind}")
+    return FieldSpec("", "choice", choices=tuple(choices))
+
+
+_FACTS: Mapping[type, tuple[str, str]] = {
+    at.Ge: ("low", "ge"),
+    at.Le: ("high", "le"),
+    at.Gt: ("above", "gt"),
+    at.Lt: ("below", "lt"),
+    at.MultipleOf: ("step", "multiple_of"),
+    at.MinLen: ("min_length", "min_length"),
+    at.MaxLen: ("max_length", "max_length"),
+    Unit: ("unit", "name"),
+    MediaKind: ("media_kind", "name"),
+}
+_FLAGS: Mapping[type, str] = {
+    Prompt: "multiline",
+    Seed: "seed",
+    NotNull: "not_null",
+}
+
+
+def _facts(metadata: tuple[object, ...]) -> dict[str, Any]:
+    facts: dict[str, Any] = {}
+    for mark in metadata:
+        facts |= _fact(mark)
+    return facts
+
+
+def _fact(mark: object) -> dict[str, Any]:
+    if isinstance(mark, FieldInfo):
+        tag = {"tag": mark.discriminator} if mark.discriminator else {}
+        return _facts(tuple(mark.metadata)) | tag
+    if isinstance(mark, MediaLimits):
+        return {"limits": mark}
+    if type(mark) in _FACTS:
+        name, attribute = _FACTS[type(mark)]
+        return {name: getattr(mark, attribute)}
+    if type(mark) in _FLAGS:
+        return {_FLAGS[type(mark)]: True}
+    pattern = getattr(mark, "pattern", None)
+    return {"pattern": pattern} if pattern is not None else {}

@@ -1,0 +1,209 @@
+"""The base of every request, and the markers of its fields."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from mediakit.limits import MediaLimits
+from mediakit.money import divide_half_up
+from mediakit.rates import MS_PER_S, Line
+from mediakit.rules import Rule
+
+T = TypeVar("T")
+MediaName = Literal["image", "video", "audio"]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Marks a number's unit, such as "s"."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class MediaKind:
+    """Marks a text as the URL of a picture, a clip or a sound."""
+
+    name: MediaName
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """Marks a text that people write at length."""
+
+
+@dataclass(frozen=True)
+class Seed:
+    """Marks an integer that only makes a draw repeatable."""
+
+
+@dataclass(frozen=True)
+class NotNull:
+    """Marks a field that may be left out while null is refused."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Validate as the type inside `| None`; an omitted field is not validated."""
+        schema = handler(source)
+        if schema["type"] != "nullable":
+            raise TypeError("NotNull marks a type of the form X | None")
+        inner: CoreSchema = schema["schema"]
+        return inner
+
+
+def _whole(value: object) -> object:
+    if isinstance(value, bool | float):
+        raise ValueError("neither a boolean nor a fraction")
+    return value
+
+
+WholeChoice = BeforeValidator(_whole)
+"""Marks a choice among whole numbers: in Python, 0 equals false and 5 equals 5.0."""
+
+Omittable = Annotated[T | None, NotNull()]
+
+HTTP_PATTERN = r"^https?://"
+ImageUrl = Annotated[str, Field(pattern=HTTP_PATTERN), MediaKind("image")]
+VideoUrl = Annotated[str, Field(pattern=HTTP_PATTERN), MediaKind("video")]
+AudioUrl = Annotated[str, Field(pattern=HTTP_PATTERN), MediaKind("audio")]
+ImageReference = Annotated[str, MediaKind("image")]
+VideoReference = Annotated[str, MediaKind("video")]
+AudioReference = Annotated[str, MediaKind("audio")]
+"""References have no pattern in the interface (spec 4.4 to 4.10)."""
+
+
+@dataclass(frozen=True)
+class InputFacts:
+    """What a body does not tell by itself.
+
+    Args:
+        seconds: Known durations of media in the body, seconds by URL (or path).
+        output_tokens: The tokens that the finished job reported.
+    """
+
+    seconds: Mapping[str, float | Decimal] = field(default_factory=dict)
+    output_tokens: int | None = None
+
+    def ms(self, url: str) -> int | None:
+        """Return a medium's duration in whole milliseconds; None when unknown."""
+        seconds = self.seconds.get(url)
+        if seconds is None:
+            return None
+        numerator, denominator = Decimal(str(seconds)).as_integer_ratio()
+        return divide_half_up(numerator * MS_PER_S, denominator)
+
+    def total_ms(self, urls: list[str] | None) -> tuple[int, bool]:
+        """Sum the durations of media.
+
+        Returns:
+            The milliseconds of those whose length is known, and whether all are.
+        """
+        known = [self.ms(url) for url in urls or []]
+        return sum(ms for ms in known if ms is not None), None not in known
+
+
+class Part(BaseModel):
+    """An object inside a request: annotated fields, as strict as the request."""
+
+    model_config = ConfigDict(
+        strict=True,
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+        protected_namespaces=(),
+    )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Add to pydantic's schema what only the fields know, such as units."""
+        # Not before the class exists: what completes it looks at classes like it.
+        from mediakit.schema.json_schemas import completed
+
+        schema = handler.resolve_ref_schema(handler(core_schema))
+        return completed(cls, schema)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What the class line of a request says.
+
+    Args:
+        kind: The kind, which is also the short name people type.
+        function: The last segment of its path.
+        spec: The section of the interface that describes it.
+        media_type: What it makes.
+        closed: Whether the service refuses unknown properties.
+        priced_by: The fields that its price is made from; None means all of them.
+    """
+
+    kind: str
+    function: str
+    spec: str
+    media_type: MediaName
+    closed: bool
+    priced_by: frozenset[str] | None
+
+
+class MediaRequest(Part):
+    """The body of a submit; one subclass declares one model function whole.
+
+    A subclass gives annotated fields, `rules`, and `lines` that price it. Types are
+    strict: a string is no integer, a boolean is no integer, NaN is no number. With
+    the class keyword `extra="allow"` it takes any further property as it comes.
+    """
+
+    declared: ClassVar[Declared]
+    rules: ClassVar[tuple[Rule, ...]] = ()
+
+    def __init_subclass__(
+        cls,
+        *,
+        kind: str,
+        function: str | None = None,
+        spec: str = "",
+        media_type: MediaName = "video",
+        closed: bool = True,
+        priced_by: tuple[str, ...] | None = None,
+    ) -> None:
+        """Keep what the class line says."""
+        super().__init_subclass__()
+        fields = None if priced_by is None else frozenset(priced_by)
+        cls.declared = Declared(
+            kind, function or kind, spec, media_type, closed, fields
+        )
+
+    def lines(self, facts: InputFacts) -> Iterator[Line]:
+        """Give the price lines; none when no rate is known (spec 8)."""
+        return iter(())
+
+    def nominal_tokens(self, output_ms: int) -> int | None:
+        """Count the tokens of so much output; None when it is not token-metered."""
+        return None
+
+    def notes(self) -> Iterator[str]:
+        """Give sentences for people about what the price rests on."""
+        return iter(())
+
+    def media_limits(self) -> Mapping[str, MediaLimits]:
+        """Give limits of media that depend on other fields, by field.
+
+        Those that always hold stand beside the field, as `MediaLimits` in its
+        annotation; one that is given here replaces it.
+        """
+        return {}
