@@ -99,6 +99,7 @@ def make_mp4(
     codec: str = "libx264",
     *,
     audio: bool = False,
+    sound_s: float | None = None,
     container: Literal["mp4", "mov"] = "mp4",
     rotation_degrees: int = 0,
     colour: Colour = "teal",
@@ -112,6 +113,7 @@ def make_mp4(
         fps: Frames per second.
         codec: An encoder's name, such as `libx264` or `libx265`.
         audio: Whether there is a tone of 440 Hz.
+        sound_s: Length of the tone in seconds; that of the clip unless given.
         container: The file format.
         rotation_degrees: How far players turn the frames, counter-clockwise.
         colour: Of the background.
@@ -131,7 +133,7 @@ def make_mp4(
             file.mux(video.encode(frame))
         file.mux(video.encode(None))
         if sound is not None:
-            samples = make_sound(duration_s)
+            samples = make_sound(duration_s if sound_s is None else sound_s)
             file.mux(sound.encode(_audio_frame(samples, "fltp")))
             file.mux(sound.encode(None))
     return path

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,18 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image, ImageFilter
 
+from mediakit.limits import MediaLimits
 from mediakit.sandbox.render.__main__ import answer_line
 from mediakit.sandbox.render.containers import Deadline
 from mediakit.sandbox.render.film import Film, write_film
 from mediakit.sandbox.render.landscape import Landscape, Motion
 from mediakit.sandbox.render.motifs import Figure
-from mediakit.sandbox.render.orders import Order, Rendered, RenderError
+from mediakit.sandbox.render.orders import (
+    Order,
+    Rendered,
+    RenderError,
+    parse_order,
+)
 from mediakit.sandbox.render.palettes import look_of
 from mediakit.sandbox.render.planes import Planes
 from mediakit.sandbox.render.scenes import render
@@ -46,10 +52,29 @@ from tests.media_samples import (
     make_mp4,
     make_picture,
     make_png,
+    make_sound,
     make_wav,
 )
 
 Rgb = NDArray[np.uint8]
+
+# Spec 4.4.
+R1_LIMITS = {
+    "video_urls": MediaLimits(
+        formats=("mp4", "mov"),
+        min_s=2,
+        max_s=30,
+        total_s=30,
+        max_size_bytes=200_000_000,
+        min_fps=24,
+        max_fps=60,
+        min_pixels=407_696,
+        max_pixels=8_295_044,
+    ),
+    "audio_urls": MediaLimits(
+        formats=("wav", "mp3"), min_s=2, max_s=30, total_s=30, max_size_bytes=15_000_000
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -126,7 +151,8 @@ class Studio:
         self, kind: str, body: Mapping[str, object], *files: Path, seed: int = 1
     ) -> Order:
         inputs = {self.url(path): path for path in files}
-        return Order("media_1", kind, body, inputs, self.output, seed)
+        limits = R1_LIMITS if kind == "r1" else {}
+        return Order("media_1", kind, body, inputs, self.output, seed, limits)
 
     def make(
         self, kind: str, body: Mapping[str, object], *files: Path, seed: int = 1
@@ -555,8 +581,8 @@ def _clip_body(url: str) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("size", "duration_s", "fps", "words"),
     [
-        ((854, 480), 1.0, 24, "lasts 1.00 s, accepted are 2 to 30 s"),
-        ((854, 480), 2.0, 12, "has 12.00 frames per second, accepted are 24 to 60"),
+        ((854, 480), 1.0, 24, "got 1 s, accepted are 2 to 30 s"),
+        ((854, 480), 2.0, 12, "got 12 frames per second, accepted are 24 to 60"),
         ((640, 480), 2.0, 24, "640x480 = 307,200 pixels, accepted are 407,696"),
     ],
 )
@@ -574,8 +600,8 @@ def test_a_clip_outside_the_limits_is_refused_with_what_was_found(
 @pytest.mark.parametrize(
     ("kind", "field", "size_bytes", "words"),
     [
-        ("r1", "video_urls", 201_000_000, "201.0 MB, accepted are at most 200 MB"),
-        ("r1", "audio_urls", 15_100_000, "15.1 MB, accepted are at most 15 MB"),
+        ("r1", "video_urls", 201_000_000, "got 201 MB, accepted are at most 200 MB"),
+        ("r1", "audio_urls", 15_100_000, "got 15.1 MB, accepted are at most 15 MB"),
         ("r1", "image_urls", 100_100_000, "100.1 MB, accepted are at most 100 MB"),
     ],
 )
@@ -595,14 +621,32 @@ def test_files_with_too_many_bytes_are_refused(
     assert refusal.value.code == "invalid_input"
 
 
-def test_a_container_without_a_picture_is_no_clip(studio: Studio) -> None:
-    path = studio.folder / "sound.mp4"
+def _make_m4a(path: Path) -> Path:
+    """Write two seconds of a tone of 440 Hz into an mp4 file without a picture."""
     with av.open(str(path), "w", format="mp4") as file:
         stream = file.add_stream("aac", rate=48_000, layout="stereo")
-        silence = np.zeros((2, 96_000), dtype=np.float32)
-        frame = av.AudioFrame.from_ndarray(silence, "fltp", "stereo")
+        frame = av.AudioFrame.from_ndarray(make_sound(2.0), "fltp", "stereo")
         frame.sample_rate = 48_000
         file.mux([*stream.encode(frame), *stream.encode(None)])
+    return path
+
+
+def test_an_m4a_is_a_sound_where_no_format_is_asked_for(studio: Studio) -> None:
+    path = _make_m4a(studio.folder / "a.m4a")
+    order = studio.order("r1", {**R1, "audio_urls": [studio.url(path)]}, path)
+    with pytest.raises(RenderError) as refusal:
+        render(order)
+    assert refusal.value.message == (
+        "audio_urls[0]: got audio/mp4, accepted are wav or mp3."
+    )
+    render(dataclasses.replace(order, limits={}))
+    sound = look(studio.output, every=96).sound
+    assert sound is not None
+    assert pitch_hz(sound[:, 10_000:80_000]) == pytest.approx(440, abs=2)
+
+
+def test_a_container_without_a_picture_is_no_clip(studio: Studio) -> None:
+    path = _make_m4a(studio.folder / "sound.mp4")
     with pytest.raises(RenderError, match="the file has no video track") as refusal:
         studio.make("r1", {**R1, "video_urls": [studio.url(path)]}, path)
     assert refusal.value.code == "invalid_input"
@@ -612,7 +656,7 @@ def test_a_container_without_a_picture_is_no_clip(studio: Studio) -> None:
 def test_clips_that_are_too_long_together_are_refused(studio: Studio) -> None:
     clip = make_mp4(studio.folder / "clip.mp4", (854, 480), 16)
     body = {**R1, "video_urls": [studio.url(clip)] * 2}
-    with pytest.raises(RenderError, match=r"video_urls: .* 32.0 s together"):
+    with pytest.raises(RenderError, match=r"video_urls: got 32 s together"):
         studio.make("r1", body, clip)
 
 
@@ -620,9 +664,9 @@ def test_clips_that_are_too_long_together_are_refused(studio: Studio) -> None:
 @pytest.mark.parametrize(
     ("lengths_s", "words"),
     [
-        ([1.0], r"audio_urls\[0\]: the sound lasts 1.00 s"),
-        ([31.0], r"audio_urls\[0\]: the sound lasts at least 31.00 s"),
-        ([16.0, 16.0], r"audio_urls\[1\]: with this sound"),
+        ([1.0], r"audio_urls\[0\]: got 1 s, accepted are 2 to 30 s"),
+        ([35.0], r"audio_urls\[0\]: got 35 s, accepted are 2 to 30 s"),
+        ([16.0, 16.0], r"audio_urls: got 32 s together, accepted are at most 30 s in"),
     ],
 )
 def test_sounds_outside_the_limits_are_refused(
@@ -907,6 +951,8 @@ def order_line(order: Order) -> bytes:
             "inputs": {url: str(path) for url, path in order.inputs.items()},
             "output": str(order.output),
             "seed": order.seed,
+            "limits": {name: asdict(each) for name, each in order.limits.items()},
+            "media_type": order.media_type,
         }
     ).encode()
 
@@ -950,6 +996,52 @@ def test_a_malformed_line_is_answered(line: bytes) -> None:
     assert (answer["job"], answer["ok"], answer["code"]) == (None, False, "internal")
 
 
+def test_an_order_brings_its_limits_and_its_media_type(studio: Studio) -> None:
+    order = dataclasses.replace(studio.order("r1", R1), media_type="audio")
+    read = parse_order(order_line(order))
+    assert read == order
+    assert read.limits_of("video_urls") == R1_LIMITS["video_urls"]
+    assert read.limits_of("image_urls") == MediaLimits()
+
+
+@pytest.mark.parametrize(
+    "limits", [[], {"video_urls": 3}, {"video_urls": {"colour": "red"}}]
+)
+def test_an_order_with_malformed_limits_is_an_internal_failure(
+    studio: Studio, limits: object
+) -> None:
+    fields = json.loads(order_line(studio.order("r1", R1))) | {"limits": limits}
+    answer = json.loads(answer_line(json.dumps(fields).encode()))
+    assert (answer["ok"], answer["code"]) == (False, "internal")
+
+
+@pytest.mark.parametrize("medium", ["image", "opera", 5, None])
+def test_only_clips_and_sounds_have_a_length(studio: Studio, medium: object) -> None:
+    order = studio.order("probe", {studio.url(studio.folder / "a"): medium})
+    order = dataclasses.replace(order, inputs={studio.url(studio.folder / "a"): Path()})
+    answer = json.loads(answer_line(order_line(order)))
+    assert (answer["ok"], answer["code"]) == (False, "internal")
+
+
+def test_an_input_that_is_gone_cannot_be_measured(studio: Studio) -> None:
+    nowhere = studio.folder / "gone.mp4"
+    order = studio.order("probe", {studio.url(nowhere): "video"}, nowhere)
+    answer = json.loads(answer_line(order_line(order)))
+    assert (answer["ok"], answer["code"]) == (False, "internal")
+
+
+def test_only_decoding_counts_against_the_time_for_decoding() -> None:
+    now_s = 0.0
+    deadline = Deadline("video_urls[0]", 60, lambda: now_s)
+    now_s = 50.0
+    with deadline.paused():
+        now_s = 500.0
+    deadline.check()
+    now_s = 511.0
+    with pytest.raises(RenderError):
+        deadline.check()
+
+
 def test_a_worker_says_when_it_is_warm(studio: Studio) -> None:
     answer = json.loads(answer_line(order_line(studio.order("warm", {}))))
     assert answer == {"job": "media_1", "ok": True}
@@ -958,7 +1050,6 @@ def test_a_worker_says_when_it_is_warm(studio: Studio) -> None:
 @pytest.mark.parametrize(
     ("kind", "body", "code"),
     [
-        ("opera", {}, "internal"),
         ("text-to-video", {"prompt": 5}, "invalid_input"),
         ("text-to-video", {"prompt": "a", "resolution": "8k"}, "invalid_input"),
         ("text-to-video", {"prompt": "a", "aspect_ratio": "0:0"}, "invalid_input"),
@@ -1000,6 +1091,7 @@ def test_an_output_that_cannot_be_written_is_an_internal_failure(
 
 MEASURED_WORKER = """
 import re, sys
+from mediakit.limits import MediaLimits
 from mediakit.sandbox.render.__main__ import main
 main()
 status = open("/proc/self/status").read()

@@ -15,9 +15,17 @@ from typing import TypeVar
 import av
 import pytest
 
+from mediakit.limits import MediaLimits
+from mediakit.media import probe
+from mediakit.records import ErrorCode
 from mediakit.sandbox.render.process import worker_environment
-from mediakit.sandbox.renderer import Renderer, RenderRequest, RenderResult
-from tests.media_samples import make_png
+from mediakit.sandbox.renderer import (
+    ProbeError,
+    Renderer,
+    RenderRequest,
+    RenderResult,
+)
+from tests.media_samples import make_mp3, make_mp4, make_png, make_wav
 
 T = TypeVar("T")
 Use = Callable[[Renderer], Awaitable[T]]
@@ -267,6 +275,83 @@ def test_a_failed_render_says_why(quick: RenderRequest) -> None:
     result = use(lambda renderer: renderer.render(quick))
     assert (result.ok, result.code) == (False, "invalid_input")
     assert str(result.message).startswith("image_url: the file cannot be decoded")
+
+
+def test_a_limit_of_the_request_is_held_by_the_worker(tmp_path: Path) -> None:
+    clip = make_mp4(tmp_path / "c.mp4", (320, 180), 0.5, 60)
+    request = RenderRequest(
+        job="media_1",
+        kind="video-upscale",
+        body={"video_url": "https://media.test/c.mp4"},
+        inputs={"https://media.test/c.mp4": clip},
+        output=tmp_path / "out.part",
+        limits={"video_url": MediaLimits(formats=("mp4",), max_fps=30)},
+    )
+    result = use(lambda renderer: renderer.render(request))
+    assert (result.ok, result.code) == (False, "invalid_input")
+    assert result.message == (
+        "video_url: got 60 frames per second, accepted are at most 30 frames per "
+        "second."
+    )
+
+
+def test_clips_and_sounds_are_measured_as_the_client_measures_them(
+    tmp_path: Path,
+) -> None:
+    media = {
+        "https://media.test/a": ("video", make_mp4(tmp_path / "a", duration_s=1.3)),
+        "https://media.test/b": ("audio", make_wav(tmp_path / "b", 2.345)),
+        "https://media.test/c": ("audio", make_mp3(tmp_path / "c", 1.5)),
+    }
+    seconds = use(lambda renderer: renderer.probe("media_1", media))
+    assert seconds == {
+        url: probe(path, "video" if kind == "video" else "audio", "field").duration_s
+        for url, (kind, path) in media.items()
+    }
+    assert list(seconds.values()) == pytest.approx([1.3, 2.345, 1.5], abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("medium", "content"),
+    [
+        ("video", b""),
+        ("video", b"#EXTM3U\n#EXTINF:1,\n/etc/passwd\n"),
+        ("video", b"ID3 and no clip at all"),
+        ("video", b"\x00\x00\x00\x18ftypmp42 and nothing after it"),
+        ("audio", b"no sound at all"),
+        ("audio", b"RIFF\x00\x00\x00\x00WAVE"),
+    ],
+)
+def test_what_cannot_be_measured_is_an_invalid_input_with_its_url(
+    tmp_path: Path, medium: str, content: bytes
+) -> None:
+    path = tmp_path / "broken"
+    path.write_bytes(content)
+    media = {"https://media.test/a": (medium, path)}
+    with pytest.raises(ProbeError) as refused:
+        use(lambda renderer: renderer.probe("media_1", media))
+    assert refused.value.code == ErrorCode.INVALID_INPUT
+    assert refused.value.message.startswith("https://media.test/a: the file cannot be ")
+    assert str(path) not in refused.value.message
+
+
+def test_a_clip_of_an_unknown_codec_is_not_measured(tmp_path: Path) -> None:
+    path = make_mp4(tmp_path / "clip.mp4", (320, 180), 0.5)
+    path.write_bytes(path.read_bytes().replace(b"avc1", b"zz9z"))
+    media = {"https://media.test/a": ("video", path)}
+    with pytest.raises(ProbeError, match="cannot be decoded as a video") as refused:
+        use(lambda renderer: renderer.probe("media_1", media))
+    assert refused.value.code == ErrorCode.INVALID_INPUT
+
+
+def test_measuring_without_a_worker_is_an_internal_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    media = {"https://media.test/b": ("audio", make_wav(tmp_path / "b"))}
+    with pytest.raises(ProbeError, match="The render worker failed") as refused:
+        use(lambda renderer: renderer.probe("media_1", media))
+    assert refused.value.code == ErrorCode.INTERNAL
 
 
 def test_what_a_worker_says_goes_to_the_log(

@@ -4,10 +4,13 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
+from mediakit.limits import MediaLimits
 from mediakit.records import ErrorCode
+from mediakit.sandbox.render.orders import PROBE
 from mediakit.sandbox.render.process import Worker, WorkerGoneError
 
 logger = logging.getLogger(__name__)
@@ -24,6 +27,8 @@ class RenderRequest:
         inputs: Where the media of the body lie on disk, by URL.
         output: The file to write.
         seed: Makes two draws of one body differ, and one draw repeat itself.
+        limits: What the function accepts of the media of each field.
+        media_type: What the function makes: "video", "image" or "audio".
     """
 
     job: str
@@ -32,6 +37,8 @@ class RenderRequest:
     inputs: Mapping[str, Path]
     output: Path
     seed: int = 0
+    limits: Mapping[str, MediaLimits] = field(default_factory=dict)
+    media_type: str = "video"
 
     def line(self) -> bytes:
         """Return the order as the worker reads it."""
@@ -42,6 +49,8 @@ class RenderRequest:
             "inputs": {url: str(path) for url, path in self.inputs.items()},
             "output": str(self.output),
             "seed": self.seed,
+            "limits": {name: asdict(each) for name, each in self.limits.items()},
+            "media_type": self.media_type,
         }
         return json.dumps(fields).encode() + b"\n"
 
@@ -73,6 +82,15 @@ class RenderResult:
     duration_ms: int | None = None
     frames: int | None = None
     output_seconds: float | None = None
+
+
+class ProbeError(Exception):
+    """Inputs that could not be measured, with a code of spec 7.3 and a sentence."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
 
 
 class Renderer:
@@ -127,20 +145,48 @@ class Renderer:
             that cannot be used, `timed_out` for a job that took too long, `internal`
             otherwise. Nothing is raised for a failed render.
         """
+        return RenderResult(**await self._answer(request.job, request.line()))
+
+    async def probe(
+        self, job: str, media: Mapping[str, tuple[str, Path]]
+    ) -> Mapping[str, float]:
+        """Measure how long clips and sounds are, once a worker is free.
+
+        Args:
+            job: The job's id.
+            media: What each is ("video" or "audio") and where it lies, by the field
+                that names it.
+
+        Returns:
+            Seconds by field, as the client measures them.
+
+        Raises:
+            ProbeError: A file is not what it should be (`invalid_input`), or the
+                worker failed (`timed_out`, `internal`).
+        """
+        answer = await self._answer(job, _probe_line(job, media))
+        if not answer["ok"]:
+            raise ProbeError(ErrorCode(answer["code"]), answer["message"])
+        seconds: dict[str, float] = answer["seconds"]
+        return seconds
+
+    async def _answer(self, job: str, line: bytes) -> dict[str, Any]:
+        """Have a free worker follow an order; what goes wrong is an answer, too."""
         slot = await self._slots.get()
         try:
-            return await self._rendered(slot, request)
+            worker = await self._worker(slot)
+            async with asyncio.timeout(self._timeout_s):
+                return await worker.ask(job, line)
         except TimeoutError:
             await slot.drop()
-            return _failed(
-                request,
-                ErrorCode.TIMED_OUT,
-                f"The render took longer than {self._timeout_s:g} s and was stopped.",
+            message = (
+                f"The render took longer than {self._timeout_s:g} s and was stopped."
             )
+            return _failed(job, ErrorCode.TIMED_OUT, message)
         except WorkerGoneError as problem:
             await slot.drop(crashed=True)
             message = f"The render worker failed: {problem}."
-            return _failed(request, ErrorCode.INTERNAL, message)
+            return _failed(job, ErrorCode.INTERNAL, message)
         except asyncio.CancelledError:
             await slot.drop()  # its answer would be taken for the next job's
             raise
@@ -157,12 +203,6 @@ class Renderer:
         await asyncio.gather(*(slot.leave() for slot in free))
         for slot in free:
             self._slots.put_nowait(slot)
-
-    async def _rendered(self, slot: "_Slot", request: RenderRequest) -> RenderResult:
-        worker = await self._worker(slot)
-        async with asyncio.timeout(self._timeout_s):
-            answer = await worker.ask(request.job, request.line())
-        return RenderResult(**answer)
 
     async def _worker(self, slot: "_Slot") -> Worker:
         if not self._closed:
@@ -204,5 +244,16 @@ class _Slot:
             self._worker.interrupt()
 
 
-def _failed(request: RenderRequest, code: ErrorCode, message: str) -> RenderResult:
-    return RenderResult(request.job, ok=False, code=code.value, message=message)
+def _probe_line(job: str, media: Mapping[str, tuple[str, Path]]) -> bytes:
+    request = RenderRequest(
+        job=job,
+        kind=PROBE,
+        body={url: medium for url, (medium, _) in media.items()},
+        inputs={url: path for url, (_, path) in media.items()},
+        output=Path(),
+    )
+    return request.line()
+
+
+def _failed(job: str, code: ErrorCode, message: str) -> dict[str, Any]:
+    return {"job": job, "ok": False, "code": code.value, "message": message}

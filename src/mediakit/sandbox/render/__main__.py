@@ -6,12 +6,15 @@ from typing import BinaryIO
 
 import av
 
+from mediakit.sandbox.render.lengths import seconds_of
 from mediakit.sandbox.render.orders import (
+    PROBE,
     WARM,
     Order,
     Rendered,
     RenderError,
     answer,
+    measured,
     parse_order,
     ready,
 )
@@ -34,7 +37,19 @@ def answer_line(line: bytes) -> bytes:
         return answer(None, problem)
     if order.kind == WARM:
         return ready(order.job)
+    if order.kind == PROBE:
+        return _lengths(order)
     return answer(order.job, _outcome(order))
+
+
+def _lengths(order: Order) -> bytes:
+    try:
+        return measured(order.job, seconds_of(order))
+    except RenderError as problem:
+        return answer(order.job, problem)
+    except OSError as problem:
+        message = f"An input could not be read ({type(problem).__name__})."
+        return answer(order.job, RenderError.internal(message))
 
 
 def _outcome(order: Order) -> Rendered | RenderError:

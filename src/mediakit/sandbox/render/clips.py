@@ -1,51 +1,24 @@
 """Reference clips: what they are, and their frames at the size that is rendered."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import av
 import numpy as np
 from av.container import InputContainer
-from av.video.reformatter import ColorRange, Colorspace
+from av.video.reformatter import ColorRange, Colorspace, Interpolation
 
+from mediakit.limits import MediaLimits
 from mediakit.sandbox.render.containers import Deadline, check_codec, opened_container
 from mediakit.sandbox.render.orders import RenderError
 from mediakit.sandbox.render.planes import Planes
 from mediakit.sandbox.render.sizes import Size, cover_size
 
-# Files round their lengths and rates: 23.976 frames a second are meant as 24, and a
-# clip of 30 s often lasts 30.03.
-_SLACK_S = 0.1
-_SLACK_FPS = 0.05
-
+_LARGE_PIXELS = 4_000_000
 _MAX_DECODED_PIXELS = 8_400_000
 _UNSPECIFIED = 2
-
-
-@dataclass(frozen=True)
-class ClipLimits:
-    """What a family accepts as a reference clip.
-
-    Attributes:
-        shortest_s: Length of the shortest clip.
-        longest_s: Length of the longest clip.
-        total_s: Length of all clips together.
-        max_size_bytes: Of one file.
-        min_fps: Lowest frame rate.
-        max_fps: Highest frame rate.
-        min_pixels: Smallest frame area.
-        max_pixels: Largest frame area.
-    """
-
-    shortest_s: float
-    longest_s: float
-    total_s: float
-    max_size_bytes: int
-    min_fps: float
-    max_fps: float
-    min_pixels: int
-    max_pixels: int
 
 
 @dataclass(frozen=True)
@@ -57,19 +30,43 @@ class Clip:
         field: Where the body names it.
         size: The size it is shown at, turned the way its camera was held.
         seconds: Its length.
-        fps: Its frame rate.
+        rate: Its frames per second; 0 when the file does not tell.
         has_sound: Whether there is a sound track.
+        content_type: Its media type.
+        size_bytes: Of the file.
     """
 
     path: Path
     field: str
     size: Size
     seconds: float
-    fps: float
+    rate: Fraction
     has_sound: bool
+    content_type: str
+    size_bytes: int
+
+    @property
+    def fps(self) -> float:
+        """The frame rate, as limits name it."""
+        return float(self.rate)
+
+    @property
+    def duration_s(self) -> float:
+        """The length, as limits name it."""
+        return self.seconds
+
+    @property
+    def width(self) -> int:
+        """Pixels across, as shown."""
+        return self.size.width
+
+    @property
+    def height(self) -> int:
+        """Pixels down, as shown."""
+        return self.size.height
 
 
-def read_clip(path: Path, field: str, limits: ClipLimits) -> Clip:
+def read_clip(path: Path, field: str, limits: MediaLimits) -> Clip:
     """Look at a clip and decode its first frame.
 
     Raises:
@@ -85,24 +82,28 @@ def read_clip(path: Path, field: str, limits: ClipLimits) -> Clip:
             field=field,
             size=_shown_size(frame),
             seconds=_length_s(container),
-            fps=float(stream.average_rate or 0),
+            rate=Fraction(stream.average_rate or 0),
             has_sound=bool(container.streams.audio),
+            content_type=_content_type(container),
+            size_bytes=path.stat().st_size,
         )
-    _check(clip, limits)
+    if problems := limits.problems(field, clip):
+        raise RenderError.of(problems)
     return clip
 
 
-def check_total(clips: list[Clip], field: str, limits: ClipLimits) -> None:
+def check_total(clips: list[Clip], field: str, limits: MediaLimits) -> None:
     """Refuse clips that are too long together."""
-    total_s = sum(clip.seconds for clip in clips)
-    if total_s > limits.total_s + _SLACK_S:
-        raise RenderError.invalid(
-            f"{field}: the clips last {total_s:.1f} s together, accepted are at most "
-            f"{limits.total_s:g} s."
-        )
+    if problem := limits.total_problem(field, clips):
+        raise RenderError.of([problem])
 
 
-def clip_frames(clip: Clip, size: Size, fps: int) -> Iterator[Planes]:
+def clip_frames(
+    clip: Clip,
+    size: Size,
+    fps: Fraction | int,
+    prepared: Callable[[av.VideoFrame], av.VideoFrame] | None = None,
+) -> Iterator[Planes]:
     """Decode a clip at another size and frame rate, cut to fill the frame.
 
     Args:
@@ -110,19 +111,21 @@ def clip_frames(clip: Clip, size: Size, fps: int) -> Iterator[Planes]:
         size: The frame that is filled.
         fps: Frames per second that are wanted; source frames are left out or
             repeated.
+        prepared: Changes each source frame before it is scaled.
 
     Yields:
         Frames; each may be changed until the next one is asked for.
     """
     with opened_container(clip.path, clip.field, "video") as container:
         wanted, shown = 0, None
-        for frame in _decoded(container, clip.field):
+        frames = _decoded(container, clip.field)
+        for frame in map(prepared, frames) if prepared else frames:
             start_s = (frame.time or 0.0) - 0.5 / max(clip.fps, 1)
             while shown is not None and wanted / fps < start_s:
                 yield _fitted(shown, size)
                 wanted += 1
             shown = frame
-        while shown is not None and wanted < round(clip.seconds * fps):
+        while shown is not None and wanted < max(round(clip.seconds * fps), 1):
             yield _fitted(shown, size)
             wanted += 1
 
@@ -145,13 +148,16 @@ def _decoded(container: InputContainer, field: str) -> Iterator[av.VideoFrame]:
     stream = container.streams.video[0]
     check_codec(stream, field, "video")
     stream.thread_type = "AUTO"
-    stream.codec_context.thread_count = 2
+    # Each thread holds frames of its own, which at 4K is most of the memory.
+    large = stream.width * stream.height > _LARGE_PIXELS
+    stream.codec_context.thread_count = 1 if large else 2
     # Refuses a frame that is larger than the file's header says, too.
     stream.codec_context.options = {"max_pixels": str(_MAX_DECODED_PIXELS)}
     deadline = Deadline(field)
     for frame in container.decode(stream):
         deadline.check()
-        yield frame
+        with deadline.paused():
+            yield frame
 
 
 def _length_s(container: InputContainer) -> float:
@@ -159,6 +165,11 @@ def _length_s(container: InputContainer) -> float:
     if stream.duration is not None and stream.time_base is not None:
         return float(stream.duration * stream.time_base)
     return (container.duration or 0) / 1e6
+
+
+def _content_type(container: InputContainer) -> str:
+    brand = container.metadata.get("major_brand", "").strip()
+    return "video/quicktime" if brand == "qt" else "video/mp4"
 
 
 def _shown_size(frame: av.VideoFrame) -> Size:
@@ -178,6 +189,7 @@ def _fitted(frame: av.VideoFrame, size: Size) -> Planes:
         src_colorspace=_colorspace(frame),
         dst_colorspace=Colorspace.ITU709,
         dst_color_range=ColorRange.MPEG,
+        interpolation=Interpolation.LANCZOS if width > frame.width else None,
     )
     planes = Planes(*(np.rot90(plane, turns) for plane in Planes.of(scaled)))
     left = (covering.width - size.width) // 4 * 2
@@ -190,49 +202,3 @@ def _colorspace(frame: av.VideoFrame) -> int:
     if frame.colorspace != _UNSPECIFIED:
         return frame.colorspace
     return Colorspace.ITU709 if frame.height >= 720 else Colorspace.ITU601
-
-
-def _check(clip: Clip, limits: ClipLimits) -> None:
-    size_bytes = clip.path.stat().st_size
-    _within(
-        clip.field,
-        "lasts",
-        clip.seconds,
-        (limits.shortest_s, limits.longest_s),
-        "s",
-        _SLACK_S,
-    )
-    _within(
-        clip.field,
-        "has",
-        clip.fps,
-        (limits.min_fps, limits.max_fps),
-        "frames per second",
-        _SLACK_FPS,
-    )
-    if size_bytes > limits.max_size_bytes:
-        raise RenderError.invalid(
-            f"{clip.field}: the clip has {size_bytes / 1e6:.1f} MB, accepted are at "
-            f"most {limits.max_size_bytes / 1e6:g} MB."
-        )
-    if not limits.min_pixels <= clip.size.pixels <= limits.max_pixels:
-        raise RenderError.invalid(
-            f"{clip.field}: the clip's frame has {clip.size} = {clip.size.pixels:,} "
-            f"pixels, accepted are {limits.min_pixels:,} to {limits.max_pixels:,}."
-        )
-
-
-def _within(
-    field: str,
-    verb: str,
-    value: float,
-    bounds: tuple[float, float],
-    unit: str,
-    slack: float,
-) -> None:
-    low, high = bounds
-    if not low - slack <= value <= high + slack:
-        raise RenderError.invalid(
-            f"{field}: the clip {verb} {value:.2f} {unit}, accepted are {low:g} to "
-            f"{high:g} {unit}."
-        )

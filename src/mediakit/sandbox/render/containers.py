@@ -48,6 +48,15 @@ class Deadline:
                 f"{self._limit_s:g} s."
             )
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stop the clock for as long as something else than decoding goes on."""
+        since_s = self._monotonic_s()
+        try:
+            yield
+        finally:
+            self._end_s += self._monotonic_s() - since_s
+
 
 @contextmanager
 def opened_container(path: Path, field: str, kind: Kind) -> Iterator[InputContainer]:
@@ -80,6 +89,14 @@ def check_codec(stream: Stream, field: str, kind: Kind) -> None:
     # Such a track has no codec context, although PyAV's types promise one.
     if getattr(stream, "codec_context", None) is None:
         raise _undecodable(field, kind)
+
+
+def kind_of(path: Path) -> Kind | None:
+    """Tell from a file's first bytes what it holds; None for nothing that is known."""
+    with path.open("rb") as file:
+        start = file.read(12)
+    kinds: tuple[Kind, ...] = ("video", "sound")
+    return next((kind for kind in kinds if _demuxer(start, kind)), None)
 
 
 def _demuxer(start: bytes, kind: Kind) -> str | None:

@@ -1,7 +1,7 @@
 """Films: shots, sound, and writing both to an mp4 or mov file."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -9,9 +9,11 @@ from types import TracebackType
 from typing import Literal, Protocol
 
 import av
+import numpy as np
 from av.video.frame import PictureType
 
 from mediakit.sandbox.render.melody import SAMPLE_RATE_HZ
+from mediakit.sandbox.render.mixing import Recording, SoundSource
 from mediakit.sandbox.render.orders import Rendered
 from mediakit.sandbox.render.planes import Floats, Planes
 from mediakit.sandbox.render.sizes import Size
@@ -21,9 +23,14 @@ STANDARD_CRF = 21
 HIGH_CRF = 14
 
 Container = Literal["mp4", "mov"]
+Codec = Literal["h264", "hevc"]
 
 _CONTENT_TYPES = {"mp4": "video/mp4", "mov": "video/quicktime"}
-_GOP_FRAMES = 2 * FPS
+_GOP_S = 2
+_ENCODERS: Mapping[Codec, str] = {"h264": "libx264", "hevc": "libx265"}
+# One frame after the other: each one that x265 has under way at once costs it
+# twelve bytes a pixel.
+_X265 = "log-level=none:frame-threads=1:pools={threads}"
 _AAC_FRAME_SAMPLES = 1024
 _BT709 = 1
 _LIMITED_RANGE = 1
@@ -51,17 +58,22 @@ class Film:
     Attributes:
         size: The frame's size.
         shots: One after the other, joined by cuts.
-        sound: Samples at 48 kHz, shape (2, samples), cut to the shots' length; None
-            for a film without a sound track.
+        sound: Samples at 48 kHz, shape (2, samples), or a source that is asked for
+            them piece by piece; cut to the shots' length. None for a film without a
+            sound track.
         container: The file format.
         crf: Constant rate factor: less is better and larger.
+        codec: How the frames are coded.
+        fps: Frames per second.
     """
 
     size: Size
     shots: Sequence[Shot]
-    sound: Floats | None = None
+    sound: Floats | SoundSource | None = None
     container: Container = "mp4"
     crf: int = STANDARD_CRF
+    codec: Codec = "h264"
+    fps: Fraction = Fraction(FPS)
 
     @property
     def frames(self) -> int:
@@ -71,7 +83,7 @@ class Film:
     @property
     def seconds(self) -> Fraction:
         """The exact length."""
-        return Fraction(self.frames, FPS)
+        return self.frames / self.fps
 
 
 def write_film(film: Film, path: Path) -> Rendered:
@@ -122,6 +134,7 @@ class _Writer:
             str(path), "w", format=film.container, options={"movflags": "+faststart"}
         )
         self._video = self._video_stream()
+        self._sound = _source(film.sound)
         self._audio = self._audio_stream()
         self._frame = av.VideoFrame(*film.size, "yuv420p")
         self._planes = Planes.of(self._frame)
@@ -137,32 +150,43 @@ class _Writer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is None:
-            self._file.mux(self._video.encode(None))
-            self._write_sound(self._film.frames)
-            if self._audio is not None:
-                self._file.mux(self._audio.encode(None))
-        self._file.close()
+        try:
+            if error is None:
+                self._finish()
+        finally:
+            self._file.close()
+
+    def _finish(self) -> None:
+        self._file.mux(self._video.encode(None))
+        self._write_sound(self._film.frames)
+        if self._audio is not None:
+            self._file.mux(self._audio.encode(None))
 
     def _video_stream(self) -> av.VideoStream:
-        stream = self._file.add_stream("libx264", rate=FPS)
-        stream.width, stream.height = self._film.size
+        film, threads = self._film, min(os.cpu_count() or 1, 4)
+        stream = self._file.add_stream(_ENCODERS[film.codec], rate=film.fps)
+        # PyAV's types know the names of a few encoders only.
+        assert isinstance(stream, av.VideoStream)
+        stream.width, stream.height = film.size
         stream.pix_fmt = "yuv420p"
-        stream.gop_size = _GOP_FRAMES
-        stream.codec_context.time_base = Fraction(1, FPS)
-        stream.codec_context.thread_count = min(os.cpu_count() or 1, 4)
+        stream.gop_size = max(round(_GOP_S * film.fps), 1)
+        stream.codec_context.time_base = 1 / film.fps
+        stream.codec_context.thread_count = threads
         stream.color_range = _LIMITED_RANGE
         stream.colorspace = stream.color_primaries = stream.color_trc = _BT709
         stream.options = {
             "preset": "ultrafast",
             "tune": "zerolatency",
-            "crf": str(self._film.crf),
+            "crf": str(film.crf),
             "forced-idr": "1",
         }
+        if film.codec == "hevc":
+            stream.codec_context.codec_tag = "hvc1"  # the only one Apple's players take
+            stream.options |= {"x265-params": _X265.format(threads=threads)}
         return stream
 
     def _audio_stream(self) -> av.AudioStream | None:
-        if self._film.sound is None:
+        if self._sound is None:
             return None
         stream = self._file.add_stream("aac", rate=SAMPLE_RATE_HZ, layout="stereo")
         stream.bit_rate = 160_000
@@ -182,7 +206,7 @@ class _Writer:
     def _write_frame(self, shot: Shot, index: int, *, keep: bool) -> Iterator[_Coded]:
         shot.draw(self._planes, index)
         self._frame.pts = self._written
-        self._frame.time_base = Fraction(1, FPS)
+        self._frame.time_base = 1 / self._film.fps
         self._frame.pict_type = PictureType.NONE if index else PictureType.I
         for packet in self._video.encode(self._frame):
             if keep:
@@ -193,7 +217,7 @@ class _Writer:
     def _write_again(self, coded: _Coded) -> None:
         packet = av.Packet(coded.data)
         packet.stream = self._video
-        packet.time_base = Fraction(1, FPS)
+        packet.time_base = 1 / self._film.fps
         packet.pts = packet.dts = self._written
         packet.duration = 1
         packet.is_keyframe = coded.key
@@ -202,17 +226,17 @@ class _Writer:
 
     def _next_frame(self) -> None:
         self._written += 1
-        if self._written % FPS == 0:
+        if self._written % max(round(self._film.fps), 1) == 0:
             self._write_sound(self._written)
 
     def _write_sound(self, until_frame: int) -> None:
         """Bring the sound up to a frame, so that both streams lie side by side."""
-        if self._audio is None or self._film.sound is None:
+        if self._audio is None or self._sound is None:
             return
-        until = until_frame * SAMPLE_RATE_HZ // FPS
+        until = int(until_frame * SAMPLE_RATE_HZ / self._film.fps)
         if until_frame < self._film.frames:
             until -= until % _AAC_FRAME_SAMPLES
-        samples = self._film.sound[:, self._heard : until]
+        samples = self._sound.read(max(until - self._heard, 0))
         if samples.shape[1] == 0:
             return
         frame = av.AudioFrame.from_ndarray(samples.copy(), "fltp", "stereo")
@@ -221,3 +245,7 @@ class _Writer:
         frame.pts = self._heard
         self._heard += samples.shape[1]
         self._file.mux(self._audio.encode(frame))
+
+
+def _source(sound: Floats | SoundSource | None) -> SoundSource | None:
+    return Recording(sound) if isinstance(sound, np.ndarray) else sound

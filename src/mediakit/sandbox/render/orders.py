@@ -1,16 +1,20 @@
 """What the worker is asked and what it answers: one JSON object a line each."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
+from mediakit.limits import MediaLimits
+from mediakit.rules import Problem
 from mediakit.sandbox.render.sizes import parse_ratio
 
-# An order of this kind renders nothing; its answer says that the worker is ready.
+# Orders of these kinds render nothing. The answer to the first says that the worker
+# is ready, the answer to the second how long the order's inputs are.
 WARM = "warm"
+PROBE = "probe"
 
 T = TypeVar("T")
 Code = Literal["invalid_input", "internal"]
@@ -34,6 +38,15 @@ class RenderError(Exception):
         """Say that the sandbox is at fault."""
         return cls("internal", message)
 
+    @classmethod
+    def of(cls, problems: Sequence[Problem]) -> "RenderError":
+        """Say which inputs are at fault, what was found and what is accepted."""
+        sentences = (
+            f"{each.field}: got {each.got}, accepted are {each.accepted}."
+            for each in problems
+        )
+        return cls.invalid(" ".join(sentences))
+
 
 @dataclass(frozen=True)
 class Order:
@@ -46,6 +59,8 @@ class Order:
         inputs: Where the media of the body lie on disk, by URL.
         output: The file to write.
         seed: Makes two draws of one body differ, and one draw repeat itself.
+        limits: What the function accepts of the media of each field.
+        media_type: What the function makes: "video", "image" or "audio".
     """
 
     job: str
@@ -54,6 +69,8 @@ class Order:
     inputs: Mapping[str, Path]
     output: Path
     seed: int
+    limits: Mapping[str, MediaLimits] = field(default_factory=dict)
+    media_type: str = "video"
 
     def text(self, name: str, default: str = "") -> str:
         """Return a text field; `default` where the body has none."""
@@ -62,9 +79,9 @@ class Order:
             return value
         raise RenderError.invalid(f"{name}: got {value!r}, accepted text.")
 
-    def flag(self, name: str) -> bool:
-        """Return a boolean field; false where the body has none."""
-        value = self.body.get(name, False)
+    def flag(self, name: str, *, default: bool = False) -> bool:
+        """Return a boolean field; `default` where the body has none."""
+        value = self.body.get(name, default)
         if isinstance(value, bool):
             return value
         raise RenderError.invalid(f"{name}: got {value!r}, accepted true or false.")
@@ -114,6 +131,10 @@ class Order:
             raise RenderError.internal("An input of the job was not brought to disk.")
         return path
 
+    def limits_of(self, name: str) -> MediaLimits:
+        """Return what a field accepts of its media; anything where nothing is said."""
+        return self.limits.get(name, MediaLimits())
+
 
 @dataclass(frozen=True)
 class Rendered:
@@ -121,16 +142,16 @@ class Rendered:
 
     Attributes:
         content_type: The media type of the file.
-        width: In pixels.
-        height: In pixels.
-        duration_ms: Length of a video; None for a picture.
-        frames: Number of frames of a video; None for a picture.
-        output_seconds: Length of a video in seconds; None for a picture.
+        width: In pixels; None for a sound.
+        height: In pixels; None for a sound.
+        duration_ms: Length of a video or a sound; None for a picture.
+        frames: Number of frames of a video; None for anything else.
+        output_seconds: The same length in seconds; None for a picture.
     """
 
     content_type: str
-    width: int
-    height: int
+    width: int | None
+    height: int | None
     duration_ms: int | None = None
     frames: int | None = None
     output_seconds: float | None = None
@@ -152,6 +173,8 @@ def parse_order(line: bytes) -> Order:
             inputs={url: Path(path) for url, path in fields["inputs"].items()},
             output=Path(fields["output"]),
             seed=_typed(fields["seed"], int),
+            limits=_limits(fields.get("limits", {})),
+            media_type=_typed(fields.get("media_type", "video"), str),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
         raise RenderError.internal(
@@ -164,6 +187,12 @@ def ready(job: str) -> bytes:
     return json.dumps({"job": job, "ok": True}).encode() + b"\n"
 
 
+def measured(job: str, seconds: Mapping[str, float]) -> bytes:
+    """Answer an order of kind `probe`: the length of each input, by its URL."""
+    fields = {"job": job, "ok": True, "seconds": dict(seconds)}
+    return json.dumps(fields).encode() + b"\n"
+
+
 def answer(job: str | None, outcome: Rendered | RenderError) -> bytes:
     """Write one line of the worker's standard output."""
     fields: dict[str, object] = {"job": job}
@@ -172,6 +201,13 @@ def answer(job: str | None, outcome: Rendered | RenderError) -> bytes:
     else:
         fields |= {"ok": True, **asdict(outcome)}
     return json.dumps(fields).encode() + b"\n"
+
+
+def _limits(fields: Mapping[str, Mapping[str, Any]]) -> dict[str, MediaLimits]:
+    return {
+        name: MediaLimits(**{**limits, "formats": tuple(limits.get("formats", ()))})
+        for name, limits in fields.items()
+    }
 
 
 def _typed(value: object, kind: type[T]) -> T:

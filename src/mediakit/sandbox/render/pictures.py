@@ -11,12 +11,14 @@ from typing import BinaryIO
 import numpy as np
 from PIL import ExifTags, Image, ImageOps
 
+from mediakit.sandbox.render.film import sync
 from mediakit.sandbox.render.orders import RenderError
 from mediakit.sandbox.render.sizes import Size
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF")
 MAX_PIXELS = 50_000_000
 MAX_SIZE_BYTES = 100_000_000
+LONGEST_JPEG_SIDE_PX = 65_500
 
 # The EXIF orientations of pictures whose camera was held upright.
 _LYING = (5, 6, 7, 8)
@@ -68,7 +70,10 @@ def read_picture(path: Path, field: str, *, enough: Size | None = None) -> Image
         if enough is not None:
             picture.draft("RGB", (max(enough), max(enough)))
         picture.load()
-        return in_colour(ImageOps.exif_transpose(picture))
+        ImageOps.exif_transpose(
+            picture, in_place=True
+        )  # a copy would double the memory
+        return in_colour(picture)
 
 
 def picture_size(path: Path, field: str) -> Size:
@@ -77,6 +82,15 @@ def picture_size(path: Path, field: str) -> Size:
         width, height = picture.size
         orientation = picture.getexif().get(ExifTags.Base.Orientation, 1)
         return Size(height, width) if orientation in _LYING else Size(width, height)
+
+
+def is_picture(path: Path) -> bool:
+    """Tell whether a file is a picture, whole or not."""
+    try:
+        with opened_picture(path, path.name):
+            return True
+    except RenderError:
+        return False
 
 
 @contextmanager
@@ -98,9 +112,8 @@ def in_colour(picture: Image.Image) -> Image.Image:
     """Bring any mode to RGB, or to RGBA where there is transparency."""
     if picture.mode.startswith("I;16"):
         picture = Image.fromarray((np.asarray(picture) >> 8).astype(np.uint8))
-    if picture.has_transparency_data:
-        return picture.convert("RGBA")
-    return picture.convert("RGB")
+    mode = "RGBA" if picture.has_transparency_data else "RGB"
+    return picture if picture.mode == mode else picture.convert(mode)
 
 
 def on_white(picture: Image.Image) -> Image.Image:
@@ -109,6 +122,22 @@ def on_white(picture: Image.Image) -> Image.Image:
         return picture
     paper = Image.new("RGBA", picture.size, "white")
     return Image.alpha_composite(paper, picture).convert("RGB")
+
+
+def save_picture(picture: Image.Image, path: Path, output_format: str) -> None:
+    """Write a picture, down to the disk.
+
+    Args:
+        picture: In mode RGB; png takes RGBA, too.
+        path: The file to write; its name does not matter.
+        output_format: `jpeg` or `png`.
+    """
+    with path.open("wb") as file:
+        if output_format == "jpeg":
+            picture.save(file, "JPEG", quality=93, subsampling=0)
+        else:
+            picture.save(file, "PNG", compress_level=3)
+    sync(path)
 
 
 @contextmanager

@@ -29,6 +29,7 @@ _YUV = np.array(
     ],
     dtype=np.float32,
 )
+_BAND_ROWS = 128
 _OFFSET = np.array([16, 128, 128], dtype=np.float32)
 
 # The same for bytes, as the matrix with offsets that Pillow takes.
@@ -121,10 +122,16 @@ class Still:
     def of_picture(cls, picture: Image.Image, size: Size, box: Box) -> "Still":
         """Show the part `box` of an RGB picture at `size`."""
         fitted = picture.resize(size, Image.Resampling.LANCZOS, box)
-        frame = av.VideoFrame.from_ndarray(np.asarray(fitted), "rgb24").reformat(
-            format="yuv420p", dst_colorspace=Colorspace.ITU709
-        )
-        return cls.of_planes(Planes.of(frame))
+        planes = Planes.blank(size)
+        for top in range(0, size.height, _BAND_ROWS):  # less memory than all at once
+            bottom = min(top + _BAND_ROWS, size.height)
+            band = np.asarray(fitted.crop((0, top, size.width, bottom)))
+            frame = av.VideoFrame.from_ndarray(band, "rgb24").reformat(
+                format="yuv420p", dst_colorspace=Colorspace.ITU709
+            )
+            part = planes.crop(0, top, Size(size.width, bottom - top))
+            part.copy_from(Planes.of(frame))
+        return cls(*(Image.fromarray(plane) for plane in planes))
 
     @classmethod
     def of_planes(cls, planes: Planes) -> "Still":

@@ -42,6 +42,8 @@ class PictureShot:
         self._still.zoomed(1 + _ZOOM * index / self.frames).draw(planes)
         for mark in self._marks:
             mark.draw(planes)
+        if index == self.frames - 1:
+            del self._still  # the next shots need the memory
 
 
 class ClipShot:

@@ -5,8 +5,18 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple
 
+# As the families spell them: some with a capital letter (spec 4.6, 4.9).
 SHORT_SIDES_PX: Mapping[str, int] = MappingProxyType(
-    {"480p": 480, "720p": 720, "1080p": 1080, "4k": 2160}
+    {
+        "480p": 480,
+        "720p": 720,
+        "720P": 720,
+        "768P": 768,
+        "1080p": 1080,
+        "1080P": 1080,
+        "2K": 1440,
+        "4k": 2160,
+    }
 )
 
 # A strip of 10,000 x 1 pixels would otherwise ask for a frame of 7,200,000 x 720.
@@ -60,7 +70,7 @@ def frame_size(short_side_px: int, ratio: Fraction) -> Size:
     """Return the frame whose short side is given; both sides come out even.
 
     Args:
-        short_side_px: What `480p`, `720p`, `1080p` and `4k` name (4k: 2160).
+        short_side_px: What a resolution names, such as `1080p`.
         ratio: Width over height; beyond 3:1 or 1:3 it is held at that bound.
     """
     ratio = min(max(ratio, 1 / WIDEST_RATIO), WIDEST_RATIO)

@@ -8,6 +8,7 @@ import av
 import numpy as np
 from av.container import InputContainer
 
+from mediakit.limits import MediaLimits
 from mediakit.sandbox.render.containers import (
     Deadline,
     Kind,
@@ -15,30 +16,36 @@ from mediakit.sandbox.render.containers import (
     opened_container,
 )
 from mediakit.sandbox.render.melody import SAMPLE_RATE_HZ
+from mediakit.sandbox.render.mixing import sound_kind
 from mediakit.sandbox.render.orders import RenderError
 from mediakit.sandbox.render.planes import Floats
 
-_SLACK_S = 0.1
+# Of a sound that may have any length; no film made of references is longer.
+_MOST_S = 60.0
+_CONTENT_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
 @dataclass(frozen=True)
-class SoundLimits:
-    """What a family accepts as a reference sound.
+class Heard:
+    """A reference sound that was decoded.
 
     Attributes:
-        shortest_s: Length of the shortest sound.
-        longest_s: Length of the longest sound.
-        total_s: Length of all sounds together.
-        max_size_bytes: Of one file.
+        samples: At 48 kHz, shape (2, samples), float32.
+        content_type: Its media type.
+        size_bytes: Of the file.
+        duration_s: Its length.
     """
 
-    shortest_s: float
-    longest_s: float
-    total_s: float
-    max_size_bytes: int
+    samples: Floats
+    content_type: str
+    size_bytes: int
+    duration_s: float
+    fps: None = None
+    width: None = None
+    height: None = None
 
 
-def read_sounds(files: list[tuple[Path, str]], limits: SoundLimits) -> Floats:
+def read_sounds(files: list[tuple[Path, str]], limits: MediaLimits) -> Floats:
     """Decode sounds one after the other.
 
     Args:
@@ -51,18 +58,16 @@ def read_sounds(files: list[tuple[Path, str]], limits: SoundLimits) -> Floats:
     Raises:
         RenderError: `invalid_input` when one cannot be decoded or breaks a limit.
     """
-    sounds: list[Floats] = []
-    room_s = limits.total_s
+    heard: list[Heard] = []
     for path, field in files:
-        sound = _read_limited(path, field, limits)
-        room_s -= sound.shape[1] / SAMPLE_RATE_HZ
-        if room_s < -_SLACK_S:
-            raise RenderError.invalid(
-                f"{field}: with this sound they last longer than "
-                f"{limits.total_s:g} s together, which is the most that is accepted."
-            )
-        sounds.append(sound)
-    return np.concatenate(sounds, axis=1)
+        sound = _heard(path, field, limits)
+        heard.append(sound)
+        problems = limits.problems(field, sound)
+        if total := limits.total_problem(field.partition("[")[0], heard):
+            problems.append(total)
+        if problems:
+            raise RenderError.of(problems)
+    return np.concatenate([sound.samples for sound in heard], axis=1)
 
 
 def read_sound(path: Path, field: str, most_s: float, kind: Kind = "sound") -> Floats:
@@ -72,10 +77,7 @@ def read_sound(path: Path, field: str, most_s: float, kind: Kind = "sound") -> F
         Samples at 48 kHz, shape (2, samples), float32.
     """
     with opened_container(path, field, kind) as container:
-        if not container.streams.audio:
-            raise RenderError.invalid(f"{field}: the file has no sound.")
-        check_codec(container.streams.audio[0], field, kind)
-        return _samples(container, field, round(most_s * SAMPLE_RATE_HZ))
+        return _sound_of(container, field, kind, most_s)
 
 
 def fitted_sound(sound: Floats, samples: int) -> Floats:
@@ -86,22 +88,29 @@ def fitted_sound(sound: Floats, samples: int) -> Floats:
     return np.tile(sound, times)[:, :samples]
 
 
-def _read_limited(path: Path, field: str, limits: SoundLimits) -> Floats:
-    size_bytes = path.stat().st_size
-    if size_bytes > limits.max_size_bytes:
-        raise RenderError.invalid(
-            f"{field}: the sound has {size_bytes / 1e6:.1f} MB, accepted are at most "
-            f"{limits.max_size_bytes / 1e6:g} MB."
+def _heard(path: Path, field: str, limits: MediaLimits) -> Heard:
+    most_s = _MOST_S if limits.max_s is None else limits.max_s + 1
+    kind = sound_kind(path, field)
+    with opened_container(path, field, kind) as container:
+        samples = _sound_of(container, field, kind, most_s)
+        decoded_s = samples.shape[1] / SAMPLE_RATE_HZ
+        # Of a sound that was cut only its header tells the length.
+        header_s = (container.duration or 0) / 1e6 if decoded_s >= most_s else 0.0
+        return Heard(
+            samples=samples,
+            content_type=_CONTENT_TYPES.get(container.format.name, "audio/mp4"),
+            size_bytes=path.stat().st_size,
+            duration_s=max(decoded_s, header_s),
         )
-    sound = read_sound(path, field, limits.longest_s + 1)
-    seconds = sound.shape[1] / SAMPLE_RATE_HZ
-    if not limits.shortest_s - _SLACK_S <= seconds <= limits.longest_s + _SLACK_S:
-        least = "at least " if seconds > limits.longest_s else ""
-        raise RenderError.invalid(
-            f"{field}: the sound lasts {least}{seconds:.2f} s, accepted are "
-            f"{limits.shortest_s:g} to {limits.longest_s:g} s."
-        )
-    return sound
+
+
+def _sound_of(
+    container: InputContainer, field: str, kind: Kind, most_s: float
+) -> Floats:
+    if not container.streams.audio:
+        raise RenderError.invalid(f"{field}: the file has no sound.")
+    check_codec(container.streams.audio[0], field, kind)
+    return _samples(container, field, round(most_s * SAMPLE_RATE_HZ))
 
 
 def _samples(container: InputContainer, field: str, most: int) -> Floats:

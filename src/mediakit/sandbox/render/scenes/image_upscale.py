@@ -4,15 +4,19 @@ from pathlib import Path
 
 from PIL import Image, ImageFilter
 
-from mediakit.sandbox.render.film import sync
 from mediakit.sandbox.render.orders import Order, Rendered, RenderError
-from mediakit.sandbox.render.pictures import on_white, picture_size, read_picture
+from mediakit.sandbox.render.pictures import (
+    LONGEST_JPEG_SIDE_PX,
+    on_white,
+    picture_size,
+    read_picture,
+    save_picture,
+)
 from mediakit.sandbox.render.sizes import Size
 
 MAX_OUTPUT_PIXELS = 24_000_000
 
 _FIELD = "image_url"
-_LONGEST_JPEG_SIDE_PX = 65_500
 _CONTENT_TYPES = {"jpeg": "image/jpeg", "png": "image/png"}
 
 
@@ -30,7 +34,7 @@ def render(order: Order) -> Rendered:
     picture = _denoised(picture, order.number("denoise", 0))
     picture = picture.resize(size, Image.Resampling.LANCZOS)
     picture = _sharpened(picture, order.number("sharpen", 0))
-    _save(picture, order.output, output_format)
+    save_picture(picture, order.output, output_format)
     return Rendered(content_type, *size)
 
 
@@ -44,10 +48,10 @@ def _check_output(path: Path, factor: int, output_format: str) -> None:
             f"{after.pixels / 1e6:.1f} megapixels; accepted are at most "
             f"{MAX_OUTPUT_PIXELS / 1e6:g} megapixels."
         )
-    if output_format == "jpeg" and max(after) > _LONGEST_JPEG_SIDE_PX:
+    if output_format == "jpeg" and max(after) > LONGEST_JPEG_SIDE_PX:
         raise RenderError.invalid(
             f"{_FIELD}: {before} pixels become {after} with x{factor}; a jpeg has at "
-            f"most {_LONGEST_JPEG_SIDE_PX} pixels a side. Ask for png."
+            f"most {LONGEST_JPEG_SIDE_PX} pixels a side. Ask for png."
         )
 
 
@@ -63,12 +67,3 @@ def _sharpened(picture: Image.Image, amount: float) -> Image.Image:
         return picture
     mask = ImageFilter.UnsharpMask(radius=2.5, percent=round(180 * amount), threshold=2)
     return picture.filter(mask)
-
-
-def _save(picture: Image.Image, path: Path, output_format: str) -> None:
-    with path.open("wb") as file:
-        if output_format == "jpeg":
-            picture.save(file, "JPEG", quality=93, subsampling=0)
-        else:
-            picture.save(file, "PNG", compress_level=3)
-    sync(path)

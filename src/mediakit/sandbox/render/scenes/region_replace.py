@@ -1,0 +1,86 @@
+"""Region replace: the given clip, changed in one region and nowhere else."""
+
+import numpy as np
+from PIL import Image
+
+from mediakit.sandbox.render.clips import read_clip
+from mediakit.sandbox.render.film import FPS, Film, write_film
+from mediakit.sandbox.render.mixing import SoundFile
+from mediakit.sandbox.render.orders import Order, Rendered, RenderError
+from mediakit.sandbox.render.palettes import Palette, look_of
+from mediakit.sandbox.render.pictures import on_white, read_picture
+from mediakit.sandbox.render.planes import rgb_of
+from mediakit.sandbox.render.regions import (
+    Patch,
+    Region,
+    region_of_mask,
+    region_of_words,
+)
+from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, cover_box, frame_size
+from mediakit.sandbox.render.sources import SourceShot
+
+_FIELD = "video"
+_MASK_FIELD = "modify_region_mask"
+_WORDS_FIELD = "modify_region_roi"
+_REFERENCE_FIELD = "image"
+
+# Without a reference picture the clip is still seen to move under what replaces it.
+_OPACITY = 215
+_STRIPES = 9
+
+
+def render(order: Order) -> Rendered:
+    """Change the clip of spec 4.16; what lies outside the region stays as it is."""
+    path = order.file(order.text(_FIELD))
+    clip = read_clip(path, _FIELD, order.limits_of(_FIELD))
+    short_side_px = order.choice("resolution", SHORT_SIDES_PX, "1080p")
+    size = frame_size(short_side_px, clip.size.ratio)
+    seconds = min(clip.seconds, order.number("duration_s", 5))
+    region = region_of(order, size)
+    patch = Patch(region, _replacement(order, region.box.size))
+    frames = max(round(seconds * FPS), 1)
+    film = Film(
+        size=size,
+        shots=[SourceShot(clip, size, frames, marks=[patch])],
+        sound=SoundFile(path, _FIELD, "video") if clip.has_sound else None,
+    )
+    return write_film(film, order.output)
+
+
+def region_of(order: Order, size: Size) -> Region:
+    """Return the region that is changed; a mask is more exact than words.
+
+    Raises:
+        RenderError: `invalid_input` when there is neither, or the mask marks nothing.
+    """
+    if url := order.text(_MASK_FIELD):
+        mask = read_picture(order.file(url), _MASK_FIELD, enough=size)
+        return region_of_mask(mask, size, _MASK_FIELD)
+    if words := order.text(_WORDS_FIELD):
+        return region_of_words(words, size)
+    raise RenderError.invalid(
+        f"{_WORDS_FIELD}: missing; accepted are words for the region here, or a mask "
+        f"in {_MASK_FIELD}."
+    )
+
+
+def _replacement(order: Order, size: Size) -> Image.Image:
+    if url := order.text(_REFERENCE_FIELD):
+        picture = on_white(read_picture(order.file(url), _REFERENCE_FIELD, enough=size))
+        box = cover_box(Size(*picture.size), size)
+        return picture.resize(size, Image.Resampling.LANCZOS, box)
+    look = look_of(order.text("prompt"), order.seed)
+    return _pattern(look.palette, float(look.random.uniform(0, np.pi)), size)
+
+
+def _pattern(palette: Palette, angle: float, size: Size) -> Image.Image:
+    """Paint soft stripes in the colours of a palette, not quite opaque."""
+    x = np.linspace(0, 1, size.width, dtype=np.float32)[None, :]
+    y = np.linspace(0, 1, size.height, dtype=np.float32)[:, None]
+    way = np.float32(np.cos(angle)) * x + np.float32(np.sin(angle)) * y
+    share = (0.5 + 0.5 * np.sin(2 * np.pi * _STRIPES * way))[..., None]
+    low, high = rgb_of(palette.far), rgb_of(palette.sun)
+    colours = np.rint(255 * (low * (1 - share) + high * share)).astype(np.uint8)
+    picture = Image.fromarray(colours)
+    picture.putalpha(_OPACITY)
+    return picture
