@@ -17,7 +17,9 @@ def settle(kind: str, body: dict[str, Any], output_ms: int | None) -> tuple[Any,
     function = CATALOG.function(kind)
     canonical = function.canonical_body(body)
     usage = usage_of(function, canonical, output_ms)
-    charge = charge_of(function, canonical, usage, hold_micro_usd=PLENTY_MICRO_USD)
+    charge = charge_of(
+        function, canonical, usage, seconds={}, hold_micro_usd=PLENTY_MICRO_USD
+    )
     return usage, charge
 
 
@@ -79,4 +81,4 @@ def test_a_job_never_costs_more_than_was_held() -> None:
     function = CATALOG.function("text-to-video")
     body = function.canonical_body({"prompt": "a"})
 
-    assert charge_of(function, body, None, hold_micro_usd=7) == 7
+    assert charge_of(function, body, None, seconds={}, hold_micro_usd=7) == 7

@@ -12,7 +12,10 @@ from mediakit.sandbox.store.jobs import JobRow
 
 # Rejections after the job row exists answer with the failed job (spec 4.3).
 ENVELOPE_STATUS = {
+    ErrorCode.ADMISSION_SUSPENDED: 403,
+    ErrorCode.CYCLE_LIMIT_EXCEEDED: 403,
     ErrorCode.INSUFFICIENT_BALANCE: 403,
+    ErrorCode.PROVIDER_UNAVAILABLE: 503,
     ErrorCode.RATE_LIMITED: 429,
 }
 QUEUE_RETRY_AFTER_S = 2

@@ -4,19 +4,29 @@ import asyncio
 import hashlib
 import json
 import logging
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from mediakit.catalog import Function
+from mediakit.catalog import Function, MediaItem
 from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.records import ErrorCode
+from mediakit.sandbox.asked_failures import asked_failure
 from mediakit.sandbox.clock import US_PER_S
-from mediakit.sandbox.inputs import InputRefusedError, Inputs
-from mediakit.sandbox.renderer import Renderer, RenderRequest, RenderResult
+from mediakit.sandbox.inputs import InputRefusedError, Inputs, undeclared_media
+from mediakit.sandbox.renderer import (
+    ProbeError,
+    Renderer,
+    RenderRequest,
+    RenderResult,
+)
 from mediakit.sandbox.service import Service
-from mediakit.sandbox.settle import charge_of, usage_of
-from mediakit.sandbox.store import jobs
+from mediakit.sandbox.settle import charge_of, is_open_ended, price_of, usage_of
+from mediakit.sandbox.store import jobs, money
+from mediakit.sandbox.store.admission import UNPRICEABLE_MESSAGE
 from mediakit.sandbox.store.jobs import Finished, JobRow
+from mediakit.schema import InputFacts
 
 logger = logging.getLogger(__name__)
 
@@ -98,11 +108,20 @@ class Dispatcher:
 
     async def _make(self, job: JobRow) -> None:
         function, body = self._request(job)
+        asked = asked_failure(body)
+        if asked is not None:
+            raise _FailureError(*asked)
         started_s = self._system.monotonic_s()
-        result = await self._render(job, function, body)
+        result, seconds = await self._render(job, function, body)
         runtime_ms = round((self._system.monotonic_s() - started_s) * MS_PER_S)
         usage = usage_of(function, body, result.duration_ms)
-        charge = charge_of(function, body, usage, hold_micro_usd=job.hold_micro_usd)
+        charge = charge_of(
+            function,
+            body,
+            usage,
+            seconds=seconds,
+            hold_micro_usd=money.held_micro_usd(self._service.db, job.id),
+        )
         made = Finished(
             media_type=function.media_type,
             content_type=str(result.content_type),
@@ -127,12 +146,15 @@ class Dispatcher:
 
     async def _render(
         self, job: JobRow, function: Function, body: dict[str, Any]
-    ) -> RenderResult:
+    ) -> tuple[RenderResult, Mapping[str, float]]:
         files = self._service.files
         part = files.part(job.file)
         try:
             with files.scratch(job.id) as folder:
-                paths = await self._inputs.gather(function.media(body), folder)
+                media = [*function.media(body), *undeclared_media(function, body)]
+                paths = await self._inputs.gather(media, folder)
+                seconds = await self._lengths(job, function, body, media, paths)
+                self._hold_price(job, function, body, seconds)
                 request = RenderRequest(
                     job=job.id,
                     kind=function.kind,
@@ -140,6 +162,8 @@ class Dispatcher:
                     inputs=paths,
                     output=part,
                     seed=_seed(job, body),
+                    limits=function.media_limits(body),
+                    media_type=function.media_type,
                 )
                 result = await self._renderer.render(request)
             if not result.ok:
@@ -148,15 +172,52 @@ class Dispatcher:
             await files.keep(part, job.file)
         except InputRefusedError as problem:
             raise _FailureError(ErrorCode.INVALID_INPUT, str(problem)) from None
+        except ProbeError as problem:
+            raise _FailureError(problem.code, str(problem)) from None
         finally:
             part.unlink(missing_ok=True)
-        return result
+        return result, seconds
+
+    async def _lengths(
+        self,
+        job: JobRow,
+        function: Function,
+        body: dict[str, Any],
+        media: list[MediaItem],
+        paths: Mapping[str, Path],
+    ) -> Mapping[str, float]:
+        """Read how long the clips are when the price rests on it."""
+        clips = {item.label: item for item in media if item.kind != "image"}
+        if not clips or not is_open_ended(function, body):
+            return {}
+        seconds = await self._renderer.probe(
+            job.id,
+            {label: (c.kind, paths[c.value]) for label, c in clips.items()},
+        )
+        return {clips[label].value: length for label, length in seconds.items()}
+
+    def _hold_price(
+        self,
+        job: JobRow,
+        function: Function,
+        body: dict[str, Any],
+        seconds: Mapping[str, float],
+    ) -> None:
+        price = price_of(function, body, InputFacts(seconds=seconds))
+        if price is None:
+            raise _FailureError(ErrorCode.INVALID_INPUT, UNPRICEABLE_MESSAGE)
+        if not money.raise_hold(self._service.db, job.id, price):
+            message = (
+                f"With its clips it costs {price} micro-USD, which the balance cannot "
+                "carry. Nothing was charged."
+            )
+            raise _FailureError(ErrorCode.INSUFFICIENT_BALANCE, message)
 
 
 def _seed(job: JobRow, body: dict[str, Any]) -> int:
     # Without a seed of its own each job is another draw, and the same one again
     # when a killed server starts it anew.
     seed = body.get("seed")
-    if isinstance(seed, int):
+    if isinstance(seed, int) and seed >= 0:  # R5's -1 asks for any (spec 4.9)
         return seed
     return int.from_bytes(hashlib.sha256(job.id.encode()).digest()[:4])

@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager, suppress
 import uvicorn
 from starlette.applications import Starlette
 
-from mediakit.catalog import Catalog
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import ServiceError
 from mediakit.sandbox.alarm import Alarm, keep_doing
@@ -179,7 +178,7 @@ def open_service(
         db=db,
         files=files,
         clock=clock,
-        catalog=Catalog.default(),
+        catalog=settings.catalog,
         signer=Signer(bytes.fromhex(account.signing_secret)),
         starts=Alarm(clock),
         settlements=Alarm(clock),

@@ -1,11 +1,11 @@
 """Bringing the media of a body to disk, from wherever its URLs lead."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from mediakit.catalog import MediaItem
+from mediakit.catalog import Function, MediaItem
 from mediakit.sandbox.files import Files, name_in
 from mediakit.sandbox.guard import BlockedError, FetchError, Guard
 from mediakit.sandbox.store.database import Database
@@ -20,6 +20,34 @@ LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
 
 class InputRefusedError(Exception):
     """A medium of a body could not be had; the message is for people."""
+
+
+def undeclared_media(function: Function, body: Mapping[str, object]) -> list[MediaItem]:
+    """List the URLs in those fields of an open function that nobody declared.
+
+    Such fields say nothing about themselves: what looks like an address is brought,
+    and whoever renders it sees what it is.
+    """
+    further = {name: v for name, v in body.items() if name not in function.fields}
+    if not function.is_open:
+        return []
+    return [
+        MediaItem(label, "image", value)
+        for name, values in further.items()
+        for label, value in _texts(values, name)
+        if value.startswith(("http://", "https://"))
+    ]
+
+
+def _texts(value: object, label: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield label, value
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _texts(item, f"{label}[{index}]")
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from _texts(item, f"{label}.{name}")
 
 
 @dataclass(frozen=True)

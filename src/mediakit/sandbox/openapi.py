@@ -61,6 +61,7 @@ DAY: Json = {"type": "string", "format": "date"}
 def _submit(function: Function) -> Json:
     either = {"anyOf": [ref("Message"), ref("Job")]}
     words = "The key is inactive, or the balance cannot carry the job."
+    away = _answer("The model or its dispatch is not available.", ref("Job"))
     full = _answer("The queue is full.", ref("Job")) | {"headers": RETRY_AFTER}
     return _operation(
         function.kind,
@@ -73,6 +74,7 @@ def _submit(function: Function) -> Json:
             409: _message(409),
             422: _message(422),
             429: full,
+            503: away,
         },
         parameters=[IDEMPOTENCY_KEY],
         requestBody=_body(ref(function.request_type.__name__)),

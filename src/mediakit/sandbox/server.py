@@ -46,7 +46,7 @@ class RunningSandbox:
         self.identity = account.identity
         self.api_key = account.api_key
         self.functions: Mapping[str, str] = {
-            function.kind: function.path for function in Catalog.default()
+            function.kind: function.path for function in settings.catalog
         }
         self._settings = settings
         self._data_dir = data_dir
@@ -110,7 +110,9 @@ def _forget_in_child() -> None:
 os.register_at_fork(after_in_child=_forget_in_child)
 
 
-def start_embedded(data_dir: str | Path) -> RunningSandbox:
+def start_embedded(
+    data_dir: str | Path, catalog: Catalog | None = None
+) -> RunningSandbox:
     """Serve a data directory from this process, or attach to who serves it.
 
     Callbacks and input URLs may reach this machine. Calling it again in the same
@@ -118,11 +120,18 @@ def start_embedded(data_dir: str | Path) -> RunningSandbox:
 
     Args:
         data_dir: Where its database and files lie; made when missing.
+        catalog: The functions that it serves; all declared ones by default.
 
     Raises:
         ServiceError: It cannot be started.
     """
-    return start(Sandbox(Path(data_dir), allow_loopback_callbacks=True))
+    return start(
+        Sandbox(
+            Path(data_dir),
+            allow_loopback_callbacks=True,
+            catalog=catalog or Catalog.default(),
+        )
+    )
 
 
 def start(settings: Sandbox) -> RunningSandbox:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 
+from mediakit.catalog import Catalog
 from mediakit.errors import InputError
 from mediakit.money import MICRO_PER_USD
 
@@ -25,6 +26,7 @@ class Sandbox:
             over http and on any port.
         start_after_s: Seconds of the sandbox's clock that a job is queued at least.
         settle_after_s: Seconds of the sandbox's clock from a job's end to its charge.
+        catalog: The functions that it serves; all declared ones by default.
 
     Raises:
         InputError: A number is out of range.
@@ -41,6 +43,7 @@ class Sandbox:
     allow_loopback_callbacks: bool = False
     start_after_s: float = 0.0
     settle_after_s: float = 1.5
+    catalog: Catalog = field(default_factory=Catalog.default)
 
     def __post_init__(self) -> None:
         accepted = {

@@ -1,13 +1,65 @@
-"""What a rendered job used, and what that costs (spec 2.2, 8)."""
+"""What a job may cost, what it used, and what it costs in the end (spec 2.2, 8)."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from mediakit.catalog import Function
-from mediakit.rates import MS_PER_S
+from mediakit.errors import InputError
+from mediakit.rates import MS_PER_S, Estimate, EstimateKind
 from mediakit.schema import InputFacts
 
 Body = Mapping[str, Any]
+
+# The price list has no rate for some functions. They are not free, so that the
+# sandbox takes a price of its own for a request.
+UNLISTED_MICRO_USD = 50_000
+
+
+def hold_of(function: Function, body: Body) -> int | None:
+    """Return what is set aside for a job when it is submitted, micro-USD.
+
+    It is the upper end of the price. Where that rests on the length of a clip that
+    nobody has read yet, it is the lower end, and the rest is set aside when the job
+    starts.
+
+    Args:
+        function: The function.
+        body: The canonical body.
+
+    Returns:
+        None when this combination of fields has no price (spec 4.3).
+    """
+    try:
+        estimate = function.estimate(body)
+    except InputError:
+        return None
+    highest = _highest(estimate)
+    return estimate.low if highest is None else highest
+
+
+def price_of(function: Function, body: Body, facts: InputFacts) -> int | None:
+    """Return what a job costs at the most, with its clips' lengths known, micro-USD.
+
+    Args:
+        function: The function.
+        body: The canonical body.
+        facts: The lengths of its clips, and the tokens that it reported.
+
+    Returns:
+        None when its price has no upper end even so.
+    """
+    return _highest(function.estimate(body, facts))
+
+
+def is_open_ended(function: Function, body: Body) -> bool:
+    """Tell whether the price rests on something that is not in the body."""
+    return function.estimate(body).kind is EstimateKind.UPPER_BOUND
+
+
+def _highest(estimate: Estimate) -> int | None:
+    if estimate.kind is EstimateKind.UNKNOWN:
+        return UNLISTED_MICRO_USD
+    return estimate.high
 
 
 def usage_of(
@@ -35,6 +87,7 @@ def charge_of(
     body: Body,
     usage: Mapping[str, Any] | None,
     *,
+    seconds: Mapping[str, float],
     hold_micro_usd: int,
 ) -> int:
     """Return what a completed job costs, micro-USD.
@@ -46,10 +99,10 @@ def charge_of(
         function: The function that ran.
         body: The canonical body.
         usage: What the job reported.
+        seconds: The lengths of its clips, by URL.
         hold_micro_usd: What was held for it.
     """
     tokens = None if usage is None else usage.get("video_output_tokens")
-    estimate = function.estimate(body, InputFacts(output_tokens=tokens))
-    if estimate.high is None:
-        raise ValueError(f"a completed {function.kind} has no price")
-    return min(estimate.high, hold_micro_usd)
+    facts = InputFacts(seconds=seconds, output_tokens=tokens)
+    price = price_of(function, body, facts)
+    return hold_micro_usd if price is None else min(price, hold_micro_usd)

@@ -8,21 +8,23 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from mediakit.catalog import Function
-from mediakit.errors import InputError
 from mediakit.sandbox.answers import (
+    ENVELOPE_STATUS,
     RequestError,
     job_object,
     rejection_answer,
 )
+from mediakit.sandbox.asked_failures import asked_failure
 from mediakit.sandbox.callbacks import check_callback_url
 from mediakit.sandbox.clock import US_PER_S
 from mediakit.sandbox.files import new_name
 from mediakit.sandbox.guard import BlockedError
 from mediakit.sandbox.reading import read_object
 from mediakit.sandbox.service import Service, base_url_of, caller_of, service_of
+from mediakit.sandbox.settle import hold_of
 from mediakit.sandbox.store import admission
 from mediakit.sandbox.store.accounts import Caller
-from mediakit.sandbox.store.admission import KeyReusedError, NewJob, Repeatable
+from mediakit.sandbox.store.admission import KeyReusedError, NewJob, Refusal, Repeatable
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.schema import canonical_json
 
@@ -140,20 +142,18 @@ def _new_job(
         body=canonical_json(body).decode(),
         webhook_url=webhook_url,
         file=new_name(),
-        price_micro_usd=_price_micro_usd(function, body),
+        price_micro_usd=hold_of(function, body),
         created_us=now_us,
         start_due_us=now_us + round(settings.start_after_s * US_PER_S),
         settle_due_us=now_us + round(settings.settle_after_s * US_PER_S),
+        refusal=_asked_refusal(body),
     )
 
 
-def _price_micro_usd(function: Function, body: dict[str, Any]) -> int | None:
-    try:
-        return function.estimate(body).high
-    except InputError:
-        # Valid by every rule and still without a price: spec 4.3 makes it a job
-        # that fails, not a 422.
-        return None
+def _asked_refusal(body: dict[str, Any]) -> Refusal | None:
+    """Turn a job away at the door with a code that belongs there (spec 4.3)."""
+    asked = asked_failure(body)
+    return asked if asked is not None and asked[0] in ENVELOPE_STATUS else None
 
 
 def _admit(service: Service, new: NewJob, repeat: Repeatable | None) -> JobRow | None:

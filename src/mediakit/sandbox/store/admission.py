@@ -7,6 +7,11 @@ from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.jobs import JobRow, find
 from mediakit.sandbox.store.money import hold, open_charge
 
+UNPRICEABLE_MESSAGE = "This combination of fields has no price. Nothing was charged."
+
+Refusal = tuple[ErrorCode, str]
+"""The code and the message of a job that is turned away."""
+
 
 @dataclass(frozen=True)
 class NewJob:
@@ -24,6 +29,7 @@ class NewJob:
         created_us: When it came.
         start_due_us: When it may start.
         settle_due_us: When it settles, should it be turned away.
+        refusal: Why it is turned away in any case; None for a job like any other.
     """
 
     id: str
@@ -37,6 +43,7 @@ class NewJob:
     created_us: int
     start_due_us: int
     settle_due_us: int
+    refusal: Refusal | None = None
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,7 @@ def submit(db: Database, new: NewJob, repeat: Repeatable | None) -> JobRow | Non
     with db.transaction():
         if repeat is not None and find_repeated(db, new.org, repeat) is not None:
             return None
-        refusal = _refusal(db, new)
+        refusal = new.refusal or _refusal(db, new)
         if refusal is None:
             _insert(db, new, "queued", hold_micro_usd=new.price_micro_usd or 0)
             hold(db, new.org, new.price_micro_usd or 0)
@@ -106,13 +113,12 @@ def _bind(db: Database, new: NewJob, repeat: Repeatable) -> None:
     )
 
 
-def _refusal(db: Database, new: NewJob) -> tuple[ErrorCode, str] | None:
+def _refusal(db: Database, new: NewJob) -> Refusal | None:
     org = db.row("SELECT * FROM org WHERE id = ?", new.org)
     if org is None:
         raise LookupError(f"no organization {new.org}")
     if new.price_micro_usd is None:
-        message = "This combination of fields has no price. Nothing was charged."
-        return ErrorCode.INVALID_INPUT, message
+        return ErrorCode.INVALID_INPUT, UNPRICEABLE_MESSAGE
     available = org["balance_micro_usd"] - org["held_micro_usd"]
     if new.price_micro_usd > available:
         message = (
@@ -136,7 +142,7 @@ def _insert(
     status: str,
     *,
     hold_micro_usd: int = 0,
-    refusal: tuple[ErrorCode, str] | None = None,
+    refusal: Refusal | None = None,
 ) -> None:
     code, message = refusal or (None, None)
     db.run(

@@ -7,7 +7,7 @@ from typing import Any
 
 from mediakit.records import ErrorCode
 from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.store.money import open_charge, release
+from mediakit.sandbox.store.money import held_micro_usd, open_charge, release
 
 _SELECT = """
 SELECT job.*, charge.state AS billing_state, charge.charge_micro_usd
@@ -149,7 +149,7 @@ def complete(
             db,
             job.id,
             made.charge_micro_usd,
-            hold_micro_usd=job.hold_micro_usd,
+            hold_micro_usd=held_micro_usd(db, job.id),
             due_us=settle_due_us,
         )
     return True
@@ -182,7 +182,7 @@ def fail(
         if not changed:
             return False
         _leave_slot(db, job.org)
-        release(db, job.org, job.hold_micro_usd)
+        release(db, job.org, held_micro_usd(db, job.id))
         open_charge(db, job.id, 0, hold_micro_usd=0, due_us=settle_due_us)
     return True
 

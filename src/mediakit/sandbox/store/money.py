@@ -21,6 +21,45 @@ def hold(db: Database, org: str, amount_micro_usd: int) -> None:
     )
 
 
+def held_micro_usd(db: Database, job_id: str) -> int:
+    """Return what is set aside for a job, micro-USD."""
+    row = db.row("SELECT hold_micro_usd AS held FROM job WHERE id = ?", job_id)
+    if row is None:
+        raise LookupError(f"no job {job_id}")
+    held: int = row["held"]
+    return held
+
+
+def raise_hold(db: Database, job_id: str, to_micro_usd: int) -> bool:
+    """Set more aside for a job whose price is known only now.
+
+    Args:
+        db: The database.
+        job_id: The job.
+        to_micro_usd: What must be held for it in all.
+
+    Returns:
+        False, with nothing changed, when the balance cannot carry it.
+    """
+    with db.transaction():
+        more = to_micro_usd - held_micro_usd(db, job_id)
+        if more <= 0:
+            return True
+        changed = db.run(
+            "UPDATE org SET held_micro_usd = held_micro_usd + ?"
+            " WHERE id = (SELECT org FROM job WHERE id = ?)"
+            " AND balance_micro_usd - held_micro_usd >= ?",
+            more,
+            job_id,
+            more,
+        )
+        if changed:
+            db.run(
+                "UPDATE job SET hold_micro_usd = ? WHERE id = ?", to_micro_usd, job_id
+            )
+        return bool(changed)
+
+
 def release(db: Database, org: str, amount_micro_usd: int) -> None:
     """Give back what was set aside, inside the caller's transaction."""
     hold(db, org, -amount_micro_usd)

@@ -1,0 +1,28 @@
+"""Failures that a request asks for, so that what follows them can be tried."""
+
+import re
+from collections.abc import Mapping
+
+from mediakit.records import ErrorCode
+from mediakit.schema import canonical_json
+
+_ASKED = re.compile(r"sandbox:fail=([a-z_]+)")
+
+
+def asked_failure(body: Mapping[str, object]) -> tuple[ErrorCode, str] | None:
+    """Find the failure that a body asks for, anywhere in its texts.
+
+    `sandbox:fail=content_moderation` in the prompt, or behind the `#` of a medium's
+    URL, fails the job with that code (spec 7.3).
+
+    Args:
+        body: The canonical body.
+
+    Returns:
+        The code and a message; None when nothing, or no known code, is asked for.
+    """
+    found = _ASKED.search(canonical_json(body).decode())
+    if found is None or found[1] not in set(ErrorCode):
+        return None
+    message = f"The request asks for this failure ({found[0]}). Nothing was charged."
+    return ErrorCode(found[1]), message
