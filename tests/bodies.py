@@ -28,12 +28,9 @@ def accepted_bodies(draw: st.DrawFn, function: Function) -> dict[str, Any]:
             body[name] = draw(values(spec))
     _lay_out(body)
     for _ in range(MOST_ROUNDS):
-        problems = function.check(body)
-        if not problems:
-            return body
-        for problem in problems:
+        for problem in function.check(body):
             _mend(draw, function, body, problem)
-    assume(condition=False)
+    assume(function.check(body) == [])
     return body
 
 

@@ -26,7 +26,9 @@ def test_an_unknown_function_is_refused_with_the_nearest_names() -> None:
 
 
 def test_a_name_that_is_near_to_nothing_gets_the_whole_list() -> None:
-    with pytest.raises(InputError, match="compose-video, image-to-image, image-upscale, .* or video-upscale"):
+    with pytest.raises(
+        InputError, match=r"compose-video, image-to-image.* or video-up"
+    ):
         CATALOG.function("zzzzz")
 
 

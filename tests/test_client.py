@@ -14,6 +14,7 @@ import pytest
 
 from mediakit import AsyncClient, Client, Job, format_usd
 from mediakit import client as core
+from mediakit.client.files import fingerprint
 from mediakit.client.orders import Order
 from mediakit.errors import (
     AuthError,
@@ -29,8 +30,9 @@ from mediakit.errors import (
 )
 from mediakit.history import EntryState, History
 from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from tests.file_server import FileServer
 from tests.lossy_proxy import LossyProxy
-from tests.media_samples import make_mp4, make_png
+from tests.media_samples import make_mp4, make_png, make_wav
 
 PATIENCE_S = 60.0
 
@@ -319,6 +321,184 @@ def test_a_file_that_vanished_or_is_no_picture_is_named(
     assert len(client.history.frame()) == 0
 
 
+def test_a_file_beyond_a_limit_is_refused_before_anything_is_uploaded(
+    client: Client, tmp_path: Path
+) -> None:
+    short = make_mp4(tmp_path / "short.mp4", duration_s=1.0)
+    fields: dict[str, Any] = {"prompt": "a", "duration": 4, "image_urls": ["gone.png"]}
+
+    with pytest.raises(InputError, match="Nothing was sent") as caught:
+        client.submit("r1", video_urls=[short], **fields)
+    assert [p.sentence for p in caught.value.problems][1:] == [
+        "video_urls[0]: got 1 s, accepted: 2 to 30 s"
+    ]
+    assert caught.value.problems[0].field == "image_urls[0]"
+    assert len(client.history.frame()) == 0
+    digest = fingerprint(short).sha256
+    uploaded = client.history.uploaded(
+        **owner(client.core), sha256=digest, content_type="video/mp4"
+    )
+    assert uploaded is None
+
+
+def test_local_files_deep_in_a_body_are_uploaded(
+    client: Client, tmp_path: Path
+) -> None:
+    clip = make_mp4(tmp_path / "clip.mp4", (320, 180), 2.0, audio=True)
+    picture = make_png(tmp_path / "picture.png", (320, 180))
+    sound = make_wav(tmp_path / "sound.wav", 1.0)
+
+    def track(name: str, kind: str, *files: Path) -> dict[str, Any]:
+        spans = [
+            {"timestamp": 1000 * at, "duration": 1000, "url": file}
+            for at, file in enumerate(files)
+        ]
+        return {"id": name, "type": kind, "keyframes": spans}
+
+    tracks = (
+        track("below", "video", clip),
+        track("above", "image", picture),
+        track("heard", "audio", sound),
+    )
+    job = settled(client.submit("compose-video", tracks=tracks))
+
+    assert job.charge_micro_usd == 200  # one second at 0.0002
+    kept = job.state.body["tracks"]
+    assert isinstance(kept, list)
+    urls = [span["url"] for row in kept for span in row["keyframes"]]
+    assert urls == [client.upload(file) for file in (clip, picture, sound)]
+
+
+def test_a_missing_file_deep_in_a_body_is_named_by_its_place(
+    client: Client, tmp_path: Path
+) -> None:
+    span = {"timestamp": 0, "duration": 1000, "url": tmp_path / "gone.mp4"}
+    track = {"id": "a", "type": "video", "keyframes": [span]}
+
+    with pytest.raises(InputError, match="no such file") as caught:
+        client.submit("compose-video", tracks=[track])
+    assert caught.value.field == "tracks[0].keyframes[0].url"
+
+
+def upscale_micro_usd(seconds: float) -> int:
+    return round(seconds * 76_000)
+
+
+def test_the_length_of_a_clip_behind_a_url_firms_up_the_price(
+    client: Client, tmp_path: Path
+) -> None:
+    clip = make_mp4(tmp_path / "clip.mp4", (320, 180), 1.5)
+    with FileServer({"a.mp4": clip.read_bytes()}) as server:
+        for source in (server.url("a.mp4"), clip, client.upload(clip)):
+            estimate = client.estimate("video-upscale", video_url=source)
+            assert (estimate.kind, estimate.high) == ("exact", upscale_micro_usd(1.5))
+
+    asked = {name.lower() for _, sent in server.requests for name in sent}
+    assert "x-api-key" not in asked
+
+
+def test_a_length_that_is_given_is_not_looked_for(
+    client: Client, tmp_path: Path
+) -> None:
+    clip = make_mp4(tmp_path / "clip.mp4", (320, 180), 1.5)
+    with FileServer({"a.mp4": clip.read_bytes()}) as server:
+        url = server.url("a.mp4")
+        given = client.estimate("video-upscale", video_url=url, seconds={url: 9})
+        local = client.estimate("video-upscale", video_url=clip, seconds={str(clip): 9})
+
+    assert given.high == local.high == upscale_micro_usd(9)
+    assert server.requests == []
+
+
+def test_nothing_is_looked_for_that_the_price_does_not_depend_on(
+    client: Client,
+) -> None:
+    with FileServer({}) as server:
+        clip = server.url("a.mp4")
+        fields: dict[str, Any] = {"prompt": "a", "video_urls": [clip]}
+        client.estimate("r1", duration=5, **fields)
+        client.estimate("r1", duration="auto", **fields)
+        client.estimate("region-replace", video=clip, prompt="a")
+
+    assert server.requests == []
+
+
+def test_a_clip_that_cannot_be_looked_at_leaves_the_price_open(client: Client) -> None:
+    with FileServer({}) as server:
+        for _ in range(2):
+            url = server.url("gone.mp4")
+            estimate = client.estimate("video-upscale", video_url=url)
+            assert (estimate.kind, estimate.high) == ("upper_bound", None)
+
+    assert len(server.requests) == 1
+
+
+def test_a_clip_behind_a_url_that_will_not_do_is_refused_before_it_is_sent(
+    client: Client, tmp_path: Path
+) -> None:
+    clip = make_mp4(tmp_path / "clip.mp4", (320, 180), 3.0)
+    task = "edit"
+    fields: dict[str, Any] = {"duration": "auto", "omni_reference_task_type": task}
+    with FileServer({"a.mp4": clip.read_bytes()}) as server:
+        urls = [server.url("a.mp4")]
+        assert client.estimate("r1", video_urls=urls, **fields).kind == "nominal"
+        with pytest.raises(InputError, match="57,600 pixels"):
+            client.submit("r1", prompt="a", video_urls=urls, **fields)
+
+    assert len(client.history.frame()) == 0
+
+
+def test_a_price_from_a_looked_up_length_is_the_charge(
+    client: Client, tmp_path: Path
+) -> None:
+    clip = make_mp4(tmp_path / "clip.mp4", (320, 180), 1.5, audio=True, sound_s=2.0)
+    with FileServer({"a.mp4": clip.read_bytes()}) as server:
+        url = server.url("a.mp4")
+        estimate = client.estimate("video-upscale", video_url=url)
+        job = settled(client.submit("video-upscale", video_url=url))
+
+    assert estimate.high == job.charge_micro_usd == upscale_micro_usd(1.5)
+
+
+def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
+    lines = [r.getMessage() for r in caplog.records if r.name == "mediakit.client"]
+    return [line for line in lines if "@Image2" in line]
+
+
+def test_what_is_likely_a_mistake_is_said_once_and_sent_all_the_same(
+    client: Client, sandbox: RunningSandbox, tmp_path: Path, caplog: Any
+) -> None:
+    caplog.set_level(logging.INFO, "mediakit.client")
+    png = make_png(tmp_path / "cat.png", (64, 48))
+    fields: dict[str, Any] = {"duration": 4, "resolution": "480p", "image_urls": [png]}
+    prompt = "@Image1 beside @Image2"
+
+    job = client.submit("r1", prompt=prompt, **fields)
+    (line,) = warned(caplog)
+    assert line == (
+        "prompt: got '@Image2', accepted: a citation of one of 1 in image_urls. "
+        "It is sent as it is."
+    )
+    assert job.state.prompt == prompt
+
+    caplog.clear()
+    core = AsyncClient(sandbox.base_url, sandbox.api_key, home=tmp_path / "home")
+    same = client.io.call(core.submit, "r1", prompt=prompt, **fields)
+    client.io.call(core.aclose)
+    assert same.id == job.id
+    assert len(warned(caplog)) == 1
+
+
+def test_nothing_is_said_to_be_sent_that_is_not(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "mediakit.client")
+
+    with pytest.raises(InputError, match="duration"):
+        client.submit("r1", prompt="@Image2", duration=99)
+    assert warned(caplog) == []
+
+
 def test_the_same_bytes_are_uploaded_once(client: Client, tmp_path: Path) -> None:
     png = make_png(tmp_path / "cat.png", (64, 48))
     copy = tmp_path / "copy of the cat.png"
@@ -525,3 +705,15 @@ def test_both_jobs_have_the_same_methods_with_the_same_arguments() -> None:
     assert set(blocking) == set(awaited) - inner
     for name in blocking:
         assert blocking[name] == awaited[name], name
+
+
+@pytest.mark.parametrize("code", ["content_moderation", "timed_out", "provider_error"])
+def test_a_failure_that_was_asked_for_is_one_typed_error(
+    client: Client, code: str
+) -> None:
+    with pytest.raises(JobFailedError) as caught:
+        client.run("text-to-video", prompt=f"a kite sandbox:fail={code}", duration=3)
+
+    assert caught.value.code == code
+    assert ".." not in str(caught.value)
+    assert "not charged" in str(caught.value)

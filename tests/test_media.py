@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import cache
 from io import BytesIO
 from pathlib import Path
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 
 from mediakit.catalog import Catalog
@@ -20,7 +25,14 @@ from mediakit.media import (
     thumbnail_jpeg,
 )
 from mediakit.schema import MediaName
-from tests.media_samples import make_jpeg, make_mp3, make_mp4, make_png, make_wav
+from tests.media_samples import (
+    make_jpeg,
+    make_mp3,
+    make_mp4,
+    make_picture,
+    make_png,
+    make_wav,
+)
 
 CATALOG = Catalog.default()
 
@@ -99,6 +111,58 @@ def test_a_clip_without_a_picture_and_a_sound_without_sound_are_refused(
         probe(make_png(tmp_path / "a.png"), "video", "video_urls[0]")
     with pytest.raises(InputError, match="no sound"):
         probe(make_mp4(tmp_path / "a.mp4"), "audio", "audio_urls[0]")
+
+
+@given(st.data(), st.sampled_from(["image", "video", "audio"]))
+def test_a_damaged_file_is_read_or_refused_in_words(
+    data: st.DataObject, kind: MediaName
+) -> None:
+    content = bytearray(data.draw(st.sampled_from(_samples()[kind])))
+    for _ in range(data.draw(st.integers(0, 8))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(
+            st.integers(0, 255)
+        )
+    del content[data.draw(st.integers(1, len(content))) :]
+
+    with NamedTemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        with suppress(InputError):
+            assert probe(Path(file.name), kind, "a").kind == kind
+
+
+@cache
+def _samples() -> dict[MediaName, list[bytes]]:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        pictures = [make_png(folder / "a.png"), make_jpeg(folder / "a.jpg")]
+        webp = folder / "a.webp"
+        make_picture().save(webp, "WEBP")
+        clip = make_mp4(folder / "a.mp4", (64, 64), 0.5, audio=True)
+        sounds = [make_wav(folder / "a.wav", 0.1), make_mp3(folder / "a.mp3", 0.1)]
+        return {
+            "image": [path.read_bytes() for path in (*pictures, webp)],
+            "video": [clip.read_bytes()],
+            "audio": [path.read_bytes() for path in (*sounds, clip)],
+        }
+
+
+def test_a_playlist_is_not_opened_for_what_it_names(tmp_path: Path) -> None:
+    clip = make_mp4(tmp_path / "clip.ts", (64, 64), 0.5)
+    playlist = tmp_path / "clip.m3u8"
+    playlist.write_text(
+        f"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:0.5,\n{clip}\n#EXT-X-ENDLIST\n"
+    )
+
+    with pytest.raises(InputError, match="not a clip"):
+        probe(playlist, "video", "video_url")
+
+
+def test_the_length_of_a_clip_is_that_of_its_picture(tmp_path: Path) -> None:
+    path = make_mp4(tmp_path / "a.mp4", (64, 64), 1.0, audio=True, sound_s=3.0)
+
+    assert probe(path, "video", "video_url").duration_s == 1.0
+    assert probe(path, "audio", "audio_url").duration_s == pytest.approx(3, abs=0.1)
 
 
 def test_posters_and_thumbnails_are_small_jpegs(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ drawn = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 
 
 def ends(estimate: Estimate) -> tuple[int, int | None]:
-    assert type(estimate.low) is int
+    assert isinstance(estimate.low, int)
     assert estimate.high is None or type(estimate.high) is int
     return estimate.low, estimate.high
 

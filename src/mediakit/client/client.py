@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
 from typing import Generic, ParamSpec, Self, TypeVar
 
 from mediakit.catalog import Catalog
 from mediakit.client.async_job import AsyncJob
-from mediakit.client.buying import Take
+from mediakit.client.buying import Take, check_take
 from mediakit.client.core import AsyncClient
 from mediakit.client.io_thread import IOThread, io_thread
 from mediakit.client.job import Job
+from mediakit.client.prepare import Seconds
 from mediakit.client.service import Service
 from mediakit.errors import JobFailedError
 from mediakit.history import History
@@ -92,11 +92,11 @@ class Client(Generic[JobT_co]):
         function: str,
         /,
         *,
-        seconds: Mapping[str, float | Decimal] | None = None,
+        seconds: Seconds | None = None,
         **fields: object,
     ) -> Estimate:
-        """Price a request without sending anything; see `AsyncClient.estimate`."""
-        return self.core.estimate(function, seconds=seconds, **fields)
+        """Price a request without sending it; see `AsyncClient.estimate`."""
+        return self.io.call(self.core.estimate, function, seconds=seconds, **fields)
 
     def reserved_micro_usd(self) -> int:
         """Return what is held for jobs whose charge is not settled, micro-USD."""
@@ -114,17 +114,15 @@ class Client(Generic[JobT_co]):
         take: Take = 1,
         webhook_url: str | None = None,
         extra: Mapping[str, object] | None = None,
+        seconds: Seconds | None = None,
         **fields: object,
     ) -> JobT_co:
         """Submit a job; see `AsyncClient.submit`."""
-        job = self._job(
-            self.core.submit,
-            function,
-            take=take,
-            webhook_url=webhook_url,
-            extra=extra,
-            **fields,
-        )
+        check_take(take)
+        prepared = self.io.call(self.core._prepared, function, fields, seconds)
+        for line in prepared.warnings:
+            self._say(line)
+        job = self._job(self.core._place, prepared, take, webhook_url, extra)
         job.reused = job.reused or job.id in self._submitted
         self._submitted.add(job.id)
         if job.reused:
@@ -142,12 +140,18 @@ class Client(Generic[JobT_co]):
         take: Take = 1,
         webhook_url: str | None = None,
         extra: Mapping[str, object] | None = None,
+        seconds: Seconds | None = None,
         timeout_s: float | None = None,
         **fields: object,
     ) -> JobT_co:
         """Submit a job and wait until it completes; see `AsyncClient.run`."""
         job = self.submit(
-            function, take=take, webhook_url=webhook_url, extra=extra, **fields
+            function,
+            take=take,
+            webhook_url=webhook_url,
+            extra=extra,
+            seconds=seconds,
+            **fields,
         )
         return job.wait(timeout_s)
 

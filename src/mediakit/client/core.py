@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,7 +17,8 @@ from mediakit.client.buying import Buyer, Take, check_take
 from mediakit.client.files import Files
 from mediakit.client.jobs import Jobs
 from mediakit.client.orders import Order
-from mediakit.client.prepare import prepare
+from mediakit.client.prepare import Prepared, Seconds, prepare
+from mediakit.client.remote_media import RemoteMedia
 from mediakit.client.service import Service
 from mediakit.client.submitting import Submitter
 from mediakit.client.transport import Transport
@@ -26,6 +27,8 @@ from mediakit.clock import Clock, SystemClock
 from mediakit.history import History
 from mediakit.rates import Estimate
 from mediakit.records import Balance
+
+log = logging.getLogger("mediakit.client")
 
 
 class AsyncClient:
@@ -54,6 +57,7 @@ class AsyncClient:
         self._clock = clock or SystemClock()
         self._transport = Transport(service, clock=self._clock)
         self.billing = Billing(self._transport, self._clock)
+        self.remote_media = RemoteMedia(self._clock)
         files = Files(self._transport, self._clock)
         self._uploads = Uploads(files, history, service)
         self._jobs = Jobs(self._transport, history, self.catalog, self._clock, files)
@@ -83,27 +87,48 @@ class AsyncClient:
 
     # -- before anything is sent --------------------------------------------------
 
-    def estimate(
+    async def estimate(
         self,
         function: str,
         /,
         *,
-        seconds: Mapping[str, float | Decimal] | None = None,
+        seconds: Seconds | None = None,
         **fields: object,
     ) -> Estimate:
-        """Price a request without sending anything (spec 8).
+        """Price a request without sending anything to the service (spec 8).
+
+        Where the price depends on the length of a clip behind a URL, the clip's
+        header is read from there, without key and cookies.
 
         Args:
             function: A kind or a path.
-            seconds: Known durations of media, seconds by URL; local files are read.
-            fields: The request's fields.
+            seconds: Known durations of media, seconds by URL; these are not read.
+            fields: The request's fields; local files are read.
 
         Raises:
             InputError: The function is unknown, or a field that the price is made
                 from is missing or wrong.
         """
+        prepared = await self._prepared(function, fields, seconds, price_only=True)
+        return prepared.estimate
+
+    async def _prepared(
+        self,
+        function: str,
+        fields: Mapping[str, object],
+        seconds: Seconds | None,
+        *,
+        price_only: bool = False,
+    ) -> Prepared:
         found = self.catalog.function(function)
-        return prepare(found, fields, seconds=seconds, price_only=True).estimate
+        prepared = await to_thread.run_sync(
+            lambda: prepare(found, fields, seconds=seconds, price_only=price_only)
+        )
+        wanted = [(item.kind, item.value) for item in prepared.lengths_wanted]
+        if not wanted:
+            return prepared
+        looks = await self.remote_media.look(wanted)
+        return prepared.measured({url: i for (_, url), i in looks.items() if i})
 
     def reserved_micro_usd(self) -> int:
         """Return what is held for jobs whose charge is not settled, micro-USD."""
@@ -128,6 +153,7 @@ class AsyncClient:
         take: Take = 1,
         webhook_url: str | None = None,
         extra: Mapping[str, object] | None = None,
+        seconds: Seconds | None = None,
         **fields: object,
     ) -> AsyncJob:
         """Submit a job; the same call finds the job that it bought before.
@@ -140,6 +166,7 @@ class AsyncClient:
             take: Which draw of this request; "next" buys another one.
             webhook_url: Where the job's end is posted (spec 6.2).
             extra: Properties that mediakit does not know, sent as given.
+            seconds: Known durations of media, seconds by URL, for the price.
             fields: The request's fields; local files are uploaded.
 
         Raises:
@@ -150,9 +177,21 @@ class AsyncClient:
             RateLimitError: The service asks to wait for longer than this call does.
             ServiceError: The service did not answer; the error says what was sent.
         """
-        found = self.catalog.function(function)
         check_take(take)
-        prepared = await to_thread.run_sync(lambda: prepare(found, fields))
+        prepared = await self._prepared(function, fields, seconds)
+        for line in prepared.warnings:
+            log.info(line)
+        return await self._place(prepared, take, webhook_url, extra)
+
+    async def _place(
+        self,
+        prepared: Prepared,
+        take: Take,
+        webhook_url: str | None,
+        extra: Mapping[str, object] | None,
+    ) -> AsyncJob:
+        """Upload the files of a request and submit it."""
+        found = prepared.function
         urls = await self._uploads.of(prepared)
         body = found.canonical_body(found.with_media(prepared.body, urls))
         order = Order(
@@ -174,6 +213,7 @@ class AsyncClient:
         take: Take = 1,
         webhook_url: str | None = None,
         extra: Mapping[str, object] | None = None,
+        seconds: Seconds | None = None,
         timeout_s: float | None = None,
         **fields: object,
     ) -> AsyncJob:
@@ -184,11 +224,17 @@ class AsyncClient:
             take: Which draw of this request; "next" buys another one.
             webhook_url: Where the job's end is posted (spec 6.2).
             extra: Properties that mediakit does not know, sent as given.
+            seconds: Known durations of media, seconds by URL, for the price.
             timeout_s: Seconds to wait at the most.
             fields: The request's fields; local files are uploaded.
         """
         job = await self.submit(
-            function, take=take, webhook_url=webhook_url, extra=extra, **fields
+            function,
+            take=take,
+            webhook_url=webhook_url,
+            extra=extra,
+            seconds=seconds,
+            **fields,
         )
         return await job.wait(timeout_s)
 

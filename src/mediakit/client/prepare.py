@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 
-from mediakit.catalog import Function
+from mediakit.catalog import Function, MediaItem
 from mediakit.errors import InputError
 from mediakit.media import (
     MediaInfo,
     body_with_stand_ins,
     facts_of,
     is_url,
+    lengths_wanted,
     local_file,
+    preflight,
     probe,
+    stand_in,
 )
 from mediakit.rates import Estimate
 from mediakit.rules import Problem
 from mediakit.schema import InputFacts
+
+Seconds = Mapping[str, float | Decimal]
 
 
 @dataclass(frozen=True)
@@ -30,25 +35,78 @@ class Prepared:
         function: The function.
         body: The body; local files still as paths.
         infos: What each local file is, by its value in the body.
-        estimate: Its price.
+        seconds: Durations of media that are known otherwise, seconds by URL or path.
+        price_only: Let fields be wrong that do not bear on the price.
+        remote: What media behind URLs are, by URL.
     """
 
     function: Function
     body: dict[str, object]
     infos: Mapping[str, MediaInfo]
-    estimate: Estimate
+    seconds: Seconds = field(default_factory=dict)
+    price_only: bool = False
+    remote: Mapping[str, MediaInfo] = field(default_factory=dict)
 
     @property
     def paths(self) -> dict[str, Path]:
         """Return each local file, by its value in the body."""
         return {value: local_file(value) for value in self.infos}
 
+    @property
+    def facts(self) -> InputFacts:
+        """Return the durations that are known; those that were given come first."""
+        found = facts_of(self.function, self.body, {**self.infos, **self.remote})
+        given = {stand_in(value): each for value, each in self.seconds.items()}
+        return InputFacts(seconds={**found.seconds, **given})
+
+    @property
+    def estimate(self) -> Estimate:
+        """Return the price.
+
+        Raises:
+            InputError: A field that the price is made from is missing or wrong.
+        """
+        checked, _ = body_with_stand_ins(self.function, self.body)
+        return self.function.estimate(checked, self.facts)
+
+    @property
+    def lengths_wanted(self) -> list[MediaItem]:
+        """Return the media behind URLs whose length the price needs to be firm."""
+        return lengths_wanted(self.function, self.body, self.facts)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Say what is allowed and still likely a mistake, a line each."""
+        warnings = self.function.warnings(self.body)
+        return [f"{each.sentence}. It is sent as it is." for each in warnings]
+
+    def measured(self, remote: Mapping[str, MediaInfo]) -> Prepared:
+        """Return the request with what is known of media behind URLs.
+
+        Raises:
+            InputError: They are not what the function accepts.
+        """
+        found = replace(self, remote=remote)
+        found.refuse([])
+        return found
+
+    def refuse(self, problems: list[Problem]) -> None:
+        """Raise what is wrong with the request: these problems, and its media.
+
+        Raises:
+            InputError: Something is; nothing is when only the price is asked for.
+        """
+        infos = {**self.infos, **self.remote}
+        problems = [*problems, *preflight(self.function, self.body, infos)]
+        if problems and not self.price_only:
+            raise InputError.of(problems, spec=self.function.spec)
+
 
 def prepare(
     function: Function,
     fields: Mapping[str, object],
     *,
-    seconds: Mapping[str, float | Decimal] | None = None,
+    seconds: Seconds | None = None,
     price_only: bool = False,
 ) -> Prepared:
     """Check a request and price it.
@@ -56,23 +114,18 @@ def prepare(
     Args:
         function: The function.
         fields: The fields as people wrote them.
-        seconds: Known durations of media, seconds by URL.
+        seconds: Known durations of media, seconds by URL or path.
         price_only: Let fields be wrong that do not bear on the price.
 
     Raises:
         InputError: Something is not acceptable; all problems are in it.
     """
     body = {name: plain(value) for name, value in fields.items() if value is not None}
-    checked, paths = body_with_stand_ins(function, body)
     infos, problems = _probed(function, body)
-    if not price_only:
-        problems = [*function.check(checked), *problems]
-        if problems:
-            raise InputError.of(problems, spec=function.spec)
-    known = dict(facts_of(function, body, infos).seconds) | dict(seconds or {})
-    known |= {paths[p]: known[p] for p in paths if p in known}
-    estimate = function.estimate(checked, InputFacts(seconds=known))
-    return Prepared(function, body, infos, estimate)
+    checked, _ = body_with_stand_ins(function, body)
+    prepared = Prepared(function, body, infos, dict(seconds or {}), price_only)
+    prepared.refuse([*function.check(checked), *problems])
+    return prepared
 
 
 def plain(value: object) -> object:
@@ -81,6 +134,8 @@ def plain(value: object) -> object:
         return str(value)
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {name: plain(item) for name, item in value.items()}
     if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
         return plain(value.tolist())
     return value
@@ -89,13 +144,17 @@ def plain(value: object) -> object:
 def _probed(
     function: Function, body: Mapping[str, object]
 ) -> tuple[dict[str, MediaInfo], list[Problem]]:
+    """Read the local files; a file that is a clip and a sound counts as a clip."""
     infos: dict[str, MediaInfo] = {}
     problems: list[Problem] = []
     for item in function.media(body):
-        if is_url(item.value) or item.value in infos:
+        known = infos.get(item.value)
+        if is_url(item.value) or (known is not None and known.kind == item.kind):
             continue
         try:
-            infos[item.value] = probe(local_file(item.value), item.kind, item.label)
+            info = probe(local_file(item.value), item.kind, item.label)
         except InputError as error:
             problems.append(Problem(error.field, error.got, error.accepted))
+        else:
+            infos[item.value] = known if known and known.kind == "video" else info
     return infos, problems

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from av.container import InputContainer
     from av.video.stream import VideoStream
 
+PROBE_BYTES = 5_000_000
 MAX_PIXELS = 200_000_000
-EXIF_ORIENTATION = 0x0112
 UNKNOWN_TYPE = "application/octet-stream"
+EXIF_ORIENTATION = 0x0112
 EXIF_TURNED = (5, 6, 7, 8)
 
 # FFmpeg would also read a text as a film of a terminal, and a picture as a clip.
@@ -27,9 +28,7 @@ _CONTAINERS: Mapping[MediaName, frozenset[str]] = {
     "audio": frozenset({"wav", "mp3", "mp4", "ogg", "flac", "aac", "matroska"}),
 }
 # Other formats are not even opened: a playlist would have further files read.
-_OPTIONS = {
-    "format_whitelist": ",".join(sorted(frozenset().union(*_CONTAINERS.values())))
-}
+_FORMATS = ",".join(sorted(_CONTAINERS["video"] | _CONTAINERS["audio"]))
 # What Pillow raises about broken pictures, beside OSError and ValueError.
 _BROKEN = (SyntaxError, RuntimeError, EOFError, IndexError, TypeError, struct.error)
 _NAME = {"image": "a picture", "video": "a clip", "audio": "a sound"}
@@ -88,13 +87,20 @@ def probe(path: Path, expected: MediaName, field: str) -> MediaInfo:
         raise InputError(field, got=got, accepted=_WHAT[expected]) from None
 
 
-def probe_file(file: BinaryIO, expected: MediaName, size_bytes: int) -> MediaInfo:
+def probe_file(
+    file: BinaryIO,
+    expected: MediaName,
+    size_bytes: int,
+    *,
+    probe_bytes: int = PROBE_BYTES,
+) -> MediaInfo:
     """Read what an open file is from its header.
 
     Args:
         file: The file, at its beginning; it must be seekable.
         expected: The medium that is wanted.
         size_bytes: Its length.
+        probe_bytes: After how many bytes of content what is known by then will do.
 
     Raises:
         OSError: It cannot be read as such a medium.
@@ -102,7 +108,8 @@ def probe_file(file: BinaryIO, expected: MediaName, size_bytes: int) -> MediaInf
     """
     if expected == "image":
         return _probe_image(file, size_bytes)
-    return _probe_av(file, expected, size_bytes)
+    options = {"format_whitelist": _FORMATS, "probesize": str(probe_bytes)}
+    return _probe_av(file, expected, size_bytes, options)
 
 
 def _reason(error: Exception, expected: MediaName) -> str:
@@ -156,11 +163,13 @@ def _probe_image(file: BinaryIO, size_bytes: int) -> MediaInfo:
     return MediaInfo("image", content_type, size_bytes, width, height)
 
 
-def _probe_av(file: BinaryIO, expected: MediaName, size_bytes: int) -> MediaInfo:
+def _probe_av(
+    file: BinaryIO, expected: MediaName, size_bytes: int, options: dict[str, str]
+) -> MediaInfo:
     import av
 
     try:
-        with av.open(file, mode="r", options=_OPTIONS) as container:
+        with av.open(file, mode="r", options=options) as container:
             return _info(container, expected, size_bytes)
     except av.ArgumentError:
         raise ValueError(f"it is not {_NAME[expected]}") from None

@@ -24,6 +24,8 @@ LIMIT_S = 10.0
 SILENCE_S = 5.0
 BLOCK_BYTES = 131_072
 MAX_BYTES = 32 * BLOCK_BYTES
+# A single frame of a large clip may be as long as all that may be taken.
+PROBE_BYTES = 500_000
 MAX_REDIRECTS = 3
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
@@ -60,7 +62,12 @@ def _probe(url: str, expected: MediaName, given_up: Event) -> MediaInfo | None:
     try:
         with _http(url) as http:
             file = RemoteFile(http, url, given_up)
-            return probe_file(BufferedReader(file), expected, file.size_bytes)
+            return probe_file(
+                BufferedReader(file),
+                expected,
+                file.size_bytes,
+                probe_bytes=PROBE_BYTES,
+            )
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
         # Neither the URL nor the error's words: both may hold a signature.
         log.debug("a medium behind a URL is not known: %s", type(error).__name__)

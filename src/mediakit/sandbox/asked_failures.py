@@ -24,5 +24,5 @@ def asked_failure(body: Mapping[str, object]) -> tuple[ErrorCode, str] | None:
     found = _ASKED.search(canonical_json(body).decode())
     if found is None or found[1] not in set(ErrorCode):
         return None
-    message = f"The request asks for this failure ({found[0]}). Nothing was charged."
+    message = f"The request asks for this failure ({found[0]})."
     return ErrorCode(found[1]), message

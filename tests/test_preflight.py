@@ -1,0 +1,254 @@
+"""Media held against what a function accepts of them, before anything is sent."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mediakit.catalog import Catalog
+from mediakit.media import MediaInfo, facts_of, lengths_wanted, preflight
+from mediakit.rates import EstimateKind
+from mediakit.rules import Problem
+from mediakit.schema import InputFacts
+
+CATALOG = Catalog.default()
+CLIP = MediaInfo("video", "video/mp4", 5_000_000, 1280, 720, 10.0, 24.0, "h264", True)
+SOUND = MediaInfo("audio", "audio/mpeg", 200_000, duration_s=10.0)
+PICTURE = MediaInfo("image", "image/png", 200_000, 640, 360)
+A_CLIP, B_CLIP = "https://a.test/1.mp4", "https://a.test/2.mp4"
+
+# By hand from the interface (spec 4.4), with the slack that files need.
+CLIP_BOUNDS = [
+    ("duration_s", 2 - 0.1, 30 + 0.1),
+    ("fps", 24 - 0.05, 60 + 0.05),
+    ("size_bytes", 0, 200_000_000),
+    ("width", 407_696, 8_295_044),
+]
+SOUND_BOUNDS = [("duration_s", 2 - 0.1, 30 + 0.1), ("size_bytes", 0, 15_000_000)]
+BOUNDS = [("video_urls", CLIP, *bound) for bound in CLIP_BOUNDS] + [
+    ("audio_urls", SOUND, *bound) for bound in SOUND_BOUNDS
+]
+
+
+def r1(**media: list[str]) -> dict[str, Any]:
+    return {"prompt": "a kite", "duration": 5, **media}
+
+
+def problems_of(field: str, *infos: MediaInfo, kind: str = "r1") -> list[Problem]:
+    """Hold some files of one field against what a function accepts."""
+    values = [f"{index}.file" for index in range(len(infos))]
+    body = r1(**{field: values})
+    found = dict(zip(values, infos, strict=True))
+    return preflight(CATALOG.function(kind), body, found)
+
+
+def with_value(info: MediaInfo, name: str, value: float) -> MediaInfo:
+    """Change one fact; a width stands for the whole area."""
+    if name == "width":
+        return replace(info, width=int(value), height=1)
+    number: Any = value if name in ("duration_s", "fps") else int(value)
+    return replace(info, **{name: number})
+
+
+@pytest.mark.parametrize(("field", "info", "name", "low", "high"), BOUNDS)
+def test_what_is_exactly_at_a_bound_will_do(
+    field: str, info: MediaInfo, name: str, low: float, high: float
+) -> None:
+    for value in (low, high):
+        assert problems_of(field, with_value(info, name, value)) == []
+
+
+@pytest.mark.parametrize(("field", "info", "name", "low", "high"), BOUNDS)
+def test_what_is_just_beyond_a_bound_will_not(
+    field: str, info: MediaInfo, name: str, low: float, high: float
+) -> None:
+    if isinstance(high, int):
+        beyond: list[float] = [high + 1, *([low - 1] if low else [])]
+    else:
+        beyond = [math.nextafter(high, math.inf), math.nextafter(low, 0)]
+
+    for value in beyond:
+        (problem,) = problems_of(field, with_value(info, name, value))
+        assert problem.field == f"{field}[0]"
+
+
+@given(st.data(), st.sampled_from(BOUNDS))
+def test_what_is_within_the_bounds_will_do_and_what_is_beyond_will_not(
+    data: st.DataObject, bound: tuple[str, MediaInfo, str, float, float]
+) -> None:
+    field, info, name, low, high = bound
+    whole = name in ("width", "size_bytes")
+    most = 10.0 * high
+    if whole:
+        value: float = data.draw(st.integers(0, int(most)))
+    else:
+        value = data.draw(st.floats(0, most))
+
+    found = problems_of(field, with_value(info, name, value))
+    if low <= value <= high:
+        assert found == []
+    else:
+        (problem,) = found
+        assert problem.field == f"{field}[0]"
+        assert problem.accepted
+
+
+@given(st.lists(st.floats(2, 30), min_size=1, max_size=10))
+def test_clips_may_be_so_long_together_and_no_longer(lengths_s: list[float]) -> None:
+    clips = [replace(CLIP, duration_s=length_s) for length_s in lengths_s]
+
+    found = problems_of("video_urls", *clips)
+    if sum(lengths_s) <= 30 + 0.1:
+        assert found == []
+    else:
+        assert [(p.field, p.accepted) for p in found] == [
+            ("video_urls", "at most 30 s in all")
+        ]
+
+
+def test_a_problem_names_the_file_what_was_found_and_the_limit() -> None:
+    (problem,) = problems_of("video_urls", CLIP, replace(CLIP, duration_s=1.5))
+
+    assert problem.sentence == "video_urls[1]: got 1.5 s, accepted: 2 to 30 s"
+
+
+def test_all_that_is_wrong_with_one_file_is_one_problem() -> None:
+    tiny = replace(CLIP, content_type="video/webm", fps=12.0, width=64, height=36)
+
+    (problem,) = problems_of("video_urls", tiny)
+    assert problem.sentence == (
+        "video_urls[0]: got video/webm, 12 frames per second and 64x36 = 2,304 pixels, "
+        "accepted: mp4 or mov, 24 to 60 frames per second and "
+        "407,696 to 8,295,044 pixels"
+    )
+
+
+def test_one_clip_that_is_too_long_is_not_also_too_long_together() -> None:
+    long = replace(CLIP, duration_s=31.2)
+
+    assert [p.field for p in problems_of("video_urls", long)] == ["video_urls[0]"]
+    assert [p.field for p in problems_of("video_urls", long, CLIP)] == [
+        "video_urls[0]",
+        "video_urls",
+    ]
+
+
+def test_a_limit_of_all_together_holds_for_a_single_clip_too() -> None:
+    found = problems_of("video_urls", replace(CLIP, duration_s=16.0), kind="r5")
+
+    assert [p.sentence for p in found] == [
+        "video_urls: got 16 s together, accepted: at most 15 s in all"
+    ]
+
+
+def test_a_file_that_is_given_twice_counts_twice() -> None:
+    body = r1(video_urls=["a.mp4", "a.mp4"])
+    infos = {"a.mp4": replace(CLIP, duration_s=20.0)}
+
+    (problem,) = preflight(CATALOG.function("r1"), body, infos)
+    assert problem.sentence.startswith("video_urls: got 40 s together")
+
+
+def test_nothing_is_said_of_what_is_not_known() -> None:
+    unknown = MediaInfo("video", "video/mp4", 1)
+
+    assert problems_of("video_urls", unknown) == []
+    assert preflight(CATALOG.function("r1"), r1(video_urls=[A_CLIP]), {}) == []
+
+
+def test_a_sound_of_another_format_is_named() -> None:
+    ogg = replace(SOUND, content_type="audio/ogg")
+
+    (problem,) = problems_of("audio_urls", ogg)
+    assert problem.sentence == "audio_urls[0]: got audio/ogg, accepted: wav or mp3"
+
+
+@pytest.mark.parametrize(
+    ("factor", "width", "fits"),
+    [("x2", 3000, True), ("x2", 3001, False), ("x4", 750, True), ("x4", 751, False)],
+)
+def test_limits_that_depend_on_other_fields_hold_for_local_files(
+    factor: str, width: int, *, fits: bool
+) -> None:
+    # 24 megapixels by the factor's square; a path is no URL and yet acceptable.
+    body = {"image_url": "cat.png", "upscale_factor": factor}
+    picture = replace(PICTURE, width=width, height=2000)
+
+    found = preflight(CATALOG.function("image-upscale"), body, {"cat.png": picture})
+    assert (found == []) is fits
+
+
+def test_media_without_limits_always_do() -> None:
+    body = {
+        "tracks": [
+            {
+                "id": "a",
+                "type": "video",
+                "keyframes": [{"timestamp": 0, "duration": 1000, "url": "a.mp4"}],
+            }
+        ]
+    }
+    huge = replace(CLIP, duration_s=9_000.0, size_bytes=10**12)
+
+    assert preflight(CATALOG.function("compose-video"), body, {"a.mp4": huge}) == []
+
+
+EDIT = {"duration": "auto", "omni_reference_task_type": "edit", "prompt": "a"}
+
+
+def wanted(kind: str, body: dict[str, Any], **seconds: float) -> list[str]:
+    facts = InputFacts(
+        seconds={f"https://a.test/{k}.mp4": s for k, s in seconds.items()}
+    )
+    return [item.value for item in lengths_wanted(CATALOG.function(kind), body, facts)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "urls"),
+    [
+        ("video-upscale", {"video_url": A_CLIP}, [A_CLIP]),
+        ("video-upscale", {"video_url": "clip.mp4"}, []),
+        ("r1", {**EDIT, "video_urls": [A_CLIP]}, [A_CLIP]),
+        ("r1", {**EDIT, "video_urls": [A_CLIP, B_CLIP]}, []),
+        ("r1", {**EDIT, "duration": 5, "video_urls": [A_CLIP]}, []),
+        ("r1", {"prompt": "a", "duration": "auto", "audio_urls": [A_CLIP]}, []),
+        ("r5", {"prompt": "a", "video_urls": [A_CLIP, B_CLIP]}, [A_CLIP, B_CLIP]),
+        ("r5", {"prompt": "a", "video_urls": [A_CLIP, A_CLIP]}, [A_CLIP]),
+        ("r5", {"prompt": "a", "audio_urls": [A_CLIP]}, []),
+        ("r5", {"video_urls": [A_CLIP], "duration": 99}, []),
+        ("image-upscale", {"image_url": A_CLIP}, []),
+        ("text-to-image", {"prompt": "a"}, []),
+    ],
+)
+def test_a_length_is_wanted_when_and_only_when_the_price_depends_on_it(
+    kind: str, body: dict[str, Any], urls: list[str]
+) -> None:
+    assert wanted(kind, body) == urls
+
+
+def test_a_length_that_is_known_is_not_wanted() -> None:
+    body = {"prompt": "a", "video_urls": [A_CLIP, B_CLIP]}
+
+    assert wanted("r5", body, **{"1": 2.5}) == [B_CLIP]
+    assert wanted("r5", body, **{"1": 2.5, "2": 3.5}) == []
+
+
+@given(st.floats(0.001, 15), st.floats(0.001, 15))
+def test_the_wanted_lengths_are_all_that_a_firm_price_needs(
+    first_s: float, second_s: float
+) -> None:
+    function = CATALOG.function("r5")
+    body = {"prompt": "a", "video_urls": [A_CLIP, B_CLIP]}
+    infos = {
+        A_CLIP: replace(CLIP, duration_s=first_s),
+        B_CLIP: replace(CLIP, duration_s=second_s),
+    }
+
+    facts = facts_of(function, body, infos)
+    assert function.estimate(body, facts).kind is EstimateKind.EXACT
+    assert lengths_wanted(function, body, facts) == []

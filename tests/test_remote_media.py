@@ -1,0 +1,111 @@
+"""What a client remembers of media behind URLs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mediakit.client.remote_media import ASK_AGAIN_AFTER_S, MediaKey, RemoteMedia
+from mediakit.clock import VirtualClock
+from mediakit.media import MediaInfo
+from tests.file_server import FileServer
+from tests.media_samples import make_mp4
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[FileServer]:
+    clip = make_mp4(tmp_path / "clip.mp4", (320, 180), 1.5).read_bytes()
+    with FileServer({"a.mp4": clip}) as server:
+        yield server
+
+
+def asked(server: FileServer, name: str) -> int:
+    """Count the looks at a file; each begins with its first bytes."""
+    return sum(
+        n == name and sent["Range"].startswith("bytes=0-")
+        for n, sent in server.requests
+    )
+
+
+async def look(remote: RemoteMedia, key: MediaKey) -> MediaInfo | None:
+    return (await remote.look([key]))[key]
+
+
+def test_a_medium_is_looked_at_once_also_by_several_at_a_time(
+    server: FileServer,
+) -> None:
+    remote = RemoteMedia(VirtualClock())
+    key: MediaKey = ("video", server.url("a.mp4"))
+
+    async def scenario() -> None:
+        first, second = await asyncio.gather(look(remote, key), look(remote, key))
+        assert first is second is await look(remote, key)
+        assert first is not None
+        assert first.duration_s == 1.5
+
+    with asyncio.Runner() as runner:
+        runner.run(scenario())
+    assert asked(server, "a.mp4") == 1
+
+
+def test_it_is_remembered_from_one_loop_to_the_next(server: FileServer) -> None:
+    remote = RemoteMedia(VirtualClock())
+    key: MediaKey = ("video", server.url("a.mp4"))
+
+    for _ in range(2):
+        with asyncio.Runner() as runner:
+            assert runner.run(look(remote, key)) is not None
+    assert asked(server, "a.mp4") == 1
+
+
+def test_a_look_that_its_loop_did_not_end_is_begun_again(server: FileServer) -> None:
+    remote = RemoteMedia(VirtualClock())
+    key: MediaKey = ("video", server.url("a.mp4"))
+
+    async def begun() -> None:
+        waiting = asyncio.create_task(look(remote, key))
+        await asyncio.sleep(0)
+        waiting.cancel()
+
+    with asyncio.Runner() as runner:
+        runner.run(begun())
+    with asyncio.Runner() as runner:
+        assert runner.run(look(remote, key)) is not None
+
+
+def test_a_caller_that_gives_up_leaves_the_answer_to_the_others(
+    server: FileServer,
+) -> None:
+    remote = RemoteMedia(VirtualClock())
+    key: MediaKey = ("video", server.url("a.mp4"))
+
+    async def scenario() -> None:
+        impatient = asyncio.create_task(look(remote, key))
+        patient = asyncio.create_task(look(remote, key))
+        await asyncio.sleep(0)
+        impatient.cancel()
+        assert await patient is not None
+
+    with asyncio.Runner() as runner:
+        runner.run(scenario())
+
+
+def test_a_failure_is_remembered_for_a_minute(server: FileServer) -> None:
+    clock = VirtualClock()
+    remote = RemoteMedia(clock)
+    key: MediaKey = ("video", server.url("late.mp4"))
+
+    async def scenario() -> None:
+        assert await look(remote, key) is None
+        server.files["late.mp4"] = server.files["a.mp4"]
+        await clock.advance(ASK_AGAIN_AFTER_S - 1)
+        assert await look(remote, key) is None
+        assert asked(server, "late.mp4") == 1
+        await clock.advance(1)
+        assert await look(remote, key) is not None
+
+    with asyncio.Runner() as runner:
+        runner.run(scenario())
