@@ -8,7 +8,6 @@ from typing import Any
 import ipywidgets as w
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from ipykernel.comm.comm import BaseComm
 
 from mediakit.catalog import Catalog
@@ -17,9 +16,12 @@ from mediakit.widgets.control import Control
 from mediakit.widgets.controls import build
 from mediakit.widgets.guard import guarded
 from mediakit.widgets.look import Kit, Look, keep_in_order
+from mediakit.widgets.number_control import reach_of
+from tests.field_values import begins_filled, values_of
+from tests.made_up import MADE_UP
 
 CATALOG = Catalog.default()
-FIELDS = [(f.kind, spec) for f in CATALOG for spec in f.fields.values()]
+FIELDS = [(f.kind, spec) for f in (*CATALOG, MADE_UP) for spec in f.fields.values()]
 every_field = pytest.mark.parametrize(
     "spec", [s for _, s in FIELDS], ids=[f"{kind}.{s.name}" for kind, s in FIELDS]
 )
@@ -42,38 +44,10 @@ def control_of(kind: str, field: str, **more: int) -> Control:
     return build(CATALOG.function(kind).fields[field], make_kit(**more))
 
 
-def values_of(spec: FieldSpec) -> st.SearchStrategy[object]:
-    """Return values that the field accepts, nothing included where it may be."""
-    match spec.kind:
-        case "choice":
-            values: st.SearchStrategy[object] = st.sampled_from(spec.choices)
-        case "boolean":
-            values = st.booleans()
-        case "integer" if spec.seed:
-            values = st.integers()
-        case "integer":
-            values = st.integers(int(spec.low or 0), int(spec.high or 100))
-        case "number":
-            values = st.floats(spec.low, spec.high)
-        case "list":
-            assert spec.item is not None
-            values = st.lists(
-                values_of(spec.item),
-                min_size=1,
-                max_size=spec.max_length,
-            )
-        case _:
-            # An empty box is nothing, but an empty item of a list is an item.
-            values = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
-            if spec.media_kind:
-                values = values.map(lambda text: f"https://a.test/{text.strip()}")
-    optional = bool(spec.name) and spec.default is None
-    return st.none() | values if optional else values
-
-
 @every_field
 def test_a_new_control_shows_the_default(spec: FieldSpec) -> None:
-    assert build(spec, make_kit()).value == spec.default
+    if not begins_filled(spec):
+        assert build(spec, make_kit()).value == spec.default
 
 
 @every_field
@@ -229,10 +203,12 @@ def test_a_number_without_bounds_has_a_box_alone() -> None:
     gain = build(spec, make_kit())
 
     gain.value = 12_345.678
-    _, box = gain.parts
-    box.value = -1e9
+    (box,) = gain.parts
+    assert box.value == "12345.678"
+    box.value = "-1e9"
     assert gain.value == -1e9
-    assert gain.note.text == ""
+    box.value = ""
+    assert gain.value is None
 
 
 def test_a_whole_number_without_bounds_may_be_left_out() -> None:
@@ -242,6 +218,81 @@ def test_a_whole_number_without_bounds_may_be_left_out() -> None:
     assert box.placeholder == "service default"
     box.value = "12"
     assert count.value == 12
+
+
+def made_up(field: str) -> Control:
+    return build(MADE_UP.fields[field], make_kit())
+
+
+def test_a_slider_keeps_to_what_a_number_must_be_a_multiple_of() -> None:
+    *_, every = made_up("every_s").parts
+    *_, pairs = made_up("pairs").parts
+
+    assert (every.min, every.max, every.step) == (0.25, 2, 0.25)
+    assert (pairs.min, pairs.max, pairs.step) == (2, 14, 2)
+
+
+def test_a_slider_stays_between_bounds_that_are_not_reached() -> None:
+    strength = made_up("strength")
+    values = told(strength)
+
+    strength.parts[0].value = True
+    _, box, slider = strength.parts
+    assert (slider.min, slider.max) == (0.01, 0.99)
+    box.value = 0.005
+    box.value = 0
+    assert strength.note.text == "limited to 0.01"
+    box.value = 1
+    assert values == [0.5, 0.005, 0.01, 0.99]
+
+
+@pytest.mark.parametrize(
+    ("spec", "reach"),
+    [
+        (FieldSpec("", "integer", low=1, high=9), (1, 9, 1)),
+        (FieldSpec("", "integer", above=0, below=10), (1, 9, 1)),
+        (FieldSpec("", "integer", above=-1, low=2, high=9, below=8), (2, 7, 1)),
+        (FieldSpec("", "integer", low=0, high=100, step=8), (0, 96, 8)),
+        (FieldSpec("", "number", low=0, high=0.25), (0, 0.25, 0.01)),
+        (FieldSpec("", "number", low=0.1, high=0.3, step=0.1), (0.1, 0.3, 0.1)),
+        (FieldSpec("", "number", low=0), None),
+        (FieldSpec("", "number", above=0), None),
+        (FieldSpec("", "integer", above=3, below=4), None),
+        (FieldSpec("", "integer", low=1, high=3, step=5), None),
+        (FieldSpec("", "number", low=0, high=1, step=1e-9), None),
+    ],
+)
+def test_a_slider_reaches_what_the_field_accepts(
+    spec: FieldSpec, reach: tuple[float, ...] | None
+) -> None:
+    assert reach_of(spec) == reach
+
+
+def test_a_number_that_must_be_given_begins_empty() -> None:
+    parts = made_up("parts")
+
+    (box,) = parts.parts
+    assert (box.description, box.value, box.placeholder) == ("parts *", "", "")
+    box.value = "12"
+    assert parts.value == 12
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-1e999", "1,5", "½"])
+def test_what_is_no_number_stays_as_it_was_typed(text: str) -> None:
+    gain = build(FieldSpec("gain", "number"), make_kit())
+
+    (box,) = gain.parts
+    box.value = text
+    assert gain.value == text
+
+
+def test_a_short_text_is_counted_when_it_gets_long() -> None:
+    name = build(FieldSpec("name", "text", max_length=8), make_kit())
+
+    name.widget.value = "a kite"
+    assert name.note.text == "6 of 8 characters"
+    name.widget.value = "a"
+    assert name.note.text == ""
 
 
 def test_a_list_without_an_end_counts_its_items() -> None:
@@ -312,9 +363,10 @@ def test_a_list_takes_no_more_items_than_its_field() -> None:
 def test_a_control_that_is_off_keeps_its_value(spec: FieldSpec) -> None:
     control = build(spec, make_kit())
 
+    before = control.value
     control.set_enabled(enabled=False)
     assert all(part.disabled for part in control.parts)
-    assert control.value == spec.default
+    assert control.value == before
     control.set_enabled(enabled=True)
     assert not control.parts[0].disabled
 

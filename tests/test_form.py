@@ -17,7 +17,9 @@ from mediakit.sandbox.server import RunningSandbox, Sandbox, start
 from mediakit.widgets.control import Control
 from mediakit.widgets.form import Form
 from mediakit.widgets.form_view import is_main
+from mediakit.widgets.json_values import FURTHER
 from tests.media_samples import make_png
+from tests.spec import accepted
 
 PATIENCE_S = 60.0
 BUDGET_MESSAGES = 100
@@ -400,6 +402,158 @@ def test_what_matters_stands_in_the_open_and_the_rest_is_folded_away(
     assert in_the_open == main.split()
 
 
+FIRST_ACCEPTED = {case.kind: case.body for case in reversed(accepted())}
+
+
+@pytest.mark.parametrize("kind", FIRST_ACCEPTED)
+def test_every_function_has_a_form_that_makes_the_bodies_of_its_table(
+    make_form: Callable[..., Form], kind: str
+) -> None:
+    form = make_form(kind)
+    canonical = form.function.canonical_body
+    body = FIRST_ACCEPTED[kind]
+    fields = {n: value for n, value in body.items() if n in form.function.fields}
+    further = {n: value for n, value in body.items() if n not in fields}
+
+    for name, value in fields.items():
+        control(form, name).value = value
+        control(form, name).tell()
+    if further:
+        control(form, FURTHER.name).value = further
+        control(form, FURTHER.name).tell()
+    assert canonical(form.request()) == canonical(body)
+    assert form.state.problems == ()
+    assert 'class="mk-bad"' not in shown(form)
+
+
+@pytest.mark.parametrize("kind", FIRST_ACCEPTED)
+def test_a_form_takes_the_bodies_of_its_table_from_code_and_keeps_them_in_a_rerun(
+    make_form: Callable[..., Form], kind: str
+) -> None:
+    canonical = make_form(kind, **FIRST_ACCEPTED[kind]).function.canonical_body
+
+    again = make_form(kind)
+    assert canonical(again.request()) == canonical(FIRST_ACCEPTED[kind])
+    assert again.state.problems == ()
+    assert error_of(again) == ""
+
+
+def named(form: Form, name: str, nth: int = 0) -> Any:
+    """Return the widget with this name."""
+    return [each for each in _all(form.widget) if _described(each) == name][nth]
+
+
+def test_a_timeline_is_filled_in_by_hand_and_bought(
+    make_form: Callable[..., Form], tmp_path: Path
+) -> None:
+    picture = make_png(tmp_path / "cat.png", (64, 48))
+    form = make_form("compose-video")
+    assert "track 1, id is required." in shown(form)
+    assert 'class="mk-bad"' not in shown(form)
+
+    named(form, "type *").value = "image"
+    named(form, "id *").value = "stills"
+    named(form, "timestamp (ms) *").value = "0"
+    named(form, "duration (ms) *").value = "500"
+    named(form, "url *").value = str(picture)
+    until(lambda: form.state.submit_reason is None, form)
+    assert "64 x 48" in shown(form)
+    assert "data:image/jpeg;base64," in shown(form)
+    named(form, "Add keyframe").click()
+    assert "track 1, keyframe 2, timestamp is required." in shown(form)
+    named(form, "timestamp (ms) *", 1).value = "400"
+    named(form, "duration (ms) *", 1).value = "600"
+    named(form, "url *", 1).value = str(picture)
+    assert "got 400; accepted: " in shown(form)
+    named(form, "timestamp (ms) *", 1).value = "500"
+    until(lambda: form.state.submit_reason is None, form)
+    assert 'class="mk-bad"' not in shown(form)
+    press_generate(form)
+    sent: Any = form._jobs[0].state.body["tracks"]
+    assert [each["duration"] for each in sent[0]["keyframes"]] == [500, 600]
+    assert sent[0]["keyframes"][1]["url"].startswith("http")
+
+
+def test_a_file_that_is_no_picture_is_told_inside_its_keyframe(
+    make_form: Callable[..., Form], tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("not a picture")
+    form = make_form("compose-video")
+
+    named(form, "type *").value = "image"
+    named(form, "url *").value = str(notes)
+    until(lambda: "notes.txt: " in shown(form))
+    assert generate_button(form).disabled
+
+
+def test_an_open_function_takes_any_field_and_sends_it_as_it_was_given(
+    make_form: Callable[..., Form], client: Client
+) -> None:
+    form = make_form("text-to-image", prompt="a kite", style="noir", take=2)
+
+    assert form.values == {"prompt": "a kite", "style": "noir", "take": 2}
+    box = named(form, "further fields (JSON object)")
+    box.value = '{"style": "pop", "take": 2, "mask": null, "size": [1, 2]}'
+    press_generate(form)
+    until(lambda: form._jobs or error_of(form), form)
+    assert error_of(form) == ""
+    assert form._jobs[0].state.body == {
+        "prompt": "a kite",
+        "style": "pop",
+        "take": 2,
+        "mask": None,
+        "size": [1, 2],
+    }
+    again = make_form("text-to-image", style="ink")
+    assert again.request() == form.request() | {"style": "ink"}
+
+
+def test_what_is_no_json_is_kept_and_keeps_the_form_from_being_sent(
+    make_form: Callable[..., Form],
+) -> None:
+    form = make_form("text-to-image", prompt="a kite")
+    box = named(form, "further fields (JSON object)")
+
+    box.value = '{"style": '
+    assert "this is no JSON (line 1, character 11: expecting value)" in shown(form)
+    assert "further fields: this is no JSON" in str(form.state.submit_reason)
+    assert generate_button(form).disabled
+    again = make_form("text-to-image")
+    box = named(again, "further fields (JSON object)")
+    assert box.value == '{"style": '
+    assert generate_button(again).disabled
+    box.value = '{"prompt": "a"}'
+    assert "prompt has a control of its own" in shown(again)
+    box.value = ""
+    assert not generate_button(again).disabled
+
+
+def test_a_closed_function_still_refuses_what_it_does_not_know(
+    make_form: Callable[..., Form],
+) -> None:
+    form = make_form("compose-video", style="noir")
+
+    assert "style" in error_of(form)
+    assert "style" not in form.values
+
+
+def test_a_value_that_no_control_can_show_leaves_the_form_as_it_was(
+    make_form: Callable[..., Form],
+) -> None:
+    form = make_form("compose-video", tracks=[{"id": "a", "type": "sound"}])
+
+    assert "It was left as it is." in error_of(form)
+    assert form.values == {"tracks": [{"type": "video", "keyframes": [{}]}]}
+
+
+def test_the_help_names_nested_fields_as_code_does_and_tells_limits(
+    make_form: Callable[..., Form],
+) -> None:
+    assert "<code>tracks[].keyframes[].url</code>" in shown(make_form("compose-video"))
+    assert "24 to 60 frames per second" in shown(make_form("r1"))
+
+
 class CountedComm(BaseComm):
     """A connection to nowhere that counts what goes through it."""
 
@@ -418,7 +572,7 @@ def messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return CountedComm.messages
 
 
-@pytest.mark.parametrize("kind", ["image-upscale", "keyframes", "r1", "text-to-video"])
+@pytest.mark.parametrize("kind", FIRST_ACCEPTED)
 def test_a_form_costs_no_more_messages_than_its_budget(
     messages: list[str], make_form: Callable[..., Form], kind: str
 ) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -18,11 +15,12 @@ from mediakit.rates import EstimateKind, Line, per_second
 from mediakit.records import Balance
 from mediakit.rules import Problem
 from mediakit.schema import InputFacts, MediaRequest
-from mediakit.widgets.form_state import FormState, Inspection, MediaKey
+from mediakit.widgets.form_media import Inspection, MediaKey
+from mediakit.widgets.form_state import FormState
 from mediakit.widgets.funds import Affordability, Funds
+from tests.spec import Case, accepted
 
 CATALOG = Catalog.default()
-TABLES = Path(__file__).parent / "spec"
 A_PICTURE = "https://a.test/1.png"
 CLIP = MediaInfo("video", "video/mp4", 1_000, duration_s=7.5)
 
@@ -52,14 +50,17 @@ def with_usd(state: FormState, usd: int, held_micro_usd: int = 0) -> FormState:
     return state.with_balance(Funds(balance, held_micro_usd, held_jobs=2))
 
 
-def accepted_bodies() -> list[tuple[str, dict[str, object]]]:
-    tables = [tomllib.loads(path.read_text()) for path in TABLES.glob("*.toml")]
-    bodies = [(t["kind"], json.loads(body)) for t in tables for body in t["accepted"]]
+def accepted_bodies() -> list[Case]:
     # In a form, an empty box is nothing, also where the service takes an empty text.
+    cases = [
+        Case(c.kind, {k: v for k, v in c.body.items() if v not in ("", [])})
+        for c in accepted()
+    ]
+    fields = {function.kind: function.fields for function in CATALOG}
     return [
-        (kind, {k: v for k, v in body.items() if v not in ("", [])})
-        for kind, body in bodies
-        if not (kind == "r1" and body["prompt"] == "")
+        case
+        for case in cases
+        if all(n in case.body for n, spec in fields[case.kind].items() if spec.required)
     ]
 
 
@@ -71,16 +72,16 @@ def test_a_new_form_holds_the_default_of_every_field(function: Function) -> None
     assert state.touched == frozenset()
 
 
-@pytest.mark.parametrize(("kind", "body"), accepted_bodies())
+@pytest.mark.parametrize("case", accepted_bodies(), ids=str)
 def test_an_acceptable_body_goes_into_a_form_and_comes_out_the_same(
-    kind: str, body: dict[str, object]
+    case: Case,
 ) -> None:
-    state = start(kind, **body)
+    state = start(case.kind, **case.body)
 
     assert state.problems == ()
     assert state.submit_reason is None
     canonical = state.function.canonical_body
-    assert canonical(state.body()) == canonical(body)
+    assert canonical(state.body()) == canonical(case.body)
 
 
 def test_an_unknown_field_is_refused_with_the_nearest_name() -> None:
@@ -177,7 +178,7 @@ def test_a_value_that_is_set_by_hand_is_touched() -> None:
         (
             "keyframes",
             {"images": [A_PICTURE]},
-            "loop: got false; accepted: true when there is a single image.",
+            "loop: got false; accepted: true when images has a single item.",
         ),
         (
             "keyframes",
@@ -287,7 +288,7 @@ def test_a_local_file_is_looked_at_before_it_is_sent() -> None:
     state = start("image-upscale", image_url="cat.png")
     key: MediaKey = ("image", "cat.png")
 
-    assert state.unseen_media == (key,)
+    assert state.media.unseen == (key,)
     assert state.submit_reason == "Looking at cat.png."
     info = MediaInfo("image", "image/png", 9)
     seen = state.with_inspections({key: Inspection(info)})
@@ -302,7 +303,7 @@ def test_a_file_that_will_not_do_is_named_with_its_place() -> None:
 
     state = state.with_inspections({key: Inspection(problem=refused)}).touch("images")
     assert [p.field for p in state.problems_of("images")] == ["images[1]"]
-    assert state.submit_reason == "images: notes.txt: it is no picture."
+    assert state.submit_reason == "image 2: notes.txt: it is no picture."
 
 
 def test_the_length_of_a_local_clip_firms_up_the_price() -> None:
@@ -320,6 +321,98 @@ def test_the_length_of_a_local_clip_firms_up_the_price() -> None:
     assert state.estimate.kind is EstimateKind.UPPER_BOUND
     assert seen.estimate.kind is EstimateKind.NOMINAL
     assert seen.estimate.low == seen.estimate.high == 2_177_280
+
+
+LONG_CLIP = MediaInfo("video", "video/mp4", 1_000, 1280, 720, 31.2, 24.0)
+GOOD_CLIP = MediaInfo("video", "video/mp4", 1_000, 1280, 720, 20.0, 24.0)
+REMOTE = "https://a.test/clip.mp4"
+
+
+def edited(clip: str) -> FormState:
+    return start(
+        "r1",
+        prompt="make it rain",
+        duration="auto",
+        omni_reference_task_type="edit",
+        video_urls=[clip],
+    )
+
+
+def test_a_file_beyond_a_limit_is_a_problem_at_its_place() -> None:
+    state = start("r1", prompt="a", duration=5, video_urls=["a.mp4", "b.mp4"])
+    found: dict[MediaKey, Inspection] = {
+        ("video", "a.mp4"): Inspection(CLIP),
+        ("video", "b.mp4"): Inspection(LONG_CLIP),
+    }
+    state = state.with_inspections(found).touch("video_urls")
+
+    assert [p.field for p in state.problems_of("video_urls")] == [
+        "video_urls[1]",
+        "video_urls",
+    ]
+    assert state.submit_reason == "video 2: got 31.2 s; accepted: 2 to 30 s."
+
+
+def test_files_that_are_too_long_together_are_a_problem_of_the_field() -> None:
+    state = start("r1", prompt="a", duration=5, video_urls=["a.mp4", "b.mp4"])
+    good = Inspection(GOOD_CLIP)
+    state = state.with_inspections({("video", "a.mp4"): good, ("video", "b.mp4"): good})
+
+    assert state.submit_reason == (
+        "videos: got 40 s together; accepted: at most 30 s in all."
+    )
+    shorter = state.with_value("video_urls", ["a.mp4"])
+    assert shorter.submit_reason is None
+
+
+def test_what_is_likely_a_mistake_is_said_beside_its_field_and_keeps_nothing_back() -> (
+    None
+):
+    state = start("r1", prompt="@Image2", duration=5, image_urls=[A_PICTURE])
+
+    assert state.submit_reason is None
+    assert state.problems_of("prompt") == state.warnings_of("prompt") == ()
+    (warning,) = state.touch("prompt").warnings_of("prompt")
+    assert (warning.field, warning.got) == ("prompt", "@Image2")
+    more = state.with_value("image_urls", [A_PICTURE] * 2).touch("prompt")
+    assert more.warnings_of("prompt") == ()
+
+
+def test_a_length_behind_a_url_is_asked_for_where_the_price_depends_on_it() -> None:
+    state = edited(REMOTE)
+    key: MediaKey = ("video", REMOTE)
+
+    assert state.media.unmeasured == (key,)
+    assert state.submit_reason is None
+    assert state.with_value("duration", 5).media.unmeasured == ()
+    assert state.with_inspections({key: Inspection()}).media.unmeasured == ()
+    seen = state.with_inspections({key: Inspection(CLIP)})
+    assert seen.media.unmeasured == ()
+    assert seen.estimate is not None
+    assert seen.estimate.kind is EstimateKind.NOMINAL
+
+
+def test_what_is_known_of_a_clip_behind_a_url_keeps_nothing_back() -> None:
+    key: MediaKey = ("video", REMOTE)
+    state = edited(REMOTE).with_inspections({key: Inspection(LONG_CLIP)})
+
+    assert state.problems == ()
+    assert state.submit_reason is None
+    (warning,) = state.touch("video_urls").warnings_of("video_urls")
+    assert warning.sentence == "video_urls[0]: got 31.2 s, accepted: 2 to 30 s"
+
+
+def test_a_file_that_is_a_clip_and_a_sound_is_held_against_the_limits_of_both() -> None:
+    state = start("r1", prompt="a", duration=5, video_urls=["a.mp4"])
+    sound = MediaInfo("audio", "audio/mp4", 1_000, duration_s=31.0)
+    found: dict[MediaKey, Inspection] = {
+        ("video", "a.mp4"): Inspection(LONG_CLIP),
+        ("audio", "a.mp4"): Inspection(sound),
+    }
+
+    assert state.with_inspections(found).submit_reason == (
+        "video 1: got 31.2 s; accepted: 2 to 30 s."
+    )
 
 
 @given(needed=st.integers(1, 10**9), left=st.integers(-(10**9), 10**12))

@@ -1,4 +1,4 @@
-"""Looking at local files."""
+"""Looking at media."""
 
 from __future__ import annotations
 
@@ -8,10 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from mediakit.client.remote_media import RemoteMedia
+from mediakit.clock import SystemClock
 from mediakit.schema import MediaName
-from mediakit.widgets.form_state import Inspection
+from mediakit.widgets.form_media import Inspection, MediaKey
 from mediakit.widgets.inspector import Inspector
+from tests.file_server import FileServer
 from tests.media_samples import make_mp4, make_png, make_wav
+
+
+def an_inspector() -> Inspector:
+    return Inspector(RemoteMedia(SystemClock()))
 
 
 def look(inspector: Inspector, kind: MediaName, path: Path | str) -> Inspection:
@@ -20,7 +27,7 @@ def look(inspector: Inspector, kind: MediaName, path: Path | str) -> Inspection:
 
 
 def test_a_picture_a_clip_and_a_sound_are_what_they_are(tmp_path: Path) -> None:
-    inspector = Inspector()
+    inspector = an_inspector()
     picture = look(inspector, "image", make_png(tmp_path / "a.png", (64, 48)))
     clip = look(inspector, "video", make_mp4(tmp_path / "a.mp4"))
     sound = look(inspector, "audio", make_wav(tmp_path / "a.wav"))
@@ -35,7 +42,7 @@ def test_a_picture_a_clip_and_a_sound_are_what_they_are(tmp_path: Path) -> None:
 
 
 def test_each_version_of_a_file_is_read_once(tmp_path: Path) -> None:
-    inspector = Inspector()
+    inspector = an_inspector()
     path = make_png(tmp_path / "a.png", (64, 48))
 
     first = look(inspector, "image", path)
@@ -48,7 +55,7 @@ def test_each_version_of_a_file_is_read_once(tmp_path: Path) -> None:
 
 
 def test_a_file_that_vanished_is_missed_at_the_next_look(tmp_path: Path) -> None:
-    inspector = Inspector()
+    inspector = an_inspector()
     path = make_png(tmp_path / "a.png")
     assert look(inspector, "image", path).problem is None
 
@@ -60,7 +67,7 @@ def test_a_file_that_vanished_is_missed_at_the_next_look(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", ["~nobody-at-all/a.png", "a\0b.png", "a" * 5_000])
 def test_a_name_that_no_file_can_have_is_no_file(name: str) -> None:
-    problem = look(Inspector(), "image", name).problem
+    problem = look(an_inspector(), "image", name).problem
 
     assert problem is not None
     assert "no such file" in problem.accepted
@@ -70,7 +77,7 @@ def test_a_file_that_is_something_else_says_what_is_needed(tmp_path: Path) -> No
     notes = tmp_path / "notes.txt"
     notes.write_text("not a picture")
 
-    problem = look(Inspector(), "image", notes).problem
+    problem = look(an_inspector(), "image", notes).problem
     assert problem is not None
     assert problem.accepted.startswith("notes.txt: ")
     assert "a picture that can be read" in problem.accepted
@@ -78,4 +85,19 @@ def test_a_file_that_is_something_else_says_what_is_needed(tmp_path: Path) -> No
 
 
 def test_nothing_to_look_at_is_nothing_found() -> None:
-    assert asyncio.run(Inspector().look([])) == {}
+    assert asyncio.run(an_inspector().look([])) == {}
+
+
+def test_a_clip_behind_a_url_is_measured_and_that_may_find_nothing(
+    tmp_path: Path,
+) -> None:
+    clip = make_mp4(tmp_path / "a.mp4", (64, 48), 1.5).read_bytes()
+    with FileServer({"a.mp4": clip}) as server:
+        here, gone = server.url("a.mp4"), server.url("gone.mp4")
+        keys: list[MediaKey] = [("video", here), ("video", gone)]
+        found = asyncio.run(an_inspector().measure(keys))
+
+    info = found["video", here].info
+    assert info is not None
+    assert info.duration_s == 1.5
+    assert found["video", gone] == Inspection()

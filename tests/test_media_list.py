@@ -11,7 +11,7 @@ from mediakit.catalog import Catalog
 from mediakit.media import MediaInfo
 from mediakit.rules import Problem
 from mediakit.widgets.controls import build
-from mediakit.widgets.form_state import Inspection
+from mediakit.widgets.form_media import Inspection
 from mediakit.widgets.guard import guarded
 from mediakit.widgets.look import Kit, Look
 from mediakit.widgets.media_list import MediaControl
@@ -165,6 +165,17 @@ def test_the_facts_of_a_clip_name_its_length() -> None:
     clip = MediaInfo("video", "video/mp4", 2_500_000, 1280, 720, 7.5, 24.0)
 
     assert facts_text(clip) == "1280 x 720 · 2.5 MB · 7.5 s · 24 frames per s"
+
+
+def test_a_clip_behind_a_url_shows_its_facts_once_they_are_known() -> None:
+    clip = MediaInfo("video", "video/mp4", 2_500_000, 1280, 720, 7.5, 24.0)
+    url = "https://a.test/1.mp4"
+
+    for unknown in (None, Inspection()):
+        assert "its length is not known here" in found_html("video", url, unknown)
+    assert "remote · 1280 x 720 · 2.5 MB · 7.5 s" in found_html(
+        "video", url, Inspection(clip)
+    )
 
 
 def test_what_was_found_goes_with_the_value_that_it_belongs_to() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
+from mediakit.widgets.form_media import Inspection, MediaKey
 from mediakit.widgets.look import Kit
 from mediakit.widgets.theme import Tone
 from mediakit.widgets.words import label_of
@@ -23,6 +25,10 @@ class Note(NamedTuple):
 
     text: str = ""
     tone: Tone = "quiet"
+
+
+Build = Callable[[FieldSpec, Kit], "Control"]
+"""Makes the control of a field."""
 
 
 class Control(ABC):
@@ -43,6 +49,7 @@ class Control(ABC):
         self.kit = kit
         self._listener: Callable[[], object] | None = None
         self._in_code = False
+        self._found: Mapping[MediaKey, Inspection] = {}
 
     @property
     def value(self) -> object:
@@ -79,6 +86,32 @@ class Control(ABC):
             return label_of(self.spec)  # each choice has the unit
         unit = self.spec.unit or (self.spec.item.unit if self.spec.item else None)
         return f"{label_of(self.spec)} ({unit})" if unit else label_of(self.spec)
+
+    @property
+    def heading(self) -> str:
+        """Return the name with the mark of a field that is always required."""
+        return f"{self.label} *" if self.spec.required else self.label
+
+    @property
+    def holds_media(self) -> bool:
+        """Tell whether there are media in its value."""
+        return _holds_media(self.spec)
+
+    def show_found(self, found: Mapping[MediaKey, Inspection]) -> None:
+        """Show what was found out about the media in its value."""
+        self._found = found
+
+    def place_problems(
+        self, problems: tuple[Problem, ...], place: str = ""
+    ) -> tuple[Problem, ...]:
+        """Show problems inside the value where they are; return the others.
+
+        Args:
+            problems: What is wrong with the value, and with what is inside it.
+            place: Where the value stands, such as "tracks[0].keyframes"; the field's
+                name by default.
+        """
+        return problems
 
     def listen(self, listener: Callable[[], object]) -> None:
         """Call a function after each change by hand."""
@@ -123,3 +156,10 @@ class Control(ABC):
             yield
         finally:
             self._in_code = before
+
+
+def _holds_media(spec: FieldSpec) -> bool:
+    inner = [*spec.fields.values(), *spec.variants.values()]
+    if spec.item is not None:
+        inner.append(spec.item)
+    return bool(spec.media_kind) or any(map(_holds_media, inner))

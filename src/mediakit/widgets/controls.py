@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import ipywidgets as w
 
 from mediakit.schema import FieldSpec
 from mediakit.widgets.control import Control, Note
 from mediakit.widgets.item_list import ItemList
+from mediakit.widgets.json_box import JsonBox
 from mediakit.widgets.look import Kit
 from mediakit.widgets.media_list import MediaBox, MediaList
-from mediakit.widgets.number_control import NumberControl
+from mediakit.widgets.number_box import SERVICE_DEFAULT, NumberBox
+from mediakit.widgets.number_control import NumberControl, reach_of
+from mediakit.widgets.object_list import ObjectList
+from mediakit.widgets.objects import ObjectControl
+from mediakit.widgets.variants import Variants
 
 MOST_BUTTONS = 3
-SERVICE_DEFAULT = "service default"
+NEARLY = 0.75
 CHOOSE = "choose …"
-SEED_LIMIT = 2**31 - 1
+BOXED = ("integer", "number", "text")
+"""Kinds whose values fit into one box, also as items of a list."""
 
 
 def build(spec: FieldSpec, kit: Kit) -> Control:
@@ -27,8 +32,6 @@ def build(spec: FieldSpec, kit: Kit) -> Control:
         spec: The field.
         kit: What controls are made with.
     """
-    if spec.item is not None and spec.item.media_kind:
-        return MediaList(spec, kit)
     return _BUILDERS[spec.kind](spec, kit)
 
 
@@ -44,7 +47,7 @@ class Choice(Control):
             options = [(CHOOSE if spec.required else SERVICE_DEFAULT, None), *options]
         self.widget = self.named = kit.look.make(
             w.ToggleButtons if few else w.Dropdown,
-            description=self.label,
+            description=self.heading,
             tooltip=spec.doc,
             options=options,
             index=0,
@@ -75,7 +78,7 @@ class Switch(Control):
         self.widget = self.named = kit.look.make(
             w.Checkbox,
             "mk-check",
-            description=self.label,
+            description=self.heading,
             indent=False,
             value=bool(spec.default),
         )
@@ -99,7 +102,7 @@ class TextBox(Control):
         # while people type, and the browser itself never has two sendings under way.
         self.widget = self.named = kit.look.make(
             w.Textarea if spec.multiline else w.Text,
-            description=self.label,
+            description=self.heading,
             placeholder=spec.doc,
             value=spec.default or "",
             continuous_update=True,
@@ -117,61 +120,11 @@ class TextBox(Control):
     @property
     def note(self) -> Note:
         """Count the characters where their number is bounded."""
-        if self.spec.max_length is None:
+        most, count = self.spec.max_length, len(self.widget.value)
+        # A short name is counted only when it gets long.
+        if most is None or (not self.spec.multiline and count < most * NEARLY):
             return Note()
-        count = f"{len(self.widget.value):,} of {self.spec.max_length:,} characters"
-        return Note(count)
-
-
-class WholeNumberBox(Control):
-    """A whole number of any size, or none; a seed has a dice."""
-
-    def __init__(self, spec: FieldSpec, kit: Kit) -> None:
-        super().__init__(spec, kit)
-        self.named = self._box = kit.look.make(
-            w.Text,
-            "mk-box",
-            description=self.label,
-            placeholder="random" if spec.seed else SERVICE_DEFAULT,
-            value="" if spec.default is None else str(spec.default),
-            continuous_update=True,
-        )
-        self.watch(self._box)
-        self._dice = [self._make_dice()] if spec.seed else []
-        self.widget = kit.look.make(w.HBox, "mk-row", children=(self._box, *self._dice))
-
-    def _make_dice(self) -> Any:
-        dice = self.kit.look.make(
-            w.Button,
-            "mk-small",
-            description="New seed",
-            icon="random",
-            tooltip=f"Draw a number for {self.label}",
-        )
-        dice.on_click(self.kit.guard(self._throw))
-        return dice
-
-    def _throw(self, _: object) -> None:
-        low = 0 if self.spec.low is None else max(0, int(self.spec.low))
-        high = SEED_LIMIT if self.spec.high is None else int(self.spec.high)
-        self._box.value = str(self.kit.draw(low, min(high, SEED_LIMIT)))
-
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        """Return the box and the dice."""
-        return (self._box, *self._dice)
-
-    def read(self) -> object:
-        """Return the number, the text as it stands if it is none, or None."""
-        text = self._box.value.strip()
-        try:
-            return int(text) if text else None
-        except ValueError:
-            return text
-
-    def write(self, value: object) -> None:
-        """Show a number."""
-        self._box.value = "" if value is None else str(value)
+        return Note(f"{count:,} of {most:,} characters")
 
 
 def _choice(spec: FieldSpec, kit: Kit) -> Control:
@@ -187,10 +140,25 @@ def _boolean(spec: FieldSpec, kit: Kit) -> Control:
 
 
 def _number(spec: FieldSpec, kit: Kit) -> Control:
-    bounded = spec.low is not None and spec.high is not None
-    if spec.kind == "integer" and (spec.seed or not bounded):
-        return WholeNumberBox(spec, kit)
-    return NumberControl(spec, kit)
+    reach = reach_of(spec)
+    must_be_typed = spec.required and spec.default is None
+    if spec.seed or reach is None or must_be_typed:
+        return NumberBox(spec, kit)
+    return NumberControl(spec, kit, reach)
+
+
+def _list(spec: FieldSpec, kit: Kit) -> Control:
+    if spec.item is not None and spec.item.media_kind:
+        return MediaList(spec, kit)
+    if spec.item is not None and spec.item.kind not in BOXED:
+        return ObjectList(spec, kit, build)
+    return ItemList(spec, kit)
+
+
+def _object(spec: FieldSpec, kit: Kit) -> Control:
+    if not spec.fields and not spec.closed:
+        return JsonBox(spec, kit)
+    return ObjectControl(spec, kit, build)
 
 
 _BUILDERS: Mapping[str, Callable[[FieldSpec, Kit], Control]] = {
@@ -200,5 +168,8 @@ _BUILDERS: Mapping[str, Callable[[FieldSpec, Kit], Control]] = {
     "number": _number,
     "text": TextBox,
     "media": MediaBox,
-    "list": ItemList,
+    "list": _list,
+    "object": _object,
+    "variants": lambda spec, kit: Variants(spec, kit, build),
+    "json": JsonBox,
 }

@@ -21,17 +21,19 @@ from mediakit.errors import MediakitError
 from mediakit.rules import Problem
 from mediakit.widgets.card_handle import CardHandle
 from mediakit.widgets.errands import Errands, read_funds
+from mediakit.widgets.form_media import Inspection, MediaKey
 from mediakit.widgets.form_state import FormState
 from mediakit.widgets.form_view import FormView, values_html
 from mediakit.widgets.funds import Funds
 from mediakit.widgets.guard import guarded, sentence_of
 from mediakit.widgets.inspector import Inspector
 from mediakit.widgets.job_view import JobView
+from mediakit.widgets.json_values import FURTHER
 from mediakit.widgets.look import Kit, Look
-from mediakit.widgets.media_list import MediaControl
 from mediakit.widgets.uploads import kept_file
 
 TYPING_PAUSE_S = 0.4
+RESERVED = ("take", "webhook_url", "extra", "seconds")
 CLICK_PAUSE_S = 0.2
 
 _open_forms: dict[tuple[str, str], Form] = {}
@@ -65,13 +67,14 @@ class Form:
         self._closed = False
         self._media_edits = 0
         self._jobs: tuple[JobView, ...] = ()
-        self._inspector = Inspector()
+        self._inspector = Inspector(client.core.remote_media)
         self._errands = Errands(client.io, self._say)
         self._guard = guarded(self._say, self._lock)
         self._state = FormState.start(function)
         self._given = {name: plain(value) for name, value in (values or {}).items()}
         with self._lock:
             self._view = self._make_view()
+            self._state = replace(self._state, values=self._view.values)
             self._begin(_open_forms.pop(self._key, None))
             self._show()
             self._handle = CardHandle(empty_html=values_html(self._state))
@@ -112,7 +115,8 @@ class Form:
     @property
     def values(self) -> dict[str, object]:
         """Return the value of every field; None stands for "not sent"."""
-        return dict(self._state.values)
+        values = {name: self._state.values[name] for name in self.function.fields}
+        return values | self._state.further
 
     def request(self) -> dict[str, object]:
         """Return the body that Generate would send; local files still as paths."""
@@ -159,7 +163,7 @@ class Form:
     def _begin(self, before: Form | None) -> None:
         values = self._given
         if before is not None:
-            values = before.values | _changed(before._given, self._given)
+            values = dict(before.state.values) | _changed(before._given, self._given)
             self._jobs, before._jobs = before._jobs, ()
             before.close()
         said = [text for name in values for text in self._take(name, values[name])]
@@ -171,14 +175,18 @@ class Form:
 
     def _take(self, name: str, value: object) -> Iterator[str]:
         """Show a value that came from code; give a sentence if that cannot be."""
+        if name not in self._view.controls and self.function.is_open:
+            name, value = FURTHER.name, self._state.further | {name: value}
         control = self._view.controls.get(name)
         if control is None:
             problems = self.function.check({name: value})
             yield next(p.sentence for p in problems if p.field == name)
             return
+        before = control.value
         try:
             control.value = value
         except (TraitError, ValueError):
+            control.value = before
             accepted = control.spec.accepted
             yield f"{Problem(name, value, accepted).sentence}. It was left as it is."
         self._state = self._state.with_value(name, control.value)
@@ -189,7 +197,8 @@ class Form:
         control = self._view.controls[name]
         self._state = self._state.with_value(name, control.value)
         self._show()
-        if isinstance(control, MediaControl):
+        # Another field may make the price depend on the length of a clip.
+        if control.holds_media or self._state.media.unmeasured:
             self._media_edits += 1
             edits = self._media_edits
             self._errands.run(lambda: self._look_after_typing(edits))
@@ -220,7 +229,15 @@ class Form:
             await self._look()
 
     async def _look(self) -> None:
-        found = await self._inspector.look(self._state.local_media)
+        await self._look_at_files()
+        remote = self._state.media.unmeasured
+        if remote:
+            self._take_found(await self._inspector.measure(remote))
+
+    async def _look_at_files(self) -> None:
+        self._take_found(await self._inspector.look(self._state.media.files))
+
+    def _take_found(self, found: Mapping[MediaKey, Inspection]) -> None:
         with self._lock:
             self._state = self._state.with_inspections(found)
             self._show()
@@ -243,7 +260,7 @@ class Form:
         # browser: what is sent is what people see.
         await self._clock.sleep(CLICK_PAUSE_S)
         try:
-            await self._look()  # a file may have vanished
+            await self._look_at_files()  # one may have vanished
             ready = replace(self._state, sending=False)
             if ready.submit_reason is not None:
                 self._say(f"{ready.submit_reason} Nothing was sent.")
@@ -258,7 +275,15 @@ class Form:
         await self._read_funds()
 
     async def _submit(self, body: Mapping[str, Any]) -> AsyncJob:
-        return await self.client.core.submit(self.function.path, take="next", **body)
+        extra = {n: value for n, value in body.items() if self._is_extra(n, value)}
+        fields = {n: value for n, value in body.items() if n not in extra}
+        return await self.client.core.submit(
+            self.function.path, take="next", extra=extra, **fields
+        )
+
+    def _is_extra(self, name: str, value: object) -> bool:
+        """Tell what `submit` would take for its own, or drop: it is sent as given."""
+        return name not in self.function.fields and (value is None or name in RESERVED)
 
     def _accept(self, job: AsyncJob) -> None:
         # The cell may have been run again while the request was under way.

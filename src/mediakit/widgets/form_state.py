@@ -13,38 +13,21 @@ from functools import cached_property
 
 from mediakit.catalog import Function
 from mediakit.errors import InputError
-from mediakit.media import MediaInfo, body_with_stand_ins, facts_of, is_url
 from mediakit.money import format_usd
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import Problem
-from mediakit.schema import MediaName
+from mediakit.schema import FieldSpec
+from mediakit.widgets.form_media import FormMedia, Inspection, MediaKey
 from mediakit.widgets.funds import Affordability, Funds
+from mediakit.widgets.json_values import FURTHER, sendable, unreadable
 from mediakit.widgets.words import (
     how_to_give,
     is_missing,
     label_of,
     missing_text,
+    place_text,
     problem_text,
 )
-
-
-@dataclass(frozen=True)
-class Inspection:
-    """What was found out about one local file.
-
-    Args:
-        info: What it is; None when it will not do.
-        problem: Why it will not do (its field is not known here); None when it will.
-        thumbnail: A small JPEG of it; None when there is no picture to show.
-    """
-
-    info: MediaInfo | None = None
-    problem: Problem | None = None
-    thumbnail: bytes | None = field(default=None, repr=False)
-
-
-MediaKey = tuple[MediaName, str]
-"""Which medium is expected, and the path as it stands in the form."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +36,10 @@ class FormState:
 
     Args:
         function: The function that the form is for.
-        values: A value for every field; None stands for "not sent".
+        values: A value for every field; None stands for "not sent". What an open
+            function takes beyond its fields is one value, under `FURTHER.name`.
         touched: The fields that people have changed; only these show problems.
-        inspections: What was found out about the local files that the values name.
+        inspections: What was found out about the media that the values name.
         funds: What can be spent.
         sending: A request is under way.
     """
@@ -80,6 +64,9 @@ class FormState:
         unknown = [p for p in function.check(given) if p.root not in function.fields]
         if unknown:
             raise InputError.of(unknown, spec=function.spec)
+        further = {n: given.pop(n) for n in list(given) if n not in function.fields}
+        if further:
+            given[FURTHER.name] = further
         defaults = {name: spec.default for name, spec in function.fields.items()}
         return cls(function, defaults | given)
 
@@ -94,7 +81,7 @@ class FormState:
         return replace(self, touched=self.touched | {name})
 
     def with_inspections(self, found: Mapping[MediaKey, Inspection]) -> FormState:
-        """Return the state after local files were looked at."""
+        """Return the state after media were looked at."""
         return replace(self, inspections={**self.inspections, **found})
 
     def with_balance(self, funds: Funds) -> FormState:
@@ -142,71 +129,79 @@ class FormState:
     def body(self) -> dict[str, object]:
         """Return what would be sent: fields that apply and have a value.
 
-        Empty text in a text box, an empty list and None are not sent.
+        Empty text in a text box, an empty list and None are not sent, nor is a text
+        that should be JSON and is none.
         """
-        return {
-            name: list(value) if isinstance(value, list | tuple) else value
+        fields = {
+            name: value
             for name in self.function.fields
             if name not in self.disabled
-            and not _is_nothing(value := self.values.get(name))
+            and not _is_nothing(value := sendable(self.values.get(name)))
         }
+        return self.further | fields
+
+    @property
+    def further(self) -> dict[str, object]:
+        """Return what is given beyond the fields; only open functions take it."""
+        further = self.values.get(FURTHER.name)
+        return dict(further) if isinstance(further, dict) else {}
+
+    @cached_property
+    def media(self) -> FormMedia:
+        """Return the media of the body, with what was found out about them."""
+        return FormMedia(self.function, self.body(), self.inspections)
 
     # What is wrong.
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
         """Return everything that is not acceptable, in the order of the fields."""
-        found = self.function.check(self._checked_body)
+        found = self.function.check(self.media.checked_body)
+        # What is no JSON is missing for the check, but it is not missing for people.
+        texts = {problem.field: problem for problem in self._unreadable()}
+        found = [*texts.values(), *(p for p in found if p.field not in texts)]
         wrong = {problem.field for problem in found}
-        found += [p for p in self._media_problems() if p.field not in wrong]
-        order = list(self.function.fields)
-        return tuple(sorted(found, key=lambda problem: order.index(problem.root)))
+        found += [p for p in self.media.problems() if p.field not in wrong]
+        order = {name: place for place, name in enumerate(self.function.fields)}
+        return tuple(sorted(found, key=lambda p: order.get(p.root, len(order))))
+
+    def _unreadable(self) -> Iterator[Problem]:
+        for name, value in self.values.items():
+            if name not in self.disabled:
+                yield from unreadable(name, value)
+
+    def _spec(self, place: str) -> FieldSpec:
+        """Return the field of a place such as "tracks[0].id"."""
+        root = place.split("[", 1)[0].split(".", 1)[0]
+        return self.function.fields.get(root, FURTHER)
 
     def problems_of(self, name: str) -> tuple[Problem, ...]:
         """Return the problems to show beside a field; none before it was touched."""
         if name not in self.touched:
             return ()
-        return tuple(p for p in self.problems if p.root == name)
+        return tuple(p for p in self.problems if self._spec(p.field).name == name)
+
+    # What is likely wrong.
 
     @cached_property
-    def _checked_body(self) -> dict[str, object]:
-        """The body with its local paths replaced, as checks and prices need it."""
-        return body_with_stand_ins(self.function, self.body())[0]
+    def warnings(self) -> tuple[Problem, ...]:
+        """Return what keeps nothing from being sent and is likely a mistake."""
+        wrong = {problem.field for problem in self.problems}
+        found = (*self.function.warnings(self.body()), *self.media.warnings())
+        return tuple(warning for warning in found if warning.field not in wrong)
 
-    def _local_media(self) -> Iterator[tuple[str, MediaKey]]:
-        for item in self.function.media(self.body()):
-            if item.value and not is_url(item.value):
-                yield item.label, (item.kind, item.value)
-
-    def _media_problems(self) -> Iterator[Problem]:
-        for label, key in self._local_media():
-            inspection = self.inspections.get(key)
-            if inspection is not None and inspection.problem is not None:
-                yield replace(inspection.problem, field=label)
-
-    @property
-    def local_media(self) -> tuple[MediaKey, ...]:
-        """Return the local files that would be uploaded, each once."""
-        return tuple(dict.fromkeys(key for _, key in self._local_media()))
-
-    @property
-    def unseen_media(self) -> tuple[MediaKey, ...]:
-        """Return the local files that nobody has looked at yet."""
-        return tuple(key for key in self.local_media if key not in self.inspections)
+    def warnings_of(self, name: str) -> tuple[Problem, ...]:
+        """Return the warnings to show beside a field; none before it was touched."""
+        if name not in self.touched:
+            return ()
+        return tuple(w for w in self.warnings if self._spec(w.field).name == name)
 
     # What it costs.
 
     @cached_property
     def _priced(self) -> Estimate | InputError:
-        infos = {
-            path: inspection.info
-            for (_, path), inspection in self.inspections.items()
-            if inspection.info is not None
-        }
         try:
-            return self.function.estimate(
-                self._checked_body, facts_of(self.function, self.body(), infos)
-            )
+            return self.function.estimate(self.media.checked_body, self.media.facts)
         except InputError as error:
             return error
 
@@ -221,10 +216,11 @@ class FormState:
         if isinstance(self._priced, Estimate):
             return None
         problem = self._priced.problems[0]
-        name = problem.field.split("[", 1)[0].split(".", 1)[0]
-        spec = self.function.fields[name]
+        spec = self._spec(problem.field)
         if problem.got is not None:
             return f"Correct {label_of(spec)} to see the price."
+        if problem.field != spec.name:
+            return f"Complete {label_of(spec)} to see the price."
         return f"{how_to_give(spec)} to see the price."
 
     @cached_property
@@ -245,8 +241,8 @@ class FormState:
             return "Sending the request."
         if self.problems:
             return self._problem_reason(self.problems[0])
-        if self.unseen_media:
-            return f"Looking at {self.unseen_media[0][1]}."
+        if self.media.unseen:
+            return f"Looking at {self.media.unseen[0][1]}."
         return self._price_reason()
 
     @property
@@ -261,10 +257,10 @@ class FormState:
         return None
 
     def _problem_reason(self, problem: Problem) -> str:
-        spec = self.function.fields[problem.root]
+        spec = self._spec(problem.field)
         if is_missing(problem):
             return missing_text(spec, problem)
-        return f"{label_of(spec)}: {problem_text(problem)}."
+        return f"{place_text(spec, problem.field)}: {problem_text(problem)}."
 
     def _price_reason(self) -> str | None:
         if self.estimate is None or self.affordability.covered is not False:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from html import escape
 from typing import Any
@@ -15,12 +16,14 @@ from mediakit.schema import FieldSpec
 from mediakit.widgets.card_handle import CardHandle
 from mediakit.widgets.control import Control
 from mediakit.widgets.controls import build
-from mediakit.widgets.form_state import FormState, Inspection, MediaKey
+from mediakit.widgets.form_media import Inspection, MediaKey
+from mediakit.widgets.form_state import FormState
+from mediakit.widgets.json_box import FurtherBox
+from mediakit.widgets.json_values import FURTHER
 from mediakit.widgets.look import Kit, close_tree
-from mediakit.widgets.media_list import MediaControl
 from mediakit.widgets.price_bar import PriceBar
 from mediakit.widgets.theme import error_html, line_html, style_block
-from mediakit.widgets.words import label_of, problem_text, title_of
+from mediakit.widgets.words import label_of, problems_text, title_of
 
 
 def is_main(function: Function, spec: FieldSpec) -> bool:
@@ -41,7 +44,7 @@ def is_main(function: Function, spec: FieldSpec) -> bool:
         return False
     return (
         spec.required
-        or spec.name in declared.priced_by
+        or spec.name in (declared.priced_by or ())
         or bool(spec.media_kind or (spec.item and spec.item.media_kind))
         or spec.name == _prompt(function)
         or (spec.default is not None and spec.kind != "boolean")
@@ -121,6 +124,9 @@ class FormView:
         self.controls = {n: build(s, kit) for n, s in function.fields.items()}
         main = {n: c for n, c in self.controls.items() if is_main(function, c.spec)}
         more = {n: c for n, c in self.controls.items() if n not in main}
+        if function.is_open:
+            box = FurtherBox(function.fields, kit)
+            self.controls[FURTHER.name] = main[FURTHER.name] = box
         self._sections = [Section(kit, part) for part in (main, more) if part]
         self._price = PriceBar(kit, refresh)
         self._generate = self._make_generate(generate)
@@ -167,6 +173,11 @@ class FormView:
             ),
         )
 
+    @property
+    def values(self) -> dict[str, object]:
+        """Return what the controls show, by field."""
+        return {name: control.value for name, control in self.controls.items()}
+
     def show(self, state: FormState) -> None:
         """Bring every widget in line with a state; only differences are sent."""
         notes = {}
@@ -185,18 +196,18 @@ class FormView:
     def _note(self, name: str, control: Control, state: FormState) -> str:
         if name in state.disabled:
             return line_html(state.disabled[name])
-        problems = state.problems_of(name)
-        if isinstance(control, MediaControl):
-            problems = control.place_problems(problems)
+        problems = control.place_problems(state.problems_of(name))
         if problems:
-            return line_html("; ".join(map(problem_text, problems)), "bad")
+            return line_html(problems_text(problems, name), "bad")
+        warnings = state.warnings_of(name)
+        if warnings:
+            return line_html(problems_text(warnings, name), "warn")
         return line_html(control.note.text, control.note.tone)
 
     def show_found(self, found: Mapping[MediaKey, Inspection]) -> None:
         """Show what was found out about media, as pictures and facts."""
         for control in self.controls.values():
-            if isinstance(control, MediaControl):
-                control.show_found(found)
+            control.show_found(found)
 
     def show_error(self, text: str) -> None:
         """Show what went wrong, as plain text; no text clears it."""
@@ -235,9 +246,9 @@ def fields_html(function: Function) -> str:
     """Write what each field means, folded away, with the name to type in code."""
     rows = "".join(
         f"<tr><td>{escape(label_of(spec))}</td><td><code>{escape(name)}</code></td>"
-        f"<td>{escape(spec.doc)} <span class=mk-quiet>{escape(spec.accepted)}</span>"
+        f"<td>{escape(spec.doc)} <span class=mk-quiet>{escape(_accepted(spec))}</span>"
         "</td></tr>"
-        for name, spec in function.fields.items()
+        for name, spec in _places(function.fields, "")
     )
     return (
         "<details class=mk-fields-help><summary>What the fields mean</summary>"
@@ -245,10 +256,31 @@ def fields_html(function: Function) -> str:
     )
 
 
+def _places(
+    fields: Mapping[str, FieldSpec], within: str
+) -> Iterator[tuple[str, FieldSpec]]:
+    """Name every field with its place, such as "tracks[].keyframes[].url"."""
+    for name, spec in fields.items():
+        place, inner = f"{within}{name}", spec
+        yield place, spec
+        while inner.item is not None:
+            place, inner = f"{place}[]", inner.item
+        # A field that several variants have is explained once.
+        fields = dict(inner.fields)
+        for variant in inner.variants.values():
+            fields = {**variant.fields, **fields}
+        yield from _places(fields, f"{place}.")
+
+
+def _accepted(spec: FieldSpec) -> str:
+    limits = f"; {spec.limits.words}" if spec.limits else ""
+    return f"{spec.accepted}{limits}"
+
+
 def values_html(state: FormState) -> str:
     """Write a form as it stands, for a copy of the notebook without a kernel."""
     rows = "".join(
-        f"<tr><td>{escape(name)}</td><td>{escape(str(value), quote=True)}</td></tr>"
+        f"<tr><td>{escape(name)}</td><td>{escape(_shown(value), quote=True)}</td></tr>"
         for name, value in state.body().items()
     )
     price = state.estimate.text if state.estimate else state.estimate_gap or ""
@@ -256,3 +288,9 @@ def values_html(state: FormState) -> str:
         f"<div><b>{escape(title_of(state.function))}</b>"
         f"<table>{rows}<tr><td>price</td><td>{escape(price)}</td></tr></table></div>"
     )
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)

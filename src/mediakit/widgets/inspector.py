@@ -1,4 +1,4 @@
-"""Looking at local files, off the threads that answer people."""
+"""Looking at media, off the threads that answer people."""
 
 from __future__ import annotations
 
@@ -7,19 +7,25 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from mediakit.client.remote_media import RemoteMedia
 from mediakit.errors import InputError
 from mediakit.media import THUMBNAIL_MAX_PX, poster_jpeg, probe, thumbnail_jpeg
 from mediakit.rules import Problem
 from mediakit.schema import MediaName
-from mediakit.widgets.form_state import Inspection, MediaKey
+from mediakit.widgets.form_media import Inspection, MediaKey
 
 Stamp = tuple[int, int]
 
 
 class Inspector:
-    """Says what files are; each version of a file is read once."""
+    """Says what media are; each version of a file is read once.
 
-    def __init__(self) -> None:
+    Args:
+        remote: Says what media behind URLs are.
+    """
+
+    def __init__(self, remote: RemoteMedia) -> None:
+        self._remote = remote
         self._seen: dict[tuple[MediaKey, Stamp], Inspection] = {}
 
     async def look(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Inspection]:
@@ -30,6 +36,11 @@ class Inspector:
         return await to_thread.run_sync(
             lambda: {key: self._look(key) for key in wanted}
         )
+
+    async def measure(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Inspection]:
+        """Return what is known of media behind URLs; that may be nothing."""
+        found = await self._remote.look(keys)
+        return {key: Inspection(info) for key, info in found.items()}
 
     def _look(self, key: MediaKey) -> Inspection:
         kind, text = key

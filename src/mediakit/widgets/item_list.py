@@ -25,7 +25,7 @@ class ItemList(Control):
         self._item = spec.item
         self._boxes: list[Any] = []
         make = kit.look.make
-        self.named = self._head = make(w.HTML, "mk-head-line", description=self.label)
+        self.named = self._head = make(w.HTML, "mk-head-line", description=self.heading)
         self._add = make(
             w.Button, "mk-small", description="Add", tooltip=f"Add to {self.label}"
         )

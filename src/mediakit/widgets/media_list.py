@@ -12,7 +12,7 @@ import ipywidgets as w
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec, MediaName
 from mediakit.widgets.control import Control, Note
-from mediakit.widgets.form_state import Inspection, MediaKey
+from mediakit.widgets.form_media import Inspection, MediaKey
 from mediakit.widgets.look import Kit, close_tree
 from mediakit.widgets.media_row import MediaRow, found_html
 from mediakit.widgets.words import problem_text
@@ -42,6 +42,11 @@ class MediaControl(Control):
         """Return the rows that have a value, in order."""
         return [row for row in self.rows if row.value]
 
+    @property
+    def note(self) -> Note:
+        """Say what is accepted of the files, where that always holds."""
+        return Note(self.spec.limits.words if self.spec.limits else "")
+
     def show_found(self, found: Mapping[MediaKey, Inspection]) -> None:
         """Show what was found out about the local files, and remote pictures."""
         self._found = found
@@ -49,14 +54,16 @@ class MediaControl(Control):
             seen = found.get((self.kind, row.value))
             row.show_found(found_html(self.kind, row.value, seen))
 
-    def place_problems(self, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    def place_problems(
+        self, problems: tuple[Problem, ...], place: str = ""
+    ) -> tuple[Problem, ...]:
         """Show problems of single media in their rows; return the others."""
         texts = {p.field: problem_text(p) for p in problems}
+        at = place or self.spec.name
+        labels = {row: f"{at}[{index}]" for index, row in enumerate(self.given)}
         for row in self.rows:
-            row.show_problem("")
-        for index, row in enumerate(self.given):
-            row.show_problem(texts.get(f"{self.spec.name}[{index}]", ""))
-        return tuple(p for p in problems if "[" not in p.field)
+            row.show_problem(texts.pop(labels.get(row, ""), ""))
+        return tuple(p for p in problems if p.field in texts)
 
     def make_upload(self) -> Any:
         """Make the button that takes a file from the browser.
@@ -101,7 +108,7 @@ class MediaBox(MediaControl):
 
     def __init__(self, spec: FieldSpec, kit: Kit) -> None:
         super().__init__(spec, kit)
-        self._row = MediaRow(self, spec.default or "", self.label)
+        self._row = MediaRow(self, spec.default or "", self.heading)
         self.widget, self.named = self._row.widget, self._row.box
         self.place_upload(self.make_upload())
 
@@ -145,7 +152,7 @@ class MediaList(MediaControl):
         make = kit.look.make
         self._rows: list[MediaRow] = []
         self.named = self._head = make(
-            w.HTML, "mk-wide mk-head-line", description=self.label
+            w.HTML, "mk-wide mk-head-line", description=self.heading
         )
         self._add = self._button("Add", f"Add a row to {self.label}", self._added)
         self._upload: Any = None

@@ -11,7 +11,7 @@ import ipywidgets as w
 from mediakit.media import MediaInfo, is_url
 from mediakit.schema import MediaName
 from mediakit.widgets.control import Control
-from mediakit.widgets.form_state import Inspection
+from mediakit.widgets.form_media import Inspection
 from mediakit.widgets.theme import line_html
 
 BYTES_PER_KB, BYTES_PER_MB = 1_000, 1_000_000
@@ -47,7 +47,7 @@ def found_html(kind: MediaName, value: str, found: Inspection | None) -> str:
         return ""
     if is_url(value):
         source = value if kind == "image" else ""
-        facts = "" if source else "remote; its length is not known here"
+        facts = "" if source else _remote_text(found)
     elif found is None:
         return '<div class="mk-media-found mk-quiet">looking at the file …</div>'
     else:
@@ -57,6 +57,12 @@ def found_html(kind: MediaName, value: str, found: Inspection | None) -> str:
     if not picture and not facts:
         return ""
     return f'<div class="mk-media-found">{picture}{line_html(facts)}</div>'
+
+
+def _remote_text(found: Inspection | None) -> str:
+    if found is None or found.info is None:
+        return "remote; its length is not known here"
+    return f"remote · {facts_text(found.info)}"
 
 
 def _data_url(jpeg: bytes | None) -> str:

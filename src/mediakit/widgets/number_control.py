@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import ipywidgets as w
 
@@ -13,26 +14,82 @@ from mediakit.widgets.look import Kit
 # The widest range that each step of a slider suits.
 STEPS = ((0.2, 0.001), (2.0, 0.01), (20.0, 0.1))
 WIDEST_SLIDER = 1_000
+DIGITS = 6
+FINEST_STEP = 10**-DIGITS
 
 
-def step_of(spec: FieldSpec) -> float:
-    """Return a sensible step for a bounded number."""
-    if spec.kind == "integer" or spec.low is None or spec.high is None:
+class Reach(NamedTuple):
+    """From where to where a slider goes, and in which steps.
+
+    Args:
+        least: The least number on it.
+        most: The greatest number on it.
+        step: From one number to the next.
+    """
+
+    least: float
+    most: float
+    step: float
+
+
+def reach_of(spec: FieldSpec) -> Reach | None:
+    """Return what a slider offers; None for a number without both bounds."""
+    lows = [bound for bound in (spec.low, spec.above) if bound is not None]
+    highs = [bound for bound in (spec.high, spec.below) if bound is not None]
+    if not lows or not highs:
+        return None
+    low, high = max(lows), min(highs)
+    step = _step(spec, high - low)
+    # Multiples of what the number must be a multiple of; else steps from the bound.
+    start = 0 if spec.step else low
+    least = start + math.ceil(_in_steps(low - start, step)) * step
+    most = start + math.floor(_in_steps(high - start, step)) * step
+    if spec.above is not None and least <= spec.above:
+        least += step
+    if spec.below is not None and most >= spec.below:
+        most -= step
+    if least > most or step < FINEST_STEP:
+        return None
+    if spec.step is None and spec.below is None:
+        most = high  # the end of a range is always offered
+    return Reach(*(_exact(spec, number) for number in (least, most, step)))
+
+
+def _in_steps(distance: float, step: float) -> float:
+    # 0.3 / 0.1 is 3, although not in binary.
+    return round(distance / step, DIGITS)
+
+
+def _step(spec: FieldSpec, span: float) -> float:
+    if spec.step is not None:
+        return max(1, spec.step) if spec.kind == "integer" else spec.step
+    if spec.kind == "integer":
         return 1
-    span = spec.high - spec.low
     return next((step for widest, step in STEPS if span <= widest), 1.0)
 
 
+def _exact(spec: FieldSpec, number: float) -> float:
+    if spec.kind == "integer":
+        return int(number)
+    # A slider counts in binary fractions: 0.1 + 0.2 should read 0.3.
+    return round(float(number), DIGITS)
+
+
 class NumberControl(Control):
-    """A number: typed into a box, or drawn on a slider where it is bounded.
+    """A bounded number: typed into a box, or drawn on a slider.
 
     What is typed beyond a bound is limited to it, and the control says so.
+
+    Args:
+        spec: The field.
+        kit: What controls are made with.
+        reach: What the slider offers.
     """
 
-    def __init__(self, spec: FieldSpec, kit: Kit) -> None:
+    def __init__(self, spec: FieldSpec, kit: Kit, reach: Reach) -> None:
         super().__init__(spec, kit)
         self._limit = ""
-        self._step = step_of(spec)
+        self._reach = reach
         self._switch = self._make_switch() if spec.default is None else None
         self._on = spec.default is not None
         self._number = spec.default if self._on else self._middle()
@@ -44,22 +101,17 @@ class NumberControl(Control):
         self.widget = kit.look.make(w.HBox, "mk-row", children=self.parts)
 
     def _middle(self) -> float:
-        if self.spec.low is None or self.spec.high is None:
-            return 0
-        steps = round((self.spec.high - self.spec.low) / self._step / 2)
-        return self._exact(self.spec.low + steps * self._step)
+        least, most, step = self._reach
+        return self._exact(least + round((most - least) / step / 2) * step)
 
     def _exact(self, number: float) -> float:
-        if self._whole:
-            return int(number)
-        # A slider counts in binary fractions: 0.1 + 0.2 should read 0.3.
-        return round(float(number), 6)
+        return _exact(self.spec, number)
 
     def _make_switch(self) -> Any:
         switch = self.kit.look.make(
             w.Checkbox,
             "mk-check mk-optional",
-            description=self.label,
+            description=self.heading,
             indent=False,
             value=False,
         )
@@ -88,18 +140,18 @@ class NumberControl(Control):
             w.IntText if self._whole else w.FloatText,
             "mk-box" if self._switch is None else "mk-bare",
             value=self._number,
-            step=self._step,
+            step=self._reach.step,
             continuous_update=False,
-            **{name: self.label},
+            **{name: self.heading},
         )
 
     def _make_slider(self) -> Any:
         return self.kit.look.make(
             w.IntSlider if self._whole else w.FloatSlider,
             "mk-slider",
-            min=self.spec.low,
-            max=self.spec.high,
-            step=self._step,
+            min=self._reach.least,
+            max=self._reach.most,
+            step=self._reach.step,
             value=self._number,
             readout=False,
             tooltip=self.label,
@@ -107,12 +159,17 @@ class NumberControl(Control):
 
     @property
     def _has_slider(self) -> bool:
-        low, high = self.spec.low, self.spec.high
-        return low is not None and high is not None and high - low <= WIDEST_SLIDER
+        return self._reach.most - self._reach.least <= WIDEST_SLIDER
 
     def _arrange(self) -> None:
+        gone = () if self._on else (self._box, self._slider)
+        if not self._on:
+            self._box = self._slider = None
         self._make_numbers()
         self.widget.children = self.parts
+        for part in gone:
+            if part is not None:
+                part.close()
 
     @property
     def parts(self) -> tuple[Any, ...]:
@@ -130,9 +187,17 @@ class NumberControl(Control):
         self._arrange()
 
     def _limited(self, number: float) -> float:
-        low, high = self.spec.low, self.spec.high
-        number = number if low is None else max(low, number)
-        return self._exact(number if high is None else min(high, number))
+        low, above = self.spec.low, self.spec.above
+        if (low is not None and number < low) or (
+            above is not None and number <= above
+        ):
+            number = self._reach.least
+        high, below = self.spec.high, self.spec.below
+        if (high is not None and number > high) or (
+            below is not None and number >= below
+        ):
+            number = self._reach.most
+        return self._exact(number)
 
     def _typed(self, number: float) -> None:
         limited = self._limited(number)

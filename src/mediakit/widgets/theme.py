@@ -76,6 +76,26 @@ CSS = """
 .mk-form .mk-items.mk-column{flex-flow:column}
 .mk-form .mk-items:empty{display:none}
 .mk-form .mk-head-line .widget-html-content{line-height:1.3;padding:5px 0}
+.mk-form .mk-entries{gap:8px;width:100%}
+.mk-form .mk-entries:empty,.mk-form .mk-media:empty{display:none}
+.mk-form .mk-entry{gap:8px;width:100%;padding:8px 12px 12px;border-radius:4px;
+ border:1px solid var(--jp-border-color2)}
+.mk-form .mk-entry:not(:has(>:nth-child(2))){padding:2px 12px}
+.mk-form .mk-title{flex:1 1 auto;min-width:0;text-align:left;overflow:hidden;
+ text-overflow:ellipsis;white-space:nowrap;color:var(--jp-ui-font-color1)}
+.mk-form .mk-title.mod-active{font-weight:600}
+.mk-form .mk-entry,.mk-form .mk-group{--mk-label:116px;
+ --jp-widgets-inline-label-width:var(--mk-label)}
+.mk-form .mk-group{display:flex;flex-flow:row wrap;gap:8px 16px;width:100%}
+.mk-form .mk-list>.mk-group{padding:10px 12px 12px;border-radius:4px;
+ border:1px solid var(--jp-border-color2)}
+.mk-form .mk-entry .mk-list>.mk-group{padding:0;border:none}
+.mk-form .mk-cell{flex:1 1 100%;min-width:0;gap:4px}
+.mk-form .mk-cell:has(>.mk-box):not(:has(>.mk-note)){flex:0 0 auto}
+.mk-form .mk-rows-head>.widget-label{flex:0 0 auto;width:auto;text-align:left}
+.mk-form .mk-entry>.mk-note .widget-html-content{padding:0 0 6px 14px}
+.mk-form .mk-add{align-self:flex-start}
+.mk-form .mk-json textarea{font-family:var(--jp-code-font-family);min-height:58px}
 .mk-media-found{display:flex;gap:10px;align-items:center;margin-top:4px}
 .mk-media-found img{max-width:96px;max-height:64px;border-radius:3px;display:block;
  background:var(--jp-layout-color2)}

@@ -1,11 +1,17 @@
 """Fields, problems and gaps in words; pure."""
 
+import re
+from collections.abc import Iterable, Iterator
+
 from mediakit.catalog import Function
 from mediakit.errors import shown
 from mediakit.rules import Problem, any_of
 from mediakit.schema import FieldSpec
 
 LONG_TEXT = 100
+SHORT_TEXT = 24
+SUMMARY_FACTS = 4
+STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 MISSING = "it is required"
 MEDIA_WORDS = {
     "image": ("a picture", "pictures"),
@@ -27,10 +33,109 @@ def label_of(spec: FieldSpec) -> str:
     name = spec.name.removesuffix(f"_{spec.unit}") if spec.unit else spec.name
     if spec.item is not None and spec.item.unit:
         name = name.removesuffix(f"_{spec.item.unit}")
+    return _plain(name)
+
+
+def _plain(name: str) -> str:
     for ending, short in (("_urls", "s"), ("_url", "")):
         if name.endswith(ending):
             name = name.removesuffix(ending) + short
     return name.replace("_", " ")
+
+
+def one_of(several: str) -> str:
+    """Write the name of one of several: "track" for "tracks"."""
+    if several.endswith("ies"):
+        return f"{several.removesuffix('ies')}y"
+    if several.endswith("s") and not several.endswith("ss"):
+        return several.removesuffix("s")
+    return f"{several} item"
+
+
+def place_text(spec: FieldSpec, label: str) -> str:
+    """Write a place for people: "track 1, keyframe 3, url".
+
+    Args:
+        spec: The top-level field.
+        label: The place, such as "tracks[0].keyframes[2].url".
+    """
+    words: list[str] = []
+    for name, index in STEPS.findall(label):
+        if index:
+            words[-1] = f"{one_of(words[-1])} {int(index) + 1}"
+        else:
+            words.append(_plain(name) if words else label_of(spec))
+    return ", ".join(words)
+
+
+def is_within(problem: Problem, place: str) -> bool:
+    """Tell whether a problem concerns a value, or something inside it."""
+    return problem.field == place or problem.field.startswith(
+        (f"{place}.", f"{place}[")
+    )
+
+
+def problems_text(problems: Iterable[Problem], place: str) -> str:
+    """Write problems as they stand beside a value.
+
+    Args:
+        problems: Those of the value, and of what is inside it.
+        place: Where the value stands; what is inside it is named.
+    """
+    return "; ".join(_inner_text(problem, place) for problem in problems)
+
+
+def folded_text(problems: Iterable[Problem], place: str) -> str:
+    """Write problems of a value whose fields are out of sight.
+
+    Args:
+        problems: Those of the value, and of what is inside it.
+        place: Where the value stands.
+    """
+    problems = list(problems)
+    missing = [_inner_place(p, place) for p in problems if is_missing(p)]
+    rest = problems_text((p for p in problems if not is_missing(p)), place)
+    gaps = f"not filled in: {'; '.join(missing)}" if missing else ""
+    return "; ".join(filter(None, (rest, gaps)))
+
+
+def _inner_text(problem: Problem, place: str) -> str:
+    words = (_inner_place(problem, place), problem_text(problem))
+    return ": ".join(filter(None, words))
+
+
+def _inner_place(problem: Problem, place: str) -> str:
+    inner = STEPS.findall(problem.field.removeprefix(place))
+    words = (
+        f"no. {int(index) + 1}" if index else _plain(name) for name, index in inner
+    )
+    return ", ".join(words)
+
+
+def summary_text(value: object) -> str:
+    """Write what a folded object holds: "video · intro · 2 keyframes"."""
+    facts = list(_facts(value)) if isinstance(value, dict) else [_fact("", value)]
+    return " · ".join(fact for fact in facts[:SUMMARY_FACTS] if fact)
+
+
+def _facts(value: dict[str, object]) -> Iterator[str]:
+    for name, item in value.items():
+        if isinstance(item, list):
+            each = name if len(item) != 1 else one_of(name)
+            yield f"{len(item)} {_plain(each)}"
+        else:
+            yield _fact(_plain(name), item)
+
+
+def _fact(name: str, item: object) -> str:
+    if isinstance(item, str):
+        text = item
+        if "://" in item or item.startswith("/"):
+            text = item.split("?", 1)[0].rsplit("/", 1)[-1]
+        return text if len(text) <= SHORT_TEXT else f"{text[: SHORT_TEXT - 1]}…"
+    if item is None or isinstance(item, dict | list):
+        return name
+    return f"{name} {str(item).lower()}".strip()
 
 
 def problem_text(problem: Problem) -> str:
@@ -53,9 +158,10 @@ def problem_text(problem: Problem) -> str:
 
 def missing_text(spec: FieldSpec, problem: Problem) -> str:
     """Write a missing field as a sentence: "prompt is required."."""
-    verb = "are" if spec.kind == "list" else "is"
+    whole = problem.field == spec.name
+    verb = "are" if whole and spec.kind == "list" else "is"
     when = problem.accepted.removeprefix(MISSING).split(":", 1)[0]
-    return f"{label_of(spec)} {verb} required{when}."
+    return f"{place_text(spec, problem.field)} {verb} required{when}."
 
 
 def is_missing(problem: Problem) -> bool:

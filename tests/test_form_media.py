@@ -1,0 +1,95 @@
+"""A form and its media: limits, warnings, and clips behind URLs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mediakit import Client
+from mediakit.widgets.form import Form
+from tests.file_server import FileServer
+from tests.media_samples import make_mp4
+from tests.test_form import finish, generate_button, shown, until
+
+EDIT = {
+    "prompt": "make it rain",
+    "duration": "auto",
+    "omni_reference_task_type": "edit",
+}
+
+
+@pytest.fixture
+def make_form(client: Client) -> Iterator[Callable[..., Form]]:
+    """Make forms that know the balance, and close them in the end."""
+    forms: list[Form] = []
+
+    def make(kind: str, **values: object) -> Form:
+        form = Form(client, client.catalog.function(kind), values)
+        forms.append(form)
+        until(lambda: form.state.funds.balance is not None, form)
+        return form
+
+    yield make
+    for form in forms:
+        finish(form)
+
+
+def test_a_clip_behind_a_url_firms_up_the_price_in_its_own_time(
+    make_form: Callable[..., Form], tmp_path: Path
+) -> None:
+    clip = make_mp4(tmp_path / "a.mp4", (854, 480), 2.5).read_bytes()
+    with FileServer({"a.mp4": clip}) as server:
+        form = make_form("r1", video_urls=[server.url("a.mp4")], **EDIT)
+        assert not generate_button(form).disabled
+        until(lambda: "<b>$0.72576</b>" in shown(form), form)
+
+        assert "remote · 854 x 480" in shown(form)
+        assert form.state.submit_reason is None
+
+
+def test_a_length_is_asked_for_once_another_field_makes_it_matter(
+    make_form: Callable[..., Form], tmp_path: Path
+) -> None:
+    clip = make_mp4(tmp_path / "a.mp4", (854, 480), 2.5).read_bytes()
+    with FileServer({"a.mp4": clip}) as server:
+        form = make_form(
+            "r1", video_urls=[server.url("a.mp4")], **EDIT | {"duration": 5}
+        )
+        until(lambda: not form._errands._tasks, form)
+        assert server.requests == []
+
+        form._view.controls["duration"].parts[0].value = "auto"
+        until(lambda: form.state.media.unmeasured == (), form)
+        assert server.requests
+
+
+def test_a_url_that_leads_nowhere_is_no_problem(make_form: Callable[..., Form]) -> None:
+    with FileServer({}) as server:
+        form = make_form("r1", video_urls=[server.url("gone.mp4")], **EDIT)
+        until(lambda: form.state.media.unmeasured == (), form)
+
+        assert form.state.problems == ()
+        assert not generate_button(form).disabled
+        assert "its length is not known here" in shown(form)
+
+
+def test_a_file_beyond_a_limit_is_said_in_its_row(
+    make_form: Callable[..., Form], tmp_path: Path
+) -> None:
+    short = make_mp4(tmp_path / "short.mp4", (854, 480), 1.0)
+    form = make_form("r1", prompt="a", duration=5, video_urls=[str(short)])
+
+    until(lambda: not form.state.media.unseen, form)
+    assert "got 1 s; accepted: 2 to 30 s" in shown(form)
+    assert generate_button(form).disabled
+
+
+def test_a_warning_stands_beside_its_field_and_keeps_nothing_back(
+    make_form: Callable[..., Form],
+) -> None:
+    form = make_form("r1", prompt="@Image1 and <b>", duration=5)
+
+    assert "got &#x27;@Image1&#x27;; accepted: a citation" in shown(form)
+    assert not generate_button(form).disabled
