@@ -22,7 +22,7 @@ LAB_FLAGS := --ip=127.0.0.1 \
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help lab test check unit browser fix notebooks gallery sandbox bench \
+.PHONY: help lab test check unit browser fix docs notebooks gallery sandbox bench \
 	constraints clean
 
 help: ## Print this list
@@ -51,6 +51,9 @@ browser: $(DEV_READY) ## Tests in JupyterLab and a real Chromium
 fix: $(DEV_READY) ## Mend what ruff can mend
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(DEV_READY) ## Write docs/reference.md anew from the declarations
+	$(BIN)/python tools/write_reference.py
 
 notebooks: $(DEV_READY) ## Execute every notebook and check its form
 	$(BIN)/python -m pytest tests/test_notebooks.py $(PYTEST_ARGS)

@@ -1,9 +1,14 @@
+import json
 from pathlib import Path
 
 import pytest
 
+from mediakit import Client, estimate
+from mediakit.catalog import Catalog, Function, OwnRate
 from mediakit.connection import Settings, locate
-from mediakit.errors import InputError
+from mediakit.errors import InputError, ServiceError
+from mediakit.money import MicroUSD
+from mediakit.sandbox.server import RunningSandbox, start_embedded
 
 URL, KEY = "https://api.media.test", "key-0123456789"
 
@@ -90,3 +95,169 @@ def test_a_hosted_service_without_bindings_has_no_functions(tmp_path: Path) -> N
     assert len(place.catalog) == 0
     assert place.service.label == "api.media.test"
     assert place.service.account not in (KEY, "")
+
+
+DUB = {"type": "object", "properties": {"prompt": {"type": "string"}}}
+SERVICE = {
+    "paths": {
+        f"/v1/media/acme/{path}": {
+            "post": {"requestBody": {"content": {"application/json": {"schema": DUB}}}}
+        }
+        for path in ("swift-2/dub", "grand-1/text-to-video")
+    }
+}
+
+
+def write(folder: Path, text: str) -> None:
+    (folder / "mediakit.toml").write_text(text, "utf-8")
+
+
+def hosted(folder: Path) -> Catalog:
+    settings = read(folder, MEDIAKIT_BASE_URL=URL, MEDIAKIT_API_KEY=KEY)
+    return locate(settings).catalog
+
+
+def test_several_models_of_a_kind_are_bound_side_by_side(tmp_path: Path) -> None:
+    write(tmp_path, '[functions]\nr5 = ["a/fast/r2v", "a/good/r2v"]\nr6 = "a/b/c"\n')
+    catalog = hosted(tmp_path)
+
+    assert [f.path for f in catalog] == ["a/fast/r2v", "a/good/r2v", "a/b/c"]
+    assert catalog.function("a/good/r2v").kind == "r5"
+    with pytest.raises(InputError, match="one path of a/fast/r2v or a/good/r2v"):
+        catalog.function("r5")
+
+
+def test_rates_of_the_file_price_by_kind_and_by_path(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        """
+        [functions]
+        text-to-image = ["a/one/text-to-image", "a/two/text-to-image"]
+        [rates.text-to-image]
+        usd_per_request = "0.04"
+        [rates."a/two/text-to-image"]
+        usd_per_request = 0.07
+        """,
+    )
+    catalog = hosted(tmp_path)
+
+    assert catalog.function("a/one/text-to-image").estimate({}).high == 40_000
+    assert catalog.function("a/two/text-to-image").estimate({}).high == 70_000
+
+
+def test_a_service_is_described_by_its_own_document(tmp_path: Path) -> None:
+    (tmp_path / "service.json").write_text(json.dumps(SERVICE), "utf-8")
+    write(
+        tmp_path,
+        """
+        openapi = "service.json"
+        [functions]
+        text-to-video = "acme/grand-1/text-to-video"
+        [rates.dub]
+        usd_per_request = "0.5"
+        """,
+    )
+    catalog = hosted(tmp_path)
+
+    assert [f.path for f in catalog] == [
+        "acme/swift-2/dub",
+        "acme/grand-1/text-to-video",
+    ]
+    # What is bound by hand lies on top of what the document says.
+    assert catalog.function("text-to-video").estimate({}).high == 340_000
+    assert catalog.function("dub").estimate({"prompt": "a"}).high == 500_000
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("functions = 5", "functions"),
+        ("[function]\nr1 = 'a/b/c'", "functions, rates or openapi"),
+        ("[functions]\nr1 = 5", r"functions\.r1"),
+        ("[functions]\nr1 = []", r"functions\.r1"),
+        ("[functions]\nr1 = [5]", r"functions\.r1"),
+        ("[functions]\nr1 = 'a/b'", r"functions\.r1: got 'a/b'"),
+        ("[functions]\nr1 = 'a/../c'", r"functions\.r1"),
+        ("[functions]\nr99 = 'a/b/c'", "functions: got 'r99'"),
+        ("rates = 'none'", "rates"),
+        ("[rates]\nr5 = 5", 'rates."r5"'),
+        ("[rates.r5]\nusd = '1'", "got 'usd'"),
+        ("[rates.r5]\nusd_per_second = 'much'", r"usd_per_second: got 'much'"),
+        ("[rates.r99]\nusd_per_second = '1'", "rates: got 'r99'"),
+        ("openapi = 5", "openapi"),
+        ("openapi = 'missing.json'", "missing.json"),
+        ("openapi = 'http://127.0.0.1:1/openapi.json'", "127.0.0.1:1"),
+    ],
+)
+def test_a_wrong_table_is_refused_with_its_file_and_key(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    write(tmp_path, text)
+
+    with pytest.raises(InputError, match=words) as caught:
+        hosted(tmp_path)
+    assert str(caught.value).startswith(str(tmp_path / "mediakit.toml"))
+
+
+def test_the_catalog_of_the_caller_wins_over_the_file(tmp_path: Path) -> None:
+    write(tmp_path, '[functions]\nr5 = "a/b/c"\n')
+    mine = Catalog.bind({"r6": "d/e/f"})
+    settings = read(tmp_path, MEDIAKIT_BASE_URL=URL, MEDIAKIT_API_KEY=KEY)
+
+    assert locate(settings, mine).catalog is mine
+    with Client(URL, KEY, home=tmp_path, catalog=mine) as client:
+        assert client.catalog is mine
+
+
+def test_a_sandbox_at_a_url_says_itself_what_it_serves(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    write(
+        tmp_path,
+        """
+        [functions]
+        r5 = "acme/fast/reference-to-video"
+        [rates.text-to-image]
+        usd_per_request = "0.04"
+        [rates."acme/fast/reference-to-video"]
+        usd_per_second = "0.1"
+        """,
+    )
+    settings = read(
+        tmp_path, MEDIAKIT_BASE_URL=sandbox.base_url, MEDIAKIT_API_KEY=sandbox.api_key
+    )
+    place = locate(settings)
+
+    assert place.is_sandbox
+    assert {f.path for f in place.catalog} == {f.path for f in Catalog.default()}
+    assert place.catalog.function("text-to-image").estimate({}).high == 40_000
+
+
+def test_the_embedded_sandbox_serves_and_charges_what_the_caller_knows(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, "[rates.text-to-image]\nusd_per_request = '0.04'\n")
+    settings = read(tmp_path, MEDIAKIT_HOME=str(tmp_path / "home"))
+    catalog = locate(settings).catalog
+    running = start_embedded(tmp_path / "home" / "sandbox")
+    try:
+        with Client(
+            running.base_url, running.api_key, home=tmp_path, catalog=catalog
+        ) as client:
+            job = client.run("text-to-image", prompt="a kite")
+            assert job.settle().charge_micro_usd == 40_000
+        # It runs already, and so knows nothing of a function that comes later.
+        dub = Function.from_schema("acme/swift-2/dub", DUB)
+        with pytest.raises(ServiceError, match="does not serve acme/swift-2/dub"):
+            locate(settings, Catalog.default().including(dub))
+    finally:
+        running.stop()
+
+
+def test_a_price_without_a_client_takes_a_catalog() -> None:
+    dub = Function.from_schema("acme/swift-2/dub", DUB)
+    priced = Catalog((dub.priced_at(OwnRate(request_micro_usd=MicroUSD(5))),))
+
+    assert estimate("dub", {"prompt": "a"}, catalog=priced).high == 5
+    with pytest.raises(InputError, match="a known function"):
+        estimate("dub", {"prompt": "a"})

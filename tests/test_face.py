@@ -50,7 +50,7 @@ def test_connect_says_where_and_what_is_left(
     said = capsys.readouterr().out
 
     assert said.startswith(
-        f"Sandbox at {sandbox.base_url} (no real money): 4 functions"
+        f"Sandbox at {sandbox.base_url} (no real money): 17 functions"
     )
     assert "balance $" in said
     assert sandbox.api_key not in said

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,11 +11,11 @@ from urllib.parse import urlsplit
 import httpx
 import platformdirs
 
-from mediakit.catalog import Catalog
+from mediakit.catalog import Bindings, Catalog
 from mediakit.client import Service
 from mediakit.errors import InputError, ServiceError
+from mediakit.rules import all_of
 
-BINDINGS_FILE = "mediakit.toml"
 STATUS_TIMEOUT_S = 3.0
 
 
@@ -29,14 +28,14 @@ class Settings:
         api_key: The organization's key there; never shown.
         home: The folder for the history and the embedded sandbox's data.
         history: The history's database, as a URL or a file.
-        paths: The service's path of each function, by kind; None when not given.
+        bindings: What `mediakit.toml` says of the service.
     """
 
     base_url: str | None
     api_key: str | None = field(repr=False)
     home: Path
     history: str | Path
-    paths: Mapping[str, str] | None
+    bindings: Bindings
 
     @classmethod
     def read(
@@ -61,7 +60,7 @@ class Settings:
 
         Raises:
             InputError: Only one of base URL and key is given, the URL is none, or
-                `mediakit.toml` cannot be read.
+                `mediakit.toml` holds something else than it may.
         """
         base_url = base_url or environ.get("MEDIAKIT_BASE_URL") or None
         api_key = api_key or environ.get("MEDIAKIT_API_KEY") or None
@@ -72,7 +71,8 @@ class Settings:
             or platformdirs.user_data_dir("mediakit")
         ).expanduser()
         history = history or environ.get("MEDIAKIT_HISTORY") or home / "history.sqlite3"
-        return cls(base_url, api_key, home, history, _paths(folder or Path.cwd()))
+        bindings = Bindings.read(folder or Path.cwd())
+        return cls(base_url, api_key, home, history, bindings)
 
 
 def _refuse_half_a_service(base_url: str | None, api_key: str | None) -> None:
@@ -86,19 +86,6 @@ def _refuse_half_a_service(base_url: str | None, api_key: str | None) -> None:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         accepted = "an http(s) URL such as https://api.example.com"
         raise InputError("base_url", got=base_url, accepted=accepted)
-
-
-def _paths(folder: Path) -> Mapping[str, str] | None:
-    file = folder / BINDINGS_FILE
-    if not file.is_file():
-        return None
-    try:
-        functions = tomllib.loads(file.read_text("utf-8")).get("functions")
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        accepted = 'TOML with lines like "text-to-video" = "vendor/model/function"'
-        got = f"{file} ({error})"
-        raise InputError(BINDINGS_FILE, got=got, accepted=accepted) from None
-    return functions if isinstance(functions, dict) else None
 
 
 @dataclass(frozen=True)
@@ -116,24 +103,32 @@ class Place:
     is_sandbox: bool
 
 
-def locate(settings: Settings) -> Place:
+def locate(settings: Settings, catalog: Catalog | None = None) -> Place:
     """Find the configured service, or start (or attach to) the embedded sandbox.
 
+    Args:
+        settings: Where it is, and what `mediakit.toml` says of it.
+        catalog: Its functions, when the caller knows them better.
+
     Raises:
-        InputError: `mediakit.toml` names an unknown kind.
+        InputError: `mediakit.toml` names an unknown kind, or a description of the
+            service that cannot be read.
         ServiceError: The sandbox cannot be started.
     """
     if settings.base_url is None or settings.api_key is None:
-        return _embedded(settings.home)
+        return _embedded(settings, catalog)
     service = Service(settings.base_url, settings.api_key)
-    if settings.paths is not None:
-        return Place(service, Catalog.bind(settings.paths), is_sandbox=False)
-    if _is_sandbox(service):
-        return Place(service, Catalog.default(), is_sandbox=True)
-    return Place(service, Catalog.bind({}), is_sandbox=False)
+    is_sandbox = _is_sandbox(service)
+    if catalog is not None:
+        return Place(service, catalog, is_sandbox)
+    if is_sandbox:
+        # It says itself what it serves; a file may be about the hosted service.
+        served = settings.bindings.priced(_described(service.base_url))
+        return Place(service, served, is_sandbox)
+    return Place(service, settings.bindings.catalog(), is_sandbox)
 
 
-def _embedded(home: Path) -> Place:
+def _embedded(settings: Settings, catalog: Catalog | None) -> Place:
     try:
         from mediakit.sandbox.server import start_embedded
     except ModuleNotFoundError as error:
@@ -142,14 +137,33 @@ def _embedded(home: Path) -> Place:
             "mediakit[sandbox], or set MEDIAKIT_BASE_URL and MEDIAKIT_API_KEY to use "
             "the hosted service."
         ) from None
-    running = start_embedded(home / "sandbox")
+    wanted = catalog or settings.bindings.priced(Catalog.default())
+    running = start_embedded(settings.home / "sandbox", wanted)
+    if catalog is not None:
+        _refuse_unserved(running.base_url, catalog, settings.home)
     service = Service(
         running.base_url,
         running.api_key,
         identity=running.identity,
         label="sandbox",
     )
-    return Place(service, Catalog.bind(running.functions), is_sandbox=True)
+    return Place(service, wanted, is_sandbox=True)
+
+
+def _refuse_unserved(base_url: str, catalog: Catalog, home: Path) -> None:
+    """A sandbox that ran before keeps the functions that it was started with."""
+    served = {function.path for function in _described(base_url)}
+    unserved = [function.path for function in catalog if function.path not in served]
+    if unserved:
+        raise ServiceError(
+            f"The sandbox in {home} was started before and does not serve "
+            f"{all_of(unserved)}. Restart the kernel that started it, or connect "
+            'with a folder of its own: home="another-folder".'
+        )
+
+
+def _described(base_url: str) -> Catalog:
+    return Catalog.from_openapi(f"{base_url}/openapi.json")
 
 
 def _is_sandbox(service: Service) -> bool:

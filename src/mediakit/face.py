@@ -37,6 +37,8 @@ class AsyncClient(core.AsyncClient):
         api_key: Its key; `MEDIAKIT_API_KEY` when omitted.
         home: The folder for history and sandbox; `MEDIAKIT_HOME` when omitted.
         history: The history's database; `MEDIAKIT_HISTORY` when omitted.
+        catalog: The functions; by default those that `mediakit.toml` binds, or the
+            sandbox's.
         clock: Gives time; the system's by default.
 
     Raises:
@@ -51,10 +53,11 @@ class AsyncClient(core.AsyncClient):
         *,
         home: str | Path | None = None,
         history: str | Path | None = None,
+        catalog: Catalog | None = None,
         clock: Clock | None = None,
     ) -> None:
         settings = Settings.read(base_url, api_key, home=home, history=history)
-        self.place: Place = locate(settings)
+        self.place: Place = locate(settings, catalog)
         super().__init__(
             self.place.service,
             history=History(settings.history, clock=clock),
@@ -124,6 +127,8 @@ class Client(core.Client[Job]):
         api_key: Its key; `MEDIAKIT_API_KEY` when omitted.
         home: The folder for history and sandbox; `MEDIAKIT_HOME` when omitted.
         history: The history's database; `MEDIAKIT_HISTORY` when omitted.
+        catalog: The functions; by default those that `mediakit.toml` binds, or the
+            sandbox's.
         clock: Gives time; the system's by default.
 
     Raises:
@@ -138,9 +143,17 @@ class Client(core.Client[Job]):
         *,
         home: str | Path | None = None,
         history: str | Path | None = None,
+        catalog: Catalog | None = None,
         clock: Clock | None = None,
     ) -> None:
-        made = AsyncClient(base_url, api_key, home=home, history=history, clock=clock)
+        made = AsyncClient(
+            base_url,
+            api_key,
+            home=home,
+            history=history,
+            catalog=catalog,
+            clock=clock,
+        )
         self.place = made.place
         super().__init__(made, Job)
 
@@ -179,6 +192,7 @@ def connect(
     *,
     home: str | Path | None = None,
     history: str | Path | None = None,
+    catalog: Catalog | None = None,
 ) -> Client:
     """Connect to the hosted service when it is configured, else to the sandbox.
 
@@ -190,13 +204,15 @@ def connect(
         api_key: Its key; `MEDIAKIT_API_KEY` when omitted.
         home: The folder for history and sandbox; `MEDIAKIT_HOME` when omitted.
         history: The history's database; `MEDIAKIT_HISTORY` when omitted.
+        catalog: The functions; by default those that `mediakit.toml` binds, or the
+            sandbox's. The embedded sandbox serves these.
 
     Raises:
         InputError: A setting is not acceptable.
         AuthError: The key is missing, wrong or inactive.
         ServiceError: The service does not answer, or the sandbox cannot be started.
     """
-    client = Client(base_url, api_key, home=home, history=history)
+    client = Client(base_url, api_key, home=home, history=history, catalog=catalog)
     balance = client.balance()
     print(_greeting(client.place, balance.spendable_micro_usd))  # noqa: T201
     client.io.post(client.core.resume).add_done_callback(_log_failure)
@@ -223,20 +239,23 @@ def estimate(
     body: Mapping[str, object],
     *,
     seconds: Mapping[str, float | Decimal] | None = None,
+    catalog: Catalog | None = None,
 ) -> Estimate:
     """Price a body without a client and without a network (spec 8).
 
     Args:
-        function: A kind, or a path of the sandbox.
+        function: A kind, or a path.
         body: The body.
         seconds: Known durations of media in the body, seconds by URL.
+        catalog: Where the function is looked up; all declared ones by default.
 
     Raises:
         InputError: The function is unknown, or a field that the price is made from
             is missing or wrong.
     """
     facts = InputFacts(seconds=dict(seconds or {}))
-    return Catalog.default().function(function).estimate(body, facts)
+    functions = Catalog.default() if catalog is None else catalog
+    return functions.function(function).estimate(body, facts)
 
 
 __all__ = ["AsyncClient", "Client", "Job", "connect", "estimate"]

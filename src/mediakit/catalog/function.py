@@ -174,7 +174,7 @@ class Function:
             InputError: A field that the price is made from is missing or wrong.
         """
         if self.rate is not None:
-            return Estimate.of(self.rate.lines(body))
+            return Estimate.of(self.rate.lines(with_defaults(self.request_type, body)))
         request, problems = read(self.request_type, body)
         if request is None:
             self._refuse_priced(problems)

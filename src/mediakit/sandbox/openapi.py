@@ -13,6 +13,7 @@ from mediakit.sandbox.wire_schemas import SCHEMAS, TEXT, Json, ref
 Answers = dict[int, Json]
 
 VERSION = "1.0.0"
+DEFINITIONS = "#/$defs/"
 MESSAGES = {
     400: "`webhook_url` violates the callback policy.",
     401: "The API key is missing or invalid.",
@@ -92,13 +93,12 @@ def _request_schema(function: Function) -> Json:
 def _moved(part: Any, name: str) -> Any:
     """Make a schema's references to its own parts right inside the document."""
     if isinstance(part, dict):
-        return {
-            key: value.replace("#/$defs/", f"#/components/schemas/{name}/$defs/")
-            if key == "$ref"
-            else _moved(value, name)
-            for key, value in part.items()
-        }
-    return [_moved(item, name) for item in part] if isinstance(part, list) else part
+        return {key: _moved(value, name) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_moved(item, name) for item in part]
+    if isinstance(part, str) and part.startswith(DEFINITIONS):
+        return f"#/components/schemas/{name}/$defs/{part.removeprefix(DEFINITIONS)}"
+    return part
 
 
 def _job_paths() -> Json:

@@ -41,11 +41,12 @@ SCHEMAS: Json = {
     "Message": _record({"message": TEXT}),
     "Output": _record(
         {
-            "media_type": {"type": "string", "enum": ["video", "image"]},
+            "media_type": {"type": "string", "enum": ["video", "image", "audio"]},
             "video": _media_file(),
             "image": _media_file(),
+            "audio": _media_file(),
         },
-        optional=("video", "image"),
+        optional=("video", "image", "audio"),
     ),
     "JobError": _record(
         {

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from mediakit.limits import MediaLimits
-from mediakit.rules import any_of
+from mediakit.rules import all_of, any_of
 from mediakit.schema.requests import (
     MediaKind,
     MediaName,
@@ -196,7 +196,7 @@ def _list_text(spec: FieldSpec) -> str:
 
 
 def _object_text(spec: FieldSpec) -> str:
-    return f"an object with {any_of(spec.fields)}" if spec.fields else "an object"
+    return f"an object with {all_of(spec.fields)}" if spec.fields else "an object"
 
 
 def _variants_text(spec: FieldSpec) -> str:

@@ -8,6 +8,7 @@ from mediakit.catalog.declarations import REQUEST_TYPES
 from mediakit.catalog.documents.classes import class_name
 from mediakit.catalog.documents.references import Json, References, dict_of, text_of
 from mediakit.catalog.documents.requests import read_request
+from mediakit.catalog.documents.types import Budget
 from mediakit.catalog.function import Function
 from mediakit.catalog.paths import SEGMENT
 from mediakit.errors import InputError
@@ -15,6 +16,7 @@ from mediakit.schema import FieldSpec, MediaRequest, fields_of, is_open
 from mediakit.schema.json_schemas import EXTENSION
 
 MAX_FUNCTIONS = 1_000
+MAX_READ = 50_000
 _PATH = re.compile(rf"/v1/media/({SEGMENT}/{SEGMENT}/{SEGMENT})/?")
 
 
@@ -40,8 +42,9 @@ def functions_in(document: Json, *, recognise: bool) -> tuple[Function, ...]:
     if len(submits) > MAX_FUNCTIONS:
         accepted = f"at most {MAX_FUNCTIONS:,} functions"
         raise InputError("document", got=len(submits), accepted=accepted)
+    budget = Budget(MAX_READ)
     return tuple(
-        _function(path, operation, document, recognise=recognise)
+        _function(path, operation, document, budget, recognise=recognise)
         for path, operation in submits
     )
 
@@ -56,7 +59,7 @@ def _submits(document: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _function(
-    path: str, operation: Json, document: Json, *, recognise: bool
+    path: str, operation: Json, document: Json, budget: Budget, *, recognise: bool
 ) -> Function:
     schema = _body_schema(operation, References(document))
     plain = References(document).plain(schema)
@@ -71,6 +74,7 @@ def _function(
             function=segment,
             doc=text_of(operation, "summary") or text_of(operation, "description"),
             name=class_name(path),
+            budget=budget,
         )
     except InputError as error:
         field = f"paths./v1/media/{path}.{error.field}"

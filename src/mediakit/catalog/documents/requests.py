@@ -9,7 +9,7 @@ from mediakit.catalog.documents.hints import medium_in
 from mediakit.catalog.documents.loading import checked_json
 from mediakit.catalog.documents.references import Json, References, dict_of, text_of
 from mediakit.catalog.documents.rules import rules_in
-from mediakit.catalog.documents.types import MAX_FIELDS, Reader
+from mediakit.catalog.documents.types import MAX_FIELDS, Budget, Reader
 from mediakit.catalog.paths import is_segment
 from mediakit.errors import InputError
 from mediakit.schema import MediaName, MediaRequest, fields_of
@@ -62,6 +62,7 @@ def read_request(
     media_type: MediaName | None = None,
     doc: str = "",
     name: str = "",
+    budget: Budget | None = None,
 ) -> type[MediaRequest]:
     """Make a declaration from a schema that is part of a document.
 
@@ -73,6 +74,7 @@ def read_request(
         media_type: See `request_type_of`.
         doc: See `request_type_of`.
         name: The name of the class; made from the kind by default.
+        budget: How much of the document may still be read.
 
     Raises:
         InputError: See `request_type_of`.
@@ -85,7 +87,8 @@ def read_request(
     kind = _kind(kind, text_of(said, "kind"), function)
     function = function or kind
     own = {"description": doc, **own, "properties": _properties(own)}
-    reader = Reader(References(document, own), guess=EXTENSION not in own)
+    references = References(document, own)
+    reader = Reader(references, budget or Budget(), guess=EXTENSION not in own)
     try:
         fields, _ = reader.fields(own, (plain[1] if plain is not None else None,))
     except UnreadableError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 from types import GenericAlias
@@ -53,19 +53,37 @@ Above = tuple[str | None, ...]
 Fields = dict[str, tuple[Any, FieldInfo]]
 
 
+@dataclass
+class Budget:
+    """How much more is read of a document; what goes beyond is left to the service.
+
+    Args:
+        left: How many schemas, and how many fields of objects: references that double
+            at each level have no end.
+    """
+
+    left: int = MAX_READ
+
+    def spend(self, count: int = 1) -> bool:
+        """Take some; False when fewer are left."""
+        self.left -= count
+        return self.left >= 0
+
+
 class Reader:
-    """Reads the schemas of one document.
+    """Reads the schemas of one request.
 
     Args:
         references: Where its references point to.
+        budget: How much may be read.
         guess: Guess from names what fields are beyond their types.
     """
 
-    def __init__(self, references: References, *, guess: bool) -> None:
+    def __init__(self, references: References, budget: Budget, *, guess: bool) -> None:
         self._references = references
+        self._budget = budget
         self._guess = guess
         self._objects: dict[object, Typed] = {}
-        self._left = MAX_READ
 
     def fields(self, schema: Json, above: Above) -> tuple[Fields, int]:
         """Read the properties of an object.
@@ -128,9 +146,10 @@ class Reader:
         """
         if schema is True or schema == {}:
             return ANYTHING
-        self._left -= 1
+        if len(above) >= MAX_DEPTH or not self._budget.spend():
+            return UNREADABLE
         plain = self._references.plain(schema)
-        if plain is None or len(above) >= MAX_DEPTH or self._left < 0:
+        if plain is None:
             return UNREADABLE
         if EXTENSION in plain[0]:
             hints = Said(plain[0][EXTENSION])
@@ -182,6 +201,8 @@ class Reader:
         if place in self._objects:
             return self._objects[place]
         fields, size = self.fields(schema, (*above, pointer))
+        if not self._budget.spend(size):
+            raise UnreadableError
         name = class_name((pointer or "").rsplit("/", 1)[-1])
         is_open = schema.get("additionalProperties") is not False
         made = made_class(Part, name, schema, fields, is_open=is_open)

@@ -1,0 +1,149 @@
+"""Bodies that show what a function takes, made from its fields and rules alone."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mediakit.catalog.function import Function
+from mediakit.schema import FieldKind, FieldSpec
+
+PROMPT = "a kite over dunes"
+SITE = "https://example.com"
+FILES = {"image": "cat.png", "video": "walk.mp4", "audio": "waves.mp3"}
+ATTEMPTS = 5
+FEW = 3
+USUAL_LENGTH = {"s": 5, "ms": 5_000}
+
+Body = dict[str, Any]
+
+
+def example(function: Function) -> Body:
+    """Make a short body without a problem: what is required, and what rules want.
+
+    Args:
+        function: The function.
+
+    Returns:
+        The body; for rules that no simple value satisfies, the last attempt.
+    """
+    fields = function.fields
+    body = {
+        name: value_for(spec)
+        for name, spec in fields.items()
+        if spec.required or (spec.multiline and name == "prompt")
+    }
+    for _ in range(ATTEMPTS):
+        problems = function.check(body)
+        for name in {problem.root for problem in problems}:
+            _mend(fields[name], body)
+    return body
+
+
+def _mend(spec: FieldSpec, body: Body) -> None:
+    """Take the other way with a field: leave it out, turn it over, or give it."""
+    if spec.kind == "boolean":
+        body[spec.name] = not body.get(spec.name, spec.default)
+    elif spec.name in body and not spec.required:
+        del body[spec.name]
+    else:
+        body[spec.name] = value_for(spec)
+
+
+def value_for(spec: FieldSpec) -> Any:
+    """Make a value that a field accepts."""
+    if spec.default is not None:
+        return spec.default
+    return _VALUES[spec.kind](spec)
+
+
+def _number(spec: FieldSpec) -> float:
+    usual = USUAL_LENGTH.get(spec.unit or "")
+    low = spec.low if spec.low is not None else spec.above
+    if usual is not None and low != 0 and _lies_in(usual, spec):
+        return usual
+    if low is None:
+        return spec.high if spec.high is not None and spec.high < 1 else 1
+    return low if spec.low is not None else low + (spec.step or 1)
+
+
+def _lies_in(number: float, spec: FieldSpec) -> bool:
+    above = spec.low is None or number >= spec.low
+    return above and (spec.high is None or number <= spec.high)
+
+
+def _choice(spec: FieldSpec) -> object:
+    usual = USUAL_LENGTH.get(spec.unit or "")
+    return usual if usual in spec.choices else spec.choices[0]
+
+
+def _text(spec: FieldSpec) -> str:
+    text = PROMPT if spec.multiline else "kite"
+    return text[: spec.max_length].ljust(spec.min_length or 0, ".")
+
+
+def _list(spec: FieldSpec) -> list[Any]:
+    item = spec.item or FieldSpec("", "json")
+    return [value_for(replace(item, name="")) for _ in range(spec.min_length or 1)]
+
+
+def _object(spec: FieldSpec) -> Body:
+    return {n: value_for(each) for n, each in spec.fields.items() if each.required}
+
+
+_VALUES: Mapping[FieldKind, Any] = {
+    "choice": _choice,
+    "integer": lambda spec: int(_number(spec)),
+    "number": _number,
+    "text": _text,
+    "boolean": lambda _: True,
+    "media": lambda spec: f"{SITE}/{FILES[spec.media_kind]}",
+    "list": _list,
+    "object": _object,
+    "variants": lambda spec: _object(next(iter(spec.variants.values()))),
+    "json": lambda _: {},
+}
+
+
+def variations(function: Function, body: Body) -> Iterator[tuple[str, Body]]:
+    """Give bodies that differ from an example in one field that may bear on the price.
+
+    Args:
+        function: The function.
+        body: The example.
+
+    Yields:
+        What differs, such as `resolution = "4k"`, and the body.
+    """
+    priced = function.request_type.declared.priced_by
+    for name, spec in function.fields.items():
+        if priced is None or name in priced:
+            for value, words in _others(spec, body.get(name, spec.default)):
+                yield words, {**body, name: value}
+
+
+def _others(spec: FieldSpec, now: object) -> Iterator[tuple[Any, str]]:
+    for value in _values(spec, now):
+        if value != now:
+            yield value, f"{spec.name} = {_json(value)}"
+    if spec.kind == "list" and spec.item is not None and spec.item.media_kind:
+        one = value_for(spec.item)
+        for count in sorted({1, spec.max_length or 1}):
+            if [one] * count != now:
+                yield [one] * count, f"{count} in {spec.name}"
+
+
+def _values(spec: FieldSpec, now: object) -> list[Any]:
+    if spec.kind == "boolean":
+        return [not now]
+    if spec.kind == "choice":
+        numbers = [v for v in spec.choices if isinstance(v, int) and v > 0]
+        if len(numbers) <= FEW:
+            return list(spec.choices)
+        return [*(v for v in spec.choices if v not in numbers), numbers[-1]]
+    if spec.kind in ("integer", "number") and spec.high is not None:
+        return [spec.high]
+    return []
+
+
+def _json(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,357 @@
+"""Functions from a service's own description."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit.catalog import Catalog, Function
+from mediakit.catalog.documents.loading import MAX_BYTES, load
+from mediakit.clock import SystemClock
+from mediakit.errors import InputError
+from mediakit.sandbox.openapi import describe
+from mediakit.sandbox.server import RunningSandbox
+from tests.spec import Case, accepted, refused
+
+Json = dict[str, Any]
+DECLARED = Catalog.default()
+DOCUMENT: Json = json.loads(json.dumps(describe(DECLARED, "https://a.test")))
+READ = Catalog.from_openapi(DOCUMENT, recognise=False)
+PATHS = [function.path for function in DECLARED]
+
+
+def document_with(path: str, schema: object, **operation: Any) -> Json:
+    content = {"application/json": {"schema": schema}}
+    post = {"requestBody": {"content": content}, **operation}
+    return {"openapi": "3.1.0", "paths": {path: {"post": post}}}
+
+
+def without_extension(part: Any) -> Any:
+    """Return the document as another service might write it."""
+    if isinstance(part, dict):
+        words = ("x-mediakit", "description", "title")
+        return {
+            name: without_extension(value)
+            for name, value in part.items()
+            if name not in words or not isinstance(value, str | dict)
+        }
+    return (
+        [without_extension(item) for item in part] if isinstance(part, list) else part
+    )
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_described_function_has_the_fields_and_rules_of_its_declaration(
+    path: str,
+) -> None:
+    declared, read = DECLARED.function(path), READ.function(path)
+
+    assert read.request_type is not declared.request_type
+    assert dict(read.fields) == dict(declared.fields)
+    assert read.rules == declared.rules
+    assert (read.kind, read.media_type, read.is_open, read.doc) == (
+        declared.kind,
+        declared.media_type,
+        declared.is_open,
+        declared.doc,
+    )
+    assert read.request_type.declared.closed is declared.request_type.declared.closed
+
+
+@pytest.mark.parametrize("case", [*accepted(), *refused()], ids=str)
+def test_a_described_function_checks_bodies_as_its_declaration_does(
+    case: Case,
+) -> None:
+    declared, read = DECLARED.function(case.kind), READ.function(case.kind)
+
+    assert read.check(case.body) == declared.check(case.body)
+    assert read.check(case.body, strict_names=False) == declared.check(
+        case.body, strict_names=False
+    )
+    assert read.canonical_body(case.body) == declared.canonical_body(case.body)
+    assert read.media(case.body) == declared.media(case.body)
+    assert bool(read.check(case.body)) is (case.field is not None)
+
+
+def test_a_described_function_is_described_again_in_the_same_words() -> None:
+    again = Catalog.from_openapi(
+        dict(describe(READ, "https://a.test")), recognise=False
+    )
+
+    assert [dict(f.fields) for f in again] == [dict(f.fields) for f in READ]
+    assert [f.rules for f in again] == [f.rules for f in READ]
+
+
+def test_a_function_that_says_what_it_is_has_its_declaration_and_rates() -> None:
+    read = Catalog.from_openapi(DOCUMENT)
+
+    assert [f.request_type for f in read] == [f.request_type for f in DECLARED]
+    assert read.function("text-to-video").estimate({}).high == 340_000
+
+
+def test_a_function_is_recognised_by_its_schema_alone() -> None:
+    read = Catalog.from_openapi(without_extension(DOCUMENT))
+
+    assert [f.request_type for f in read] == [f.request_type for f in DECLARED]
+
+
+def test_a_function_that_differs_is_made_from_its_schema() -> None:
+    document = without_extension(DOCUMENT)
+    schema = document["components"]["schemas"]["TextToVideo"]
+    schema["properties"]["duration"]["maximum"] = 20
+    function = Catalog.from_openapi(document).function("text-to-video")
+
+    assert function.check({"prompt": "a", "duration": 20}) == []
+    assert function.estimate({"prompt": "a"}).high is None
+
+
+def test_several_models_of_a_kind_stand_side_by_side() -> None:
+    schema = {"type": "object", "properties": {"prompt": {"type": "string"}}}
+    paths = [f"/v1/media/acme/{model}/text-to-image" for model in ("swift", "grand")]
+    document = {"paths": {p: document_with(p, schema)["paths"][p] for p in paths}}
+    catalog = Catalog.from_openapi(document)
+
+    assert catalog.function("acme/grand/text-to-image").media_type == "image"
+    with pytest.raises(InputError, match="acme/swift/text-to-image or acme/grand"):
+        catalog.function("text-to-image")
+    names = {f.request_type.__name__ for f in catalog}
+    assert names == {"AcmeSwiftTextToImage", "AcmeGrandTextToImage"}
+
+
+def test_only_submit_paths_become_functions() -> None:
+    post: Json = {"post": {"requestBody": {}}}
+    document = {
+        "paths": {
+            "/v1/media/uploads": post,
+            "/v1/media/{vendor}/{model}/{function}": post,
+            "/v1/media/jobs/{request_id}/content": post,
+            "/v1/media/a/b/c": {"get": {}},
+            "/v1/media/../../admin": post,
+            "/v1/media/a/../c": post,
+            "/v1/media/a/b?x=/c": post,
+            "/v1/media/a/b/c/d": post,
+            "/other/a/b/c": post,
+            "/v1/media/acme/swift/make-music": post,
+        }
+    }
+    [function] = Catalog.from_openapi(document)
+
+    assert function.path == "acme/swift/make-music"
+    assert (function.kind, function.media_type) == ("make-music", "audio")
+    assert function.is_open
+
+
+def test_the_words_of_an_operation_stand_in_for_those_of_its_schema() -> None:
+    document = document_with(
+        "/v1/media/acme/swift/dub", {"type": "object"}, summary="Dub a clip."
+    )
+    [function] = Catalog.from_openapi(document)
+
+    assert function.doc == "Dub a clip."
+
+
+@pytest.mark.parametrize(
+    "document", [{}, {"paths": []}, {"paths": {"/v1/media/uploads": {"post": {}}}}]
+)
+def test_a_document_without_functions_is_refused(document: Json) -> None:
+    with pytest.raises(InputError, match="POST /v1/media/vendor/model/function"):
+        Catalog.from_openapi(document)
+
+
+def test_a_schema_that_is_none_is_refused_by_its_path() -> None:
+    document = document_with("/v1/media/acme/swift/dub", {"type": "array"})
+
+    with pytest.raises(InputError, match=r"/v1/media/acme/swift/dub.*type: object"):
+        Catalog.from_openapi(document)
+
+
+def test_a_document_without_end_is_refused() -> None:
+    post: Json = {"post": {}}
+    paths = {f"/v1/media/a/b/f{n}": post for n in range(1_001)}
+
+    with pytest.raises(InputError, match="at most 1,000 functions"):
+        Catalog.from_openapi({"paths": paths})
+
+
+def test_a_document_is_read_from_its_text_and_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "openapi.json"
+    file.write_text(json.dumps(DOCUMENT), "utf-8")
+
+    for source in (json.dumps(DOCUMENT), file, str(file)):
+        assert len(Catalog.from_openapi(source)) == len(DECLARED)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "no JSON"),
+        ('{"a": NaN}', "no JSON"),
+        ('{"a": 1e999}', "no JSON"),
+        ('{"a":' * 100_000, "nested too deep|no JSON"),
+        ('{"a": "\\ud800"}', "no JSON"),
+    ],
+    ids=["cut", "nan", "infinity", "deep", "surrogate"],
+)
+def test_a_text_that_is_no_json_is_refused_in_words(text: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        Catalog.from_openapi(text)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "list.json").write_text("[]", "utf-8")
+    (tmp_path / "yaml.yml").write_text("openapi: 3.1.0", "utf-8")
+    (tmp_path / "picture.json").write_bytes(b"\x89PNG\xff\xfe")
+    with (tmp_path / "long.json").open("wb") as file:
+        file.truncate(MAX_BYTES + 1)
+
+    for name, words in [
+        ("missing.json", "missing.json"),
+        ("list.json", "list"),
+        ("yaml.yml", "no JSON"),
+        ("picture.json", "no JSON"),
+        ("long.json", "at most 10 MB"),
+        ("a\0b", "null"),
+    ]:
+        with pytest.raises(InputError, match=words):
+            Catalog.from_openapi(tmp_path / name)
+
+
+def test_a_running_sandbox_describes_itself_by_its_url(
+    sandbox: RunningSandbox,
+) -> None:
+    catalog = Catalog.from_openapi(f"{sandbox.base_url}/openapi.json")
+
+    assert [f.path for f in catalog] == [f.path for f in DECLARED]
+
+
+Answer = Callable[[BaseHTTPRequestHandler], None]
+
+
+@contextmanager
+def answering(answer: Answer) -> Iterator[tuple[str, list[Any]]]:
+    """Serve one answer on loopback, and collect the headers of requests."""
+    asked: list[Any] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.headers)
+            answer(self)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def send(handler: BaseHTTPRequestHandler, status: int, content: bytes = b"") -> None:
+    handler.send_response(status)
+    handler.send_header("Content-Length", str(len(content)))
+    handler.end_headers()
+    handler.wfile.write(content)
+
+
+def test_a_url_is_asked_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDIAKIT_API_KEY", "secret-0123")
+    content = json.dumps(DOCUMENT).encode()
+    with answering(lambda handler: send(handler, 200, content)) as (url, asked):
+        assert len(Catalog.from_openapi(url)) == len(DECLARED)
+
+    assert len(asked) == 1
+    assert "secret" not in str(asked[0])
+
+
+def test_a_url_that_answers_with_an_error_is_refused_in_words() -> None:
+    with (
+        answering(lambda handler: send(handler, 401)) as (url, _),
+        pytest.raises(InputError, match="answers 401"),
+    ):
+        Catalog.from_openapi(url)
+
+
+def test_redirects_without_end_are_not_followed() -> None:
+    def redirect(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(302)
+        handler.send_header("Location", "/again")
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    with (
+        answering(redirect) as (url, asked),
+        pytest.raises(InputError, match="redirects"),
+    ):
+        Catalog.from_openapi(url)
+
+    assert len(asked) == 4
+
+
+def test_a_url_without_end_is_given_up() -> None:
+    def endless(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        try:
+            for _ in range(2 * MAX_BYTES // 65_536):
+                handler.wfile.write(b" " * 65_536)
+        except OSError:
+            return
+
+    with answering(endless) as (url, _), pytest.raises(InputError, match="at most 10"):
+        Catalog.from_openapi(url)
+
+
+def test_a_url_that_trickles_is_given_up() -> None:
+    class Hasty(SystemClock):
+        """A clock whose every look is twelve seconds later."""
+
+        def __init__(self) -> None:
+            self.looks = 0
+
+        def monotonic_s(self) -> float:
+            self.looks += 1
+            return 12.0 * self.looks
+
+    def trickle(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        try:
+            for _ in range(100):
+                handler.wfile.write(b" ")
+                handler.wfile.flush()
+        except OSError:
+            return
+
+    with (
+        answering(trickle) as (url, _),
+        pytest.raises(InputError, match="within 10 s"),
+    ):
+        load("document", url, Hasty())
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:1/x", "http://", "http://[", "https://"]
+)
+def test_a_url_where_nothing_answers_is_refused_in_words(url: str) -> None:
+    with pytest.raises(InputError, match="an answer"):
+        Catalog.from_openapi(url)
+
+
+def test_a_mapping_that_is_changed_later_changes_nothing() -> None:
+    document = json.loads(json.dumps(DOCUMENT))
+    catalog = Catalog.from_openapi(document, recognise=False)
+    document["paths"].clear()
+
+    assert isinstance(catalog.function("r1"), Function)

@@ -1,0 +1,841 @@
+"""Request classes made from JSON Schema."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import assume, event, given, settings
+from hypothesis import strategies as st
+
+from mediakit.catalog import Function, request_type_of
+from mediakit.catalog.documents.types import CHECKED_BY_SERVICE
+from mediakit.errors import InputError
+from mediakit.limits import MediaLimits
+from mediakit.rules import OnlyWhen, when
+from mediakit.schema import FieldSpec, canonical_body, check, fields_of
+
+Json = dict[str, Any]
+PNG = "https://a.test/1.png"
+IS_INTEGER: Json = {"type": "integer"}
+TWO_SHAPES: Json = {
+    "oneOf": [
+        {
+            "type": "object",
+            "properties": {"shape": {"const": "disc"}, "radius": {"type": "number"}},
+            "required": ["shape", "radius"],
+        },
+        {
+            "type": "object",
+            "properties": {"shape": {"const": "box"}, "side": {"type": "integer"}},
+            "required": ["shape", "side"],
+            "additionalProperties": False,
+        },
+    ]
+}
+
+
+def function_of(properties: Json, **more: Any) -> Function:
+    schema = {"type": "object", "properties": properties, **more}
+    return Function.from_schema("acme/swift/make-video", schema)
+
+
+def field_of(schema: object, name: str = "x", **more: Any) -> FieldSpec:
+    return function_of({name: schema}, **more).fields[name]
+
+
+def problems_of(schema: object, value: object, **more: Any) -> list[str]:
+    function = function_of({"x": schema}, **more)
+    return [problem.field for problem in function.check({"x": value})]
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": "string"}, FieldSpec("x", "text")),
+        (
+            {"type": "string", "minLength": 1, "maxLength": 9, "pattern": "^a"},
+            FieldSpec("x", "text", min_length=1, max_length=9, pattern="^a"),
+        ),
+        (
+            {"type": "integer", "minimum": 1, "maximum": 9},
+            FieldSpec("x", "integer", low=1, high=9),
+        ),
+        (
+            {"type": "integer", "minimum": 1.5, "exclusiveMaximum": 8.5},
+            FieldSpec("x", "integer", low=2, below=9),
+        ),
+        (
+            {"type": "number", "exclusiveMinimum": 0, "multipleOf": 0.5},
+            FieldSpec("x", "number", above=0, step=0.5),
+        ),
+        (
+            {"type": "number", "minimum": 0, "exclusiveMinimum": True, "maximum": 1},
+            FieldSpec("x", "number", above=0, high=1),
+        ),
+        ({"type": "boolean"}, FieldSpec("x", "boolean")),
+        ({"enum": ["a", "b"]}, FieldSpec("x", "choice", choices=("a", "b"))),
+        (
+            {"enum": ["a", None], "type": ["string", "null"]},
+            FieldSpec("x", "choice", choices=("a",), nullable=True),
+        ),
+        ({"const": 5}, FieldSpec("x", "choice", choices=(5,))),
+        ({"type": ["integer", "null"]}, FieldSpec("x", "integer", nullable=True)),
+        (
+            {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
+            FieldSpec("x", "boolean", nullable=True),
+        ),
+        (
+            {"type": "string", "nullable": True},
+            FieldSpec("x", "text", nullable=True),
+        ),
+        (
+            {"anyOf": [{"const": "auto"}, {**IS_INTEGER, "minimum": 3, "maximum": 5}]},
+            FieldSpec("x", "choice", choices=("auto", 3, 4, 5)),
+        ),
+        (
+            {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            FieldSpec("x", "list", min_length=1, item=FieldSpec("", "text")),
+        ),
+        (
+            {"type": "array", "items": {"type": ["integer", "null"]}},
+            FieldSpec("x", "list", item=FieldSpec("", "integer", nullable=True)),
+        ),
+        ({}, FieldSpec("x", "json")),
+        (True, FieldSpec("x", "json")),
+        (
+            {"type": "string", "description": "Words."},
+            FieldSpec("x", "text", doc="Words."),
+        ),
+        ({"type": "integer", "default": 3}, FieldSpec("x", "integer", default=3)),
+        (
+            {"type": "array", "items": IS_INTEGER, "default": [1]},
+            FieldSpec("x", "list", item=FieldSpec("", "integer"), default=[1]),
+        ),
+        # A default that the schema itself refuses is none.
+        ({"type": "integer", "default": "3"}, FieldSpec("x", "integer")),
+    ],
+    ids=lambda value: "" if isinstance(value, FieldSpec) else json.dumps(value)[:60],
+)
+def test_a_schema_is_read_as_a_field(schema: object, expected: FieldSpec) -> None:
+    assert field_of(schema) == expected
+
+
+@pytest.mark.parametrize(
+    ("schema", "accepted", "refused"),
+    [
+        ({"type": "string", "minLength": 2}, "ab", "a"),
+        ({"type": "integer"}, 5, 5.5),
+        ({"type": "integer"}, 5, True),
+        ({"type": "integer"}, 5, "5"),
+        ({"type": "integer", "multipleOf": 4}, 8, 9),
+        ({"type": "number", "exclusiveMinimum": 0}, 0.1, 0),
+        ({"type": "boolean"}, False, 0),
+        ({"type": "string"}, "", None),
+        ({"enum": [5, 10]}, 10, 7),
+        ({"enum": [0, 1]}, 1, True),
+        ({"enum": [True]}, True, 1),
+        ({"enum": [5, 10]}, 5, 5.0),
+        ({"enum": [0.5, 1.0]}, 1, True),
+        ({"const": "a"}, "a", "b"),
+        ({"type": "array", "items": IS_INTEGER, "maxItems": 1}, [1], [1, 2]),
+        ({"type": "object"}, {"any": "thing"}, "text"),
+        ({"type": "object", "additionalProperties": False}, {}, {"a": 1}),
+        ({"type": "object", "additionalProperties": IS_INTEGER}, {"a": 1}, 1),
+    ],
+    ids=str,
+)
+def test_the_check_is_as_strict_as_the_schema(
+    schema: Json, accepted: object, refused: object
+) -> None:
+    assert problems_of(schema, accepted) == []
+    assert len(problems_of(schema, refused)) == 1
+
+
+def test_an_optional_field_may_be_left_out_while_null_is_refused() -> None:
+    function = function_of({"x": {"type": "integer"}})
+
+    assert function.check({}) == []
+    assert [p.field for p in function.check({"x": None})] == ["x"]
+    assert function.canonical_body({}) == {}
+
+
+def test_a_required_field_is_missed() -> None:
+    function = function_of({"x": {"type": "integer"}}, required=["x"])
+
+    assert [p.sentence for p in function.check({})] == [
+        "x: missing; it is required: a whole number"
+    ]
+
+
+def test_nested_objects_are_checked_and_named() -> None:
+    camera = {
+        "type": "object",
+        "properties": {"zoom": {"type": "number", "minimum": 1}},
+        "required": ["zoom"],
+        "additionalProperties": False,
+        "description": "Where one looks from.",
+    }
+    function = function_of({"camera": camera})
+    spec = function.fields["camera"]
+
+    assert (spec.kind, spec.closed, list(spec.fields)) == ("object", True, ["zoom"])
+    assert function.check({"camera": {"zoom": 2}}) == []
+    assert [p.field for p in function.check({"camera": {"zoom": 0}})] == ["camera.zoom"]
+    assert [p.field for p in function.check({"camera": {}})] == ["camera.zoom"]
+    assert [p.field for p in function.check({"camera": {"zoom": 2, "z": 1}})] == [
+        "camera.z"
+    ]
+
+
+def test_objects_are_told_apart_by_a_constant() -> None:
+    function = function_of({"shapes": {"type": "array", "items": TWO_SHAPES}})
+    item = function.fields["shapes"].item
+
+    assert item is not None
+    assert (item.kind, item.tag, list(item.variants)) == (
+        "variants",
+        "shape",
+        ["disc", "box"],
+    )
+    assert function.check({"shapes": [{"shape": "disc", "radius": 1}]}) == []
+    [problem] = function.check({"shapes": [{"shape": "box", "side": 0.5}]})
+    assert problem.field == "shapes[0].side"
+    [problem] = function.check({"shapes": [{"shape": "star"}]})
+    assert problem.field == "shapes[0].shape"
+
+
+def test_objects_are_told_apart_by_the_mapping_of_a_discriminator() -> None:
+    schema: Json = {
+        "type": "object",
+        "properties": {
+            "shape": {
+                "oneOf": [{"$ref": "#/$defs/Disc"}, {"$ref": "#/$defs/Box"}],
+                "discriminator": {
+                    "propertyName": "type",
+                    "mapping": {"round": "#/$defs/Disc", "square": "#/$defs/Box"},
+                },
+            }
+        },
+        "$defs": {
+            name: {
+                "type": "object",
+                "properties": {"type": {"type": "string"}, "size": {"type": "integer"}},
+            }
+            for name in ("Disc", "Box")
+        },
+    }
+    function = Function.from_schema("acme/swift/make-video", schema)
+
+    assert list(function.fields["shape"].variants) == ["round", "square"]
+    assert function.check({"shape": {"type": "round", "size": 1}}) == []
+    assert [p.field for p in function.check({"shape": {"type": "oval"}})] == [
+        "shape.type"
+    ]
+
+
+def test_references_and_wrappings_are_followed() -> None:
+    schema: Json = {
+        "$ref": "#/components/schemas/Request",
+        "components": {
+            "schemas": {
+                "Size": {"type": "string", "enum": ["s", "m"], "description": "Size."},
+                "Base": {
+                    "type": "object",
+                    "properties": {"prompt": {"type": "string"}},
+                    "required": ["prompt"],
+                },
+                "Request": {
+                    "allOf": [{"$ref": "#/components/schemas/Base"}],
+                    "type": "object",
+                    "properties": {
+                        "size": {
+                            "allOf": [{"$ref": "#/components/schemas/Size"}],
+                            "default": "m",
+                            "nullable": True,
+                        }
+                    },
+                },
+            }
+        },
+    }
+    fields = Function.from_schema("acme/swift/make-video", schema).fields
+
+    assert fields["prompt"].required
+    assert fields["size"] == FieldSpec(
+        "size",
+        "choice",
+        choices=("s", "m"),
+        nullable=True,
+        default="m",
+        doc="Size.",
+    )
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"not": {"type": "string"}},
+        {"if": {"type": "string"}, "then": {"minLength": 1}},
+        {"type": "object", "patternProperties": {"^a": {"type": "string"}}},
+        {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+        {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+        {"oneOf": [{"type": "object"}, {"type": "object"}]},
+        {"type": ["string", "integer"]},
+        {"enum": [[1], {"a": 1}]},
+        {"enum": []},
+        {"$ref": "https://elsewhere.test/schema.json"},
+        {"$ref": "#/nowhere"},
+        {"$ref": 5},
+        {"type": "string", "minLength": -1},
+        {"type": "string", "minLength": "1"},
+        {"type": "integer", "minimum": True},
+        {"type": "integer", "minimum": 10**400},
+        {"type": "number", "multipleOf": 0},
+        {"type": "integer", "multipleOf": 0.5},
+        {"type": "mystery"},
+        {"anyOf": []},
+        {"anyOf": "text"},
+        {"enum": list(range(2_000))},
+        {"anyOf": [{"const": 0}, {**IS_INTEGER, "minimum": 1, "maximum": 10**12}]},
+        False,
+        "text",
+        None,
+        [],
+    ],
+    ids=lambda schema: str(schema)[:60],
+)
+def test_what_cannot_be_followed_is_left_to_the_service(schema: object) -> None:
+    function = function_of({"x": schema})
+
+    assert function.fields["x"].kind == "json"
+    assert function.fields["x"].doc == CHECKED_BY_SERVICE
+    for value in ("text", 5, None, [1], {"a": {"b": None}}):
+        assert function.check({"x": value}) == []
+    json.dumps(function.json_schema())
+
+
+@pytest.mark.parametrize("pattern", ["(?=a)b", "(", "a{1000000000}", 5])
+def test_a_pattern_that_cannot_be_checked_leaves_a_text(pattern: object) -> None:
+    spec = field_of({"type": "string", "pattern": pattern})
+
+    assert (spec.kind, spec.pattern, spec.doc) == ("text", None, CHECKED_BY_SERVICE)
+    assert problems_of({"type": "string", "pattern": pattern}, 5) == ["x"]
+
+
+def test_texts_beside_known_words_are_a_text() -> None:
+    spec = field_of({"anyOf": [{"enum": ["a", "b"]}, {"type": "string"}]})
+
+    assert (spec.kind, spec.choices) == ("text", ())
+
+
+def test_references_that_loop_end() -> None:
+    schema: Json = {
+        "type": "object",
+        "properties": {
+            "tree": {"$ref": "#/$defs/Tree"},
+            "self": {"$ref": "#"},
+            "loop": {"$ref": "#/$defs/A"},
+            "wrapped": {"$ref": "#/$defs/Wrapped"},
+        },
+        "$defs": {
+            "Tree": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "children": {"type": "array", "items": {"$ref": "#/$defs/Tree"}},
+                },
+            },
+            "A": {"$ref": "#/$defs/B"},
+            "B": {"$ref": "#/$defs/A"},
+            "Wrapped": {
+                "allOf": [{"$ref": "#/$defs/Wrapped"}, {"$ref": "#/$defs/Wrapped"}]
+            },
+        },
+    }
+    function = Function.from_schema("acme/swift/make-video", schema)
+    children = function.fields["tree"].fields["children"]
+
+    assert children.item is not None
+    assert children.item.kind == "json"
+    assert function.fields["loop"].kind == "json"
+    assert function.fields["wrapped"].kind == "json"
+    deep = {"name": "a", "children": [{"name": "b", "children": []}]}
+    assert function.check({"tree": deep}) == []
+
+
+def test_references_that_double_at_each_level_end() -> None:
+    levels = {
+        f"L{n}": {
+            "type": "object",
+            "properties": {
+                side: {"$ref": f"#/$defs/L{n + 1}"} for side in ("left", "right")
+            },
+        }
+        for n in range(60)
+    }
+    wide = {
+        f"W{n}": {
+            "type": "object",
+            "properties": {
+                f"p{side}": {"allOf": [{"$ref": f"#/$defs/W{n + 1}"}] * 2}
+                for side in range(30)
+            },
+        }
+        for n in range(30)
+    }
+    schema: Json = {
+        "type": "object",
+        "properties": {"a": {"$ref": "#/$defs/L0"}, "b": {"$ref": "#/$defs/W0"}},
+        "$defs": {**levels, **wide},
+    }
+    function = Function.from_schema("acme/swift/make-video", schema)
+
+    assert len(repr(function.fields)) < 3_000_000
+    assert function.check({"a": {"left": {"right": {}}}}) == []
+
+
+def test_a_schema_nested_without_end_is_followed_a_few_levels() -> None:
+    schema: Json = {"type": "string"}
+    for _ in range(300):
+        schema = {"type": "array", "items": schema}
+    function = function_of({"x": schema})
+
+    value: object = "text"
+    for _ in range(300):
+        value = [value]
+    assert function.check({"x": value}) == []
+    assert problems_of(schema, "text") == ["x"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "__init__",
+        "__class__",
+        "__base__",
+        "_private",
+        "model_config",
+        "model_fields",
+        "model_validate",
+        "copy",
+        "json",
+        "schema",
+        "dict",
+        "rules",
+        "lines",
+        "notes",
+        "declared",
+        "mro",
+        "cls",
+        "self",
+        "_fields_set",
+        "class",
+        "frame-rate",
+        "größe",
+        "field_0",
+        "a b",
+        "",
+        "__import__('os').system('true')",
+        "x" * 500,
+    ],
+)
+def test_any_name_reaches_the_wire_as_it_is(name: str) -> None:
+    function = function_of(
+        {name: {"type": "integer", "minimum": 1, "default": 2}}, required=["other"]
+    )
+
+    assert list(function.fields) == [name]
+    assert function.check({name: 5}) == []
+    assert [p.field for p in function.check({name: 0})] == [name]
+    assert function.canonical_body({name: 5}) == {name: 5}
+    assert function.canonical_body({}) == {name: 2}
+    assert list(function.json_schema()["properties"]) == [name]
+    assert function.estimate({name: 5}).high is None
+    assert function.media_limits({name: 5}) == {}
+
+
+def test_names_that_would_meet_stay_apart() -> None:
+    function = function_of({"copy": {"type": "integer"}, "field_0": {"type": "string"}})
+
+    assert function.check({"copy": 1, "field_0": "a"}) == []
+    assert [p.field for p in function.check({"copy": "a", "field_0": 1})] == [
+        "copy",
+        "field_0",
+    ]
+
+
+def test_the_tag_of_objects_may_not_have_a_meaning_of_its_own() -> None:
+    members = [
+        {"type": "object", "properties": {"copy": {"const": value}}} for value in "ab"
+    ]
+    assert field_of({"oneOf": members}).kind == "json"
+
+
+def test_names_are_guessed_where_the_document_says_nothing() -> None:
+    text, whole = {"type": "string"}, {"type": "integer"}
+    link = {"type": "string", "format": "uri"}
+    fields = function_of(
+        {
+            "prompt": text,
+            "negative_prompt": text,
+            "seed": whole,
+            "duration": whole,
+            "fade_s": {"type": "number"},
+            "delay_ms": whole,
+            "image_url": text,
+            "mask": link,
+            "video": {"type": "string", "pattern": "^https?://"},
+            "audio_urls": {"type": "array", "items": text},
+            "image": text,
+            "webhook": link,
+        }
+    ).fields
+
+    assert fields["prompt"].multiline
+    assert fields["negative_prompt"].multiline
+    assert fields["seed"].seed
+    units = [fields[name].unit for name in ("duration", "fade_s", "delay_ms")]
+    assert units == ["s", "s", "ms"]
+    kinds = {name: spec.media_kind for name, spec in fields.items() if spec.media_kind}
+    assert kinds == {"image_url": "image", "mask": "image", "video": "video"}
+    item = fields["audio_urls"].item
+    assert item is not None
+    assert item.media_kind == "audio"
+
+
+def test_the_extension_of_the_schema_wins_over_guesses() -> None:
+    clip: Json = {
+        "type": "string",
+        "x-mediakit": {
+            "media_kind": "video",
+            "limits": {"formats": ["mp4"], "max_s": 30},
+        },
+    }
+    schema: Json = {
+        "type": "object",
+        "properties": {
+            "source": clip,
+            "prompt": {"type": "string"},
+            "strength": {"type": "number", "x-mediakit": {"unit": "dB"}},
+        },
+        "x-mediakit": {
+            "kind": "cut",
+            "media_type": "audio",
+            "closed": False,
+            "rules": [
+                {
+                    "rule": "only_when",
+                    "fields": ["strength"],
+                    "condition": {"field": "prompt", "among": ["loud"]},
+                },
+                {"sentence": "A rule in words alone."},
+            ],
+        },
+    }
+    function = Function.from_schema("acme/swift/make", schema)
+
+    assert (function.kind, function.media_type) == ("cut", "audio")
+    assert function.fields["source"].media_kind == "video"
+    assert function.fields["source"].limits == MediaLimits(formats=("mp4",), max_s=30)
+    assert not function.fields["prompt"].multiline
+    assert function.fields["strength"].unit == "dB"
+    assert function.rules == (OnlyWhen(("strength",), when("prompt", "loud")),)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"rule": "only_when", "fields": [], "condition": {"field": "a", "among": [1]}},
+        {"rule": "needs_any", "fields": ["a", "missing"]},
+        {"rule": "needs_any", "fields": []},
+        {"rule": "cites", "field": "a", "lists": [["(a+)+$", "b"]]},
+        {"rule": "unique_in", "items": "b", "name": "id"},
+        {"rule": "unique_in", "items": "a", "name": "id"},
+        {"rule": "most_in_all", "items": "o", "inner": "v", "most": 3},
+        {
+            "rule": "ends_by",
+            "spans": {
+                "items": "o",
+                "inner": "v",
+                "start": "s",
+                "length": "l",
+                "unit": "s",
+            },
+            "end": 5,
+        },
+        {
+            "rule": "short_when_several",
+            "each": "b",
+            "every": "a",
+            "most": 5,
+            "unit": "s",
+            "gaps": {"items": "b", "closed_by": "a", "what": "gap"},
+        },
+        {"rule": "launch_missiles"},
+        {"rule": ["needs_any"]},
+        "needs_any",
+        None,
+    ],
+    ids=str,
+)
+def test_a_rule_that_does_not_fit_the_fields_is_left_to_the_service(
+    rule: object,
+) -> None:
+    texts = {"type": "array", "items": {"type": "string"}}
+    objects = {
+        "type": "array",
+        "items": {"type": "object", "properties": {"v": {"type": "string"}}},
+    }
+    function = function_of(
+        {"a": {"type": "string"}, "b": texts, "o": objects},
+        **{"x-mediakit": {"rules": [rule]}},
+    )
+
+    assert function.rules == ()
+    assert function.check({"a": "a" * 50, "b": ["x"], "o": [{"v": "w"}]}) == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"type": "array"}, "type: object"),
+        ({"type": "object", "properties": {"a": float("nan")}}, "no JSON"),
+        ({"type": "object", "properties": {"a": {1, 2}}}, "no JSON"),
+        ({"type": "object", "description": "\ud800"}, "no JSON"),
+        (
+            {"properties": {f"f{n}": {"type": "string"} for n in range(1_001)}},
+            "at most 1,000 fields",
+        ),
+        ("text", "JSON object"),
+        (None, "JSON object"),
+    ],
+    ids=["array", "nan", "set", "surrogate", "many", "text", "none"],
+)
+def test_what_is_no_schema_of_an_object_is_refused_in_words(
+    schema: Any, words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        request_type_of(schema, kind="made-up")
+
+
+def test_an_object_that_holds_itself_is_refused() -> None:
+    schema: Json = {"type": "object"}
+    schema["properties"] = {"a": schema}
+
+    with pytest.raises(InputError, match="no JSON"):
+        request_type_of(schema, kind="made-up")
+
+
+@pytest.mark.parametrize("kind", [None, "", "a b", "../x", "a/b", "-a"])
+def test_a_kind_is_a_short_name(kind: str | None) -> None:
+    with pytest.raises(InputError, match="short name"):
+        request_type_of({"type": "object"}, kind=kind)
+
+
+def test_whether_further_names_pass_is_what_the_schema_says() -> None:
+    properties = {"prompt": {"type": "string"}}
+    silent = function_of(properties)
+    closed = function_of(properties, additionalProperties=False)
+    is_open = function_of(properties, additionalProperties=True)
+    body = {"promt": "a"}
+
+    # Silence: the client asks for known names, and the service lets others pass.
+    assert "did you mean prompt" in silent.check(body)[0].sentence
+    assert silent.check(body, strict_names=False) == []
+    assert len(closed.check(body, strict_names=False)) == 1
+    assert is_open.check(body) == []
+    assert function_of({}).check({"anything": 1}) == []
+    assert function_of(properties, oneOf=[{"required": ["a"]}]).check(body) == []
+
+
+def test_a_closed_request_without_fields_says_that_there_is_none() -> None:
+    function = function_of({}, additionalProperties=False)
+
+    [problem] = function.check({"a": 1})
+    assert "there is none" in problem.sentence
+
+
+def test_the_webhook_of_a_submit_is_no_field() -> None:
+    assert function_of({"webhook_url": {"type": "string"}}).fields == {}
+
+
+@pytest.mark.parametrize(
+    ("segment", "media_type"),
+    [
+        ("text-to-image", "image"),
+        ("image-to-video", "video"),
+        ("image-upscale", "image"),
+        ("video-upscale", "video"),
+        ("text-to-speech", "audio"),
+        ("music", "audio"),
+        ("keyframes", "video"),
+    ],
+)
+def test_what_a_function_makes_is_guessed_from_its_name(
+    segment: str, media_type: str
+) -> None:
+    function = Function.from_schema(f"acme/swift/{segment}", {"type": "object"})
+
+    assert function.media_type == media_type
+    assert function.kind == segment
+
+
+# Schemas of any shape, with the keywords that are read and values that do not fit.
+KEYWORDS = st.sampled_from(
+    [
+        "$ref",
+        "additionalProperties",
+        "allOf",
+        "anyOf",
+        "const",
+        "default",
+        "description",
+        "discriminator",
+        "enum",
+        "exclusiveMinimum",
+        "items",
+        "maxItems",
+        "maximum",
+        "minLength",
+        "minimum",
+        "multipleOf",
+        "nullable",
+        "oneOf",
+        "pattern",
+        "properties",
+        "required",
+        "type",
+        "x-mediakit",
+    ]
+)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**20), 10**20)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(["object", "array", "string", "integer", "#", "#/$defs/a", "^a"])
+    | st.text(st.characters(codec="utf-8"), max_size=5)
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(KEYWORDS | st.text(max_size=3), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(
+    properties=st.dictionaries(
+        st.text(st.characters(codec="utf-8"), max_size=8), VALUES, max_size=4
+    ),
+    definition=VALUES,
+    extension=VALUES,
+    body=st.dictionaries(st.text(max_size=3), VALUES, max_size=3),
+)
+def test_no_document_and_no_body_breaks_it(
+    properties: Json, definition: object, extension: object, body: Json
+) -> None:
+    schema: Json = {
+        "type": "object",
+        "properties": properties,
+        "$defs": {"a": definition},
+        "x-mediakit": extension,
+    }
+    made = request_type_of(schema, kind="made-up")
+    names = set(properties) - {"webhook_url"}
+    filled = {**dict.fromkeys(names), **body}
+
+    assert set(fields_of(made)) == names
+    for problem in [*check(made, body), *check(made, filled)]:
+        assert problem.sentence
+    canonical_body(made, filled)
+    json.dumps(Function("a/b/c", made).json_schema())
+
+
+# Schemas that are valid, and values near to what they accept.
+COUNTS = st.integers(0, 3)
+BOUNDS = st.integers(-3, 3) | st.sampled_from([0.5, 1.5])
+PLAIN_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-4, 4) | st.sampled_from([0.5, "a", "ab"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from("pqr"), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+def keywords(**each: st.SearchStrategy[Any]) -> st.SearchStrategy[Json]:
+    return st.fixed_dictionaries({}, optional=each)
+
+
+def objects(inner: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
+    return st.builds(
+        lambda properties, more: {"type": "object", "properties": properties, **more},
+        st.dictionaries(st.sampled_from("pqr"), inner, max_size=3),
+        keywords(
+            required=st.lists(st.sampled_from("pq"), max_size=2, unique=True),
+            additionalProperties=st.booleans(),
+        ),
+    )
+
+
+def larger(inner: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
+    lists = keywords(items=inner, minItems=COUNTS, maxItems=COUNTS)
+    unions = st.lists(inner, min_size=1, max_size=3)
+    return (
+        lists.map(lambda schema: {"type": "array", **schema})
+        | objects(inner)
+        | unions.map(lambda members: {"anyOf": members})
+        | unions.map(lambda members: {"oneOf": members})
+        | unions.map(lambda members: {"allOf": members})
+        | inner.map(lambda schema: {"anyOf": [schema, {"type": "null"}]})
+    )
+
+
+VALID = st.recursive(
+    st.builds(
+        lambda name, more: {"type": name, **more},
+        st.sampled_from(["integer", "number", "string", "boolean"])
+        | st.just(["integer", "null"]),
+        keywords(
+            minimum=BOUNDS,
+            maximum=BOUNDS,
+            exclusiveMinimum=BOUNDS,
+            multipleOf=st.sampled_from([1, 2, 0.5]),
+            minLength=COUNTS,
+            maxLength=COUNTS,
+            pattern=st.sampled_from(["^a", "b$"]),
+        ),
+    )
+    | st.lists(PLAIN_VALUES, min_size=1, max_size=3).map(lambda v: {"enum": v})
+    | st.sampled_from(["a", 1, None]).map(lambda v: {"const": v})
+    | st.sampled_from([{"$ref": "#/$defs/d"}, {}, {"not": {"type": "string"}}]),
+    larger,
+    max_leaves=6,
+)
+
+
+@settings(max_examples=300)
+@given(schema=VALID, definition=VALID, value=PLAIN_VALUES)
+def test_nothing_is_refused_that_the_schema_accepts(
+    schema: Json, definition: Json, value: object
+) -> None:
+    whole = {
+        "type": "object",
+        "properties": {"x": schema},
+        "$defs": {"d": definition},
+    }
+    # A definition that is nothing but itself accepts all or nothing.
+    assume("$ref" not in json.dumps(definition))
+    body = {"x": value}
+    accepted = jsonschema.Draft202012Validator(whole).is_valid(body)
+    problems = Function.from_schema("a/b/c", whole).check(body)
+
+    event(f"accepted: {accepted}, problems: {bool(problems)}")
+    assert not (accepted and problems)
