@@ -109,10 +109,7 @@ class MediaLimits:
         if not _within(found.duration_s, self.min_s, self.max_s, SLACK_S):
             words = _range_words(self.min_s, self.max_s, " s")
             yield Problem(label, Found(f"{found.duration_s:.4g} s"), words)
-        size = found.size_bytes
-        if not _within(size, None, self.max_size_bytes):
-            words = f"at most {(self.max_size_bytes or 0) / 1e6:g} MB"
-            yield Problem(label, Found(f"{(size or 0) / 1e6:.4g} MB"), words)
+        yield from self.size_problems(label, found.size_bytes)
         if not _within(found.fps, self.min_fps, self.max_fps, SLACK_FPS):
             words = _range_words(self.min_fps, self.max_fps, " frames per second")
             yield Problem(label, Found(f"{found.fps:.4g} frames per second"), words)
@@ -121,6 +118,18 @@ class MediaLimits:
             words = _range_words(self.min_pixels, self.max_pixels, " pixels")
             got = Found(f"{found.width}x{found.height} = {pixels:,} pixels")
             yield Problem(label, got, words)
+
+    def size_problems(self, label: str, size_bytes: int | None) -> list[Problem]:
+        """Hold a file's length in bytes against the limits, before it is opened.
+
+        Args:
+            label: The field that names the file.
+            size_bytes: Its length; what is unknown passes.
+        """
+        if _within(size_bytes, None, self.max_size_bytes):
+            return []
+        accepted = f"at most {(self.max_size_bytes or 0) / 1e6:g} MB"
+        return [Problem(label, Found(f"{(size_bytes or 0) / 1e6:.4g} MB"), accepted)]
 
     def _is_format(self, content_type: str) -> bool:
         return any(content_type in CONTENT_TYPES[name] for name in self.formats)

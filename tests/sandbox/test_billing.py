@@ -1,6 +1,7 @@
 """Balance, daily spend, monthly report and CSV over HTTP (spec 4.19)."""
 
 import csv
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from mediakit.sandbox.billing import _cell
 from tests.sandbox.conftest import KITE, Api, StartSandbox, png
+from tests.sandbox.console import Console
 
 OPENING_MICRO_USD = 100_000_000
 
@@ -101,6 +103,8 @@ def test_daily_rows_can_be_of_one_key(spent: Api) -> None:
     key = daily(spent)["rows"][0]["api_key_id"]
 
     assert daily(spent, api_key_id=key)["total_micro_usd"] == TOTAL_MICRO_USD
+    both = daily(spent, api_key_id=key, model="sandbox/r1")
+    assert both["total_micro_usd"] == 449_400
     assert daily(spent, api_key_id="key_other")["rows"] == []
 
 
@@ -132,10 +136,41 @@ def test_days_without_charges_are_empty(spent: Api) -> None:
             {"start_date": "2026-01-01", "end_date": "2026-01-01", "model": ""},
             "model",
         ),
+        (
+            {"start_date": "2026-01-01", "end_date": "2026-01-01", "api_key_id": ""},
+            "api_key_id",
+        ),
+        ({"start_date": "0000-01-01", "end_date": "2026-01-01"}, "start_date"),
+        ({"start_date": "2025-02-29", "end_date": "2026-01-01"}, "start_date"),
+        ({"start_date": "", "end_date": "2026-01-01"}, "start_date"),
+        (
+            {"start_date": ["2026-01-01", "2026-01-01"], "end_date": "2026-01-01"},
+            "start_date",
+        ),
+        (
+            {"start_date": "2026-01-01", "end_date": ["2026-01-01", "2026-01-02"]},
+            "end_date",
+        ),
+        (
+            {
+                "start_date": "2026-01-01",
+                "end_date": "2026-01-01",
+                "api_key_id": ["a", ""],
+            },
+            "api_key_id",
+        ),
+        (
+            {
+                "start_date": "2026-01-01",
+                "end_date": "2026-01-01",
+                "model": ["a", "a"],
+            },
+            "model",
+        ),
     ],
 )
 def test_bad_parameters_are_422_and_named(
-    idle: Api, query: dict[str, str], field: str
+    idle: Api, query: dict[str, str | list[str]], field: str
 ) -> None:
     answer = idle.http.get("/billing/spend/daily", params=query)
 
@@ -143,7 +178,10 @@ def test_bad_parameters_are_422_and_named(
     assert answer.json()["message"].startswith(f"{field}: ")
 
 
-@pytest.mark.parametrize("month", ["2026", "2026-13", "2026-00", "0000-01", "26-01"])
+@pytest.mark.parametrize(
+    "month",
+    ["2026", "2026-13", "2026-00", "0000-01", "26-01", "2026-1", "202\u0666-01", " "],
+)
 @pytest.mark.parametrize("end", ["", "/csv"])
 def test_a_bad_month_is_422(idle: Api, month: str, end: str) -> None:
     answer = idle.http.get(f"/billing/monthly/{month}{end}")
@@ -205,6 +243,101 @@ def test_a_month_without_charges_has_a_totals_row_of_zero(idle: Api) -> None:
     text = idle.http.get("/billing/monthly/2020-02/csv").text
 
     assert text.splitlines()[1:] == ["total,,,0,0,0"]
+
+
+@pytest.mark.parametrize("month", ["0001-01", "2024-02", "9999-12"])
+def test_a_month_at_the_ends_of_the_calendar_is_one(idle: Api, month: str) -> None:
+    report = idle.http.get(f"/billing/monthly/{month}").json()
+
+    assert (report["month"], report["rows"]) == (month, [])
+
+
+@pytest.fixture(scope="module")
+def granted(sandboxes: StartSandbox) -> Iterator[Api]:
+    """A key of an organization whose credits ended within its second job."""
+    with Console(sandboxes(settle_after_s=0.01)) as console:
+        org = console.org(concurrency=1, balance_usd=1, credit_usd="0.1")
+        console.grant(org, "0.2", "credit")
+        console.grant(org, 3, "fund")
+        user = console.user(org)
+        for body in (KITE, KITE | {"duration": 4}):
+            user.settled(user.submit("text-to-video", body)["id"])
+        yield user
+
+
+@pytest.mark.spec("4.19")
+def test_credits_are_spent_first_and_told_apart(granted: Api) -> None:
+    report = granted.http.get(f"/billing/monthly/{month()}").json()
+
+    (row,) = report["rows"]
+    assert (row["jobs"], row["charge_micro_usd"]) == (2, 204_000 + 272_000)
+    assert row["credits_applied_micro_usd"] == 300_000
+    assert report["credits_applied_micro_usd"] == 300_000
+    assert report["total_micro_usd"] == 476_000
+    assert report["invoices"] == []
+
+
+def test_a_months_balances_grants_and_charges_add_up(granted: Api) -> None:
+    report = granted.http.get(f"/billing/monthly/{month()}").json()
+
+    assert report["opening_balance_micro_usd"] == 0
+    assert report["credits_granted_micro_usd"] == 300_000
+    assert report["top_ups_micro_usd"] == 3_900_000
+    assert report["closing_balance_micro_usd"] == 4_200_000 - 476_000
+    assert report["closing_balance_micro_usd"] == granted.balance()
+    later = granted.http.get("/billing/monthly/9999-12").json()
+    assert later["opening_balance_micro_usd"] == granted.balance()
+    assert later["top_ups_micro_usd"] == later["credits_granted_micro_usd"] == 0
+
+
+def test_the_totals_row_of_the_csv_is_the_report(granted: Api) -> None:
+    report = granted.http.get(f"/billing/monthly/{month()}").json()
+    text = granted.http.get(f"/billing/monthly/{month()}/csv").text
+    *rows, total = csv.DictReader(StringIO(text))
+
+    assert [row["credits_applied_micro_usd"] for row in rows] == ["300000"]
+    assert total == {
+        "model_id": "total",
+        "model": "",
+        "function": "",
+        "jobs": "2",
+        "charge_micro_usd": str(report["total_micro_usd"]),
+        "credits_applied_micro_usd": str(report["credits_applied_micro_usd"]),
+    }
+
+
+@pytest.mark.spec("2.2")
+def test_a_charge_that_cannot_be_read_is_unavailable_until_it_can(
+    sandboxes: StartSandbox,
+) -> None:
+    api = sandboxes(settle_after_s=0.01)
+    key = "k"
+    body = {"prompt": "sandbox:fail=provider_error"}
+    job = api.settled(api.submit("text-to-video", body, key)["id"])
+    api.running.fault("billing_unavailable", count=3)
+
+    seen = [
+        api.job(job["id"]),
+        api.submit("text-to-video", body, key),
+        api.http.delete(f"/v1/media/jobs/{job['id']}").json(),
+    ]
+
+    assert [one["billing"] for one in seen] == [{"state": "unavailable"}] * 3
+    assert api.job(job["id"])["billing"] == job["billing"]
+    assert job["billing"] == {"state": "settled", "charge_micro_usd": 0}
+
+
+def test_billing_is_null_and_not_unavailable_before_a_job_has_ended(
+    sandboxes: StartSandbox,
+) -> None:
+    api = sandboxes(concurrency=0)
+    api.running.fault("billing_unavailable", count=1)
+    job = api.submit("text-to-video", KITE)
+
+    assert job["billing"] is None
+    assert api.job(job["id"])["billing"] is None
+    (fault,) = api.http.get("/sandbox/faults").json()["data"]
+    assert fault["left"] == 1  # nothing was asked of it yet
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@A1", "\tx"])

@@ -67,9 +67,9 @@ def new_job(db: Database, name: str, price: int | None = 0, **change: Any) -> Ne
 
 
 def submit(db: Database, name: str, price: int | None = 0, **change: Any) -> JobRow:
-    job = admission.submit(db, new_job(db, name, price, **change), None)
-    assert job is not None
-    return job
+    made = admission.submit(db, new_job(db, name, price, **change), None)
+    assert made is not None
+    return made.job
 
 
 def claimed(db: Database) -> JobRow:
@@ -259,10 +259,11 @@ def test_a_run_that_was_cut_off_cannot_end_the_job_any_more(db: Database) -> Non
 
 def test_a_key_finds_its_job_and_refuses_another_request(db: Database) -> None:
     first = Repeatable("k", b"one")
-    job = admission.submit(db, new_job(db, "a", 10), first)
+    made = admission.submit(db, new_job(db, "a", 10), first)
 
+    assert made is not None
     assert admission.submit(db, new_job(db, "b", 10), first) is None
-    assert admission.find_repeated(db, DEFAULT_ORG, first) == job
+    assert admission.find_repeated(db, DEFAULT_ORG, first) == made.job
     with pytest.raises(KeyReusedError):
         admission.submit(db, new_job(db, "c", 10), Repeatable("k", b"two"))
     assert jobs.find(db, "media_c") is None
@@ -313,7 +314,7 @@ def test_a_file_of_a_newer_version_is_refused_in_words(tmp_path: Path) -> None:
     with opened(tmp_path / "db") as db:
         db.run("PRAGMA user_version = 99")
 
-    with pytest.raises(ServiceError, match="another version of mediakit"):
+    with pytest.raises(ServiceError, match="a newer version of mediakit"):
         Database(tmp_path / "db")
 
 

@@ -5,14 +5,25 @@ from contextlib import AbstractAsyncContextManager
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Match, Route
 
-from mediakit.sandbox import billing, job_routes, serving, status, submitting, uploads
+from mediakit.sandbox import (
+    billing,
+    control,
+    job_routes,
+    serving,
+    status,
+    submitting,
+    uploads,
+)
 from mediakit.sandbox.answers import RequestError, message_answer
 from mediakit.sandbox.openapi import document
+from mediakit.sandbox.request_faults import RequestFaults
 from mediakit.sandbox.service import Service
+from mediakit.sandbox.webhooks import routes as webhook_routes
 
 Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 
@@ -31,6 +42,8 @@ ROUTES = (
     Route("/files/{name}", serving.file, methods=["GET"]),
     Route("/sandbox/status", status.status, methods=["GET"]),
     Route("/", status.page, methods=["GET"]),
+    *webhook_routes.ROUTES,
+    *control.ROUTES,
 )
 
 
@@ -43,6 +56,7 @@ def make_app(service: Service, lifespan: Lifespan) -> Starlette:
     """
     app = Starlette(
         routes=list(ROUTES),
+        middleware=[Middleware(RequestFaults, faults=service.faults)],
         lifespan=lifespan,
         exception_handlers={
             RequestError: _request_error,
@@ -65,7 +79,18 @@ async def _http_error(request: Request, error: Exception) -> Response:
         raise error
     words = {404: "There is nothing at this path.", 405: "This method is not served."}
     message = words.get(error.status_code, error.detail)
-    return message_answer(error.status_code, message, error.headers)
+    headers = error.headers
+    if error.status_code == 405:
+        headers = {"Allow": ", ".join(_methods_at(request))}
+    return message_answer(error.status_code, message, headers)
+
+
+def _methods_at(request: Request) -> list[str]:
+    """List what a path serves; the exception knows of one of its routes only."""
+    routes = [route for route in request.app.routes if isinstance(route, Route)]
+    first = next(r for r in routes if r.matches(request.scope)[0] is not Match.NONE)
+    there = [route for route in routes if route.path == first.path]
+    return sorted({method for route in there for method in route.methods or ()})
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:

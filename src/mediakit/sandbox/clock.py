@@ -46,14 +46,45 @@ class SandboxClock:
 
     def now_us(self) -> int:
         """Return the sandbox's time, microseconds since 1970."""
-        real_us = to_us(self._system.now()) - self._real_epoch_us
-        now_us = self._epoch_us + round(real_us * self._speed)
-        self._latest_us = max(self._latest_us, now_us)
+        self._latest_us = max(self._latest_us, self._followed_us())
         return self._latest_us
+
+    def _followed_us(self) -> int:
+        real_us = to_us(self._system.now()) - self._real_epoch_us
+        return self._epoch_us + round(real_us * self._speed)
 
     def now(self) -> datetime:
         """Return the sandbox's time in UTC."""
         return to_instant(self.now_us())
+
+    def advance(self, seconds: float) -> None:
+        """Skip sandbox time; real time goes on as before, from there.
+
+        Args:
+            seconds: How much to skip; nothing is skipped unless it is above 0.
+        """
+        self.advance_to(self.now_us() + round(seconds * US_PER_S))
+
+    def advance_to(self, to_us: int) -> None:
+        """Skip to an instant of the sandbox; nothing happens when it has passed.
+
+        Args:
+            to_us: The instant, microseconds since 1970.
+        """
+        if to_us > self.now_us():
+            # Not from what it shows: that stands still when the wall clock was set
+            # back, and the skipped time would be lost to the catching up.
+            self._epoch_us += to_us - self._followed_us()
+
+    def ahead_s(self) -> float:
+        """Return how far it is ahead of the real clock, in seconds."""
+        return (self.now_us() - to_us(self._system.now())) / US_PER_S
+
+    def as_kept(self) -> dict[str, float]:
+        """Return what a later start needs to go on from here."""
+        real_us = to_us(self._system.now())
+        now = {"epoch_us": self.now_us(), "real_us": real_us}
+        return now | {"speed": self._speed}
 
     def real_s_until(self, due_us: int) -> float:
         """Return the real seconds until an instant of the sandbox; 0 when past."""

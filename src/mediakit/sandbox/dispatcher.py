@@ -4,7 +4,9 @@ import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +25,10 @@ from mediakit.sandbox.renderer import (
 )
 from mediakit.sandbox.service import Service
 from mediakit.sandbox.settle import charge_of, is_open_ended, price_of, usage_of
-from mediakit.sandbox.store import jobs, money
+from mediakit.sandbox.store import admission, jobs, money
 from mediakit.sandbox.store.admission import UNPRICEABLE_MESSAGE
 from mediakit.sandbox.store.jobs import Finished, JobRow
+from mediakit.sandbox.webhooks.events import announce
 from mediakit.schema import InputFacts
 
 logger = logging.getLogger(__name__)
@@ -59,20 +62,54 @@ class Dispatcher:
         self._renderer = renderer
         self._system = system
         self._running: set[asyncio.Task[None]] = set()
+        self._pauses_n = 0
 
     async def run(self) -> None:
         """Start jobs for as long as the sandbox serves."""
         service = self._service
         try:
             while True:
-                while job := jobs.claim(service.db, service.clock.now_us()):
-                    self._start(job)
-                await service.starts.wait(jobs.next_start_us(service.db))
+                self.start_due(service.clock.now_us())
+                await service.starts.wait(self.next_start_us())
         finally:
             # What is cut off stays "running" and is queued again at the next start.
-            for task in self._running:
-                task.cancel()
-            await asyncio.gather(*self._running, return_exceptions=True)
+            await self._cut_off()
+
+    async def _cut_off(self) -> None:
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+
+    @asynccontextmanager
+    async def paused(self) -> AsyncIterator[None]:
+        """Cut off what is being made, and start nothing meanwhile.
+
+        What is cut off stays "running": it is the caller's to forget.
+        """
+        self._pauses_n += 1
+        try:
+            await self._cut_off()
+            yield
+        finally:
+            self._pauses_n -= 1
+
+    def start_due(self, now_us: int) -> int:
+        """Start every job that may start at an instant; return how many."""
+        if self._pauses_n:
+            return 0
+        stuck = self._service.faults.stuck_functions()
+        started_n = 0
+        while job := jobs.claim(self._service.db, now_us, stuck):
+            self._start(job)
+            started_n += 1
+        return started_n
+
+    def next_start_us(self) -> int | None:
+        """Return when the next queued job may start; None when none waits for time."""
+        if self._pauses_n:
+            return None
+        stuck = self._service.faults.stuck_functions()
+        return jobs.next_start_us(self._service.db, stuck)
 
     def _start(self, job: JobRow) -> None:
         task = asyncio.create_task(self._make(job), name=job.id)
@@ -94,19 +131,33 @@ class Dispatcher:
 
     def _fail(self, job: JobRow, failure: _FailureError) -> None:
         now_us = self._service.clock.now_us()
-        jobs.fail(
-            self._service.db,
-            job,
-            failure.code,
-            failure.message,
-            now_us=now_us,
-            settle_due_us=self._settle_due_us(now_us),
-        )
+        with self._service.db.transaction():
+            ended = jobs.fail(
+                self._service.db,
+                job,
+                failure.code,
+                failure.message,
+                now_us=now_us,
+                settle_due_us=self._settle_due_us(job, now_us),
+            )
+            if ended:
+                announce(self._service, job.id)
 
-    def _settle_due_us(self, now_us: int) -> int:
-        return now_us + round(self._service.settings.settle_after_s * US_PER_S)
+    def _settle_due_us(self, job: JobRow, now_us: int) -> int:
+        late_s = self._service.faults.late_settlement_s(job.function)
+        after_s = self._service.settings.settle_after_s + late_s
+        return now_us + round(after_s * US_PER_S)
+
+    def _fails_by_fault(self, job: JobRow) -> bool:
+        with self._service.db.transaction():
+            failure = self._service.faults.fail_render(job.function)
+            if failure is not None:
+                self._fail(job, _FailureError(*failure))
+        return failure is not None
 
     async def _make(self, job: JobRow) -> None:
+        if self._fails_by_fault(job):
+            return
         function, body = self._request(job)
         asked = asked_failure(body)
         if asked is not None:
@@ -129,11 +180,25 @@ class Dispatcher:
             charge_micro_usd=charge,
             runtime_ms=runtime_ms,
         )
-        now_us = self._service.clock.now_us()
-        settle_due_us = self._settle_due_us(now_us)
-        jobs.complete(
-            self._service.db, job, made, now_us=now_us, settle_due_us=settle_due_us
-        )
+        self._complete(job, made)
+
+    def _complete(self, job: JobRow, made: Finished) -> None:
+        db, now_us = self._service.db, self._service.clock.now_us()
+        with db.transaction():
+            charge = self._service.faults.drifted_micro_usd(
+                job.function,
+                made.charge_micro_usd,
+                hold_micro_usd=money.held_micro_usd(db, job.id),
+            )
+            ended = jobs.complete(
+                db,
+                job,
+                replace(made, charge_micro_usd=charge),
+                now_us=now_us,
+                settle_due_us=self._settle_due_us(job, now_us),
+            )
+            if ended:
+                announce(self._service, job.id)
 
     def _request(self, job: JobRow) -> tuple[Function, dict[str, Any]]:
         try:
@@ -206,12 +271,11 @@ class Dispatcher:
         price = price_of(function, body, InputFacts(seconds=seconds))
         if price is None:
             raise _FailureError(ErrorCode.INVALID_INPUT, UNPRICEABLE_MESSAGE)
-        if not money.raise_hold(self._service.db, job.id, price):
-            message = (
-                f"With its clips it costs {price} micro-USD, which the balance cannot "
-                "carry. Nothing was charged."
-            )
-            raise _FailureError(ErrorCode.INSUFFICIENT_BALANCE, message)
+        now_us = self._service.clock.now_us()
+        refusal = admission.hold_more(self._service.db, job.id, price, now_us)
+        if refusal is not None:
+            message = f"With its clips it costs {price} micro-USD. {refusal.message}"
+            raise _FailureError(refusal.code, message)
 
 
 def _seed(job: JobRow, body: dict[str, Any]) -> int:

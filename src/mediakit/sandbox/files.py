@@ -73,6 +73,12 @@ class Files:
         """Remove a file, if it is there."""
         self.path(name).unlink(missing_ok=True)
 
+    def remove_all(self) -> None:
+        """Remove every whole file; what is being written is its writer's to remove."""
+        for path in self._folder.iterdir():
+            if path.suffix != ".part":
+                path.unlink(missing_ok=True)
+
     @contextmanager
     def scratch(self, name: str) -> Iterator[Path]:
         """Lend a folder for a job's inputs; it is gone afterwards."""

@@ -48,6 +48,10 @@ class BlockedError(Exception):
     """A URL, or an address it leads to, is not one that may be reached."""
 
 
+class UnresolvedError(BlockedError):
+    """The host of a URL has no address."""
+
+
 class FetchError(Exception):
     """A URL could not be read."""
 
@@ -76,7 +80,7 @@ async def resolve(host: str, port: int) -> list[Address]:
     """Resolve a host name or a literal address, once.
 
     Raises:
-        BlockedError: It resolves to nothing.
+        UnresolvedError: It resolves to nothing.
     """
     ask = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     try:
@@ -85,7 +89,7 @@ async def resolve(host: str, port: int) -> list[Address]:
             # end, and a resolver that hangs would hold the end up.
             found = await to_thread.run_sync(ask, abandon_on_cancel=True)
     except (OSError, UnicodeError, TimeoutError):
-        raise BlockedError(f"the host {host!r} could not be resolved") from None
+        raise UnresolvedError(f"the host {host!r} could not be resolved") from None
     # An IPv6 address may carry a zone, such as fe80::1%eth0.
     texts = dict.fromkeys(str(entry[4][0]).split("%", 1)[0] for entry in found)
     return [unmapped(ip_address(text)) for text in texts]
@@ -146,9 +150,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         """Resolve, judge, and connect to what was judged."""
-        addresses = await checked_addresses(
-            host, port, allow_loopback=self._allow_loopback
-        )
+        addresses = await self.checked(host, port)
         problem: httpcore.ConnectError | None = None
         for address in addresses:
             try:
@@ -158,6 +160,14 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
             except httpcore.ConnectError as error:
                 problem = error
         raise problem or httpcore.ConnectError(f"no address for {host!r}")
+
+    async def checked(self, host: str, port: int) -> list[Address]:
+        """Resolve a host and judge what it resolves to.
+
+        Raises:
+            BlockedError: It must not be connected to.
+        """
+        return await checked_addresses(host, port, allow_loopback=self._allow_loopback)
 
     async def connect_unix_socket(
         self,

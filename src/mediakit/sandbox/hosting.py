@@ -1,7 +1,6 @@
 """Serving a data directory from a thread of this process."""
 
 import asyncio
-import json
 import logging
 import os
 import socket
@@ -12,23 +11,23 @@ from contextlib import asynccontextmanager, suppress
 import uvicorn
 from starlette.applications import Starlette
 
-from mediakit.clock import Clock, SystemClock
+from mediakit.clock import SystemClock
 from mediakit.errors import ServiceError
-from mediakit.sandbox.alarm import Alarm, keep_doing
+from mediakit.sandbox.alarm import keep_doing
 from mediakit.sandbox.app import make_app
-from mediakit.sandbox.clock import SandboxClock, to_us
-from mediakit.sandbox.data_dir import Account, DataDir, Lock
+from mediakit.sandbox.connections import Connection
+from mediakit.sandbox.data_dir import DataDir, Lock
 from mediakit.sandbox.dispatcher import Dispatcher
-from mediakit.sandbox.files import Files
 from mediakit.sandbox.guard import Guard
 from mediakit.sandbox.inputs import Inputs
 from mediakit.sandbox.listening import BACKLOG, base_url_of, close, listen
+from mediakit.sandbox.opening import open_service
 from mediakit.sandbox.renderer import Renderer
 from mediakit.sandbox.service import Service
 from mediakit.sandbox.settings import Sandbox
-from mediakit.sandbox.signing import Signer
-from mediakit.sandbox.store import accounts, jobs, meta, money
-from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.store import money
+from mediakit.sandbox.timed import TimedWork
+from mediakit.sandbox.webhooks.sender import Sender
 
 logger = logging.getLogger(__name__)
 
@@ -94,7 +93,7 @@ class _Server(uvicorn.Server):
         self.serving = threading.Event()
         config = uvicorn.Config(
             make_app(service, lambda app: _lifespan(app, service)),
-            http="httptools",
+            http=Connection,
             loop="asyncio",
             ws="none",
             lifespan="on",
@@ -119,9 +118,13 @@ async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
     await renderer.start()
     dispatcher = Dispatcher(service, inputs, renderer, SystemClock())
     settling = keep_doing(service.settlements, lambda: _settle(service))
+    sender = Sender(service, SystemClock())
+    service.pauses.extend((dispatcher.paused, sender.paused))
+    service.timed.extend(_timed(service, dispatcher, sender))
     tasks = [
         asyncio.create_task(dispatcher.run(), name="dispatcher"),
         asyncio.create_task(settling, name="settler"),
+        asyncio.create_task(sender.run(), name="sender"),
     ]
     if service.settings.concurrency:
         tasks.append(asyncio.create_task(renderer.warm(), name="warming"))
@@ -140,61 +143,20 @@ def _settle(service: Service) -> int | None:
     return money.next_settlement_us(service.db)
 
 
+def _timed(service: Service, dispatcher: Dispatcher, sender: Sender) -> list[TimedWork]:
+    async def settle(now_us: int) -> int:
+        return money.settle_due(service.db, now_us)
+
+    async def start(now_us: int) -> int:
+        return dispatcher.start_due(now_us)
+
+    return [
+        TimedWork("started_n", dispatcher.next_start_us, start),
+        TimedWork("settled_n", lambda: money.next_settlement_us(service.db), settle),
+        TimedWork("attempts_n", sender.next_due_us, sender.do_due),
+    ]
+
+
 def _report(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (problem := task.exception()) is not None:
         logger.error("the sandbox's %s ended", task.get_name(), exc_info=problem)
-
-
-def open_service(
-    settings: Sandbox, data_dir: DataDir, account: Account, base_url: str
-) -> Service:
-    """Open the store and put right what a killed server left half done.
-
-    Args:
-        settings: What was chosen about the sandbox.
-        data_dir: Its data directory; the caller owns it.
-        account: Its name, key and secret.
-        base_url: Where it will serve.
-    """
-    db = Database(data_dir.database)
-    clock = resume_clock(db, SystemClock(), settings.speed)
-    accounts.open_org(
-        db,
-        balance_micro_usd=settings.balance_micro_usd,
-        concurrency=settings.concurrency,
-        queue_size=settings.queue_size,
-        now_us=clock.now_us(),
-    )
-    accounts.allow_key(db, account.api_key, clock.now_us())
-    files = Files(data_dir.path)
-    files.sweep()
-    jobs.requeue_running(db)
-    for file in jobs.erased_files(db):
-        files.remove(file)
-    return Service(
-        settings=settings,
-        base_url=base_url,
-        identity=account.identity,
-        db=db,
-        files=files,
-        clock=clock,
-        catalog=settings.catalog,
-        signer=Signer(bytes.fromhex(account.signing_secret)),
-        starts=Alarm(clock),
-        settlements=Alarm(clock),
-    )
-
-
-def resume_clock(db: Database, system: Clock, speed: float) -> SandboxClock:
-    """Go on from where the sandbox's time would be by now, with a new speed."""
-    real_us = to_us(system.now())
-    epoch_us = real_us
-    stored = meta.read(db, "clock")
-    if stored is not None:
-        then = json.loads(stored)
-        passed_us = max(0, real_us - then["real_us"])
-        epoch_us = then["epoch_us"] + round(passed_us * then["speed"])
-    epoch_us = max(epoch_us, money.latest_us(db))
-    now = {"epoch_us": epoch_us, "real_us": real_us, "speed": speed}
-    meta.write(db, "clock", json.dumps(now))
-    return SandboxClock(system, epoch_us=epoch_us, speed=speed)

@@ -1,5 +1,6 @@
 """Bringing the media of a body to disk, from wherever its URLs lead."""
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,10 @@ from mediakit.sandbox.store.uploads import find_upload
 # The largest input that any function's table allows is a clip of 200 MB (spec 4.4).
 MAX_INPUT_BYTES = 200 * 1024 * 1024
 MAX_INPUT_SECONDS = 60.0
+# Of all inputs of a job: an open function takes any number of URLs.
+MAX_INPUTS = 64
+MAX_FETCHED_BYTES = 1024**3
+MAX_FETCHED_SECONDS = 180.0
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
 
 
@@ -78,25 +83,19 @@ class Inputs:
             InputRefusedError: A URL cannot be had; the message names the field.
         """
         paths: dict[str, Path] = {}
+        fetching = _Fetching(self.guard, folder)
         for item in media:
             if item.value not in paths:
                 try:
-                    to = folder / f"input-{len(paths)}"
-                    paths[item.value] = await self._bring(item.value, to)
+                    if len(paths) == MAX_INPUTS:
+                        raise FetchError(f"a job takes {MAX_INPUTS} inputs at the most")
+                    own = self._own(item.value)
+                    paths[item.value] = own or await fetching.fetch(item.value)
                 except (BlockedError, FetchError) as problem:
                     raise InputRefusedError(
                         f"{item.label}: {item.value[:200]} was not used: {problem}."
                     ) from None
         return paths
-
-    async def _bring(self, url: str, to: Path) -> Path:
-        own = self._own(url)
-        if own is not None:
-            return own
-        await self.guard.fetch(
-            url, to, max_bytes=MAX_INPUT_BYTES, max_seconds=MAX_INPUT_SECONDS
-        )
-        return to
 
     def _own(self, url: str) -> Path | None:
         # The port changes when the server starts anew, the name never does: a file
@@ -122,3 +121,32 @@ class Inputs:
         if there and path.is_file():
             return path
         raise FetchError("nothing lies there (never uploaded, or erased)")
+
+
+class _Fetching:
+    """The fetches of one job, which share limits."""
+
+    def __init__(self, guard: Guard, folder: Path) -> None:
+        self._guard = guard
+        self._folder = folder
+        self._n = 0
+        self._left_bytes = MAX_FETCHED_BYTES
+        self._until_s = time.monotonic() + MAX_FETCHED_SECONDS
+
+    async def fetch(self, url: str) -> Path:
+        """Bring what a URL answers to disk, within what is left for the job."""
+        left_s = self._until_s - time.monotonic()
+        if left_s <= 0:
+            raise FetchError(f"all inputs together took {MAX_FETCHED_SECONDS:g} s")
+        if self._left_bytes <= 0:
+            raise FetchError(f"all inputs together are {MAX_FETCHED_BYTES:,} bytes")
+        to = self._folder / f"input-{self._n}"
+        self._n += 1
+        await self._guard.fetch(
+            url,
+            to,
+            max_bytes=min(self._left_bytes, MAX_INPUT_BYTES),
+            max_seconds=min(left_s, MAX_INPUT_SECONDS),
+        )
+        self._left_bytes -= to.stat().st_size
+        return to

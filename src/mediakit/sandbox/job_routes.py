@@ -11,7 +11,15 @@ from mediakit.sandbox.store.jobs import JobRow
 
 async def read(request: Request) -> Response:
     """Answer GET /v1/media/jobs/{request_id} with the job."""
-    return JSONResponse(job_object(_asked_for(request), base_url_of(request)))
+    return job_answer(request, _asked_for(request))
+
+
+def job_answer(request: Request, job: JobRow) -> Response:
+    """Answer a job as it stands, its charge included as far as it can be read."""
+    service = service_of(request)
+    unavailable = job.terminal and service.faults.billing_unavailable(job.id)
+    shown = job_object(job, base_url_of(request), billing_unavailable=unavailable)
+    return JSONResponse(shown)
 
 
 async def content(request: Request) -> Response:
@@ -34,7 +42,7 @@ async def erase(request: Request) -> Response:
     # The row first: killed in between, the next start removes the file.
     jobs.erase(service.db, job, service.clock.now_us())
     service.files.remove(job.file)
-    return JSONResponse(job_object(_asked_for(request), base_url_of(request)))
+    return job_answer(request, _asked_for(request))
 
 
 def _asked_for(request: Request) -> JobRow:

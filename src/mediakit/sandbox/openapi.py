@@ -8,7 +8,14 @@ from starlette.responses import JSONResponse, Response
 
 from mediakit.catalog import Catalog, Function
 from mediakit.sandbox.service import base_url_of, service_of
-from mediakit.sandbox.wire_schemas import SCHEMAS, TEXT, Json, ref
+from mediakit.sandbox.wire_schemas import (
+    DELIVERY_FILTERS,
+    NAME,
+    SCHEMAS,
+    TEXT,
+    Json,
+    ref,
+)
 
 Answers = dict[int, Json]
 
@@ -18,12 +25,19 @@ MESSAGES = {
     400: "`webhook_url` violates the callback policy.",
     401: "The API key is missing or invalid.",
     403: "The API key is inactive.",
-    404: "There is no such path, or no such job in the organization.",
+    404: "There is no such path, or nothing of this id in the organization.",
     409: "Not in this state, or the idempotency key was used with another request.",
     410: "The stored media were erased.",
     422: "The request is not valid; the message names the field.",
+    500: "The organization has no billing plan; no job was made.",
 }
+ROLE_WORDS = "The key is inactive, or not that of an owner or admin."
 RETRY_AFTER: Json = {"Retry-After": {"schema": {"type": "integer"}}}
+# What can be done with the job that a submit answers with.
+JOB_LINKS: Json = {
+    name: {"operationId": name, "parameters": {"request_id": "$response.body#/id"}}
+    for name in ("readJob", "readContent", "eraseJob")
+}
 
 
 def _answer(words: str, schema: Json, media_type: str = "application/json") -> Json:
@@ -55,26 +69,34 @@ IDEMPOTENCY_KEY = _parameter(
     required=False,
 )
 REQUEST_ID = _parameter("request_id", "path", TEXT)
-MONTH = _parameter("month", "path", {"type": "string", "pattern": r"^\d{4}-\d{2}$"})
-DAY: Json = {"type": "string", "format": "date"}
+# The calendar begins with the year 1.
+DATED: Json = {"type": "string", "not": {"pattern": "^0000"}}
+MONTH = _parameter("month", "path", DATED | {"pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$"})
+DAY = DATED | {"format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 
 
 def _submit(function: Function) -> Json:
     either = {"anyOf": [ref("Message"), ref("Job")]}
-    words = "The key is inactive, or the balance cannot carry the job."
+    words = (
+        "The key is inactive; or the balance, the cycle or a daily usage limit cannot "
+        "carry the job; or the organization is suspended."
+    )
     away = _answer("The model or its dispatch is not available.", ref("Job"))
-    full = _answer("The queue is full.", ref("Job")) | {"headers": RETRY_AFTER}
+    words_429 = "Too many submits by the minute or the day, or the queue is full."
+    full = _answer(words_429, ref("Job")) | {"headers": RETRY_AFTER}
     return _operation(
         function.kind,
         function.doc,
         {
-            200: _answer("The job: accepted, repeated, or failed.", ref("Job")),
+            200: _answer("The job: accepted, repeated, or failed.", ref("Job"))
+            | {"links": JOB_LINKS},
             400: _message(400),
-            403: _answer(words, either),
+            403: _answer(words, either) | {"headers": RETRY_AFTER},
             404: _message(404),
             409: _message(409),
             422: _message(422),
             429: full,
+            500: _message(500),
             503: away,
         },
         parameters=[IDEMPOTENCY_KEY],
@@ -85,7 +107,12 @@ def _submit(function: Function) -> Json:
 def _request_schema(function: Function) -> Json:
     name = function.request_type.__name__
     schema: Json = _moved(function.json_schema(), name)
-    callback = {"type": ["string", "null"], "format": "uri"}
+    callback = {
+        "type": ["string", "null"],
+        "format": "uri",
+        "pattern": "^https?://[^/]",
+        "description": "The end of this job is posted there (spec 6.2).",
+    }
     schema["properties"] = {**schema["properties"], "webhook_url": callback}
     return schema
 
@@ -130,8 +157,8 @@ def _billing_paths() -> Json:
     days = (
         _parameter("start_date", "query", DAY),
         _parameter("end_date", "query", DAY),
-        _parameter("api_key_id", "query", TEXT, required=False),
-        _parameter("model", "query", TEXT, required=False),
+        _parameter("api_key_id", "query", NAME, required=False),
+        _parameter("model", "query", NAME, required=False),
     )
     balance = _answer("The balance, before holds.", ref("Balance"))
     daily = _answer("Charges by settlement day in UTC.", ref("DailySpend"))
@@ -160,6 +187,68 @@ def _uploads_path() -> Json:
     return {"/v1/media/uploads": {"post": operation}}
 
 
+def _webhook_paths() -> Json:
+    delivery = _answer("The delivery.", ref("Delivery"))
+    detail = _answer("The delivery, with its event.", ref("DeliveryDetail"))
+    page = _answer("A page of the log, newest first.", ref("DeliveryPage"))
+    tries = _answer("Its attempts, the first one first.", ref("AttemptList"))
+    secret = _answer("The secret.", ref("Secret"))
+    rotated = _answer("The new secret.", ref("RotatedSecret"))
+    absent = _message(404)
+    one, log = [_parameter("delivery_id", "path", TEXT)], "/v1/webhooks/deliveries"
+    filters = [
+        _parameter(name, "query", schema, required=False)
+        for name, schema in DELIVERY_FILTERS.items()
+    ]
+    read = _operation("readDelivery", "One delivery.", {200: detail, 404: absent})
+    attempts = _operation(
+        "listAttempts", "Attempts of a delivery.", {200: tries, 404: absent}
+    )
+    again: Answers = {200: delivery, 404: absent, 409: _message(409)}
+    return {
+        log: {
+            "get": _operation(
+                "listDeliveries",
+                "List deliveries.",
+                {200: page, 422: _message(422)},
+                parameters=filters,
+            )
+        },
+        f"{log}/{{delivery_id}}": {"parameters": one, "get": read},
+        f"{log}/{{delivery_id}}/attempts": {"parameters": one, "get": attempts},
+        f"{log}/{{delivery_id}}/replay": {
+            "parameters": one,
+            "post": _operation("replayDelivery", "Re-send a delivery.", again),
+        },
+        "/v1/webhooks/secret": {
+            "get": _operation(
+                "readSecret", "Read the organization's secret.", {200: secret}
+            )
+        },
+        "/v1/webhooks/secret/rotate": {
+            "post": _operation(
+                "rotateSecret",
+                "Rotate the organization's secret.",
+                {200: rotated, 403: _answer(ROLE_WORDS, ref("Message"))}
+                | {422: _message(422)},
+                requestBody=_body(ref("Rotation")),
+            )
+        },
+    }
+
+
+def _events() -> Json:
+    received = {"2XX": {"description": "Delivered; anything else is tried again."}}
+    post = {
+        "operationId": "receiveEvent",
+        "summary": "Sent to endpoints and to the webhook_url of a job (spec 6.3).",
+        "security": [],
+        "requestBody": _body(ref("Event")),
+        "responses": received,
+    }
+    return {"jobEnded": {"post": post}}
+
+
 def describe(catalog: Catalog, base_url: str) -> Mapping[str, Any]:
     """Describe the interface as OpenAPI 3.1, each function at its own path.
 
@@ -175,7 +264,14 @@ def describe(catalog: Catalog, base_url: str) -> Mapping[str, Any]:
         "info": {"title": "Media generation sandbox", "version": VERSION},
         "servers": [{"url": base_url}],
         "security": [{"ApiKey": []}],
-        "paths": {**_uploads_path(), **submits, **_job_paths(), **_billing_paths()},
+        "paths": {
+            **_uploads_path(),
+            **submits,
+            **_job_paths(),
+            **_billing_paths(),
+            **_webhook_paths(),
+        },
+        "webhooks": _events(),
         "components": {
             "securitySchemes": {"ApiKey": key},
             "schemas": {**SCHEMAS, **requests},

@@ -13,11 +13,13 @@ import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import httpx
 
 from mediakit.catalog import Catalog
 from mediakit.errors import ServiceError
+from mediakit.sandbox import console
 from mediakit.sandbox.data_dir import DataDir
 from mediakit.sandbox.hosting import Host
 from mediakit.sandbox.settings import Sandbox
@@ -71,6 +73,84 @@ class RunningSandbox:
     def owned(self) -> bool:
         """Tell whether this process serves it."""
         return self._host is not None and self._pid == os.getpid()
+
+    def advance(
+        self, *, hours: float = 0, minutes: float = 0, seconds: float = 0
+    ) -> dict[str, Any]:
+        """Move the sandbox's clock forwards; what becomes due on the way is done.
+
+        Args:
+            hours: So many hours,
+            minutes: and so many minutes,
+            seconds: and so many seconds.
+
+        Returns:
+            The time that it is now, and how much was done.
+
+        Raises:
+            ServiceError: The sandbox does not answer, or refuses.
+        """
+        skipped_s = hours * 3_600 + minutes * 60 + seconds
+        return self._call("POST", "clock/advance", {"seconds": skipped_s})
+
+    def fault(self, kind: str, **rule: Any) -> str:
+        """Let something go wrong from now on.
+
+        Args:
+            kind: What goes wrong, such as "latency" or "fail_render".
+            **rule: Where (`where`), how often (`count`), and what the kind needs,
+                such as `seconds`, `status`, `code` or `factor`.
+
+        Returns:
+            What the fault is called.
+
+        Raises:
+            ServiceError: The sandbox does not answer, or refuses; it says why.
+        """
+        fault_id: str = self._call("POST", "faults", {"kind": kind, **rule})["id"]
+        return fault_id
+
+    def clear_faults(self) -> int:
+        """Take all faults back; return how many there were.
+
+        Raises:
+            ServiceError: The sandbox does not answer.
+        """
+        removed_n: int = self._call("DELETE", "faults")["removed_n"]
+        return removed_n
+
+    def seed(self, *, days: int = 90, jobs: int = 400, seed: int = 1) -> dict[str, Any]:
+        """Add a plausible past, so that there is spend to look at.
+
+        The balance stays what it is: what the past cost was granted in the past.
+
+        Args:
+            days: How many days it covers; it ends yesterday.
+            jobs: How many jobs there were.
+            seed: The same seed makes the same past.
+
+        Returns:
+            What was added.
+
+        Raises:
+            ServiceError: The sandbox does not answer, or refuses.
+        """
+        return self._call("POST", "seed", {"days": days, "jobs": jobs, "seed": seed})
+
+    def reset(self) -> None:
+        """Start over: no jobs, no files, no faults, the balance of the beginning.
+
+        Its name, its key and its time stay.
+
+        Raises:
+            ServiceError: The sandbox does not answer.
+        """
+        self._call("POST", "reset", {"confirm": True})
+
+    def _call(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        return console.call(self.base_url, method, path, body)
 
     def stop(self) -> None:
         """Stop serving, or stop being attached; what was accepted is kept.

@@ -1,6 +1,8 @@
 """Everything that the parts of one running sandbox share."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
 
 from starlette.requests import Request
 
@@ -8,11 +10,17 @@ from mediakit.catalog import Catalog
 from mediakit.sandbox.alarm import Alarm
 from mediakit.sandbox.answers import RequestError
 from mediakit.sandbox.clock import SandboxClock
+from mediakit.sandbox.faults import Faults
 from mediakit.sandbox.files import Files
 from mediakit.sandbox.settings import Sandbox, is_loopback
 from mediakit.sandbox.signing import Signer
 from mediakit.sandbox.store.accounts import Caller, find_caller
 from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.timed import TimedWork, Timekeeper
+
+Pause = Callable[[], AbstractAsyncContextManager[None]]
+
+UNKNOWN_KEY = "The API key is not known here."
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,11 @@ class Service:
         signer: Signs upload URLs.
         starts: Rings when a job may start.
         settlements: Rings when a charge is pending.
+        deliveries: Rings when a delivery may be due.
+        faults: What was scripted to go wrong.
+        timekeeper: Moves the clock forwards.
+        open_accounts: Makes the default organization with its key, where missing.
+        pauses: Each holds a kind of work still, and what was under way is cut off.
     """
 
     settings: Sandbox
@@ -42,6 +55,22 @@ class Service:
     signer: Signer
     starts: Alarm
     settlements: Alarm
+    deliveries: Alarm
+    faults: Faults
+    timekeeper: Timekeeper
+    # It knows the key.
+    open_accounts: Callable[[], None] = field(repr=False)
+    pauses: list[Pause] = field(default_factory=list)
+
+    @property
+    def timed(self) -> list[TimedWork]:
+        """Return the work that the clock makes due; who does a kind adds it here."""
+        return self.timekeeper.works
+
+    def ring_all(self) -> None:
+        """Wake every loop that waits for the clock, because it was moved."""
+        for alarm in (self.starts, self.settlements, self.deliveries):
+            alarm.ring()
 
     @property
     def port(self) -> int:
@@ -78,7 +107,7 @@ def caller_of(request: Request) -> Caller:
         raise RequestError(401, "The header X-API-Key is missing.")
     caller = find_caller(service_of(request).db, secret)
     if caller is None:
-        raise RequestError(401, "The API key is not known here.")
+        raise RequestError(401, UNKNOWN_KEY)
     if not caller.active:
         raise RequestError(403, "The API key is inactive.")
     return caller

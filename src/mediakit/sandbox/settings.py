@@ -26,6 +26,7 @@ class Sandbox:
             over http and on any port.
         start_after_s: Seconds of the sandbox's clock that a job is queued at least.
         settle_after_s: Seconds of the sandbox's clock from a job's end to its charge.
+        delivery_timeout_s: Real seconds that a receiver of a webhook has to answer.
         catalog: The functions that it serves; all declared ones by default.
 
     Raises:
@@ -43,6 +44,7 @@ class Sandbox:
     allow_loopback_callbacks: bool = False
     start_after_s: float = 0.0
     settle_after_s: float = 1.5
+    delivery_timeout_s: float = 20.0
     catalog: Catalog = field(default_factory=Catalog.default)
 
     def __post_init__(self) -> None:
@@ -54,6 +56,10 @@ class Sandbox:
             "speed": (0 < self.speed <= 1_000_000, "above 0, up to 1000000"),
             "start_after_s": (self.start_after_s >= 0, "0 or more"),
             "settle_after_s": (self.settle_after_s >= 0, "0 or more"),
+            "delivery_timeout_s": (
+                0 < self.delivery_timeout_s <= 20,
+                "above 0, up to 20",
+            ),
         }
         for name, (fits, words) in accepted.items():
             if not fits:

@@ -5,13 +5,12 @@ import uuid
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from mediakit.catalog import Function
 from mediakit.sandbox.answers import (
     ENVELOPE_STATUS,
     RequestError,
-    job_object,
     rejection_answer,
 )
 from mediakit.sandbox.asked_failures import asked_failure
@@ -19,13 +18,28 @@ from mediakit.sandbox.callbacks import check_callback_url
 from mediakit.sandbox.clock import US_PER_S
 from mediakit.sandbox.files import new_name
 from mediakit.sandbox.guard import BlockedError
+from mediakit.sandbox.job_routes import job_answer
 from mediakit.sandbox.reading import read_object
-from mediakit.sandbox.service import Service, base_url_of, caller_of, service_of
+from mediakit.sandbox.service import (
+    UNKNOWN_KEY,
+    Service,
+    base_url_of,
+    caller_of,
+    service_of,
+)
 from mediakit.sandbox.settle import hold_of
 from mediakit.sandbox.store import admission
 from mediakit.sandbox.store.accounts import Caller
-from mediakit.sandbox.store.admission import KeyReusedError, NewJob, Refusal, Repeatable
+from mediakit.sandbox.store.admission import (
+    Admission,
+    KeyReusedError,
+    NewJob,
+    NoBillingPlanError,
+    Repeatable,
+)
 from mediakit.sandbox.store.jobs import JobRow
+from mediakit.sandbox.store.limits import KeyGoneError, Refusal
+from mediakit.sandbox.webhooks.events import announce
 from mediakit.schema import canonical_json
 
 MAX_KEY_LENGTH = 255
@@ -41,7 +55,6 @@ async def submit(request: Request) -> Response:
     _check(function, body)
     canonical = function.canonical_body(body)
     repeat = _repeatable(request, function, canonical, webhook_url)
-    base_url = base_url_of(request)
     # A repeat is answered before the callback is judged: its host may have vanished
     # since, and the job is there all the same.
     existing = _repeated(service, caller, repeat)
@@ -49,12 +62,13 @@ async def submit(request: Request) -> Response:
         await _check_callback(service, webhook_url)
         new = _new_job(service, caller, function, canonical, webhook_url)
         made = _admit(service, new, repeat)
-        if made is not None and made.status == "failed":
-            return rejection_answer(made, base_url)
-        existing = made or _repeated(service, caller, repeat)
+        if made is not None and made.refusal is not None:
+            base_url = base_url_of(request)
+            return rejection_answer(made.job, made.refusal, base_url, service.clock)
+        existing = made.job if made is not None else _repeated(service, caller, repeat)
     if existing is None:
         raise LookupError("the job that was just made is not there")
-    return JSONResponse(job_object(existing, base_url))
+    return job_answer(request, existing)
 
 
 def _function(service: Service, request: Request) -> Function:
@@ -153,12 +167,27 @@ def _new_job(
 def _asked_refusal(body: dict[str, Any]) -> Refusal | None:
     """Turn a job away at the door with a code that belongs there (spec 4.3)."""
     asked = asked_failure(body)
-    return asked if asked is not None and asked[0] in ENVELOPE_STATUS else None
+    if asked is None or asked[0] not in ENVELOPE_STATUS:
+        return None
+    return Refusal(*asked)
 
 
-def _admit(service: Service, new: NewJob, repeat: Repeatable | None) -> JobRow | None:
+def _admit(
+    service: Service, new: NewJob, repeat: Repeatable | None
+) -> Admission | None:
     try:
-        made = admission.submit(service.db, new, repeat)
+        with service.db.transaction():
+            made = admission.submit(
+                service.db, new, repeat, lambda: service.faults.outage(new.function)
+            )
+            if made is not None and made.job.terminal:
+                announce(service, made.job.id)
+    except KeyGoneError:  # the sandbox was reset while the request came in
+        raise RequestError(401, UNKNOWN_KEY) from None
+    except NoBillingPlanError:
+        raise RequestError(
+            500, "The organization has no billing plan. No job was made."
+        ) from None
     except KeyReusedError:
         raise RequestError(
             409, "This Idempotency-Key was just used with another request."

@@ -1,5 +1,6 @@
 """Upload grants and the signed PUT (spec 2.3, 4.2)."""
 
+import asyncio
 import re
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,14 @@ from mediakit.sandbox.store.uploads import UploadRow
 
 GRANT_VALID_S = 5 * 60
 MAX_UPLOAD_BYTES = 1024**3
+# Real seconds, unlike the grant's: what comes slower than that never ends.
+UPLOAD_TIMEOUT_S = 5 * 60.0
 
 # Only media can be model inputs. Pictures that carry scripts are left out: files are
 # served from the origin of the status page.
-_CONTENT_TYPE = re.compile(r"(image|video|audio)/[a-z0-9][a-z0-9.+-]{0,60}")
-_SCRIPTED = "+xml"
+MEDIA_TYPE_PATTERN = r"^(image|video|audio)/[a-z0-9][a-z0-9.+-]{0,60}$"
+SCRIPTED_SUFFIX = "+xml"
+_MEDIA_TYPE = re.compile(MEDIA_TYPE_PATTERN)
 
 
 async def grant(request: Request) -> Response:
@@ -60,8 +64,8 @@ def _asked(body: dict[str, Any]) -> tuple[str, int]:
 
 
 def _is_media(content_type: str) -> bool:
-    known = _CONTENT_TYPE.fullmatch(content_type) is not None
-    return known and not content_type.endswith(_SCRIPTED)
+    known = _MEDIA_TYPE.fullmatch(content_type) is not None
+    return known and not content_type.endswith(SCRIPTED_SUFFIX)
 
 
 def _refused(field: str, got: object, accepted: str) -> RequestError:
@@ -81,19 +85,25 @@ def _grant_object(service: Service, upload: UploadRow, base_url: str) -> dict[st
 
 
 async def put(request: Request) -> Response:
-    """Answer PUT to an upload URL: 200 with nothing, or a bare 403."""
+    """Answer PUT to an upload URL: 200 with nothing, or a bare 403 (408: too slow)."""
     service = service_of(request)
     upload = _granted(service, request)
     if upload is None:
         return Response(status_code=403)
     part = service.files.part(upload.file)
     try:
-        if await _receive(request, part) != upload.size_bytes:
-            return Response(status_code=403)
+        async with asyncio.timeout(UPLOAD_TIMEOUT_S):
+            if not await _receive(request, part, upload.size_bytes):
+                return Response(status_code=403)
         await service.files.keep(part, upload.file)
+    except TimeoutError:
+        return Response(status_code=408)
     finally:
         part.unlink(missing_ok=True)
-    uploads.mark_stored(service.db, upload.file, service.clock.now_us())
+    if not uploads.mark_stored(service.db, upload.file, service.clock.now_us()):
+        # Everything was reset meanwhile, the grant included.
+        service.files.remove(upload.file)
+        return Response(status_code=403)
     return Response(status_code=200)
 
 
@@ -112,14 +122,17 @@ def _granted(service: Service, request: Request) -> UploadRow | None:
     return uploads.find_upload(service.db, file)
 
 
-async def _receive(request: Request, part: Path) -> int:
-    size_bytes = 0
+async def _receive(request: Request, part: Path, size_bytes: int) -> bool:
+    """Write a body to a file; False when it is longer or shorter than granted."""
+    left_bytes = size_bytes
     with part.open("wb") as file:
         try:
             async for chunk in request.stream():
+                left_bytes -= len(chunk)
+                if left_bytes < 0:
+                    return False
                 # A page-cache write of one network chunk is quicker than a thread.
                 file.write(chunk)
-                size_bytes += len(chunk)
         except ClientDisconnect:
-            return -1
-    return size_bytes
+            return False
+    return left_bytes == 0

@@ -1,6 +1,7 @@
 """The worker: an order a line on standard input, an answer a line on the output."""
 
 import os
+import resource
 import sys
 from typing import BinaryIO
 
@@ -20,9 +21,14 @@ from mediakit.sandbox.render.orders import (
 )
 from mediakit.sandbox.render.scenes import render
 
+# The heaviest renders take half of it. A file of a few hundred bytes can promise
+# so many samples that FFmpeg asks for 2 GB for the list of them, once for each track.
+MAX_DATA_BYTES = 2 * 1024**3
+
 
 def main() -> None:
     """Answer orders until standard input ends."""
+    _bound_memory()
     with _own_stdout() as answers:
         for line in sys.stdin.buffer:
             answers.write(answer_line(line))
@@ -68,6 +74,14 @@ def _outcome(order: Order) -> Rendered | RenderError:
         )
     order.output.unlink(missing_ok=True)
     return outcome
+
+
+def _bound_memory() -> None:
+    """Let allocations beyond the limit fail, here rather than in the whole machine."""
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    unlimited = hard == resource.RLIM_INFINITY
+    soft = MAX_DATA_BYTES if unlimited else min(MAX_DATA_BYTES, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 def _own_stdout() -> BinaryIO:

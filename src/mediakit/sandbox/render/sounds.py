@@ -60,6 +60,9 @@ def read_sounds(files: list[tuple[Path, str]], limits: MediaLimits) -> Floats:
     """
     heard: list[Heard] = []
     for path, field in files:
+        # Before it is opened: FFmpeg looks for chunks in whatever pads a file.
+        if too_large := limits.size_problems(field, path.stat().st_size):
+            raise RenderError.of(too_large)
         sound = _heard(path, field, limits)
         heard.append(sound)
         problems = limits.problems(field, sound)

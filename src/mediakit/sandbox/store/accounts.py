@@ -1,12 +1,18 @@
-"""Organizations and their API keys."""
+"""API keys, whom they speak for, and the organization that is always there."""
 
 import hashlib
+import secrets
 import uuid
 from dataclasses import dataclass
+from typing import Literal
 
 from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.store.organizations import NewOrg, insert
 
 DEFAULT_ORG = "org_sandbox"
+
+Role = Literal["owner", "admin", "member"]
+MANAGING: tuple[Role, ...] = ("owner", "admin")
 
 
 @dataclass(frozen=True)
@@ -17,11 +23,19 @@ class Caller:
         org: The organization's id.
         api_key: The id of the key, which is not the key.
         active: Whether the key may be used.
+        role: What the key's member may do; a key of the organization itself speaks
+            for its owner.
     """
 
     org: str
     api_key: str
     active: bool
+    role: Role = "owner"
+
+    @property
+    def manages(self) -> bool:
+        """Tell whether it may rotate secrets and see balances (spec 5)."""
+        return self.role in MANAGING
 
 
 def open_org(
@@ -45,21 +59,13 @@ def open_org(
         )
         if changed:
             return
-        db.run(
-            "INSERT INTO org (id, name, balance_micro_usd, concurrency, queue_size)"
-            " VALUES (?, 'Sandbox', ?, ?, ?)",
-            DEFAULT_ORG,
-            balance_micro_usd,
-            concurrency,
-            queue_size,
+        default = NewOrg(
+            name="Sandbox",
+            balance_micro_usd=balance_micro_usd,
+            concurrency=concurrency,
+            queue_size=queue_size,
         )
-        db.run(
-            "INSERT INTO ledger (org, kind, amount_micro_usd, at_us)"
-            " VALUES (?, 'opening', ?, ?)",
-            DEFAULT_ORG,
-            balance_micro_usd,
-            now_us,
-        )
+        insert(db, DEFAULT_ORG, default, now_us)
 
 
 def allow_key(db: Database, secret: str, now_us: int) -> None:
@@ -74,12 +80,50 @@ def allow_key(db: Database, secret: str, now_us: int) -> None:
     )
 
 
+def make_key(
+    db: Database,
+    org: str,
+    member: str | None,
+    daily_limit_micro_usd: int | None,
+    now_us: int,
+) -> tuple[str, str]:
+    """Make a key of an organization, or of one of its members.
+
+    Args:
+        db: The database.
+        org: The organization.
+        member: The member whose role and limit it has; None for the organization.
+        daily_limit_micro_usd: What it may spend in a day in UTC; None without limit.
+        now_us: The sandbox's time.
+
+    Returns:
+        The id of the key, and the key, which is shown once and kept nowhere.
+    """
+    key_id, secret = f"key_{uuid.uuid4()}", f"mk_{secrets.token_urlsafe(24)}"
+    db.run(
+        "INSERT INTO api_key (id, org, member, sha256, state, daily_limit_micro_usd,"
+        " created_us) VALUES (?, ?, ?, ?, 'active', ?, ?)",
+        key_id,
+        org,
+        member,
+        _digest(secret),
+        daily_limit_micro_usd,
+        now_us,
+    )
+    return key_id, secret
+
+
 def find_caller(db: Database, secret: str) -> Caller | None:
     """Find who a key belongs to; None when nobody."""
-    row = db.row("SELECT id, org, state FROM api_key WHERE sha256 = ?", _digest(secret))
+    row = db.row(
+        "SELECT api_key.id, api_key.org, api_key.state, member.role FROM api_key"
+        " LEFT JOIN member ON member.id = api_key.member WHERE api_key.sha256 = ?",
+        _digest(secret),
+    )
     if row is None:
         return None
-    return Caller(row["org"], row["id"], active=row["state"] == "active")
+    role: Role = row["role"] or "owner"
+    return Caller(row["org"], row["id"], active=row["state"] == "active", role=role)
 
 
 def _digest(secret: str) -> bytes:

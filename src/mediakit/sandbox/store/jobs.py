@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +34,10 @@ class JobRow:
     error_code: str | None
     error_message: str | None
     usage: dict[str, Any] | None
+    webhook_url: str | None
+    runtime_ms: int | None
     created_us: int
+    ended_us: int | None
     deleted_us: int | None
     billing_state: str | None
     charge_micro_usd: int | None
@@ -75,25 +79,35 @@ def find_by_file(db: Database, file: str) -> JobRow | None:
 
 def latest(db: Database, org: str, limit: int) -> list[JobRow]:
     """Read the newest jobs of an organization, newest first."""
+    # By their dates: a past that was made up is older than what was there before it.
     rows = db.rows(
-        f"{_SELECT} WHERE job.org = ? ORDER BY job.seq DESC LIMIT ?", org, limit
+        f"{_SELECT} WHERE job.org = ? ORDER BY job.created_us DESC, job.seq DESC"
+        " LIMIT ?",
+        org,
+        limit,
     )
     return [_job(row) for row in rows]
 
 
-def claim(db: Database, now_us: int) -> JobRow | None:
+def claim(db: Database, now_us: int, stuck: Sequence[str] = ()) -> JobRow | None:
     """Start the oldest job that may run now; None when there is none.
 
     Two equality queries on partial indexes and counters on the organization keep
     this fast with thousands of queued jobs.
+
+    Args:
+        db: The database.
+        now_us: When it is.
+        stuck: The functions whose jobs do not start.
     """
     with db.transaction():
         row = db.row(
             "SELECT job.id FROM org JOIN job ON job.org = org.id"
             " WHERE org.queued_n > 0 AND org.running_n < org.concurrency"
             " AND job.status = 'queued' AND job.start_due_us <= ?"
-            " ORDER BY job.seq LIMIT 1",
+            f" {_not_stuck(stuck)} ORDER BY job.seq LIMIT 1",
             now_us,
+            *stuck,
         )
         if row is None:
             return None
@@ -111,14 +125,26 @@ def claim(db: Database, now_us: int) -> JobRow | None:
     return find(db, row["id"])
 
 
-def next_start_us(db: Database) -> int | None:
-    """Return when the next queued job may start; None when none waits for time."""
+def next_start_us(db: Database, stuck: Sequence[str] = ()) -> int | None:
+    """Return when the next queued job may start; None when none waits for time.
+
+    Args:
+        db: The database.
+        stuck: The functions whose jobs do not start.
+    """
     row = db.row(
         "SELECT min(job.start_due_us) AS due FROM org JOIN job ON job.org = org.id"
         " WHERE org.queued_n > 0 AND org.running_n < org.concurrency"
-        " AND job.status = 'queued'"
+        f" AND job.status = 'queued' {_not_stuck(stuck)}",
+        *stuck,
     )
     return None if row is None else row["due"]
+
+
+def _not_stuck(stuck: Sequence[str]) -> str:
+    if not stuck:
+        return ""
+    return f"AND job.function NOT IN ({', '.join('?' * len(stuck))})"
 
 
 def complete(

@@ -1,5 +1,8 @@
-"""Holds, charges, the ledger and the balance (spec 2.2)."""
+"""Holds, charges, the ledger, the balance and the invoice cycle (spec 2.2, 2.4)."""
 
+from datetime import UTC, datetime
+
+from mediakit.sandbox.clock import to_instant, to_us
 from mediakit.sandbox.store.database import Database
 
 
@@ -28,36 +31,6 @@ def held_micro_usd(db: Database, job_id: str) -> int:
         raise LookupError(f"no job {job_id}")
     held: int = row["held"]
     return held
-
-
-def raise_hold(db: Database, job_id: str, to_micro_usd: int) -> bool:
-    """Set more aside for a job whose price is known only now.
-
-    Args:
-        db: The database.
-        job_id: The job.
-        to_micro_usd: What must be held for it in all.
-
-    Returns:
-        False, with nothing changed, when the balance cannot carry it.
-    """
-    with db.transaction():
-        more = to_micro_usd - held_micro_usd(db, job_id)
-        if more <= 0:
-            return True
-        changed = db.run(
-            "UPDATE org SET held_micro_usd = held_micro_usd + ?"
-            " WHERE id = (SELECT org FROM job WHERE id = ?)"
-            " AND balance_micro_usd - held_micro_usd >= ?",
-            more,
-            job_id,
-            more,
-        )
-        if changed:
-            db.run(
-                "UPDATE job SET hold_micro_usd = ? WHERE id = ?", to_micro_usd, job_id
-            )
-        return bool(changed)
 
 
 def release(db: Database, org: str, amount_micro_usd: int) -> None:
@@ -123,22 +96,96 @@ def _settle(db: Database, job_id: str, now_us: int) -> None:
     )
     if charge is None:
         return
-    # One statement for both: the balance is never seen without its hold.
+    org, amount = charge["org"], charge["charge_micro_usd"]
+    paid, credit = _payment(db, org, amount)
+    # One statement for all: the balance is never seen without its hold.
     db.run(
         "UPDATE org SET balance_micro_usd = balance_micro_usd - ?,"
+        " credit_micro_usd = credit_micro_usd - ?,"
         " held_micro_usd = held_micro_usd - ? WHERE id = ?",
-        charge["charge_micro_usd"],
+        paid,
+        credit,
         charge["hold_micro_usd"],
-        charge["org"],
+        org,
     )
+    db.run("UPDATE charge SET credit_micro_usd = ? WHERE job = ?", credit, job_id)
+    enter(
+        db,
+        org,
+        "charge",
+        -paid,
+        credit_micro_usd=-credit,
+        at_us=now_us,
+        job_id=job_id,
+    )
+
+
+def _payment(db: Database, org: str, amount_micro_usd: int) -> tuple[int, int]:
+    """Return what the balance pays of a charge, and how much of that is credits."""
+    row = db.row("SELECT mode, credit_micro_usd FROM org WHERE id = ?", org)
+    if row is None:
+        raise LookupError(f"no organization {org}")
+    if row["mode"] == "postpaid":  # by invoice: the charge counts to the cycle
+        return 0, 0
+    return amount_micro_usd, min(amount_micro_usd, row["credit_micro_usd"])
+
+
+def enter(
+    db: Database,
+    org: str,
+    kind: str,
+    amount_micro_usd: int,
+    *,
+    credit_micro_usd: int,
+    at_us: int,
+    job_id: str | None = None,
+) -> None:
+    """Write a line of the ledger, inside the transaction that moves the money.
+
+    Args:
+        db: The database.
+        org: The organization.
+        kind: `opening`, `grant` or `charge`.
+        amount_micro_usd: What it adds to the balance; below 0 for a charge.
+        credit_micro_usd: How much of that is credits.
+        at_us: When it happens.
+        job_id: The charged job.
+    """
     db.run(
-        "INSERT INTO ledger (org, job, kind, amount_micro_usd, at_us)"
-        " VALUES (?, ?, 'charge', ?, ?)",
-        charge["org"],
+        "INSERT INTO ledger (org, job, kind, amount_micro_usd, credit_micro_usd, at_us)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        org,
         job_id,
-        -charge["charge_micro_usd"],
-        now_us,
+        kind,
+        amount_micro_usd,
+        credit_micro_usd,
+        at_us,
     )
+
+
+def cycle_at(now_us: int) -> tuple[int, int]:
+    """Return when the invoice cycle of an instant starts and ends.
+
+    It is the calendar month in UTC; a charge belongs to the one it settles in.
+    """
+    now = to_instant(now_us)
+    return to_us(_month(now.year, now.month)), to_us(_month(now.year, now.month + 1))
+
+
+def _month(year: int, month: int) -> datetime:
+    more_years, month_index = divmod(month - 1, 12)
+    return datetime(year + more_years, month_index + 1, 1, tzinfo=UTC)
+
+
+def settled_micro_usd(db: Database, org: str, since_us: int) -> int:
+    """Sum what has settled for an organization since an instant, micro-USD."""
+    row = db.row(
+        "SELECT coalesce(sum(charge_micro_usd), 0) AS total FROM charge"
+        " WHERE state = 'settled' AND org = ? AND settled_us >= ?",
+        org,
+        since_us,
+    )
+    return 0 if row is None else int(row["total"])
 
 
 def ledger_total_micro_usd(db: Database, org: str) -> int:

@@ -1,9 +1,11 @@
-"""What was spent, by settlement day in UTC (spec 4.19)."""
+"""What was spent and what came in, by the day in UTC (spec 4.19)."""
 
 import json
+import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import groupby
 
 from mediakit.sandbox.store.database import Database
 
@@ -30,6 +32,24 @@ class MonthlyRow:
     jobs: int
     usage: Mapping[str, int | float] | None
     charge_micro_usd: int
+    credit_micro_usd: int
+
+
+@dataclass(frozen=True)
+class Movements:
+    """What a balance was and what became of it in some days, micro-USD.
+
+    Args:
+        opening_micro_usd: The balance before the first day.
+        credits_granted_micro_usd: Credits that came in.
+        top_ups_micro_usd: Funds that came in.
+        closing_micro_usd: The balance after the last day.
+    """
+
+    opening_micro_usd: int
+    credits_granted_micro_usd: int
+    top_ups_micro_usd: int
+    closing_micro_usd: int
 
 
 def daily(
@@ -78,7 +98,8 @@ def daily(
 def monthly(db: Database, org: str, first: date, last: date) -> list[MonthlyRow]:
     """Sum the settled charges and the usage of completed jobs by function."""
     rows = db.rows(
-        "SELECT charge.function, charge.charge_micro_usd, job.usage"
+        "SELECT charge.function, charge.charge_micro_usd AS charge,"
+        " charge.credit_micro_usd AS credit, job.usage"
         " FROM charge JOIN job ON job.id = charge.job"
         " WHERE charge.state = 'settled' AND charge.completed = 1 AND charge.org = ?"
         " AND charge.settled_us >= ? AND charge.settled_us < ?"
@@ -87,19 +108,40 @@ def monthly(db: Database, org: str, first: date, last: date) -> list[MonthlyRow]
         _start_us(first),
         _start_us(last) + US_PER_DAY,
     )
-    by_function: dict[str, list[tuple[int, str | None]]] = {}
-    for row in rows:
-        entry = (row["charge_micro_usd"], row["usage"])
-        by_function.setdefault(row["function"], []).append(entry)
     return [
-        MonthlyRow(
-            function,
-            len(entries),
-            _sum_usage([usage for _, usage in entries]),
-            sum(charge for charge, _ in entries),
-        )
-        for function, entries in by_function.items()
+        _monthly_row(function, list(entries))
+        for function, entries in groupby(rows, key=lambda row: row["function"])
     ]
+
+
+def _monthly_row(function: str, entries: list[sqlite3.Row]) -> MonthlyRow:
+    return MonthlyRow(
+        function,
+        len(entries),
+        _sum_usage([row["usage"] for row in entries]),
+        sum(row["charge"] for row in entries),
+        sum(row["credit"] for row in entries),
+    )
+
+
+def movements(db: Database, org: str, first: date, last: date) -> Movements:
+    """Sum the ledger of an organization before, in and after some days."""
+    start_us, end_us = _start_us(first), _start_us(last) + US_PER_DAY
+    row = db.row(
+        "WITH line AS (SELECT *, at_us >= ? AS now, kind <> 'charge' AS is_income"
+        " FROM ledger WHERE org = ? AND at_us < ?)"
+        " SELECT sum(amount_micro_usd * (NOT now)) AS opening,"
+        " sum(credit_micro_usd * now * is_income) AS credits,"
+        " sum((amount_micro_usd - credit_micro_usd) * now * is_income) AS top_ups,"
+        " sum(amount_micro_usd) AS closing FROM line",
+        start_us,
+        org,
+        end_us,
+    )
+    if row is None:
+        raise LookupError(f"no sum of the ledger of {org}")
+    # A sum of no lines is null.
+    return Movements(*(amount or 0 for amount in row))
 
 
 def model_of(function: str) -> str:

@@ -1,11 +1,12 @@
 """The tables, and the one place that makes them."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 # Money that is held, and the numbers of queued and running jobs, are kept on the
 # organization's row by the same transactions that move jobs: a claim never counts.
-# The checks are the last line of defence: a hold can never exceed the balance, so a
-# charge, which never exceeds its hold, can never overdraw it.
+# The checks are the last line of defence: a hold of a prepaid organization can never
+# exceed its balance, so a charge, which never exceeds its hold, can never overdraw it.
+# The balance is credits and funds together, and charges take the credits first.
 TABLES = """
 CREATE TABLE meta (
   name TEXT PRIMARY KEY,
@@ -15,20 +16,39 @@ CREATE TABLE meta (
 CREATE TABLE org (
   id TEXT PRIMARY KEY,
   name TEXT NOT NULL,
+  mode TEXT NOT NULL DEFAULT 'prepaid' CHECK (mode IN ('prepaid', 'postpaid')),
   balance_micro_usd INTEGER NOT NULL CHECK (balance_micro_usd >= 0),
-  held_micro_usd INTEGER NOT NULL DEFAULT 0,
+  credit_micro_usd INTEGER NOT NULL DEFAULT 0
+    CHECK (credit_micro_usd BETWEEN 0 AND balance_micro_usd),
+  cycle_limit_micro_usd INTEGER CHECK (cycle_limit_micro_usd >= 0),
+  held_micro_usd INTEGER NOT NULL DEFAULT 0 CHECK (held_micro_usd >= 0),
   concurrency INTEGER NOT NULL,
   queue_size INTEGER NOT NULL,
+  per_minute INTEGER CHECK (per_minute >= 0),
+  per_day INTEGER CHECK (per_day >= 0),
+  suspended INTEGER NOT NULL DEFAULT 0 CHECK (suspended IN (0, 1)),
+  billing_plan INTEGER NOT NULL DEFAULT 1 CHECK (billing_plan IN (0, 1)),
   queued_n INTEGER NOT NULL DEFAULT 0 CHECK (queued_n >= 0),
   running_n INTEGER NOT NULL DEFAULT 0 CHECK (running_n >= 0),
-  CHECK (held_micro_usd BETWEEN 0 AND balance_micro_usd)
+  CHECK (mode = 'postpaid' OR held_micro_usd <= balance_micro_usd),
+  CHECK ((mode = 'postpaid') = (cycle_limit_micro_usd IS NOT NULL))
+) STRICT;
+
+CREATE TABLE member (
+  id TEXT PRIMARY KEY,
+  org TEXT NOT NULL REFERENCES org (id),
+  name TEXT NOT NULL,
+  role TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'member')),
+  daily_limit_micro_usd INTEGER CHECK (daily_limit_micro_usd >= 0)
 ) STRICT;
 
 CREATE TABLE api_key (
   id TEXT PRIMARY KEY,
   org TEXT NOT NULL REFERENCES org (id),
+  member TEXT REFERENCES member (id),
   sha256 BLOB NOT NULL UNIQUE,
   state TEXT NOT NULL CHECK (state IN ('active', 'inactive')),
+  daily_limit_micro_usd INTEGER CHECK (daily_limit_micro_usd >= 0),
   created_us INTEGER NOT NULL
 ) STRICT;
 
@@ -60,6 +80,7 @@ CREATE TABLE job (
 CREATE INDEX job_queued ON job (org, seq) WHERE status = 'queued';
 CREATE INDEX job_running ON job (org) WHERE status = 'running';
 CREATE INDEX job_erased ON job (deleted_us) WHERE deleted_us IS NOT NULL;
+CREATE INDEX job_created ON job (org, created_us);
 
 CREATE TABLE idempotency (
   org TEXT NOT NULL REFERENCES org (id),
@@ -77,6 +98,8 @@ CREATE TABLE charge (
   completed INTEGER NOT NULL CHECK (completed IN (0, 1)),
   charge_micro_usd INTEGER NOT NULL CHECK (charge_micro_usd >= 0),
   hold_micro_usd INTEGER NOT NULL CHECK (hold_micro_usd >= charge_micro_usd),
+  credit_micro_usd INTEGER NOT NULL DEFAULT 0
+    CHECK (credit_micro_usd BETWEEN 0 AND charge_micro_usd),
   state TEXT NOT NULL CHECK (state IN ('pending', 'settled')),
   due_us INTEGER NOT NULL,
   settled_us INTEGER,
@@ -90,8 +113,10 @@ CREATE TABLE ledger (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   org TEXT NOT NULL REFERENCES org (id),
   job TEXT REFERENCES job (id),
-  kind TEXT NOT NULL CHECK (kind IN ('opening', 'charge')),
+  kind TEXT NOT NULL CHECK (kind IN ('opening', 'grant', 'charge')),
   amount_micro_usd INTEGER NOT NULL,
+  credit_micro_usd INTEGER NOT NULL DEFAULT 0 CHECK (credit_micro_usd
+    BETWEEN min(0, amount_micro_usd) AND max(0, amount_micro_usd)),
   at_us INTEGER NOT NULL,
   UNIQUE (job, kind)
 ) STRICT;
@@ -110,4 +135,208 @@ CREATE TABLE upload (
   created_us INTEGER NOT NULL,
   stored_us INTEGER
 ) STRICT;
+
+CREATE TABLE endpoint (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  org TEXT NOT NULL REFERENCES org (id),
+  url TEXT NOT NULL,
+  events TEXT,
+  state TEXT NOT NULL
+    CHECK (state IN ('enabled', 'disabled', 'gone', 'deleted')),
+  created_us INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE secret (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  owner TEXT NOT NULL,
+  secret TEXT NOT NULL,
+  created_us INTEGER NOT NULL,
+  expires_us INTEGER
+) STRICT;
+CREATE INDEX secret_owner ON secret (owner, seq);
+
+CREATE TABLE event (
+  id TEXT PRIMARY KEY,
+  org TEXT NOT NULL REFERENCES org (id),
+  job TEXT UNIQUE REFERENCES job (id),
+  type TEXT NOT NULL,
+  body BLOB NOT NULL,
+  at_us INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE delivery (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  org TEXT NOT NULL REFERENCES org (id),
+  event TEXT NOT NULL REFERENCES event (id),
+  endpoint TEXT REFERENCES endpoint (id),
+  url TEXT NOT NULL,
+  status TEXT NOT NULL
+    CHECK (status IN ('pending', 'delivered', 'failed', 'canceled')),
+  attempts_n INTEGER NOT NULL DEFAULT 0 CHECK (attempts_n >= 0),
+  round_n INTEGER NOT NULL DEFAULT 0 CHECK (round_n >= 0),
+  due_us INTEGER,
+  created_us INTEGER NOT NULL,
+  ended_us INTEGER,
+  CHECK ((status = 'pending') = (due_us IS NOT NULL))
+) STRICT;
+CREATE UNIQUE INDEX delivery_once ON delivery (event, ifnull(endpoint, ''));
+CREATE INDEX delivery_due ON delivery (due_us) WHERE status = 'pending';
+CREATE INDEX delivery_pending ON delivery (endpoint) WHERE status = 'pending';
+CREATE INDEX delivery_of_org ON delivery (org, seq);
+
+CREATE TABLE attempt (
+  delivery TEXT NOT NULL REFERENCES delivery (id),
+  n INTEGER NOT NULL,
+  at_us INTEGER NOT NULL,
+  status_code INTEGER,
+  reason TEXT,
+  duration_ms INTEGER NOT NULL,
+  PRIMARY KEY (delivery, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE fault (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  rule TEXT NOT NULL,
+  left_n INTEGER CHECK (left_n >= 0),
+  created_us INTEGER NOT NULL
+) STRICT;
 """
+
+# What brings the tables of each older version to the next one.
+MIGRATIONS = {
+    1: """
+ALTER TABLE org RENAME TO org_1;
+CREATE TABLE org (
+  id TEXT PRIMARY KEY,
+  name TEXT NOT NULL,
+  mode TEXT NOT NULL DEFAULT 'prepaid' CHECK (mode IN ('prepaid', 'postpaid')),
+  balance_micro_usd INTEGER NOT NULL CHECK (balance_micro_usd >= 0),
+  credit_micro_usd INTEGER NOT NULL DEFAULT 0
+    CHECK (credit_micro_usd BETWEEN 0 AND balance_micro_usd),
+  cycle_limit_micro_usd INTEGER CHECK (cycle_limit_micro_usd >= 0),
+  held_micro_usd INTEGER NOT NULL DEFAULT 0 CHECK (held_micro_usd >= 0),
+  concurrency INTEGER NOT NULL,
+  queue_size INTEGER NOT NULL,
+  per_minute INTEGER CHECK (per_minute >= 0),
+  per_day INTEGER CHECK (per_day >= 0),
+  suspended INTEGER NOT NULL DEFAULT 0 CHECK (suspended IN (0, 1)),
+  billing_plan INTEGER NOT NULL DEFAULT 1 CHECK (billing_plan IN (0, 1)),
+  queued_n INTEGER NOT NULL DEFAULT 0 CHECK (queued_n >= 0),
+  running_n INTEGER NOT NULL DEFAULT 0 CHECK (running_n >= 0),
+  CHECK (mode = 'postpaid' OR held_micro_usd <= balance_micro_usd),
+  CHECK ((mode = 'postpaid') = (cycle_limit_micro_usd IS NOT NULL))
+) STRICT;
+INSERT INTO org (id, name, balance_micro_usd, held_micro_usd, concurrency,
+  queue_size, queued_n, running_n)
+  SELECT id, name, balance_micro_usd, held_micro_usd, concurrency, queue_size,
+    queued_n, running_n FROM org_1;
+DROP TABLE org_1;
+
+CREATE TABLE member (
+  id TEXT PRIMARY KEY,
+  org TEXT NOT NULL REFERENCES org (id),
+  name TEXT NOT NULL,
+  role TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'member')),
+  daily_limit_micro_usd INTEGER CHECK (daily_limit_micro_usd >= 0)
+) STRICT;
+ALTER TABLE api_key ADD COLUMN member TEXT REFERENCES member (id);
+ALTER TABLE api_key ADD COLUMN daily_limit_micro_usd INTEGER
+  CHECK (daily_limit_micro_usd >= 0);
+CREATE INDEX job_created ON job (org, created_us);
+ALTER TABLE charge ADD COLUMN credit_micro_usd INTEGER NOT NULL DEFAULT 0
+  CHECK (credit_micro_usd BETWEEN 0 AND charge_micro_usd);
+
+ALTER TABLE ledger RENAME TO ledger_1;
+DROP TRIGGER ledger_keeps;
+DROP TRIGGER ledger_stays;
+CREATE TABLE ledger (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  org TEXT NOT NULL REFERENCES org (id),
+  job TEXT REFERENCES job (id),
+  kind TEXT NOT NULL CHECK (kind IN ('opening', 'grant', 'charge')),
+  amount_micro_usd INTEGER NOT NULL,
+  credit_micro_usd INTEGER NOT NULL DEFAULT 0 CHECK (credit_micro_usd
+    BETWEEN min(0, amount_micro_usd) AND max(0, amount_micro_usd)),
+  at_us INTEGER NOT NULL,
+  UNIQUE (job, kind)
+) STRICT;
+CREATE TRIGGER ledger_keeps BEFORE UPDATE ON ledger
+  BEGIN SELECT RAISE (ABORT, 'the ledger is append-only'); END;
+CREATE TRIGGER ledger_stays BEFORE DELETE ON ledger
+  BEGIN SELECT RAISE (ABORT, 'the ledger is append-only'); END;
+INSERT INTO ledger (seq, org, job, kind, amount_micro_usd, at_us)
+  SELECT seq, org, job, kind, amount_micro_usd, at_us FROM ledger_1;
+DROP TABLE ledger_1;
+
+CREATE TABLE endpoint (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  org TEXT NOT NULL REFERENCES org (id),
+  url TEXT NOT NULL,
+  events TEXT,
+  state TEXT NOT NULL
+    CHECK (state IN ('enabled', 'disabled', 'gone', 'deleted')),
+  created_us INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE secret (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  owner TEXT NOT NULL,
+  secret TEXT NOT NULL,
+  created_us INTEGER NOT NULL,
+  expires_us INTEGER
+) STRICT;
+CREATE INDEX secret_owner ON secret (owner, seq);
+
+CREATE TABLE event (
+  id TEXT PRIMARY KEY,
+  org TEXT NOT NULL REFERENCES org (id),
+  job TEXT UNIQUE REFERENCES job (id),
+  type TEXT NOT NULL,
+  body BLOB NOT NULL,
+  at_us INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE delivery (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  org TEXT NOT NULL REFERENCES org (id),
+  event TEXT NOT NULL REFERENCES event (id),
+  endpoint TEXT REFERENCES endpoint (id),
+  url TEXT NOT NULL,
+  status TEXT NOT NULL
+    CHECK (status IN ('pending', 'delivered', 'failed', 'canceled')),
+  attempts_n INTEGER NOT NULL DEFAULT 0 CHECK (attempts_n >= 0),
+  round_n INTEGER NOT NULL DEFAULT 0 CHECK (round_n >= 0),
+  due_us INTEGER,
+  created_us INTEGER NOT NULL,
+  ended_us INTEGER,
+  CHECK ((status = 'pending') = (due_us IS NOT NULL))
+) STRICT;
+CREATE UNIQUE INDEX delivery_once ON delivery (event, ifnull(endpoint, ''));
+CREATE INDEX delivery_due ON delivery (due_us) WHERE status = 'pending';
+CREATE INDEX delivery_pending ON delivery (endpoint) WHERE status = 'pending';
+CREATE INDEX delivery_of_org ON delivery (org, seq);
+
+CREATE TABLE attempt (
+  delivery TEXT NOT NULL REFERENCES delivery (id),
+  n INTEGER NOT NULL,
+  at_us INTEGER NOT NULL,
+  status_code INTEGER,
+  reason TEXT,
+  duration_ms INTEGER NOT NULL,
+  PRIMARY KEY (delivery, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE fault (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  rule TEXT NOT NULL,
+  left_n INTEGER CHECK (left_n >= 0),
+  created_us INTEGER NOT NULL
+) STRICT;
+""",
+}

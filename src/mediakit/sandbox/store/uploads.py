@@ -55,6 +55,12 @@ def find_upload(db: Database, file: str) -> UploadRow | None:
     )
 
 
-def mark_stored(db: Database, file: str, now_us: int) -> None:
-    """Note that the file lies whole under its name."""
-    db.run("UPDATE upload SET stored_us = ? WHERE file = ?", now_us, file)
+def unstored_files(db: Database) -> list[str]:
+    """List the files whose upload was never acknowledged: none may lie on disk."""
+    rows = db.rows("SELECT file FROM upload WHERE stored_us IS NULL")
+    return [row["file"] for row in rows]
+
+
+def mark_stored(db: Database, file: str, now_us: int) -> bool:
+    """Note that the file lies whole under its name; False when it has no grant."""
+    return bool(db.run("UPDATE upload SET stored_us = ? WHERE file = ?", now_us, file))

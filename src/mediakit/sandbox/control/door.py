@@ -1,0 +1,54 @@
+"""Who may come in at the sandbox's own door, everything under `/sandbox/`.
+
+It takes no API key: whoever sits at this machine owns the sandbox. A web page that is
+open on the same machine does not, and must be kept out.
+"""
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mediakit.sandbox.answers import RequestError
+from mediakit.sandbox.service import Service, service_of
+from mediakit.sandbox.settings import is_loopback
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+READING = ("GET", "HEAD")
+
+
+def behind_the_door(handler: Handler) -> Handler:
+    """Let only this machine's own programs reach a handler.
+
+    A call that changes something must carry `X-Sandbox: 1`. A web page cannot send
+    that header to another site unless the site agrees, which this one never does.
+
+    Args:
+        handler: What answers, once the caller is let in.
+    """
+
+    @wraps(handler)
+    async def answer(request: Request) -> Response:
+        own_name_only(service_of(request), request)
+        if request.method not in READING and request.headers.get("x-sandbox") != "1":
+            raise RequestError(
+                403,
+                "Calls that change the sandbox need the header X-Sandbox: 1, so that "
+                "no web page can make them.",
+            )
+        return await handler(request)
+
+    return answer
+
+
+def own_name_only(service: Service, request: Request) -> None:
+    """Refuse a web page whose host name was made to lead to this machine.
+
+    Raises:
+        RequestError: 403; the sandbox is called by a name that is not loopback's.
+    """
+    host = request.url.hostname or ""
+    if is_loopback(service.settings.host) and not is_loopback(host):
+        raise RequestError(403, "This page is for the machine it runs on.")

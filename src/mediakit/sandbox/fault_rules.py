@@ -1,0 +1,244 @@
+"""Rules of scripted faults: what may be asked for, and what a rule covers."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from mediakit.errors import InputError
+from mediakit.records import ErrorCode
+
+MEDIA_PREFIX = "/v1/media/"
+MAX_TEXT = 500
+MAX_COUNT = 1_000_000
+MAX_LATENCY_S = 600
+MAX_LATE_S = 366 * 86_400
+MAX_FACTOR = 100
+REQUIRED = object()
+
+
+class FaultKind(StrEnum):
+    """What can be made to go wrong."""
+
+    LATENCY = "latency"
+    DROP_BEFORE = "drop_before"
+    DROP_AFTER = "drop_after"
+    STATUS = "status"
+    STUCK_QUEUE = "stuck_queue"
+    LATE_SETTLEMENT = "late_settlement"
+    BILLING_UNAVAILABLE = "billing_unavailable"
+    RATE_DRIFT = "rate_drift"
+    FAIL_RENDER = "fail_render"
+    OUTAGE = "outage"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What a rule says beyond its kind.
+
+    Args:
+        fits: Tells whether a value is accepted.
+        accepted: What is accepted, in words.
+        default: What it is when it is not given; REQUIRED when it must be.
+    """
+
+    fits: Callable[[Any], bool]
+    accepted: str
+    default: object = REQUIRED
+
+
+def _number(least: float, most: float) -> Callable[[Any], bool]:
+    return lambda value: _is(value, int, float) and least <= value <= most
+
+
+def _whole(least: int, most: int) -> Callable[[Any], bool]:
+    return lambda value: _is(value, int) and least <= value <= most
+
+
+def _is(value: object, *types: type) -> bool:
+    return isinstance(value, types) and not isinstance(value, bool)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and 1 <= len(value) <= MAX_TEXT
+
+
+_MESSAGE = Parameter(_is_text, f"a text of 1 to {MAX_TEXT} characters", None)
+_PARAMETERS: Mapping[FaultKind, Mapping[str, Parameter]] = {
+    FaultKind.LATENCY: {
+        "seconds": Parameter(
+            _number(0, MAX_LATENCY_S), f"real seconds from 0 to {MAX_LATENCY_S}"
+        )
+    },
+    FaultKind.STATUS: {
+        "status": Parameter(_whole(400, 599), "an HTTP status from 400 to 599"),
+        "message": _MESSAGE,
+        "retry_after": Parameter(
+            _whole(0, 86_400), "whole seconds from 0 to 86400", None
+        ),
+    },
+    FaultKind.LATE_SETTLEMENT: {
+        "seconds": Parameter(
+            _number(0, MAX_LATE_S), f"sandbox seconds from 0 to {MAX_LATE_S}"
+        )
+    },
+    FaultKind.RATE_DRIFT: {
+        "factor": Parameter(_number(0, MAX_FACTOR), f"a number from 0 to {MAX_FACTOR}")
+    },
+    FaultKind.FAIL_RENDER: {
+        "code": Parameter(
+            lambda value: isinstance(value, str) and value in set(ErrorCode),
+            f"one of {', '.join(ErrorCode)}",
+            ErrorCode.PROVIDER_ERROR.value,
+        ),
+        "message": _MESSAGE,
+    },
+}
+# These happen to requests; all others to jobs, of which only the function is known.
+_OF_REQUESTS = {
+    FaultKind.LATENCY,
+    FaultKind.DROP_BEFORE,
+    FaultKind.DROP_AFTER,
+    FaultKind.STATUS,
+}
+_METHODS = ("DELETE", "GET", "HEAD", "POST", "PUT")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: what goes wrong, where, and how often.
+
+    Args:
+        kind: What goes wrong.
+        method: Only requests of this method.
+        path: Only requests whose path this is found in.
+        function: Only this function, by its kind or its path.
+        count: After so many times it is over; None for as long as it stands.
+        parameters: What its kind needs to know.
+    """
+
+    kind: FaultKind
+    method: str | None
+    path: re.Pattern[str] | None
+    function: str | None
+    count: int | None
+    parameters: Mapping[str, Any]
+
+    def covers_request(self, method: str, path: str, kinds: Mapping[str, str]) -> bool:
+        """Tell whether a request is meant.
+
+        Args:
+            method: Its method.
+            path: Its path.
+            kinds: The kind of each function, by its path.
+        """
+        if self.method not in (None, method):
+            return False
+        if self.path is not None and self.path.search(path) is None:
+            return False
+        return self.covers_function(path.removeprefix(MEDIA_PREFIX), kinds)
+
+    def covers_function(self, function: str, kinds: Mapping[str, str]) -> bool:
+        """Tell whether a function is meant, by its path."""
+        return self.function in (None, function, kinds.get(function))
+
+    def as_json(self) -> dict[str, Any]:
+        """Write the rule as it is posted."""
+        where = {
+            "method": self.method,
+            "path": None if self.path is None else self.path.pattern,
+            "function": self.function,
+        }
+        given = {name: value for name, value in where.items() if value is not None}
+        head = {"kind": self.kind.value, "where": given, "count": self.count}
+        return head | dict(self.parameters)
+
+    def text(self) -> str:
+        """Write the rule as it is kept."""
+        return json.dumps(self.as_json())
+
+
+def read_rule(body: Mapping[str, Any]) -> Rule:
+    """Read a rule as it is posted.
+
+    Args:
+        body: `kind`, optionally `where` and `count`, and the kind's parameters.
+
+    Raises:
+        InputError: A field is missing, unknown or out of range.
+    """
+    kind = _kind(body.get("kind"))
+    declared = _PARAMETERS.get(kind, {})
+    _refuse_unknown(body, ("kind", "where", "count", *declared), "")
+    where = _where(kind, body.get("where"))
+    path = where.get("path")
+    return Rule(
+        kind=kind,
+        method=where.get("method"),
+        path=None if path is None else _pattern(path),
+        function=where.get("function"),
+        count=_count(kind, body.get("count")),
+        parameters={n: _given(n, p, body.get(n)) for n, p in declared.items()},
+    )
+
+
+def _kind(value: object) -> FaultKind:
+    if isinstance(value, str) and value in set(FaultKind):
+        return FaultKind(value)
+    raise _refused("kind", value, f"one of {', '.join(FaultKind)}")
+
+
+def _where(kind: FaultKind, value: object) -> dict[str, str]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise _refused("where", value, "an object")
+    of_requests = kind in _OF_REQUESTS
+    names = ("method", "path", "function") if of_requests else ("function",)
+    _refuse_unknown(value, names, "where.")
+    for name, text in value.items():
+        if not _is_text(text):
+            raise _refused(f"where.{name}", text, _MESSAGE.accepted)
+    if value.get("method", "GET") not in _METHODS:
+        raise _refused("where.method", value["method"], f"one of {', '.join(_METHODS)}")
+    return value
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except (re.error, OverflowError, RecursionError):
+        raise _refused("where.path", text, "a regular expression") from None
+
+
+def _count(kind: FaultKind, value: object) -> int | None:
+    if value is None:
+        return None
+    if kind is FaultKind.STUCK_QUEUE:
+        raise _refused("count", value, "nothing: a queue is stuck until it is cleared")
+    if not isinstance(value, int) or not _whole(1, MAX_COUNT)(value):
+        raise _refused("count", value, f"a whole number from 1 to {MAX_COUNT}, or null")
+    return value
+
+
+def _given(name: str, parameter: Parameter, value: object) -> object:
+    if value is None and parameter.default is not REQUIRED:
+        return parameter.default
+    if not parameter.fits(value):
+        raise _refused(name, value, parameter.accepted)
+    return value
+
+
+def _refuse_unknown(
+    fields: Mapping[str, Any], known: tuple[str, ...], prefix: str
+) -> None:
+    for name in fields:
+        if name not in known:
+            accepted = f"only {', '.join(known)} here"
+            raise _refused(f"{prefix}{name}", fields[name], accepted)
+
+
+def _refused(field: str, got: object, accepted: str) -> InputError:
+    return InputError(field, got=got, accepted=accepted, sent="Nothing was changed.")

@@ -1,0 +1,27 @@
+"""Forgetting everything, in one transaction."""
+
+from mediakit.sandbox.store.database import Database
+
+
+def forget_everything(db: Database, *, besides: str) -> None:
+    """Empty every table, inside the caller's transaction.
+
+    The ledger refuses to lose a line; the trigger that refuses is put back.
+
+    Args:
+        db: The database.
+        besides: The one named fact that stays.
+    """
+    db.run("PRAGMA defer_foreign_keys = ON")
+    guards = db.rows("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+    tables = db.rows(
+        "SELECT name FROM sqlite_master WHERE type = 'table'"
+        " AND name NOT IN ('meta') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+    )
+    for guard in guards:
+        db.run(f"DROP TRIGGER {guard['name']}")
+    for table in tables:
+        db.run(f"DELETE FROM {table['name']}")
+    db.run("DELETE FROM meta WHERE name <> ?", besides)
+    for guard in guards:
+        db.run(guard["sql"])

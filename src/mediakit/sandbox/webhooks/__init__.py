@@ -1,0 +1,1 @@
+"""Announcing the ends of jobs: events, signatures, the sender, its log (spec 6)."""

@@ -1,0 +1,169 @@
+"""Receivers of webhooks on loopback, real ones, each with what it was sent."""
+
+import json
+import ssl
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Condition, Thread
+from typing import Any
+
+import httpx
+from standardwebhooks import Webhook
+
+from tests.sandbox.conftest import Api
+
+PATIENCE_S = 30.0
+SELF_SIGNED = Path(__file__).parent / "self_signed.pem"
+
+
+@dataclass(frozen=True)
+class Received:
+    """One attempt, as it came."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def event_id(self) -> str:
+        return self.headers["webhook-id"]
+
+    @property
+    def event(self) -> dict[str, Any]:
+        event: dict[str, Any] = json.loads(self.body)
+        return event
+
+    def verified(self, secret: str) -> dict[str, Any]:
+        """Verify with the library of the specification, which is not our code."""
+        event: dict[str, Any] = Webhook(secret).verify(self.body, dict(self.headers))
+        return event
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a receiver answers."""
+
+    status: int = 204
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+
+Script = Callable[[Received], Answer]
+
+
+class Server(ThreadingHTTPServer):
+    """One that takes many connections at once, and answers without ceremony."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+
+class Receiver:
+    """Receives events until it is closed, and answers as its script says."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.received: list[Received] = []
+        self._came = Condition()
+        self.server = Server(("127.0.0.1", 0), self._handler())
+        self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
+
+    def until(self, n: int) -> list[Received]:
+        """Wait for so many attempts in all; return them."""
+        with self._came:
+            there = self._came.wait_for(lambda: len(self.received) >= n, PATIENCE_S)
+            assert there, f"{len(self.received)} of {n} attempts came"
+            return list(self.received)
+
+    def _note(self, received: Received) -> None:
+        with self._came:
+            self.received.append(received)
+            self._came.notify_all()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                length = int(self.headers["content-length"])
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                received = Received(self.path, headers, self.rfile.read(length))
+                receiver._note(received)
+                answer = receiver.script(received)
+                self.send_response(answer.status)
+                for name, value in answer.headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(answer.body)))
+                self.end_headers()
+                self.wfile.write(answer.body)
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        return Handler
+
+
+@contextmanager
+def receiving(script: Script | None = None, *, tls: bool = False) -> Iterator[Receiver]:
+    """Run a receiver; by default it takes everything.
+
+    Args:
+        script: What it answers to each attempt.
+        tls: Whether it speaks TLS, with a certificate that it signed itself.
+    """
+    receiver = Receiver(script or (lambda received: Answer()))
+    with receiver.server as server:
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(SELF_SIGNED)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+            receiver.url = receiver.url.replace("http:", "https:")
+        Thread(target=server.serve_forever, args=[0.05], daemon=True).start()
+        try:
+            yield receiver
+        finally:
+            server.shutdown()
+
+
+def in_turn(*answers: Answer) -> Script:
+    """Answer one after the other, and the last one from then on."""
+    left = list(answers)
+    return lambda received: left.pop(0) if len(left) > 1 else left[0]
+
+
+def door(api: Api, method: str, path: str, body: object = None) -> httpx.Response:
+    """Call the sandbox's own door."""
+    return api.http.request(
+        method, f"/sandbox/{path}", json=body, headers={"X-Sandbox": "1"}
+    )
+
+
+def register(api: Api, url: str, **more: Any) -> dict[str, Any]:
+    """Register an endpoint; its secret is in the answer."""
+    answer = door(api, "POST", "endpoints", {"url": url, **more})
+    assert answer.status_code == 201, answer.text
+    endpoint: dict[str, Any] = answer.json()
+    return endpoint
+
+
+def deliveries(api: Api, **filters: Any) -> list[dict[str, Any]]:
+    """Read the delivery log."""
+    answer = api.http.get("/v1/webhooks/deliveries", params=filters)
+    assert answer.status_code == 200, answer.text
+    data: list[dict[str, Any]] = answer.json()["data"]
+    return data
+
+
+def ended(api: Api, **filters: Any) -> list[dict[str, Any]]:
+    """Wait until no delivery is pending any more; return them."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        found = deliveries(api, **filters)
+        if found and all(one["status"] != "pending" for one in found):
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"still pending: {found}")

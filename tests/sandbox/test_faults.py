@@ -1,0 +1,382 @@
+"""Scripted faults: each goes wrong as said, as often as said, and nowhere else."""
+
+import socket
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mediakit.catalog import Catalog
+from mediakit.errors import InputError, ServiceError
+from mediakit.records import ErrorCode
+from mediakit.sandbox.fault_rules import FaultKind, read_rule
+from mediakit.sandbox.faults import Faults
+from mediakit.sandbox.store.database import Database
+from tests.sandbox.conftest import KITE, PATIENCE_S, Api, StartSandbox, png
+
+VIDEO, UPSCALE = "text-to-video", "image-upscale"
+KITE_MICRO_USD = 204_000
+DAY_S = 86_400
+REQUIRED: dict[str, dict[str, Any]] = {
+    "latency": {"seconds": 0.1},
+    "status": {"status": 502},
+    "late_settlement": {"seconds": 10},
+    "rate_drift": {"factor": 0.5},
+}
+
+
+@pytest.fixture
+def calm(api: Api) -> Iterator[Api]:
+    """The shared sandbox, with nothing under way and no fault in force."""
+    yield api
+    api.running.clear_faults()
+    deadline_s = time.monotonic() + PATIENCE_S
+    while in_flight_n(api) and time.monotonic() < deadline_s:
+        time.sleep(0.02)
+    assert in_flight_n(api) == 0
+    api.running.advance(minutes=1)
+
+
+def in_flight_n(api: Api) -> int:
+    status = api.http.get("/sandbox/status").json()
+    n: int = status["running"] + status["queued"]
+    return n
+
+
+def in_force(api: Api) -> list[dict[str, Any]]:
+    faults: list[dict[str, Any]] = api.http.get("/sandbox/faults").json()["data"]
+    return faults
+
+
+def jobs_n(api: Api) -> int:
+    path = api.running._data_dir.database
+    with closing(sqlite3.connect(path)) as db:
+        n: int = db.execute("SELECT count(*) FROM job").fetchone()[0]
+    return n
+
+
+@pytest.mark.parametrize("kind", list(FaultKind))
+def test_each_kind_is_put_in_force_listed_and_taken_back(calm: Api, kind: str) -> None:
+    fault_id = calm.running.fault(
+        kind, where={"function": VIDEO}, **REQUIRED.get(kind, {})
+    )
+
+    (fault,) = in_force(calm)
+    assert fault["id"] == fault_id
+    assert fault["kind"] == kind
+    assert fault["where"] == {"function": VIDEO}
+    assert fault["left"] is None
+    removed = calm.http.delete(
+        f"/sandbox/faults/{fault_id}", headers={"X-Sandbox": "1"}
+    )
+    assert removed.json() == {"removed_n": 1}
+    assert in_force(calm) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "field"),
+    [
+        ({}, "kind"),
+        ({"kind": "flood"}, "kind"),
+        ({"kind": ["latency"]}, "kind"),
+        ({"kind": "latency"}, "seconds"),
+        ({"kind": "latency", "seconds": -1}, "seconds"),
+        ({"kind": "latency", "seconds": True}, "seconds"),
+        ({"kind": "latency", "seconds": 1, "status": 500}, "status"),
+        ({"kind": "status", "status": 200}, "status"),
+        ({"kind": "status", "status": 500, "retry_after": 1.5}, "retry_after"),
+        ({"kind": "status", "status": 500, "message": ""}, "message"),
+        ({"kind": "outage", "count": 0}, "count"),
+        ({"kind": "outage", "count": 1.5}, "count"),
+        ({"kind": "stuck_queue", "count": 1}, "count"),
+        ({"kind": "outage", "where": []}, "where"),
+        ({"kind": "outage", "where": {"path": "/v1"}}, "where.path"),
+        ({"kind": "outage", "where": {"function": "no-such"}}, "where.function"),
+        ({"kind": "drop_after", "where": {"path": "("}}, "where.path"),
+        ({"kind": "drop_after", "where": {"method": "BREW"}}, "where.method"),
+        ({"kind": "drop_after", "where": {"method": 1}}, "where.method"),
+        ({"kind": "fail_render", "code": "no-such"}, "code"),
+        ({"kind": "rate_drift", "factor": 101}, "factor"),
+    ],
+)
+def test_a_rule_that_makes_no_sense_is_refused(
+    calm: Api, rule: dict[str, Any], field: str
+) -> None:
+    answer = calm.http.post("/sandbox/faults", json=rule, headers={"X-Sandbox": "1"})
+
+    assert answer.status_code == 422
+    assert answer.json()["message"].startswith(f"{field}: ")
+    assert in_force(calm) == []
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["kind", "where", "count", "seconds", "status", "code"]),
+        st.sampled_from(
+            [*FaultKind, None, 0, 1, 500, 1.5, True, "x", [], {}, {"a": 1}]
+        ),
+    )
+)
+def test_any_rule_is_refused_or_can_be_kept_and_read_again(
+    rule: dict[str, Any],
+) -> None:
+    with suppress(InputError):
+        read = read_rule(rule)
+        assert read_rule(read.as_json()) == read
+
+
+def test_a_fault_that_is_not_there_cannot_be_taken_back(calm: Api) -> None:
+    gone = calm.http.delete("/sandbox/faults/fault_1", headers={"X-Sandbox": "1"})
+
+    assert gone.status_code == 404
+    assert calm.running.clear_faults() == 0
+
+
+def test_a_status_is_answered_before_anything_is_done(calm: Api) -> None:
+    calm.running.fault(
+        "status", status=429, retry_after=7, count=1, where={"method": "POST"}
+    )
+
+    refused = calm.post(VIDEO, KITE, key="status")
+
+    assert refused.status_code == 429
+    assert list(refused.json()) == ["message"]
+    assert refused.headers["Retry-After"] == "7"
+    # The key is bound to nothing, and the next request is handled.
+    assert calm.submit(VIDEO, KITE, key="status")["status"] == "queued"
+
+
+def test_a_status_says_what_it_was_told_to_say(calm: Api) -> None:
+    calm.running.fault("status", status=503, message="Gone fishing.")
+
+    assert calm.http.get("/billing/balance").json() == {"message": "Gone fishing."}
+    assert calm.http.get("/billing/balance").status_code == 503
+
+
+def test_a_connection_dropped_before_made_no_job(calm: Api) -> None:
+    calm.running.fault("drop_before", count=1, where={"function": VIDEO})
+    before = jobs_n(calm)
+
+    with pytest.raises(httpx.TransportError):
+        calm.post(VIDEO, KITE, key="before")
+
+    assert jobs_n(calm) == before
+    calm.submit(VIDEO, KITE, key="before")
+    assert jobs_n(calm) == before + 1
+
+
+def test_a_connection_dropped_after_made_the_job(calm: Api) -> None:
+    calm.running.fault("drop_after", count=1, where={"function": VIDEO})
+    before = jobs_n(calm)
+
+    with pytest.raises(httpx.TransportError):
+        calm.post(VIDEO, KITE, key="after")
+
+    assert jobs_n(calm) == before + 1
+    # Its key finds it: no second one is made.
+    calm.submit(VIDEO, KITE, key="after")
+    assert jobs_n(calm) == before + 1
+
+
+@pytest.mark.parametrize("kind", ["drop_before", "drop_after"])
+def test_a_dropped_connection_is_closed_without_a_byte(calm: Api, kind: str) -> None:
+    calm.running.fault(kind, count=1)
+    url = httpx.URL(calm.running.base_url)
+    with socket.create_connection((url.host, url.port or 80), timeout=10) as client:
+        client.sendall(b"GET /billing/balance HTTP/1.1\r\nHost: localhost\r\n\r\n")
+
+        assert client.recv(1_000) == b""
+
+
+def test_a_dropped_upload_is_cut_off_before_its_body_is_read(calm: Api) -> None:
+    granted = calm.grant("image/png", 3_000_000)
+    calm.running.fault("drop_before", count=1, where={"method": "PUT"})
+
+    with pytest.raises(httpx.TransportError):
+        calm.http.put(
+            granted["upload_url"], content=bytes(3_000_000), headers=granted["headers"]
+        )
+
+    assert calm.http.get(granted["url"]).status_code == 404
+
+
+def test_latency_holds_a_request_up_before_it_is_handled(calm: Api) -> None:
+    calm.running.fault("latency", seconds=0.3, count=1)
+    started_s = time.monotonic()
+
+    assert calm.http.get("/billing/balance").status_code == 200
+
+    assert time.monotonic() - started_s >= 0.3
+    assert in_force(calm) == []
+
+
+def test_a_rule_meets_only_the_requests_it_names(calm: Api) -> None:
+    calm.running.fault(
+        "status", status=500, where={"method": "GET", "path": "^/billing/b"}
+    )
+
+    assert calm.http.get("/billing/balance").status_code == 500
+    assert calm.http.get("/billing/monthly/2026-01").status_code == 200
+    assert calm.http.post("/billing/balance").status_code == 405
+    calm.submit(VIDEO, KITE)
+
+
+def test_a_rule_names_a_function_by_its_path_too(calm: Api) -> None:
+    path = calm.running.functions[UPSCALE]
+    calm.running.fault("status", status=500, where={"function": path})
+
+    assert calm.post(UPSCALE, {}).status_code == 500
+    calm.submit(VIDEO, KITE)
+
+
+def test_the_sandboxs_own_door_stays_open_whatever_goes_wrong(calm: Api) -> None:
+    calm.running.fault("drop_before")
+    calm.running.fault("status", status=500)
+
+    assert len(in_force(calm)) == 2
+    assert calm.http.get("/sandbox/status").status_code == 200
+    assert calm.http.get("/").status_code == 200
+    assert calm.running.clear_faults() == 2
+    assert calm.http.get("/billing/balance").status_code == 200
+
+
+def test_the_oldest_rule_happens_first_and_then_the_next(calm: Api) -> None:
+    for status in (500, 502):
+        calm.running.fault("status", status=status, count=1)
+
+    codes = [calm.http.get("/billing/balance").status_code for _ in range(3)]
+
+    assert codes == [500, 502, 200]
+
+
+def test_a_stuck_queue_keeps_jobs_queued_until_it_is_cleared(calm: Api) -> None:
+    calm.running.fault("stuck_queue", where={"function": VIDEO})
+    stuck = calm.submit(VIDEO, KITE)
+    picture = calm.upload("image/png", png())
+
+    # Others pass it by.
+    other = calm.ended(calm.submit(UPSCALE, {"image_url": picture})["id"])
+
+    assert other["status"] == "completed"
+    assert calm.job(stuck["id"])["status"] == "queued"
+    calm.running.advance(hours=1)
+    assert calm.job(stuck["id"])["status"] == "queued"
+    calm.running.clear_faults()
+    assert calm.ended(stuck["id"])["status"] == "completed"
+
+
+def test_a_failing_render_fails_so_many_jobs_with_its_code(calm: Api) -> None:
+    calm.running.fault(
+        "fail_render", code="provider_timeout", message="It is tired.", count=2
+    )
+    before = calm.balance()
+
+    jobs = [calm.submit(VIDEO, KITE) for _ in range(3)]
+    ended = [calm.settled(job["id"]) for job in jobs]
+
+    failed = [job for job in ended if job["status"] == "failed"]
+    assert len(failed) == 2
+    for job in failed:
+        assert job["error"] == {"code": "provider_timeout", "message": "It is tired."}
+        assert job["billing"]["charge_micro_usd"] == 0
+    assert calm.balance() == before - KITE_MICRO_USD
+
+
+def test_a_late_settlement_is_late_by_so_much(calm: Api) -> None:
+    calm.running.fault("late_settlement", seconds=DAY_S, count=1)
+    job = calm.ended(calm.submit(VIDEO, KITE)["id"])
+
+    assert calm.running.advance(hours=23)["settled_n"] == 0
+    assert calm.job(job["id"])["billing"] == {"state": "pending"}
+    assert calm.running.advance(hours=2)["settled_n"] == 1
+    assert calm.job(job["id"])["billing"]["state"] == "settled"
+
+
+@pytest.mark.parametrize(
+    ("factor", "charge"), [(0.5, 102_000), (0, 0), (0.1, 20_400), (3, KITE_MICRO_USD)]
+)
+def test_a_drifted_rate_changes_the_charge_up_to_what_was_held(
+    calm: Api, factor: float, charge: int
+) -> None:
+    calm.running.fault("rate_drift", factor=factor, count=1)
+    before = calm.balance()
+
+    job = calm.settled(calm.submit(VIDEO, KITE)["id"])
+
+    assert job["billing"]["charge_micro_usd"] == charge
+    assert calm.balance() == before - charge
+
+
+def test_unavailable_billing_is_read_as_unavailable_so_many_times(calm: Api) -> None:
+    job = calm.settled(calm.submit(VIDEO, KITE)["id"])
+    calm.running.fault("billing_unavailable", count=2)
+
+    states = [calm.job(job["id"])["billing"]["state"] for _ in range(3)]
+
+    assert states == ["unavailable", "unavailable", "settled"]
+
+
+def test_an_outage_turns_submits_away_with_a_failed_job(calm: Api) -> None:
+    calm.running.fault("outage", count=1)
+    before = calm.balance()
+
+    answer = calm.post(VIDEO, KITE, key="outage")
+
+    assert answer.status_code == 503
+    job = answer.json()
+    assert job["status"] == "failed"
+    assert job["error"]["code"] == "provider_unavailable"
+    # The rejection is the key's answer from now on.
+    repeated = calm.submit(VIDEO, KITE, key="outage")
+    assert repeated["id"] == job["id"]
+    assert calm.submit(VIDEO, KITE)["status"] == "queued"
+    assert calm.balance() == before
+
+
+def test_faults_and_what_is_left_of_them_survive_a_restart(
+    sandboxes: StartSandbox, tmp_path: Path
+) -> None:
+    api = sandboxes(tmp_path / "data")
+    api.running.fault("status", status=500, count=2, where={"path": "balance"})
+    assert api.http.get("/billing/balance").status_code == 500
+    api.running.stop()
+
+    again = sandboxes(tmp_path / "data")
+
+    assert [fault["left"] for fault in in_force(again)] == [1]
+    codes = [again.http.get("/billing/balance").status_code for _ in range(2)]
+    assert codes == [500, 200]
+
+
+def test_a_count_goes_back_with_what_it_was_counted_for(tmp_path: Path) -> None:
+    db = Database(tmp_path / "db")
+    faults = Faults(db, Catalog.default())
+    faults.add(read_rule({"kind": "fail_render", "count": 1}), now_us=0)
+
+    def roll_back() -> None:
+        with db.transaction():
+            assert faults.fail_render("a/b/c") is not None
+            assert faults.fail_render("a/b/c") is None
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        roll_back()
+
+    failure = faults.fail_render("a/b/c")
+    assert failure is not None
+    assert failure[0] is ErrorCode.PROVIDER_ERROR
+    assert faults.fail_render("a/b/c") is None
+    assert faults.in_force() == []
+    db.close()
+
+
+def test_a_refusal_reaches_python_as_a_sentence(calm: Api) -> None:
+    with pytest.raises(ServiceError, match=r"^kind: got 'flood', accepted: one of"):
+        calm.running.fault("flood")

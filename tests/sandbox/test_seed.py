@@ -1,0 +1,329 @@
+"""A past that was made up, and starting over."""
+
+import csv
+import sqlite3
+import time
+from contextlib import closing
+from datetime import date, datetime, timedelta
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit.catalog import Catalog
+from mediakit.errors import ServiceError
+from mediakit.sandbox.history import US_PER_DAY, past_jobs
+from mediakit.sandbox.settle import hold_of
+from tests.sandbox.conftest import KITE, PATIENCE_S, Api, StartSandbox, png
+
+DOOR = {"X-Sandbox": "1"}
+DAYS, JOBS = 90, 400
+OPENING_MICRO_USD = 100_000_000
+
+
+@pytest.fixture(scope="module")
+def seeded(sandboxes: StartSandbox) -> tuple[Api, dict[str, Any]]:
+    api = sandboxes()
+    return api, api.running.seed(days=DAYS, jobs=JOBS, seed=1)
+
+
+def today(api: Api) -> date:
+    return datetime.fromisoformat(api.http.get("/sandbox/clock").json()["now"]).date()
+
+
+def months(first: date, last: date) -> list[str]:
+    days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
+    return sorted({day.strftime("%Y-%m") for day in days})
+
+
+def store(api: Api) -> sqlite3.Connection:
+    return sqlite3.connect(api.running._data_dir.database)
+
+
+def test_a_seed_leaves_the_balance_as_it_was(
+    seeded: tuple[Api, dict[str, Any]],
+) -> None:
+    api, added = seeded
+
+    assert added["jobs"] == JOBS
+    assert added["completed"] + added["failed"] == JOBS
+    assert 0 < added["failed"] < JOBS / 5
+    assert api.balance() == OPENING_MICRO_USD
+    with closing(store(api)) as db:
+        ledger = db.execute("SELECT kind, sum(amount_micro_usd) FROM ledger GROUP BY 1")
+        assert dict(ledger.fetchall()) == {
+            "opening": OPENING_MICRO_USD,
+            "grant": added["spent_micro_usd"],
+            "charge": -added["spent_micro_usd"],
+        }
+
+
+def test_at_no_time_of_the_past_was_anything_overdrawn(
+    seeded: tuple[Api, dict[str, Any]],
+) -> None:
+    api, _ = seeded
+    with closing(store(api)) as db:
+        lines = db.execute(
+            "SELECT amount_micro_usd FROM ledger WHERE kind <> 'opening'"
+            " ORDER BY at_us, seq"
+        )
+        balance = 0
+        for (amount,) in lines:
+            balance += amount
+            assert balance >= 0
+
+
+def test_daily_monthly_and_csv_agree_with_the_seed(
+    seeded: tuple[Api, dict[str, Any]],
+) -> None:
+    api, added = seeded
+    last = today(api) - timedelta(days=1)
+    first = last - timedelta(days=DAYS - 1)
+    spent = added["spent_micro_usd"]
+
+    days = {"start_date": str(first), "end_date": str(last)}
+    daily = api.http.get("/billing/spend/daily", params=days).json()
+    by_month = [
+        api.http.get(f"/billing/monthly/{m}").json() for m in months(first, last)
+    ]
+    totals = [
+        next(
+            r
+            for r in csv.DictReader(StringIO(api.http.get(f"{url}/csv").text))
+            if r["model_id"] == "total"
+        )
+        for url in (f"/billing/monthly/{m}" for m in months(first, last))
+    ]
+
+    assert daily["total_micro_usd"] == spent
+    assert sum(row["jobs"] for row in daily["rows"]) == added["completed"]
+    assert {row["api_key_id"] for row in daily["rows"]} == set(added["api_key_ids"])
+    assert sum(report["total_micro_usd"] for report in by_month) == spent
+    assert sum(int(total["charge_micro_usd"]) for total in totals) == spent
+    assert len({row["date"] for row in daily["rows"]}) > DAYS / 2
+
+
+def test_nothing_of_a_seed_is_dated_today_or_later(
+    seeded: tuple[Api, dict[str, Any]],
+) -> None:
+    api, added = seeded
+    assert datetime.fromisoformat(added["last"]).date() < today(api)
+    first = datetime.fromisoformat(added["first"]).date()
+    assert (today(api) - first).days <= DAYS
+
+
+def test_outputs_of_a_seed_are_gone_as_erased_ones_are(
+    seeded: tuple[Api, dict[str, Any]],
+) -> None:
+    api, _ = seeded
+    with closing(store(api)) as db:
+        rows = db.execute(
+            "SELECT job.id, job.status, job.file, charge.charge_micro_usd FROM job"
+            " JOIN charge ON charge.job = job.id ORDER BY job.seq LIMIT 40"
+        ).fetchall()
+    assert {status for _, status, _, _ in rows} == {"completed", "failed"}
+
+    for job_id, status, file, charge in rows:
+        job = api.job(job_id)
+        assert job["status"] == status
+        assert "output" not in job
+        assert job["deleted_at"]
+        assert job["billing"] == {"state": "settled", "charge_micro_usd": charge}
+        assert api.http.get(f"/v1/media/jobs/{job_id}/content").status_code == 410
+        gone = 410 if status == "completed" else 404
+        assert api.http.get(f"/files/{file}").status_code == gone
+
+
+def test_a_seeded_sandbox_goes_on_as_any_other(
+    seeded: tuple[Api, dict[str, Any]],
+) -> None:
+    api, _ = seeded
+    before = api.balance()
+
+    job = api.settled(api.submit("text-to-video", KITE)["id"])
+
+    assert job["status"] == "completed"
+    assert api.balance() == before - job["billing"]["charge_micro_usd"]
+
+
+def test_two_seeds_add_up_and_share_their_keys(sandboxes: StartSandbox) -> None:
+    api = sandboxes(concurrency=0)
+    first = api.running.seed(days=10, jobs=20, seed=1)
+    second = api.running.seed(days=10, jobs=20, seed=1)
+
+    assert first["spent_micro_usd"] == second["spent_micro_usd"]
+    assert first["api_key_ids"] == second["api_key_ids"]
+    assert api.balance() == OPENING_MICRO_USD
+
+
+def test_an_organization_by_invoice_has_a_past_on_its_cycles(
+    sandboxes: StartSandbox,
+) -> None:
+    api = sandboxes(concurrency=0)
+    made = api.http.post(
+        "/sandbox/orgs",
+        json={"name": "Later", "mode": "postpaid", "cycle_limit_usd": "1000"},
+        headers=DOOR,
+    )
+    assert made.is_success, made.text
+    org = made.json()["id"]
+
+    added = api.http.post(f"/sandbox/seed?org={org}", json={"jobs": 30}, headers=DOOR)
+
+    assert added.status_code == 201
+    assert api.balance() == OPENING_MICRO_USD
+    with closing(store(api)) as db:
+        sql = "SELECT sum(charge_micro_usd) FROM charge WHERE org = ?"
+        assert db.execute(sql, [org]).fetchone()[0] == added.json()["spent_micro_usd"]
+        sql = "SELECT sum(amount_micro_usd) FROM ledger WHERE org = ?"
+        assert db.execute(sql, [org]).fetchone()[0] == 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"days": 0},
+        {"days": 3_651},
+        {"days": True},
+        {"jobs": "400"},
+        {"jobs": 1.5},
+        {"jobs": 10_001},
+        {"seed": -1},
+        {"months": 3},
+    ],
+)
+def test_a_seed_that_makes_no_sense_is_refused(idle: Api, body: object) -> None:
+    answer = idle.http.post("/sandbox/seed", json=body, headers=DOOR)
+
+    assert answer.status_code == 422
+    assert list(answer.json()) == ["message"]
+
+
+def test_a_seed_needs_an_organization_that_is_there(idle: Api) -> None:
+    answer = idle.http.post("/sandbox/seed?org=org_none", json={}, headers=DOOR)
+
+    assert answer.status_code == 404
+
+
+def test_the_same_seed_makes_the_same_past() -> None:
+    def past(seed: int) -> object:
+        return past_jobs(
+            Catalog.default(),
+            days=30,
+            jobs=50,
+            buyers=3,
+            seed=seed,
+            now_us=20_000 * US_PER_DAY,
+        )
+
+    assert past(7) == past(7)
+    assert past(7) != past(8)
+
+
+def test_every_function_has_a_past_with_a_price() -> None:
+    catalog = Catalog.default()
+    past = past_jobs(
+        catalog, days=365, jobs=3_000, buyers=1, seed=3, now_us=20_000 * US_PER_DAY
+    )
+
+    completed = [job for job in past if job.failure is None]
+    assert {job.function for job in completed} == {f.path for f in catalog}
+    assert all(job.charge_micro_usd > 0 for job in completed)
+    assert all(job.charge_micro_usd == 0 for job in past if job.failure is not None)
+    video = {"prompt": "x", "duration": 10, "resolution": "1080p", "audio": "native"}
+    most = hold_of(catalog.function("text-to-video"), video)
+    kites = [job for job in completed if "text-to-video" in job.function]
+    assert most == max(job.charge_micro_usd for job in kites)
+
+
+def test_a_reset_leaves_name_key_and_time_and_nothing_else(
+    sandboxes: StartSandbox,
+) -> None:
+    api = sandboxes(settle_after_s=0)
+    api.running.advance(hours=100)
+    picture = api.upload("image/png", png())
+    job = api.settled(api.submit("image-upscale", {"image_url": picture})["id"])
+    api.running.seed(days=5, jobs=10)
+    api.running.fault("outage")
+    key = api.http.get("/v1/webhooks/secret").json()
+    before = datetime.fromisoformat(api.http.get("/sandbox/clock").json()["now"])
+
+    api.running.reset()
+
+    after = datetime.fromisoformat(api.http.get("/sandbox/clock").json()["now"])
+    assert before <= after < before + timedelta(minutes=5)
+    assert api.balance() == OPENING_MICRO_USD
+    assert api.http.get(f"/v1/media/jobs/{job['id']}").status_code == 404
+    assert api.http.get(picture).status_code == 404
+    assert api.http.get("/sandbox/faults").json() == {"data": []}
+    assert api.http.get("/v1/webhooks/secret").json() != key
+    assert list((api.running._data_dir.path / "files").iterdir()) == []
+    assert api.http.get("/sandbox/status").json()["identity"] == api.running.identity
+    with closing(store(api)) as db:
+        assert db.execute("SELECT kind FROM ledger").fetchall() == [("opening",)]
+        with pytest.raises(sqlite3.DatabaseError, match="append-only"):
+            db.execute("DELETE FROM ledger")
+
+
+def test_a_reset_cuts_off_what_is_being_rendered(sandboxes: StartSandbox) -> None:
+    api = sandboxes(concurrency=1)
+    long = {"prompt": "a long kite", "duration": 15, "resolution": "1080p"}
+    ids = [api.submit("text-to-video", long)["id"] for _ in range(2)]
+    api.until(ids[0], lambda job: job["status"] == "running")
+
+    api.running.reset()
+
+    status = api.http.get("/sandbox/status").json()
+    assert (status["running"], status["queued"]) == (0, 0)
+    for job_id in ids:
+        assert api.http.get(f"/v1/media/jobs/{job_id}").status_code == 404
+    # It makes jobs as before, and nothing of the old ones ever turns up.
+    job = api.ended(api.submit("text-to-video", KITE)["id"])
+    assert job["status"] == "completed"
+    folder: Path = api.running._data_dir.path
+    assert len(list((folder / "files").iterdir())) == 1
+    assert list((folder / "scratch").iterdir()) == []
+
+
+def test_an_upload_that_ends_after_a_reset_leaves_no_file(
+    sandboxes: StartSandbox,
+) -> None:
+    api = sandboxes(concurrency=0)
+    granted = api.grant("image/png", 6)
+    files = api.running._data_dir.path / "files"
+
+    def pieces() -> Any:
+        yield b"abc"
+        deadline = time.monotonic() + PATIENCE_S
+        while not list(files.iterdir()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        api.running.reset()
+        yield b"def"
+
+    put = api.http.put(
+        granted["upload_url"], content=pieces(), headers=granted["headers"]
+    )
+
+    assert put.status_code == 403
+    assert list(files.iterdir()) == []
+
+
+@pytest.mark.parametrize("body", [{}, {"confirm": False}, {"confirm": 1}, {"x": True}])
+def test_a_reset_must_be_meant(idle: Api, body: object) -> None:
+    answer = idle.http.post("/sandbox/reset", json=body, headers=DOOR)
+
+    assert answer.status_code == 422
+    assert "Nothing was removed" in answer.json()["message"]
+
+
+def test_a_reset_is_no_web_pages(idle: Api) -> None:
+    assert idle.http.post("/sandbox/reset", json={"confirm": True}).status_code == 403
+
+
+def test_a_sandbox_that_is_gone_says_so(sandboxes: StartSandbox) -> None:
+    api = sandboxes(concurrency=0)
+    api.running.stop()
+
+    with pytest.raises(ServiceError, match="No sandbox answers"):
+        api.running.reset()
