@@ -1,0 +1,194 @@
+"""Submits and job reads per second, beside a mock server made from the same document.
+
+Both serve 50 connections that are kept alive, on this machine, in turn. The sandbox
+checks a key, reads, checks and prices a body, looks its idempotency key up, holds the
+price and writes the job to disk. Prism answers from its own `/openapi.json` and keeps
+nothing.
+
+To stay quick: at least 1.3 times Prism's submits. Prism is installed into a temporary
+folder, for which npm is needed.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+ROUNDS = 5
+SECONDS = 3.0
+WARM_UP_SECONDS = 1.0
+CONNECTIONS = 50
+LIMIT = 1.3
+MOCK = "@stoplight/prism-cli"
+START_LIMIT_S = 60.0
+API_KEY = "a-key-for-the-benchmark"
+BODY = {"prompt": "a kite over dunes", "duration": 3}
+SANDBOX_OPTIONS = (
+    "--concurrency=0",
+    "--queue-size=100000000",
+    "--balance-usd=100000000",
+    "--json",
+)
+LOAD = Path(__file__).parent / "load" / "keep_alive.py"
+
+
+@contextmanager
+def sandbox(folder: Path) -> Iterator[dict[str, Any]]:
+    command = [sys.executable, "-m", "mediakit.sandbox", *SANDBOX_OPTIONS]
+    command += ["--api-key", API_KEY, "--data-dir", str(folder / "data")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        yield json.loads(process.stdout.readline())
+        process.terminate()
+
+
+def install(folder: Path) -> Path:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise SystemExit(f"npm is needed to install {MOCK}, and there is none here.")
+    quiet = ("--no-audit", "--no-fund", "--loglevel=error")
+    subprocess.run([npm, "install", *quiet, "--prefix", str(folder), MOCK], check=True)
+    return folder / "node_modules" / ".bin" / "prism"
+
+
+@contextmanager
+def mock(program: Path, document: Path) -> Iterator[str]:
+    port = free_port()
+    command = [str(program), "mock", str(document), "--port", str(port)]
+    command += ["--verboseLevel", "silent"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        base_url = f"http://127.0.0.1:{port}"
+        try:
+            await_answer(f"{base_url}/billing/balance")
+            yield base_url
+        finally:
+            process.terminate()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def await_answer(url: str) -> None:
+    pause, deadline_s = threading.Event(), time.monotonic() + START_LIMIT_S
+    while time.monotonic() < deadline_s:
+        try:
+            httpx.get(url, headers={"X-API-Key": API_KEY}).raise_for_status()
+        except httpx.TransportError:
+            pause.wait(0.1)
+        else:
+            return
+    raise SystemExit(f"{MOCK} did not answer within {START_LIMIT_S:g} s.")
+
+
+def order(url: str, *, submit: bool, seconds: float) -> dict[str, Any]:
+    headers = {"X-API-Key": API_KEY}
+    if submit:
+        headers["Idempotency-Key"] = "{key}"
+    return {
+        "url": url,
+        "method": "POST" if submit else "GET",
+        "headers": headers,
+        "body": json.dumps(BODY) if submit else None,
+        "connections": CONNECTIONS,
+        "seconds": seconds,
+    }
+
+
+def loaded(what: dict[str, Any]) -> tuple[float, float]:
+    """Return answers per second, and the share of a core that asking took."""
+    done = subprocess.run(
+        [sys.executable, str(LOAD)],
+        input=json.dumps(what),
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    found = json.loads(done.stdout)
+    if set(found["statuses"]) != {"200"}:
+        raise SystemExit(f"{what['url']} answered {found['statuses']}.")
+    rate = found["statuses"]["200"] / found["seconds"]
+    return rate, found["cpu_seconds"] / found["seconds"]
+
+
+def measured(urls: dict[str, str]) -> dict[str, list[tuple[float, float]]]:
+    """Load each URL in turn, several rounds, after a warm-up."""
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in urls}
+    for number in range(ROUNDS + 1):
+        for name, url in urls.items():
+            seconds = SECONDS if number else WARM_UP_SECONDS
+            submit = name.startswith("submits")
+            rates = loaded(order(url, submit=submit, seconds=seconds))
+            if number:
+                found[name].append(rates)
+    return found
+
+
+def version(program: Path) -> str:
+    asked = [str(program), "--version"]
+    return subprocess.run(asked, capture_output=True, check=True, text=True).stdout
+
+
+def report(found: dict[str, list[tuple[float, float]]]) -> float:
+    """Print the table and return the ratio of the submits."""
+    medians = {}
+    for name, rates in found.items():
+        values = [rate for rate, _ in rates]
+        asking = max(share for _, share in rates)
+        medians[name] = statistics.median(values)
+        print(
+            f"  {name:16} {medians[name]:8.0f} /s ({min(values):.0f} to "
+            f"{max(values):.0f}); asking took at most {asking:.0%} of a core"
+        )
+    reads = medians["reads, ours"] / medians["reads, mock"]
+    submits = medians["submits, ours"] / medians["submits, mock"]
+    print(f"  reads, ours / mock: {reads:.2f}")
+    print(f"  submits, ours / mock: {submits:.2f} (at least {LIMIT})")
+    return submits
+
+
+def main() -> int:
+    """Measure in turn, print the table, and tell whether the limit holds."""
+    with (
+        tempfile.TemporaryDirectory(prefix="mediakit-benchmark-") as name,
+        sandbox(Path(name)) as ours,
+    ):
+        folder, base_url = Path(name), ours["base_url"]
+        program = install(folder)
+        document = folder / "openapi.json"
+        document.write_bytes(httpx.get(f"{base_url}/openapi.json").content)
+        path = f"/v1/media/{ours['functions']['text-to-video']}"
+        headers = {"X-API-Key": API_KEY}
+        job = httpx.post(f"{base_url}{path}", json=BODY, headers=headers).json()
+        read = f"/v1/media/jobs/{job['id']}"
+        with mock(program, document) as mock_url:
+            urls = {
+                "submits, mock": f"{mock_url}{path}",
+                "submits, ours": f"{base_url}{path}",
+                "reads, mock": f"{mock_url}{read}",
+                "reads, ours": f"{base_url}{read}",
+            }
+            print(
+                f"{CONNECTIONS} connections, {ROUNDS} rounds of {SECONDS:g} s, "
+                f"{MOCK} {version(program).strip()}"
+            )
+            return 0 if report(measured(urls)) >= LIMIT else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

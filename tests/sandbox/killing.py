@@ -1,0 +1,228 @@
+"""A sandbox in a process of its own that is killed, and a load that outlives it."""
+
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from threading import Event, Lock
+from typing import Any
+
+import httpx
+
+from tests.sandbox.conftest import KITE
+
+KEY = "a-key-for-this-test"
+OPENING_USD = 10_000
+PATIENCE_S = 60.0
+RETRY_GAP_S = 0.05
+SPEED = 20
+
+
+class Server:
+    """A sandbox that is killed and started again on the same data directory."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
+        self.fields: dict[str, Any] = {}
+        self.start()
+        self.await_ready()
+
+    @property
+    def base_url(self) -> str:
+        url: str = self.fields["base_url"]
+        return url
+
+    def start(self) -> None:
+        self.is_ready = False
+        options = ["--data-dir", str(self.data_dir), "--api-key", KEY, "--json"]
+        options += ["--speed", str(SPEED), "--queue-size", "1000000"]
+        options += ["--balance-usd", str(OPENING_USD)]
+        options += ["--allow-loopback-callbacks"]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "mediakit.sandbox", *options],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def await_ready(self) -> None:
+        assert self.process.stdout is not None
+        if not self.is_ready:
+            self.fields = json.loads(self.process.stdout.readline())
+            self.is_ready = True
+
+    def kill(self) -> None:
+        if self.process.returncode is None:
+            self.process.kill()
+            self.process.communicate()
+
+    @contextmanager
+    def http(self) -> Iterator[httpx.Client]:
+        headers = {"X-API-Key": KEY, "X-Sandbox": "1"}
+        with httpx.Client(headers=headers, trust_env=False, timeout=10) as http:
+            yield http
+
+
+@dataclass(frozen=True)
+class Order:
+    """One kind of job that the load buys."""
+
+    kind: str
+    body: dict[str, Any]
+    weight: int
+    charge_micro_usd: int
+    error_code: str | None = None
+
+
+def orders(picture: str) -> list[Order]:
+    """Mostly jobs that end at once, some that are rendered, few that take long."""
+    failing = KITE | {"prompt": "sandbox:fail=content_moderation"}
+    return [
+        Order("text-to-video", failing, 80, 0, "content_moderation"),
+        Order("image-upscale", {"image_url": picture}, 19, 126_000),
+        Order("text-to-video", KITE, 1, 204_000),
+    ]
+
+
+@dataclass
+class Acknowledged:
+    """What the server has answered for, and must answer for ever after."""
+
+    jobs: dict[str, Order] = field(default_factory=dict)  # by job id
+    called_back: set[str] = field(default_factory=set)
+    ended: dict[str, dict[str, Any]] = field(default_factory=dict)
+    erased: set[str] = field(default_factory=set)
+    uploads: dict[str, bytes] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    lock: Lock = field(default_factory=Lock)
+
+
+class Load:
+    """Buys, reads, erases and uploads for as long as it is not told to stop.
+
+    Args:
+        server: What it talks to, whether it lives or not.
+        picture: The URL of a picture to upscale.
+        callback_url: Where half of the jobs announce their end.
+    """
+
+    def __init__(self, server: Server, picture: str, callback_url: str) -> None:
+        self.acknowledged = Acknowledged()
+        self.stop = Event()
+        self._server = server
+        self._orders = orders(picture)
+        self._callback_url = callback_url
+
+    def buy(self, seed: int) -> None:
+        """Submit under one key after the other, again until an answer comes."""
+        random, known = Random(seed), self.acknowledged
+        weights = [order.weight for order in self._orders]
+        with self._server.http() as http:
+            for number in self._until_stopped(random):
+                (order,) = random.choices(self._orders, weights)
+                key, called_back = f"{seed}-{number}", random.random() < 0.5
+                job_id = self._submit(http, order, key, called_back=called_back)
+                with known.lock:
+                    assert job_id not in known.jobs
+                    known.jobs[job_id] = order
+                    if called_back:
+                        known.called_back.add(job_id)
+                if random.random() < 0.2:
+                    again = self._submit(http, order, key, called_back=called_back)
+                    assert again == job_id
+                    known.counts["repeats"] += 1
+
+    def read(self, seed: int) -> None:
+        """Read jobs and erase some; what has ended must never change."""
+        random, known = Random(seed), self.acknowledged
+        with self._server.http() as http:
+            for _ in self._until_stopped(random):
+                with known.lock:
+                    job_id = random.choice([*known.jobs, ""])
+                if job_id:
+                    self._read(http, job_id, erase=random.random() < 0.1)
+
+    def upload(self, seed: int) -> None:
+        """Upload; only what was answered 200 has been promised."""
+        random, known = Random(seed), self.acknowledged
+        with self._server.http() as http:
+            for _ in self._until_stopped(random):
+                content = random.randbytes(random.randrange(1, 300_000))
+                asked = {"content_type": "image/png", "size_bytes": len(content)}
+                granted = self._persist(http, "POST", "/v1/media/uploads", json=asked)
+                grant = granted.json()
+                try:
+                    put = http.put(
+                        grant["upload_url"], content=content, headers=grant["headers"]
+                    )
+                except httpx.TransportError:
+                    known.counts["uploads cut off"] += 1
+                else:
+                    assert put.status_code == 200
+                    known.uploads[grant["url"]] = content
+
+    def _until_stopped(self, random: Random) -> Iterator[int]:
+        number = 0
+        while not self.stop.wait(random.uniform(0, 0.04)):
+            yield number
+            number += 1
+
+    def _submit(
+        self, http: httpx.Client, order: Order, key: str, *, called_back: bool
+    ) -> str:
+        callback = {"webhook_url": self._callback_url} if called_back else {}
+        path = f"/v1/media/{self._server.fields['functions'][order.kind]}"
+        answer = self._persist(
+            http,
+            "POST",
+            path,
+            json=order.body | callback,
+            headers={"Idempotency-Key": key},
+        )
+        assert answer.status_code == 200, answer.text
+        job_id: str = answer.json()["id"]
+        return job_id
+
+    def _read(self, http: httpx.Client, job_id: str, *, erase: bool) -> None:
+        known, path = self.acknowledged, f"/v1/media/jobs/{job_id}"
+        job = self._persist(http, "GET", path).json()
+        if job["status"] not in ("completed", "failed"):
+            return
+        lasting = {"status": job["status"], "error": job.get("error")}
+        assert known.ended.setdefault(job_id, lasting) == lasting
+        assert ("deleted_at" in job) >= (job_id in known.erased)
+        if erase:
+            answer = self._persist(http, "DELETE", path)
+            assert answer.status_code == 200, answer.text
+            known.erased.add(job_id)
+
+    def _persist(
+        self, http: httpx.Client, method: str, path: str, **more: Any
+    ) -> httpx.Response:
+        """Ask again until an answer comes."""
+        deadline_s, met_nobody = time.monotonic() + PATIENCE_S, 0
+        while time.monotonic() < deadline_s:
+            try:
+                answer = http.request(method, self._server.base_url + path, **more)
+            except httpx.TransportError as problem:
+                met_nobody += isinstance(problem, httpx.ConnectError)
+                cut_off = not isinstance(problem, httpx.ConnectError)
+                self.acknowledged.counts["requests cut off"] += cut_off
+                time.sleep(RETRY_GAP_S)
+            else:
+                self.acknowledged.counts["requests that met nobody"] += met_nobody > 0
+                return answer
+        raise AssertionError("the server never came back")
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline_s, "it never got there"
+        time.sleep(0.1)
