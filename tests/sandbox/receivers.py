@@ -6,18 +6,32 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Condition, Thread
 from typing import Any
 
 import httpx
+import trustme
 from standardwebhooks import Webhook
 
 from tests.sandbox.conftest import Api
 
 PATIENCE_S = 30.0
-SELF_SIGNED = Path(__file__).parent / "self_signed.pem"
+
+
+@cache
+def authority() -> trustme.CA:
+    """Return an authority that nobody trusts unless told to."""
+    return trustme.CA()
+
+
+@cache
+def tls_context() -> ssl.SSLContext:
+    """Return what a receiver on loopback speaks TLS with, signed by the authority."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority().issue_cert("127.0.0.1").configure_cert(context)
+    return context
 
 
 @dataclass(frozen=True)
@@ -113,14 +127,12 @@ def receiving(script: Script | None = None, *, tls: bool = False) -> Iterator[Re
 
     Args:
         script: What it answers to each attempt.
-        tls: Whether it speaks TLS, with a certificate that it signed itself.
+        tls: Whether it speaks TLS, with a certificate of an unknown authority.
     """
     receiver = Receiver(script or (lambda received: Answer()))
     with receiver.server as server:
         if tls:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(SELF_SIGNED)
-            server.socket = context.wrap_socket(server.socket, server_side=True)
+            server.socket = tls_context().wrap_socket(server.socket, server_side=True)
             receiver.url = receiver.url.replace("http:", "https:")
         Thread(target=server.serve_forever, args=[0.05], daemon=True).start()
         try:
