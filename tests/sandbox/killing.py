@@ -29,6 +29,7 @@ class Server:
 
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
+        self.starts = 0
         self.fields: dict[str, Any] = {}
         self.start()
         self.await_ready()
@@ -43,7 +44,11 @@ class Server:
         options = ["--data-dir", str(self.data_dir), "--api-key", KEY, "--json"]
         options += ["--speed", str(SPEED), "--queue-size", "1000000"]
         options += ["--balance-usd", str(OPENING_USD)]
-        options += ["--allow-loopback-callbacks"]
+        # Each slot starts a render worker, which takes longer than the server: two of
+        # them now and then.
+        self.starts += 1
+        concurrency = 1 if self.starts % 4 else 2
+        options += ["--allow-loopback-callbacks", "--concurrency", str(concurrency)]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "mediakit.sandbox", *options],
             stdout=subprocess.PIPE,

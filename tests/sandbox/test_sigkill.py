@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from io import BytesIO
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import httpx
 import pytest
+from PIL import Image
 
 from mediakit.money import MICRO_PER_USD
 from tests.sandbox.conftest import png
@@ -128,10 +130,23 @@ def assert_every_job_ended_once(
             "charge_micro_usd": order.charge_micro_usd,
         }
         assert ("deleted_at" in job) == (job_id in known.erased)
+        if "output" in job:
+            assert_whole(http, job["output"])
         charges += order.charge_micro_usd
     balance = http.get(f"{server.base_url}/billing/balance").json()
     opening = OPENING_USD * MICRO_PER_USD
     assert balance == {"balance_micro_usd": opening - charges}
+
+
+def assert_whole(http: httpx.Client, output: dict[str, Any]) -> None:
+    content = http.get(output[output["media_type"]]["url"]).content
+    if output["media_type"] == "image":
+        picture = Image.open(BytesIO(content))
+        picture.load()
+        assert picture.size == (64, 48)
+    else:
+        assert content[4:8] == b"ftyp"
+        assert b"moov" in content
 
 
 def assert_every_upload_is_whole(http: httpx.Client, known: Acknowledged) -> None:

@@ -11,10 +11,12 @@ from mediakit.sandbox.store.schema import MIGRATIONS, SCHEMA_VERSION, TABLES
 Value = str | int | float | bytes | None
 
 # A kill loses nothing with NORMAL in WAL mode; only a power cut can lose the last
-# commits, without damage. Erased prompts are really overwritten.
+# commits, without damage. Erased prompts are really overwritten. The log is moved into
+# the database at every 4,000 pages (16 MB) instead of 1,000: everyone waits meanwhile.
 PRAGMAS = """
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
+PRAGMA wal_autocheckpoint = 4000;
 PRAGMA foreign_keys = ON;
 PRAGMA secure_delete = ON;
 PRAGMA busy_timeout = 5000;
