@@ -82,6 +82,7 @@ class Receiver:
     def __init__(self, script: Script) -> None:
         self.script = script
         self.received: list[Received] = []
+        self.cut_off_n = 0
         self._came = Condition()
         self.server = Server(("127.0.0.1", 0), self._handler())
         self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
@@ -106,6 +107,9 @@ class Receiver:
                 length = int(self.headers["content-length"])
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 received = Received(self.path, headers, self.rfile.read(length))
+                if len(received.body) < length:
+                    receiver.cut_off_n += 1  # the sender did not live to send it all
+                    return
                 receiver._note(received)
                 answer = receiver.script(received)
                 self.send_response(answer.status)
