@@ -27,6 +27,7 @@ DAY_S = 86_400
 REQUIRED: dict[str, dict[str, Any]] = {
     "latency": {"seconds": 0.1},
     "status": {"status": 502},
+    "slow": {"bytes_per_s": 100},
     "late_settlement": {"seconds": 10},
     "rate_drift": {"factor": 0.5},
 }
@@ -90,7 +91,13 @@ def test_each_kind_is_put_in_force_listed_and_taken_back(calm: Api, kind: str) -
         ({"kind": "latency", "seconds": -1}, "seconds"),
         ({"kind": "latency", "seconds": True}, "seconds"),
         ({"kind": "latency", "seconds": 1, "status": 500}, "status"),
-        ({"kind": "status", "status": 200}, "status"),
+        ({"kind": "status", "status": 204}, "status"),
+        ({"kind": "status", "status": 500, "after": 1}, "after"),
+        ({"kind": "status", "status": 500, "text": ""}, "text"),
+        ({"kind": "truncate", "bytes": -1}, "bytes"),
+        ({"kind": "truncate", "bytes": 1.5}, "bytes"),
+        ({"kind": "slow"}, "bytes_per_s"),
+        ({"kind": "slow", "bytes_per_s": 0}, "bytes_per_s"),
         ({"kind": "status", "status": 500, "retry_after": 1.5}, "retry_after"),
         ({"kind": "status", "status": 500, "message": ""}, "message"),
         ({"kind": "outage", "count": 0}, "count"),
@@ -118,7 +125,9 @@ def test_a_rule_that_makes_no_sense_is_refused(
 
 @given(
     st.dictionaries(
-        st.sampled_from(["kind", "where", "count", "seconds", "status", "code"]),
+        st.sampled_from(
+            ["kind", "where", "count", "seconds", "status", "code", "bytes"]
+        ),
         st.sampled_from(
             [*FaultKind, None, 0, 1, 500, 1.5, True, "x", [], {}, {"a": 1}]
         ),
@@ -158,6 +167,86 @@ def test_a_status_says_what_it_was_told_to_say(calm: Api) -> None:
 
     assert calm.http.get("/billing/balance").json() == {"message": "Gone fishing."}
     assert calm.http.get("/billing/balance").status_code == 503
+
+
+def test_a_status_can_say_what_a_gateway_says_once_everything_was_done(
+    calm: Api,
+) -> None:
+    page = "<h1>504 Gateway Time-out</h1>"
+    calm.running.fault("status", status=504, text=page, after=True, count=1)
+    before = jobs_n(calm)
+
+    answer = calm.post(VIDEO, KITE, key="gateway")
+
+    assert (answer.status_code, answer.text) == (504, page)
+    assert answer.headers["Content-Type"].startswith("text/html")
+    assert jobs_n(calm) == before + 1
+    calm.submit(VIDEO, KITE, key="gateway")
+    assert jobs_n(calm) == before + 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "share"), [({"bytes": 0}, 0), ({"bytes": 7}, 7), ({}, None)]
+)
+def test_a_truncated_answer_promises_more_than_it_brings(
+    calm: Api, rule: dict[str, Any], share: int | None
+) -> None:
+    calm.running.fault("truncate", count=1, **rule)
+    head, body = raw_answer(calm, "GET /billing/balance")
+
+    promised_n = int(head.split(b"content-length: ")[1].split(b"\r\n")[0])
+    assert head.startswith(b"HTTP/1.1 200 ")
+    assert len(body) == (promised_n // 2 if share is None else share)
+    assert promised_n > len(body)
+    assert calm.http.get("/billing/balance").content.startswith(body)
+
+
+def test_a_truncated_answer_made_its_job(calm: Api) -> None:
+    calm.running.fault("truncate", count=1, where={"function": VIDEO})
+    before = jobs_n(calm)
+
+    with pytest.raises(httpx.RemoteProtocolError):
+        calm.post(VIDEO, KITE, key="cut")
+
+    assert jobs_n(calm) == before + 1
+    calm.submit(VIDEO, KITE, key="cut")
+    assert jobs_n(calm) == before + 1
+
+
+def test_a_slow_answer_comes_whole(calm: Api) -> None:
+    whole = calm.http.get("/billing/balance")
+    calm.running.fault("slow", bytes_per_s=200, count=1)
+    started_s = time.monotonic()
+
+    slow = calm.http.get("/billing/balance")
+
+    assert time.monotonic() - started_s >= 0.9 * len(whole.content) / 200
+    assert slow.content == whole.content
+
+
+def test_a_slow_answer_ends_when_nobody_listens_any_more(calm: Api) -> None:
+    calm.running.fault("slow", bytes_per_s=0.01, count=1, where={"function": VIDEO})
+    before = jobs_n(calm)
+
+    with pytest.raises(httpx.ReadTimeout):
+        calm.http.post(
+            calm.path(VIDEO), json=KITE, headers={"Idempotency-Key": "slow"}, timeout=1
+        )
+
+    calm.submit(VIDEO, KITE, key="slow")
+    assert jobs_n(calm) == before + 1
+
+
+def raw_answer(api: Api, request: str) -> tuple[bytes, bytes]:
+    """Return head and body of an answer, as they come until the connection closes."""
+    url = httpx.URL(api.running.base_url)
+    lines = [f"{request} HTTP/1.1", f"Host: {url.netloc.decode()}"]
+    lines += [f"X-API-Key: {api.running.api_key}", "", ""]
+    with socket.create_connection((url.host, url.port or 80), timeout=10) as client:
+        client.sendall("\r\n".join(lines).encode())
+        came = b"".join(iter(lambda: client.recv(1_000), b""))
+    head, _, body = came.partition(b"\r\n\r\n")
+    return head, body
 
 
 def test_a_connection_dropped_before_made_no_job(calm: Api) -> None:

@@ -16,6 +16,8 @@ MAX_COUNT = 1_000_000
 MAX_LATENCY_S = 600
 MAX_LATE_S = 366 * 86_400
 MAX_FACTOR = 100
+MAX_BYTES = 1 << 40
+MIN_BYTES_PER_S = 0.01
 REQUIRED = object()
 
 
@@ -25,6 +27,8 @@ class FaultKind(StrEnum):
     LATENCY = "latency"
     DROP_BEFORE = "drop_before"
     DROP_AFTER = "drop_after"
+    TRUNCATE = "truncate"
+    SLOW = "slow"
     STATUS = "status"
     STUCK_QUEUE = "stuck_queue"
     LATE_SETTLEMENT = "late_settlement"
@@ -65,6 +69,10 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and 1 <= len(value) <= MAX_TEXT
 
 
+def _is_error_or_200(value: object) -> bool:
+    return _whole(400, 599)(value) or _whole(200, 200)(value)
+
+
 _MESSAGE = Parameter(_is_text, f"a text of 1 to {MAX_TEXT} characters", None)
 _PARAMETERS: Mapping[FaultKind, Mapping[str, Parameter]] = {
     FaultKind.LATENCY: {
@@ -72,9 +80,24 @@ _PARAMETERS: Mapping[FaultKind, Mapping[str, Parameter]] = {
             _number(0, MAX_LATENCY_S), f"real seconds from 0 to {MAX_LATENCY_S}"
         )
     },
+    FaultKind.TRUNCATE: {
+        "bytes": Parameter(
+            _whole(0, MAX_BYTES), f"whole bytes from 0 to {MAX_BYTES}, or null", None
+        )
+    },
+    FaultKind.SLOW: {
+        "bytes_per_s": Parameter(
+            _number(MIN_BYTES_PER_S, MAX_BYTES),
+            f"bytes a real second from {MIN_BYTES_PER_S} to {MAX_BYTES}",
+        )
+    },
     FaultKind.STATUS: {
-        "status": Parameter(_whole(400, 599), "an HTTP status from 400 to 599"),
+        "status": Parameter(_is_error_or_200, "an HTTP status from 400 to 599, or 200"),
         "message": _MESSAGE,
+        "text": _MESSAGE,
+        "after": Parameter(
+            lambda value: isinstance(value, bool), "true or false", default=False
+        ),
         "retry_after": Parameter(
             _whole(0, 86_400), "whole seconds from 0 to 86400", None
         ),
@@ -101,6 +124,8 @@ _OF_REQUESTS = {
     FaultKind.LATENCY,
     FaultKind.DROP_BEFORE,
     FaultKind.DROP_AFTER,
+    FaultKind.TRUNCATE,
+    FaultKind.SLOW,
     FaultKind.STATUS,
 }
 _METHODS = ("DELETE", "GET", "HEAD", "POST", "PUT")

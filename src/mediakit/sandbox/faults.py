@@ -28,12 +28,27 @@ class StatusFault:
     Args:
         status: The HTTP status.
         message: What it says.
+        text: What it says in place of `{message}`, as a gateway would; None for not.
         retry_after_s: What its `Retry-After` says; None for no such header.
+        after: Whether everything was done all the same.
     """
 
     status: int
     message: str
+    text: str | None
     retry_after_s: int | None
+    after: bool
+
+
+@dataclass(frozen=True)
+class Truncation:
+    """An answer that ends in the middle.
+
+    Args:
+        bytes_n: So many bytes of its body are sent; None for the first half.
+    """
+
+    bytes_n: int | None
 
 
 class Faults:
@@ -112,10 +127,23 @@ class Faults:
         if rule is None:
             return None
         status: int = rule.parameters["status"]
+        after: bool = rule.parameters["after"]
         message = rule.parameters["message"] or (
-            f"A scripted fault of the sandbox answers {status}. Nothing was done."
+            f"A scripted fault of the sandbox answers {status}. "
+            f"{'Everything' if after else 'Nothing'} was done."
         )
-        return StatusFault(status, message, rule.parameters["retry_after"])
+        text, retry_after_s = rule.parameters["text"], rule.parameters["retry_after"]
+        return StatusFault(status, message, text, retry_after_s, after)
+
+    def truncation(self, method: str, path: str) -> Truncation | None:
+        """Return where an answer ends too early; None when it does not."""
+        rule = self._for_request(FaultKind.TRUNCATE, method, path)
+        return None if rule is None else Truncation(rule.parameters["bytes"])
+
+    def bytes_per_s(self, method: str, path: str) -> float | None:
+        """Return how fast an answer trickles, per real second; None when it flows."""
+        rule = self._for_request(FaultKind.SLOW, method, path)
+        return None if rule is None else float(rule.parameters["bytes_per_s"])
 
     def outage(self, function: str) -> bool:
         """Tell whether a submit to a function finds the service unavailable."""

@@ -1,12 +1,14 @@
-"""Faults that happen to requests: late, refused, or cut off."""
+"""Faults that happen to requests: late, refused, cut off, or answered in drops."""
 
 import asyncio
 
+from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mediakit.sandbox.answers import message_answer
 from mediakit.sandbox.connections import DROP
 from mediakit.sandbox.faults import Faults, StatusFault
+from mediakit.sandbox.partial_answers import first_bytes, in_drops
 
 
 class RequestFaults:
@@ -31,10 +33,23 @@ class RequestFaults:
         if self._faults.drop_before(*request):
             await _drop(scope, receive)
         elif status := self._faults.status(*request):
+            if status.after:
+                await self._app(scope, receive, _discard)
             await _answer(status)(scope, receive, send)
         elif self._faults.drop_after(*request):
             await self._app(scope, receive, _discard)
             await _drop(scope, receive)
+        else:
+            await self._in_part(scope, receive, send)
+
+    async def _in_part(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request whose answer may be cut off, or be slow."""
+        request = scope["method"], scope["path"]
+        if truncation := self._faults.truncation(*request):
+            await self._app(scope, receive, first_bytes(send, truncation.bytes_n))
+            await _drop(scope, receive)
+        elif bytes_per_s := self._faults.bytes_per_s(*request):
+            await self._app(scope, receive, in_drops(send, receive, bytes_per_s))
         else:
             await self._app(scope, receive, send)
 
@@ -42,6 +57,8 @@ class RequestFaults:
 def _answer(fault: StatusFault) -> ASGIApp:
     after_s = fault.retry_after_s
     headers = None if after_s is None else {"Retry-After": str(after_s)}
+    if fault.text is not None:
+        return HTMLResponse(fault.text, status_code=fault.status, headers=headers)
     return message_answer(fault.status, fault.message, headers)
 
 
