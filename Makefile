@@ -12,6 +12,7 @@ QUICKSTART := notebooks/01_quickstart.ipynb
 LAB_ARGS ?=
 SANDBOX_ARGS ?=
 PYTEST_ARGS ?=
+WORKERS ?= 2
 
 # Without a screen JupyterLab only prints its address: it would otherwise look for a
 # browser in the terminal. The superuser has to say so.
@@ -42,7 +43,8 @@ check: $(DEV_READY) ## Lint, types and floors
 	$(BIN)/lint-imports
 
 unit: $(DEV_READY) ## Tests without a browser; every notebook is executed
-	$(BIN)/python -m pytest --ignore=tests/browser $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --ignore=tests/browser -n $(WORKERS) --dist worksteal \
+		$(PYTEST_ARGS)
 
 browser: $(DEV_READY) ## Tests in JupyterLab and a real Chromium
 	@$(BIN)/python tools/find_chromium.py --install || true

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,9 @@ from mediakit.sandbox.server import RunningSandbox, Sandbox, start
 settings.register_profile("mediakit", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("mediakit")
 
+pytest_plugins = ("tests.postgres",)
+
+TOLD = "told"
 PERSONAL = ("MEDIAKIT_BASE_URL", "MEDIAKIT_API_KEY", "MEDIAKIT_HISTORY")
 
 
@@ -27,6 +30,22 @@ def _settings_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
             patch.delenv(name, raising=False)
         patch.setenv("MEDIAKIT_HOME", str(tmp_path_factory.mktemp("mediakit-home")))
         yield
+
+
+@pytest.fixture
+def tell(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Give what prints a text when all tests are over, out of xdist's workers too."""
+    return lambda text: record_property(TOLD, text)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what the tests have told."""
+    reports = (one for kind in terminalreporter.stats.values() for one in kind)
+    for report in reports:
+        if getattr(report, "when", None) == "call":
+            for name, text in report.user_properties:
+                if name == TOLD:
+                    terminalreporter.line(f"{text}")
 
 
 @pytest.fixture(scope="session")

@@ -25,6 +25,13 @@ def run_cells(
     Returns:
         The cells with what they left behind, as they would be saved.
     """
+    return list(run_notebook(cells, folder, allow_errors=allow_errors).cells)
+
+
+def run_notebook(
+    cells: Sequence[str], folder: Path, *, allow_errors: bool = False
+) -> Any:
+    """Run cells as `run_cells` does, and return the notebook as it would be saved."""
     new_cell: Callable[[str], Any] = nbformat.v4.new_code_cell
     new_notebook: Callable[..., Any] = nbformat.v4.new_notebook
     notebook = new_notebook(cells=[new_cell(code) for code in cells])
@@ -36,4 +43,4 @@ def run_cells(
         resources=place,
         allow_errors=allow_errors,
     ).execute()
-    return list(notebook.cells)
+    return notebook

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
@@ -18,16 +19,19 @@ class LossyProxy:
         base_url: The server.
         method: The HTTP method whose answers are lost.
         losses: How many of them are lost.
+        port: Where it listens; any free port by default.
     """
 
-    def __init__(self, base_url: str, method: str, losses: int) -> None:
+    def __init__(
+        self, base_url: str, method: str, losses: int, *, port: int = 0
+    ) -> None:
         parts = urlsplit(base_url)
         self._target = (parts.hostname or "127.0.0.1", parts.port or 80)
         self._method = method.encode()
         self._lock = threading.Lock()
         self.left = losses
         self.requests: list[bytes] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", port))
         self.base_url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def __enter__(self) -> Self:
@@ -74,11 +78,14 @@ class LossyProxy:
         try:
             while piece := far.recv(PIECE_BYTES):
                 if self._loses(asked[-1]):
-                    near.shutdown(socket.SHUT_RDWR)
                     return
                 near.sendall(piece)
         except OSError:
             return
+        finally:
+            # The end of a connection is passed on, too.
+            with suppress(OSError):
+                near.shutdown(socket.SHUT_RDWR)
 
     def _loses(self, request: bytes) -> bool:
         with self._lock:

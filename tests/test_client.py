@@ -30,6 +30,7 @@ from mediakit.errors import (
 )
 from mediakit.history import EntryState, History
 from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from tests.fast_clock import FastClock
 from tests.file_server import FileServer
 from tests.lossy_proxy import LossyProxy
 from tests.media_samples import make_mp4, make_png, make_wav
@@ -173,9 +174,9 @@ def test_what_could_not_be_sent_is_kept_and_made_once_at_the_next_start(
             None,
             order.estimate({"duration": 3}),
         ).intent(take=1, attempt=1)
-        dead.history.claim(intent)
+        dead.store.claim(intent)
         await dead.resume()
-        [entry] = dead.history.open_intents(**owner(dead))
+        [entry] = dead.store.open_intents(**owner(dead))
         assert entry.state is EntryState.INTENT
 
         live = impatient(sandbox.base_url, sandbox.api_key, tmp_path)
@@ -184,7 +185,7 @@ def test_what_could_not_be_sent_is_kept_and_made_once_at_the_next_start(
         await job.wait(PATIENCE_S)
         same = await live.submit("text-to-video", prompt="kept", duration=3)
         assert same.id == job.id
-        assert live.history.open_intents(**owner(live)) == []
+        assert live.store.open_intents(**owner(live)) == []
         await live.aclose()
 
     with asyncio.Runner() as runner:
@@ -203,7 +204,7 @@ def test_a_next_take_after_a_lost_answer_finds_that_job_instead_of_buying_anothe
             await client.submit("text-to-video", take="next", **kite)
         proxy.left = 0
         job = await client.submit("text-to-video", take="next", **kite)
-        assert len(client.history.frame()) == 1
+        assert len(await client.history.frame()) == 1
 
         draws = [client.submit("text-to-video", take="next", **kite) for _ in range(3)]
         others = {other.id for other in await asyncio.gather(*draws)}
@@ -335,7 +336,7 @@ def test_a_file_beyond_a_limit_is_refused_before_anything_is_uploaded(
     assert caught.value.problems[0].field == "image_urls[0]"
     assert len(client.history.frame()) == 0
     digest = fingerprint(short).sha256
-    uploaded = client.history.uploaded(
+    uploaded = client.core.store.uploaded(
         **owner(client.core), sha256=digest, content_type="video/mp4"
     )
     assert uploaded is None
@@ -538,7 +539,10 @@ def test_a_full_queue_is_one_sentence_with_the_time_to_try_again(
     tmp_path: Path,
 ) -> None:
     running = start(Sandbox(tmp_path / "data", concurrency=0, queue_size=1, speed=20))
-    with Client(running.base_url, running.api_key, home=tmp_path) as client:
+    clock = FastClock()
+    with Client(
+        running.base_url, running.api_key, home=tmp_path, clock=clock
+    ) as client:
         client.submit("text-to-video", prompt="a", duration=3)
 
         with pytest.raises(RateLimitError, match="Nothing was charged") as caught:
@@ -658,14 +662,12 @@ def test_the_async_client_works_on_one_loop_after_another(
         await (await client.job(job.id)).settle(PATIENCE_S)
         return (await job).id
 
-    async def close() -> None:
-        await client.aclose()
-
     ids = []
     for _ in range(2):
         with asyncio.Runner() as runner:
             ids.append(runner.run(run()))
-            runner.run(close())
+    with asyncio.Runner() as runner:
+        runner.run(client.aclose())
     assert ids[0] == ids[1]
 
 
@@ -700,7 +702,8 @@ def test_both_clients_have_the_same_methods_with_the_same_arguments() -> None:
 
 def test_both_jobs_have_the_same_methods_with_the_same_arguments() -> None:
     blocking, awaited = signatures(core.Job), signatures(core.AsyncJob)
-    inner = {"subscribe", "update", "end", "watch", "stop_watching", "raise_if_failed"}
+    inner = {"subscribe", "update", "see", "trouble", "end", "watch", "release"}
+    inner |= {"raise_if_failed"}
 
     assert set(blocking) == set(awaited) - inner
     for name in blocking:

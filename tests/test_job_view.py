@@ -337,7 +337,7 @@ def test_download_saves_the_result_here_and_says_where(
     view = show(picture_job.core)
     press(view, "Download")
     eventually(lambda: "Saved to " in words(view))
-    (saved,) = tmp_path.glob("image-upscale-*")
+    (saved,) = tmp_path.glob("image-upscale-*g")
     assert str(saved) in words(view)
     assert saved.read_bytes() == picture_job.fetch_output(LARGE_BYTES)
     eventually(lambda: not buttons(view)["Download"].disabled)

@@ -13,6 +13,7 @@ import platformdirs
 
 from mediakit.catalog import Bindings, Catalog
 from mediakit.client import Service
+from mediakit.client.staying import Staying
 from mediakit.errors import InputError, ServiceError
 from mediakit.rules import all_of
 
@@ -20,21 +21,22 @@ STATUS_TIMEOUT_S = 3.0
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Staying):
     """What connects: arguments first, then the environment, then the defaults.
 
     Args:
         base_url: Where the hosted service is; None for the embedded sandbox.
         api_key: The organization's key there; never shown.
         home: The folder for the history and the embedded sandbox's data.
-        history: The history's database, as a URL or a file.
+        history: The history's database, as a URL or a file; a URL may hold a
+            password, and is not shown.
         bindings: What `mediakit.toml` says of the service.
     """
 
     base_url: str | None
     api_key: str | None = field(repr=False)
     home: Path
-    history: str | Path
+    history: str | Path = field(repr=False)
     bindings: Bindings
 
     @classmethod

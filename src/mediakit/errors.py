@@ -18,8 +18,9 @@ MediakitError
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 NOTHING_SENT = "Nothing was sent."
 SHOWN_LENGTH = 120
@@ -61,6 +62,17 @@ def shown(value: object) -> str:
     return f"{text[:SHOWN_LENGTH]}… ({len(text):,} characters)"
 
 
+@dataclass(frozen=True)
+class JobName:
+    """A job of an error that came from another process: `client.job(error.job.id)`.
+
+    Args:
+        id: The job id, shape `media_<uuid>`.
+    """
+
+    id: str
+
+
 class MediakitError(Exception):
     """The base of every error that mediakit raises on purpose.
 
@@ -72,9 +84,29 @@ class MediakitError(Exception):
         super().__init__(message)
         self.message = message
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # A worker process hands its error back; the job stays where its client is.
+        state = {k: _portable(k, value) for k, value in vars(self).items()}
+        return _same_error, (type(self), self.args, state)
+
     def _render_traceback_(self) -> list[str]:
         # A notebook shows this in place of a traceback: the sentence says it all.
         return [f"{type(self).__name__}: {self}"]
+
+
+def _portable(name: str, value: Any) -> object:
+    if name == "job":
+        return JobName(value.id)
+    is_plain = isinstance(value, str | int | float | None)
+    return shown(value) if name == "got" and not is_plain else value
+
+
+def _same_error(
+    kind: type[MediakitError], args: tuple[object, ...], state: dict[str, object]
+) -> MediakitError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class InputError(MediakitError):
@@ -225,12 +257,12 @@ class BudgetError(MediakitError):
 
     Args:
         message: One or more sentences for people.
-        needed_micro_usd: The upper end of the request's price.
+        needed_micro_usd: The upper end of the request's price; None if unknown.
         available_micro_usd: What is left of the budget.
     """
 
     def __init__(
-        self, message: str, *, needed_micro_usd: int, available_micro_usd: int
+        self, message: str, *, needed_micro_usd: int | None, available_micro_usd: int
     ) -> None:
         super().__init__(message)
         self.needed_micro_usd = needed_micro_usd

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from mediakit import client as core
 from mediakit.catalog import Catalog
+from mediakit.client import Amount
 from mediakit.clock import Clock
 from mediakit.connection import Place, Settings, locate
 from mediakit.history import History
@@ -40,6 +41,9 @@ class AsyncClient(core.AsyncClient):
         catalog: The functions; by default those that `mediakit.toml` binds, or the
             sandbox's.
         clock: Gives time; the system's by default.
+        project: A label for all that is bought; None for none.
+        budget: What may be spent, such as "$5": by the project over all its clients
+            and starts, or by this client when there is no project.
 
     Raises:
         InputError: A setting is not acceptable.
@@ -55,6 +59,8 @@ class AsyncClient(core.AsyncClient):
         history: str | Path | None = None,
         catalog: Catalog | None = None,
         clock: Clock | None = None,
+        project: str | None = None,
+        budget: Amount | None = None,
     ) -> None:
         settings = Settings.read(base_url, api_key, home=home, history=history)
         self.place: Place = locate(settings, catalog)
@@ -63,7 +69,18 @@ class AsyncClient(core.AsyncClient):
             history=History(settings.history, clock=clock),
             catalog=self.place.catalog,
             clock=clock,
+            project=project,
+            budget=budget,
         )
+
+    async def aclose(self) -> None:
+        """Stop watching and close the connections, for good; jobs go on.
+
+        Calls that wait end with `WaitTimeoutError`; later ones say that the client is
+        closed. Its history can still be read. Closing twice does nothing more.
+        """
+        await super().aclose()
+        self.store.close()
 
     @cached_property
     def spend(self) -> AsyncSpend:
@@ -121,6 +138,10 @@ def in_notebook() -> bool:
 class Client(core.Client[Job]):
     """A client for notebooks and scripts: every call waits for its answer.
 
+    Threads may share it, and a forked process goes on with it; a worker that is
+    started anew makes one of its own. It works inside a coroutine too, where its calls
+    hold up the loop; `AsyncClient` does not.
+
     Args:
         base_url: The hosted service; `MEDIAKIT_BASE_URL` when omitted, and the
             embedded sandbox when that is not set either.
@@ -130,6 +151,9 @@ class Client(core.Client[Job]):
         catalog: The functions; by default those that `mediakit.toml` binds, or the
             sandbox's.
         clock: Gives time; the system's by default.
+        project: A label for all that is bought; None for none.
+        budget: What may be spent, such as "$5": by the project over all its clients
+            and starts, or by this client when there is no project.
 
     Raises:
         InputError: A setting is not acceptable.
@@ -145,6 +169,8 @@ class Client(core.Client[Job]):
         history: str | Path | None = None,
         catalog: Catalog | None = None,
         clock: Clock | None = None,
+        project: str | None = None,
+        budget: Amount | None = None,
     ) -> None:
         made = AsyncClient(
             base_url,
@@ -153,6 +179,8 @@ class Client(core.Client[Job]):
             history=history,
             catalog=catalog,
             clock=clock,
+            project=project,
+            budget=budget,
         )
         self.place = made.place
         super().__init__(made, Job)
@@ -193,6 +221,8 @@ def connect(
     home: str | Path | None = None,
     history: str | Path | None = None,
     catalog: Catalog | None = None,
+    project: str | None = None,
+    budget: Amount | None = None,
 ) -> Client:
     """Connect to the hosted service when it is configured, else to the sandbox.
 
@@ -206,14 +236,29 @@ def connect(
         history: The history's database; `MEDIAKIT_HISTORY` when omitted.
         catalog: The functions; by default those that `mediakit.toml` binds, or the
             sandbox's. The embedded sandbox serves these.
+        project: A label for all that is bought; None for none.
+        budget: What may be spent, such as "$5": by the project over all its clients
+            and starts, or by this client when there is no project.
 
     Raises:
         InputError: A setting is not acceptable.
         AuthError: The key is missing, wrong or inactive.
         ServiceError: The service does not answer, or the sandbox cannot be started.
     """
-    client = Client(base_url, api_key, home=home, history=history, catalog=catalog)
-    balance = client.balance()
+    client = Client(
+        base_url,
+        api_key,
+        home=home,
+        history=history,
+        catalog=catalog,
+        project=project,
+        budget=budget,
+    )
+    try:
+        balance = client.balance()
+    except BaseException:
+        client.close()
+        raise
     print(_greeting(client.place, balance.spendable_micro_usd))  # noqa: T201
     client.io.post(client.core.resume).add_done_callback(_log_failure)
     return client
@@ -229,7 +274,7 @@ def _greeting(place: Place, spendable_micro_usd: int) -> str:
 
 
 def _log_failure(future: Future[Any]) -> None:
-    error = future.exception()
+    error = None if future.cancelled() else future.exception()
     if error is not None:
         log.error("taking up earlier jobs failed: %s", error)
 

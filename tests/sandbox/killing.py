@@ -1,6 +1,7 @@
 """A sandbox in a process of its own that is killed, and a load that outlives it."""
 
 import json
+import sqlite3
 import subprocess
 import sys
 import time
@@ -65,6 +66,10 @@ class Server:
         if self.process.returncode is None:
             self.process.kill()
             self.process.communicate()
+
+    def store(self) -> sqlite3.Connection:
+        """Open its database, for what only that tells."""
+        return sqlite3.connect(self.data_dir / "sandbox.sqlite3")
 
     @contextmanager
     def http(self) -> Iterator[httpx.Client]:

@@ -1,10 +1,9 @@
 """Killed at any moment and started again, the sandbox loses and doubles nothing."""
 
 import sqlite3
-import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from io import BytesIO
@@ -45,7 +44,7 @@ def receiver() -> Iterator[Receiver]:
 
 
 def test_killed_at_100_random_moments_it_loses_and_doubles_nothing(
-    server: Server, receiver: Receiver, capsys: pytest.CaptureFixture[str]
+    server: Server, receiver: Receiver, tell: Callable[[str], None]
 ) -> None:
     load = Load(server, upload(server, png()), receiver.url)
     known = load.acknowledged
@@ -70,9 +69,8 @@ def test_killed_at_100_random_moments_it_loses_and_doubles_nothing(
     server.kill()
     known.counts.update(facts_of_the_store(server.data_dir))
     assert known.counts["jobs run again"] > 0  # a kill did meet a running job
-    with capsys.disabled():
-        counts = ", ".join(f"{n} {what}" for what, n in sorted(known.counts.items()))
-        sys.stdout.write(f"\n{KILLS} kills in {killing_s:.0f} s; {counts}.\n")
+    counts = ", ".join(f"{n} {what}" for what, n in sorted(known.counts.items()))
+    tell(f"{KILLS} kills in {killing_s:.0f} s; {counts}.")
 
 
 def upload(server: Server, content: bytes) -> str:

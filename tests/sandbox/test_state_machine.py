@@ -6,8 +6,8 @@ less what has settled; and no job that has ended ever changes. In the end every 
 ended, and every end was announced under one `webhook-id`.
 """
 
-import sys
 from collections import Counter
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +16,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
-import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -320,9 +319,7 @@ def settled(job: dict[str, Any], bought: Purchase) -> int:
     return charge
 
 
-def test_money_and_events_add_up_whatever_is_done(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_money_and_events_add_up_whatever_is_done(tell: Callable[[str], None]) -> None:
     run_state_machine_as_test(
         Buyer,
         settings=settings(
@@ -333,6 +330,5 @@ def test_money_and_events_add_up_whatever_is_done(
             phases=[Phase.reuse, Phase.generate],
         ),
     )
-    with capsys.disabled():
-        counts = ", ".join(f"{n} {what}" for what, n in sorted(happened.items()))
-        sys.stdout.write(f"\n{EXAMPLES} sandboxes; {counts}.\n")
+    counts = ", ".join(f"{n} {what}" for what, n in sorted(happened.items()))
+    tell(f"{EXAMPLES} sandboxes; {counts}.")

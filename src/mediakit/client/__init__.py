@@ -5,6 +5,16 @@ from mediakit.client.client import Client
 from mediakit.client.core import AsyncClient
 from mediakit.client.job import Job
 from mediakit.client.job_state import JobState
+from mediakit.client.purse import Amount, BudgetState
 from mediakit.client.service import Service
 
-__all__ = ["AsyncClient", "AsyncJob", "Client", "Job", "JobState", "Service"]
+__all__ = [
+    "Amount",
+    "AsyncClient",
+    "AsyncJob",
+    "BudgetState",
+    "Client",
+    "Job",
+    "JobState",
+    "Service",
+]

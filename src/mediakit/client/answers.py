@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 from pydantic import ValidationError
 
-from mediakit.client.transport import Answer
+from mediakit.client.exchange import Answer
 from mediakit.clock import Clock
 from mediakit.errors import (
     AnswerError,
@@ -27,7 +29,11 @@ from mediakit.records import ErrorCode, Job, Record
 R = TypeVar("R", bound=Record)
 
 BALANCE_CODES = {ErrorCode.INSUFFICIENT_BALANCE, ErrorCode.CYCLE_LIMIT_EXCEEDED}
+NOT_ADMITTED = {ErrorCode.ADMISSION_SUSPENDED, ErrorCode.MEMBERSHIP_REQUIRED}
 NOT_CHARGED = "Nothing was charged."
+ASK_AGAIN = "the same call then asks again, under a fresh key."
+ASK_ANEW = 'take="next" asks anew.'
+LONGEST_RETRY_AFTER_S = 366 * 86_400.0
 
 
 def parse(record_type: type[R], answer: Answer) -> R:
@@ -57,20 +63,37 @@ def failed_job(answer: Answer) -> Job | None:
 
 
 def retry_after_s(answer: Answer) -> float | None:
-    """Return the seconds of `Retry-After`; None when it is absent or unreadable."""
+    """Return the seconds of `Retry-After`; None when it is absent or unreadable.
+
+    A date counts from the answer's own `Date`: two clocks seldom agree.
+    """
+    text = answer.headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII):
+        return min(float(text), LONGEST_RETRY_AFTER_S)
+    then, now = _instant(text), _instant(answer.headers.get("date", ""))
+    if then is None or now is None:
+        return None
+    return min(max(0.0, (then - now).total_seconds()), LONGEST_RETRY_AFTER_S)
+
+
+def _instant(http_date: str) -> datetime | None:
     try:
-        return max(0.0, float(answer.headers.get("retry-after", "")))
+        instant = parsedate_to_datetime(http_date)
     except ValueError:
         return None
+    return instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
 
 
-def error_of(answer: Answer, what: str, clock: Clock) -> MediakitError:
+def error_of(
+    answer: Answer, what: str, clock: Clock, *, then: str = ""
+) -> MediakitError:
     """Return the typed error of an answer that is not a success (spec 7.2).
 
     Args:
         answer: The answer.
         what: What was asked for, such as "the job media_...".
         clock: Turns `Retry-After` into an instant.
+        then: What follows from it, in sentences: what was sent, and what to do.
     """
     job = failed_job(answer)
     if job is not None:
@@ -78,12 +101,13 @@ def error_of(answer: Answer, what: str, clock: Clock) -> MediakitError:
     if answer.status in (400, 422):
         return refused_input(answer, what)
     said = f" The service says: {answer.message}" if answer.message else ""
+    tail = f"{said} {then}".rstrip()
     if answer.status == 429:
-        return _rate_limit(answer, f"Too many requests.{said}", None, clock)
+        return _rate_limit(answer, f"Too many requests.{tail}", None, clock)
     error_type, text = _TYPED.get(
         answer.status, (ServiceError, f"The service answered {answer.status} for {{}}.")
     )
-    return error_type(f"{_capital(text.format(what))}{said}", status=answer.status)
+    return error_type(f"{_capital(text.format(what))}{tail}", status=answer.status)
 
 
 _TYPED: Mapping[int, tuple[type[AnswerError], str]] = {
@@ -102,7 +126,7 @@ def refused_input(answer: Answer, what: str) -> InputError:
     return InputError(
         field if known else what,
         got=f"a refusal ({answer.status})",
-        accepted=answer.message or "what the interface describes",
+        accepted=answer.message.rstrip(".") or "what the interface describes",
         sent=f"It was sent and refused. {NOT_CHARGED}",
     )
 
@@ -111,15 +135,33 @@ def rejection(answer: Answer, job: Job, clock: Clock) -> MediakitError:
     """Return the error for a job that was rejected at the door (spec 4.3)."""
     code = job.error.code if job.error else ErrorCode.PROVIDER_ERROR
     said = f" The service says: {job.error.message}" if job.error else ""
+    text = (
+        f"{_REJECTED.get(code, 'The service rejected the request')} ({code}).{said} "
+        f"It was sent, and turned away as {job.id}. {NOT_CHARGED} "
+        f"{_ADVICE.get(code, ASK_ANEW)}"
+    )
     if code in BALANCE_CODES:
-        text = f"The balance cannot carry this request ({code}).{said} {NOT_CHARGED}"
         return BalanceError(text, status=answer.status, job_id=job.id)
     if code is ErrorCode.RATE_LIMITED:
-        text = f"The service is limiting requests ({code}).{said} {NOT_CHARGED}"
         return _rate_limit(answer, text, job.id, clock)
-    text = f"The service rejected the request ({code}).{said} {NOT_CHARGED}"
-    kind = AuthError if answer.status == 403 else ServiceError
+    kind = AuthError if answer.status == 403 or code in NOT_ADMITTED else ServiceError
     return kind(text, status=answer.status, job_id=job.id)
+
+
+_REJECTED: Mapping[ErrorCode, str] = {
+    ErrorCode.INSUFFICIENT_BALANCE: "The balance cannot carry this request",
+    ErrorCode.CYCLE_LIMIT_EXCEEDED: "The balance cannot carry this request",
+    ErrorCode.RATE_LIMITED: "The service is limiting requests",
+    ErrorCode.PROVIDER_UNAVAILABLE: "The service is not available at the moment",
+}
+_ADVICE: Mapping[ErrorCode, str] = {
+    ErrorCode.INSUFFICIENT_BALANCE: f"Top up, or ask for less; {ASK_AGAIN}",
+    ErrorCode.CYCLE_LIMIT_EXCEEDED: f"Raise the cycle's limit, or wait; {ASK_AGAIN}",
+    ErrorCode.ADMISSION_SUSPENDED: f"Its owner has to lift that; {ASK_AGAIN}",
+    ErrorCode.MEMBERSHIP_REQUIRED: f"Its owner has to grant that; {ASK_AGAIN}",
+    ErrorCode.PROVIDER_UNAVAILABLE: f"Try later: {ASK_AGAIN}",
+    ErrorCode.RATE_LIMITED: f"Wait, or raise the limit; {ASK_AGAIN}",
+}
 
 
 def _rate_limit(
@@ -130,7 +172,7 @@ def _rate_limit(
         return RateLimitError(text, status=answer.status, job_id=job_id)
     retry_at = clock.now() + timedelta(seconds=seconds)
     return RateLimitError(
-        f"{text} Try again in {seconds:,.0f} s, at {retry_at:%H:%M:%S} UTC.",
+        f"{text} Try again in {seconds:,.0f} s, at {retry_at:%Y-%m-%d %H:%M:%S} UTC.",
         retry_after_s=seconds,
         retry_at=retry_at,
         status=answer.status,

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, overload
 
 import anyio
 
 from mediakit.client.job_state import JobState
+from mediakit.client.staying import Staying
 from mediakit.errors import JobFailedError, MediakitError, WaitTimeoutError
+from mediakit.records import Job as JobRecord
 from mediakit.records import JobStatus
+
+if TYPE_CHECKING:
+    from mediakit.client.saving import Outputs
 
 Listener = Callable[[JobState], None]
 
@@ -21,30 +28,31 @@ Listener = Callable[[JobState], None]
 class Keeper(Protocol):
     """What does for a job all that needs the service, as `client.jobs.Jobs` does."""
 
-    def start_watch(self, job: AsyncJob) -> asyncio.Task[None]:
-        """Start watching it on the running loop."""
+    @property
+    def outputs(self) -> Outputs:
+        """What saves and fetches what it made."""
+
+    def watch(self, job: AsyncJob) -> None:
+        """Watch it on the running loop until its charge is settled."""
 
     async def read(self, job: AsyncJob) -> None:
         """Read it once."""
 
-    async def download(
-        self, job: AsyncJob, path: str | Path | None, *, overwrite: bool
-    ) -> Path:
-        """Save its output and return where."""
-
-    async def fetch_output(self, job: AsyncJob, max_bytes: int) -> bytes:
-        """Return the bytes of its output."""
-
     async def erase(self, job: AsyncJob) -> None:
         """Erase its media and its request."""
 
+    async def retry(self, job: AsyncJob) -> AsyncJob:
+        """Ask once more for what it failed to make."""
 
-class AsyncJob:
+
+class AsyncJob(Staying):
     """A job, on the event loop of its client.
 
     It watches itself from the start until its charge is settled. There is no cancel
     in the interface: a time-out or an interrupt ends the waiting only.
     """
+
+    _instead = "hand on job.id, and ask client.job(job_id) there"
 
     def __init__(self, keeper: Keeper, state: JobState) -> None:
         self._keeper = keeper
@@ -52,7 +60,7 @@ class AsyncJob:
         self._lock = threading.Lock()
         self._listeners: list[Listener] = []
         self._waiters: set[asyncio.Future[None]] = set()
-        self._watching: asyncio.Task[None] | None = None
+        self._releases = 0
         self._ended: MediakitError | None = None
 
     @property
@@ -64,6 +72,22 @@ class AsyncJob:
     def state(self) -> JobState:
         """Return the newest state."""
         return self._state
+
+    @property
+    def status(self) -> JobStatus:
+        """Return the newest status (spec 3.1)."""
+        return self._state.record.status
+
+    @property
+    def url(self) -> str | None:
+        """Return the output's URL; None while there is none."""
+        output = self._state.record.output
+        return output.file.url if output and output.file else None
+
+    @property
+    def charge_micro_usd(self) -> int | None:
+        """Return the settled charge; None until it is settled (spec 2.2)."""
+        return self._state.charge_micro_usd
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._state.text}>"
@@ -92,37 +116,58 @@ class AsyncJob:
 
     def update(self, state: JobState) -> None:
         """Take a newer state, tell the listeners and wake whoever waits."""
-        with self._lock:
-            self._state = state
-            listeners = tuple(self._listeners)
-        for listener in listeners:
-            listener(state)
-        self._wake()
+        self._change(lambda _: state)
+
+    def see(self, record: JobRecord, now: datetime) -> bool:
+        """Take what the service says of it; a state never goes backwards.
+
+        Returns:
+            Whether its charge has settled by this.
+        """
+        self._ended = None
+        before, after = self._change(lambda state: state.seen(record, now))
+        return before.charge_micro_usd is None and after.charge_micro_usd is not None
+
+    def trouble(self, sentence: str | None) -> None:
+        """Say why it cannot be read at the moment; None says that it can be again."""
+        if sentence is None:
+            self._ended = None
+        self._change(lambda state: replace(state, trouble=sentence))
 
     def end(self, error: MediakitError) -> None:
-        """Stop watching because the job cannot be read any more."""
+        """End the waiting, because the job cannot be read until it is seen again."""
         self._ended = error
-        self.update(replace(self._state, trouble=str(error)))
+        self._change(lambda state: replace(state, trouble=str(error)))
+
+    def _change(
+        self, change: Callable[[JobState], JobState]
+    ) -> tuple[JobState, JobState]:
+        # Two event loops may read the same job: one change at a time.
+        with self._lock:
+            before = self._state
+            after = self._state = change(before)
+            listeners = tuple(self._listeners) if after != before else ()
+        for listener in listeners:
+            listener(after)
+        self._wake()
+        return before, after
 
     def _wake(self) -> None:
-        for waiter in tuple(self._waiters):
-            if not waiter.done():
-                waiter.set_result(None)
+        with self._lock:
+            waiters = tuple(self._waiters)
+        for waiter in waiters:
+            with suppress(RuntimeError):  # its loop is closed, and nobody waits there
+                waiter.get_loop().call_soon_threadsafe(_resolve, waiter)
 
     def watch(self) -> None:
         """Watch the job on the running loop until its charge is settled."""
-        task = self._watching
-        loop = asyncio.get_running_loop()
-        if task is not None and not task.done() and task.get_loop() is loop:
-            return
         if self._state.charge_micro_usd is None and self._ended is None:
-            self._watching = self._keeper.start_watch(self)
+            self._keeper.watch(self)
 
-    def stop_watching(self) -> None:
-        """Stop watching on the running loop; the job goes on at the service."""
-        task = self._watching
-        if task is not None and task.get_loop() is asyncio.get_running_loop():
-            task.cancel()
+    def release(self) -> None:
+        """End the waiting, because nobody watches any more; the job goes on."""
+        self._releases += 1
+        self._wake()
 
     async def wait(self, timeout_s: float | None = None) -> Self:
         """Wait until the job completes.
@@ -159,24 +204,41 @@ class AsyncJob:
         self, reached: Callable[[JobState], bool], timeout_s: float | None
     ) -> None:
         loop = asyncio.get_running_loop()
+        began_s, releases = loop.time(), self._releases
         with anyio.move_on_after(timeout_s):
-            while not reached(self._state):
-                if self._ended is not None:
-                    raise self._ended
-                self.watch()
-                waiter: asyncio.Future[None] = loop.create_future()
-                self._waiters.add(waiter)
-                try:
+            while releases == self._releases:
+                # First the waiter, then the look: no change falls between the two.
+                with self._waiter(loop) as waiter:
+                    if reached(self._state):
+                        return
+                    if self._ended is not None:
+                        raise self._ended
+                    self.watch()
                     await waiter
-                finally:
-                    self._waiters.discard(waiter)
-            return
-        raise WaitTimeoutError(
-            f"Waited {timeout_s:g} s for {self.id}, which is "
+        closed = releases != self._releases
+        raise self._left(loop.time() - began_s, closed=closed)
+
+    @contextmanager
+    def _waiter(
+        self, loop: asyncio.AbstractEventLoop
+    ) -> Iterator[asyncio.Future[None]]:
+        waiter: asyncio.Future[None] = loop.create_future()
+        with self._lock:
+            self._waiters.add(waiter)
+        try:
+            yield waiter
+        finally:
+            with self._lock:
+                self._waiters.discard(waiter)
+
+    def _left(self, waited_s: float, *, closed: bool) -> WaitTimeoutError:
+        why = "The client was closed. " if closed else ""
+        return WaitTimeoutError(
+            f"{why}Waited {waited_s:.3g} s for {self.id}, which is "
             f"{self._state.record.status.value}. The job goes on; "
             f'client.job("{self.id}") picks it up again.',
             job=self,
-            waited_s=timeout_s or 0.0,
+            waited_s=waited_s,
         )
 
     def raise_if_failed(self) -> None:
@@ -207,26 +269,41 @@ class AsyncJob:
         await self._keeper.read(self)
         return self
 
+    @overload
+    async def download(
+        self, path: Path | None = None, *, overwrite: bool = False
+    ) -> Path: ...
+
+    @overload
     async def download(
         self, path: str | Path | None = None, *, overwrite: bool = False
-    ) -> Path:
-        """Save the output; the file appears under its name only when it is whole.
+    ) -> Path | str: ...
+
+    async def download(
+        self, path: str | Path | None = None, *, overwrite: bool = False
+    ) -> Path | str:
+        """Save the output, with a small JSON file beside it that says where it is from.
+
+        It appears under its name only when it is whole, goes on where an earlier call
+        broke off, and is not fetched again where it is already.
 
         Args:
-            path: A file or a folder; the working directory and the job's own name
+            path: A file, a folder, or a URL that fsspec knows, such as
+                `s3://bucket/folder/`; the working directory and the job's own name
                 when omitted.
             overwrite: Replace a file that is there.
 
         Returns:
-            Where it is.
+            Where it is; the URL as text where one was given.
 
         Raises:
             ConflictError: The job has no output yet.
             GoneError: The output was erased.
-            InputError: A file is there and may not be replaced.
+            InputError: A file is there and may not be replaced, or none can be
+                written there.
             ServiceError: The file could not be fetched whole.
         """
-        return await self._keeper.download(self, path, overwrite=overwrite)
+        return await self._keeper.outputs.save(self, path, overwrite=overwrite)
 
     async def fetch_output(self, max_bytes: int) -> bytes:
         """Return the output's bytes; at most so many.
@@ -236,7 +313,7 @@ class AsyncJob:
             GoneError: The output was erased.
             ServiceError: The file is larger, or could not be fetched.
         """
-        return await self._keeper.fetch_output(self, max_bytes)
+        return await self._keeper.outputs.fetch(self, max_bytes)
 
     async def erase(self) -> Self:
         """Erase the stored media and the captured request, for good (spec 4.18).
@@ -247,3 +324,22 @@ class AsyncJob:
         """
         await self._keeper.erase(self)
         return self
+
+    async def retry(self) -> AsyncJob:
+        """Ask once more for what failed, as a new job under a fresh key (spec 4.3).
+
+        Asking twice gives the same new job, unless that one has failed too.
+
+        Raises:
+            ConflictError: The job has not failed.
+            NotFoundError: It was not submitted from this history.
+            BalanceError: It may cost more than is left; nothing was sent.
+            BudgetError: The same, of the client's budget.
+            ServiceError: The service did not answer; the error says what was sent.
+        """
+        return await self._keeper.retry(self)
+
+
+def _resolve(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mediakit.client.answers import error_of, parse
-from mediakit.client.transport import Answer, Transport
+from mediakit.client.exchange import Answer
+from mediakit.client.transport import Transport
 from mediakit.clock import Clock
 from mediakit.records import Balance
 

@@ -7,20 +7,21 @@ from dataclasses import replace
 from typing import Literal
 
 from mediakit.client.async_job import AsyncJob
-from mediakit.client.billing import Billing
 from mediakit.client.jobs import Jobs
+from mediakit.client.ledger import Ledger
 from mediakit.client.orders import Order, next_attempt, was_rejected
-from mediakit.client.submitting import Submitter
+from mediakit.client.purse import Purse
+from mediakit.client.submitting import Submitter, asks_unasked
+from mediakit.clock import Clock
 from mediakit.errors import (
-    BalanceError,
+    ConflictError,
     GoneError,
     InputError,
     MediakitError,
     NotFoundError,
 )
 from mediakit.history import Entry, EntryState, History, Intent
-from mediakit.money import format_usd
-from mediakit.rates import Estimate
+from mediakit.records import JobStatus
 
 log = logging.getLogger("mediakit.client")
 
@@ -34,70 +35,118 @@ class Buyer:
     Args:
         submitter: Sends.
         jobs: Reads the jobs that there are.
-        history: Remembers what was bought.
-        billing: Reads the balance.
+        ledger: Remembers what was bought.
+        purse: Claims what can be paid.
+        clock: Tells how old an unanswered submit is.
     """
 
     def __init__(
         self,
         submitter: Submitter,
         jobs: Jobs,
-        history: History,
-        billing: Billing,
+        ledger: Ledger,
+        purse: Purse,
+        clock: Clock,
     ) -> None:
         self._submitter = submitter
         self._jobs = jobs
-        self._history = history
-        self._billing = billing
+        jobs.retrier = self.retry
+        self._ledger = ledger
+        self._purse = purse
+        self._clock = clock
         self._bought: set[str] = set()
         self._sending: set[str] = set()
 
     async def place(self, order: Order, take: Take) -> AsyncJob:
         """Find the job of an order that was bought before, or buy it."""
-        entry = self._unanswered(order) if take == "next" else self._newest(order, take)
+        if take == "next":
+            entry = await self._unanswered(order)
+        else:
+            entry = await self._newest(order.draw_key, take)
         if entry is not None and entry.job_id and not was_rejected(entry):
             return await self._owned(entry, entry.job_id)
-        if entry is None or entry.state is not EntryState.INTENT:
-            await self._check_balance(order.estimate)
-        intent = self._claim(order, take, entry)
+        intent, fresh = await self._claim(order, take, entry)
+        job = await self._send(intent, asked_before=not fresh)
+        job.update(replace(job.state, estimate=order.estimate))
+        return job
+
+    async def retry(self, job_id: str) -> AsyncJob:
+        """Ask once more for what failed, under a fresh key (spec 4.3).
+
+        A later attempt that has not failed is the answer, so that asking twice does
+        not pay twice.
+        """
+        failed = await self._ledger.ask(History.find, job_id)
+        if failed is None:
+            raise NotFoundError(
+                f"{job_id} is not in this history, so what it asked for is not known. "
+                "Nothing was sent. Submit it anew.",
+                job_id=job_id,
+            )
+        if failed.status is not JobStatus.FAILED:
+            raise ConflictError(
+                f"{job_id} has not failed, so there is nothing to try again. Nothing "
+                f"was sent. {NEXT_TAKE}",
+                job_id=job_id,
+            )
+        last = await self._newest(failed.draw_key, failed.take) or failed
+        fresh = False
+        if last.status is JobStatus.FAILED:
+            last, fresh = await self._purse.claim(next_attempt(last))
+        if last.job_id is not None:
+            return await self._owned(last, last.job_id)
+        return await self._send(last, asked_before=not fresh)
+
+    async def _send(self, intent: Intent, *, asked_before: bool) -> AsyncJob:
         self._sending.add(intent.key)
         try:
-            entry, record = await self._submitter.send(intent)
+            entry, record = await self._submitter.send(
+                intent, asked_before=asked_before, claim=self._purse.claim
+            )
         finally:
             self._sending.discard(intent.key)
         self._bought.add(record.id)
-        state = self._jobs.state_of(entry, record)
-        return self._jobs.watched(replace(state, estimate=order.estimate))
+        return self._jobs.watched(await self._jobs.state_of(entry, record))
 
-    def _newest(self, order: Order, take: int) -> Entry | None:
-        return self._history.newest(**self._owner, draw_key=order.draw_key, take=take)
+    async def _newest(self, draw_key: str, take: int) -> Entry | None:
+        return await self._ledger.ask(
+            History.newest, **self._ledger.owner, draw_key=draw_key, take=take
+        )
 
-    def _unanswered(self, order: Order) -> Entry | None:
+    async def _last_take(self, draw_key: str) -> int:
+        return await self._ledger.ask(
+            History.last_take, **self._ledger.owner, draw_key=draw_key
+        )
+
+    async def _unanswered(self, order: Order) -> Entry | None:
         """Return the latest take while its outcome is unknown; it comes first.
 
         Whoever presses Generate again after a lost answer wants one job, not two.
         """
-        last = self._history.last_take(**self._owner, draw_key=order.draw_key)
-        entry = self._newest(order, last) if last else None
+        last = await self._last_take(order.draw_key)
+        entry = await self._newest(order.draw_key, last) if last else None
         if entry is None or entry.state is not EntryState.INTENT:
             return None
         return None if entry.key in self._sending else entry
 
-    def _claim(self, order: Order, take: Take, entry: Entry | None) -> Intent:
+    async def _claim(
+        self, order: Order, take: Take, entry: Entry | None
+    ) -> tuple[Entry, bool]:
+        """Return what to send, and whether nobody can have sent it before."""
         if entry is not None and entry.state is EntryState.INTENT:
-            return entry
+            return entry, False
         if take == "next":
-            return self._claim_next(order)
+            return await self._claim_next(order), True
         if entry is not None and was_rejected(entry):
-            return self._history.claim(next_attempt(entry))[0]
+            return await self._purse.claim(next_attempt(entry))
         attempt = entry.attempt if entry else 1
-        return self._history.claim(order.intent(take=take, attempt=attempt))[0]
+        return await self._purse.claim(order.intent(take=take, attempt=attempt))
 
-    def _claim_next(self, order: Order) -> Intent:
+    async def _claim_next(self, order: Order) -> Entry:
         while True:
-            last = self._history.last_take(**self._owner, draw_key=order.draw_key)
-            intent = order.intent(take=last + 1, attempt=1)
-            entry, claimed = self._history.claim(intent)
+            take = await self._last_take(order.draw_key) + 1
+            intent = order.intent(take=take, attempt=1)
+            entry, claimed = await self._purse.claim(intent)
             if claimed:
                 return entry
 
@@ -120,27 +169,6 @@ class Buyer:
             job.update(replace(job.state, reused=True))
         return job
 
-    async def _check_balance(self, estimate: Estimate) -> None:
-        if estimate.high is None:
-            return
-        spendable = (await self._billing.balance()).spendable_micro_usd
-        held = self.reserved_micro_usd()
-        available = spendable - held
-        if estimate.high <= available:
-            return
-        of_which = f" ({format_usd(held)} is held for jobs in flight)" if held else ""
-        raise BalanceError(
-            f"It may cost up to {format_usd(estimate.high)}, and "
-            f"{format_usd(max(0, available))} is left of the balance{of_which}. "
-            "Nothing was sent. Top up, or ask for less.",
-            needed_micro_usd=estimate.high,
-            available_micro_usd=available,
-        )
-
-    def reserved_micro_usd(self) -> int:
-        """Return what is held for jobs whose charge is not settled, micro-USD."""
-        return self._history.reserved_micro_usd(**self._owner)
-
     async def resume(self) -> list[AsyncJob]:
         """Take up what an earlier process left: unanswered submits, open charges.
 
@@ -150,32 +178,30 @@ class Buyer:
         Returns:
             The jobs, oldest first; they are watched until their charge is settled.
         """
-        jobs = []
-        for intent in self._history.open_intents(**self._owner):
-            try:
-                entry, record = await self._submitter.send(intent)
-            except MediakitError as error:
-                log.warning("a submit of an earlier start: %s", error)
-                continue
-            state = self._jobs.state_of(entry, record)
-            jobs.append(self._jobs.watched(state))
+        unanswered = await self._ledger.ask(History.open_intents, **self._ledger.owner)
+        asked = [await self._asked_again(entry) for entry in unanswered]
+        jobs = [job for job in asked if job is not None]
         known = {job.id for job in jobs}
-        for entry in self._history.unsettled(**self._owner):
+        for entry in await self._ledger.ask(History.unsettled, **self._ledger.owner):
             if entry.job_id and entry.job_id not in known:
-                jobs += await self._taken_up(entry.job_id)
+                jobs.append(await self._jobs.taken_up(entry))
         return jobs
 
-    async def _taken_up(self, job_id: str) -> list[AsyncJob]:
+    async def _asked_again(self, entry: Entry) -> AsyncJob | None:
+        if entry.key in self._sending:
+            return None
+        if not asks_unasked(entry, self._clock.now()):
+            log.warning(
+                "a submit of %s was never answered and is too old to be sent unasked; "
+                "the same call sends it",
+                f"{entry.created_at:%Y-%m-%d %H:%M} UTC",
+            )
+            return None
         try:
-            return [await self._jobs.job(job_id)]
+            return await self._send(entry, asked_before=True)
         except MediakitError as error:
-            log.warning("a job of an earlier start: %s", error)
-            return []
-
-    @property
-    def _owner(self) -> dict[str, str]:
-        service = self._jobs.service
-        return {"service": service.identity, "account": service.account}
+            log.warning("a submit of an earlier start: %s", error)
+            return None
 
 
 def check_take(take: Take) -> None:

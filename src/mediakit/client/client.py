@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Generic, ParamSpec, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from mediakit.catalog import Catalog
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.buying import Take, check_take
 from mediakit.client.core import AsyncClient
+from mediakit.client.history_view import HistoryView
 from mediakit.client.io_thread import IOThread, io_thread
 from mediakit.client.job import Job
+from mediakit.client.orders import Order
 from mediakit.client.prepare import Seconds
+from mediakit.client.progress import Transfer
+from mediakit.client.purse import BudgetState
 from mediakit.client.service import Service
+from mediakit.client.staying import Staying
 from mediakit.errors import JobFailedError
-from mediakit.history import History
 from mediakit.rates import Estimate
 from mediakit.records import Balance
 
 log = logging.getLogger("mediakit.client")
 
-P = ParamSpec("P")
 JobT_co = TypeVar("JobT_co", bound=Job, covariant=True)
 
 
-class Client(Generic[JobT_co]):
+class Client(Staying, Generic[JobT_co]):
     """A client for scripts and notebooks: every call waits for its answer.
 
     Args:
@@ -45,7 +50,9 @@ class Client(Generic[JobT_co]):
         self._submitted: set[str] = set()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self.service.label}>"
+        # Tools that report an error of __init__ show the client that is not made.
+        of = f" of {self.service.label}" if "core" in vars(self) else ""
+        return f"<{type(self).__name__}{of}>"
 
     def __enter__(self) -> Self:
         return self
@@ -68,20 +75,27 @@ class Client(Generic[JobT_co]):
         """Return the functions of the service."""
         return self.core.catalog
 
-    @property
-    def history(self) -> History:
-        """Return the history of every submit."""
-        return self.core.history
+    @cached_property
+    def history(self) -> HistoryView:
+        """Return what was bought from this service."""
+        return HistoryView(self.core.history, self.io)
 
     def owned(self, job: AsyncJob) -> JobT_co:
         """Return the blocking face of a job."""
         return self.job_type(job, self.io)
 
-    def _job(
-        self, ask: Callable[P, Awaitable[AsyncJob]], *args: P.args, **kwargs: P.kwargs
-    ) -> JobT_co:
+    def _bought(self, order: Order, take: Take) -> JobT_co:
+        """Buy an order; an interrupt ends the waiting for the answer only."""
+        buying = self.io.post(self.core._buy, order, take)
         try:
-            return self.owned(self.io.call(ask, *args, **kwargs))
+            return self.owned(self.io.result(buying))
+        except KeyboardInterrupt:
+            buying.add_done_callback(_log_failure)
+            raise KeyboardInterrupt(
+                "stopped waiting; the request is sent all the same, once, and its job "
+                "goes on: client.history.frame() shows it"
+                + ("" if take == "next" else ", and the same call finds it")
+            ) from None
         except JobFailedError as error:
             if isinstance(error.job, AsyncJob):
                 error.job = self.owned(error.job)
@@ -101,6 +115,10 @@ class Client(Generic[JobT_co]):
     def reserved_micro_usd(self) -> int:
         """Return what is held for jobs whose charge is not settled, micro-USD."""
         return self.core.reserved_micro_usd()
+
+    def budget(self) -> BudgetState | None:
+        """Return how far this client's budget is used; None without one."""
+        return self.io.call(self.core.budget)
 
     def balance(self) -> Balance:
         """Read what can be spent (spec 2.4)."""
@@ -122,7 +140,8 @@ class Client(Generic[JobT_co]):
         prepared = self.io.call(self.core._prepared, function, fields, seconds)
         for line in prepared.warnings:
             self._say(line)
-        job = self._job(self.core._place, prepared, take, webhook_url, extra)
+        order = self.io.call(self.core._order, prepared, webhook_url, extra)
+        job = self._bought(order, take)
         job.reused = job.reused or job.id in self._submitted
         self._submitted.add(job.id)
         if job.reused:
@@ -157,7 +176,7 @@ class Client(Generic[JobT_co]):
 
     def job(self, job_id: str) -> JobT_co:
         """Pick a job up by its id, from anywhere (spec 4.18)."""
-        return self._job(self.core.job, job_id)
+        return self.owned(self.io.call(self.core.job, job_id))
 
     def upload(self, path: str | Path, /, *, field: str = "file") -> str:
         """Upload a local file and return its permanent URL (spec 4.2)."""
@@ -167,10 +186,25 @@ class Client(Generic[JobT_co]):
         """Call a function, on the I/O thread, with each job that has settled."""
         return self.core.on_settled(listener)
 
+    def on_transfer(self, listener: Callable[[Transfer], None]) -> Callable[[], None]:
+        """Call a function, on the I/O thread, with each step of each transfer."""
+        return self.core.on_transfer(listener)
+
     def resume(self) -> list[JobT_co]:
         """Take up what an earlier process left; see `AsyncClient.resume`."""
         return [self.owned(job) for job in self.io.call(self.core.resume)]
 
     def close(self) -> None:
-        """Stop watching and close the connections; jobs go on at the service."""
+        """Stop watching and close the connections, for good; jobs go on.
+
+        Calls that wait end with `WaitTimeoutError`; later ones say that the client is
+        closed. Its history can still be read. Closing twice does nothing more.
+        """
         self.io.call(self.core.aclose)
+
+
+def _log_failure(buying: Future[Any]) -> None:
+    """Say what nobody waits for any more; a cancelled one ended with the process."""
+    error = None if buying.cancelled() else buying.exception()
+    if error is not None:
+        log.warning("an interrupted submit: %s", error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -12,14 +13,30 @@ from anyio import to_thread
 
 from mediakit.catalog import Catalog
 from mediakit.client.async_job import AsyncJob
+from mediakit.client.bare_http import BareHTTP
 from mediakit.client.billing import Billing
 from mediakit.client.buying import Buyer, Take, check_take
+from mediakit.client.connections import TIMEOUT_S
+from mediakit.client.fetching import Fetcher
 from mediakit.client.files import Files
+from mediakit.client.history_view import AsyncHistoryView
 from mediakit.client.jobs import Jobs
+from mediakit.client.ledger import Ledger
 from mediakit.client.orders import Order
-from mediakit.client.prepare import Prepared, Seconds, prepare
+from mediakit.client.prepare import Prepared, Seconds, names_files, prepare
+from mediakit.client.progress import Progress, Transfer
+from mediakit.client.purse import (
+    Amount,
+    BudgetState,
+    Purse,
+    budget_name,
+    budget_of,
+)
+from mediakit.client.rebuilding import Rebuilder
 from mediakit.client.remote_media import RemoteMedia
+from mediakit.client.saving import Outputs
 from mediakit.client.service import Service
+from mediakit.client.staying import Staying, closed
 from mediakit.client.submitting import Submitter
 from mediakit.client.transport import Transport
 from mediakit.client.uploads import Uploads
@@ -31,15 +48,25 @@ from mediakit.records import Balance
 log = logging.getLogger("mediakit.client")
 
 
-class AsyncClient:
+class AsyncClient(Staying):
     """A client of one service, on whichever event loop it is used.
+
+    The loop is one of asyncio; trio is not supported. Several loops may use it, one
+    after the other or each in its thread.
 
     Args:
         service: The service.
         history: Where every submit is written down before it is sent.
         catalog: The functions of the service; the sandbox's by default.
         clock: Gives time; the system's by default.
+        project: A label for all that is bought; None for none.
+        budget: What may be spent: by the project over all its clients and starts, or
+            by this client when there is no project; None for as much as there is.
         submit_retry_for_s: Seconds to go on asking while no answer comes.
+        timeout_s: Seconds of silence that count as no answer.
+
+    Raises:
+        InputError: The budget is no amount of US dollars.
     """
 
     def __init__(
@@ -49,25 +76,51 @@ class AsyncClient:
         history: History,
         catalog: Catalog | None = None,
         clock: Clock | None = None,
+        project: str | None = None,
+        budget: Amount | None = None,
         submit_retry_for_s: float = 60.0,
+        timeout_s: float = TIMEOUT_S,
     ) -> None:
         self.service = service
-        self.history = history
+        self.store = history
+        self._ledger = Ledger(history, service)
         self.catalog = catalog or Catalog.default()
         self._clock = clock or SystemClock()
-        self._transport = Transport(service, clock=self._clock)
+        self._transport = Transport(service, clock=self._clock, timeout_s=timeout_s)
         self.billing = Billing(self._transport, self._clock)
         self.remote_media = RemoteMedia(self._clock)
-        files = Files(self._transport, self._clock)
-        self._uploads = Uploads(files, history, service)
-        self._jobs = Jobs(self._transport, history, self.catalog, self._clock, files)
-        submitter = Submitter(
-            self._transport, history, self._clock, retry_for_s=submit_retry_for_s
+        self._progress = Progress()
+        http = BareHTTP(timeout_s)
+        files = Files(self._transport, http, self._clock)
+        self._uploads = Uploads(files, history, service, self._progress)
+        fetcher = Fetcher(http, self._clock)
+        outputs = Outputs(fetcher, history, service, self._clock, self._progress)
+        self._jobs = Jobs(
+            self._transport, self._ledger, self.catalog, self._clock, outputs
         )
-        self._buyer = Buyer(submitter, self._jobs, history, self.billing)
+        submitter = Submitter(
+            self._transport, self._ledger, self._clock, retry_for_s=submit_retry_for_s
+        )
+        self._project = project
+        self._budget_name = budget_name(project)
+        self._purse = Purse(
+            self._ledger,
+            self.billing,
+            self._clock,
+            budget_of(self._budget_name, budget),
+        )
+        self._buyer = Buyer(
+            submitter, self._jobs, self._ledger, self._purse, self._clock
+        )
+        rebuilder = Rebuilder(
+            self._transport, self._ledger, self._jobs, self.catalog, self._clock
+        )
+        self.history = AsyncHistoryView(history, service, rebuilder)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self.service.label}>"
+        # Tools that report an error of __init__ show the client that is not made.
+        of = f" of {self.service.label}" if "service" in vars(self) else ""
+        return f"<{type(self).__name__}{of}>"
 
     async def __aenter__(self) -> Self:
         return self
@@ -81,7 +134,11 @@ class AsyncClient:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Stop watching and close the connections; jobs go on at the service."""
+        """Stop watching and close the connections, for good; jobs go on.
+
+        Calls that wait end with `WaitTimeoutError`; later ones say that the client is
+        closed. Its history can still be read. Closing twice does nothing more.
+        """
         self._jobs.stop()
         await self._transport.aclose()
 
@@ -121,9 +178,10 @@ class AsyncClient:
         price_only: bool = False,
     ) -> Prepared:
         found = self.catalog.function(function)
-        prepared = await to_thread.run_sync(
-            lambda: prepare(found, fields, seconds=seconds, price_only=price_only)
-        )
+        work = partial(prepare, found, fields, seconds=seconds, price_only=price_only)
+        # A thread takes longer to wake than all this takes without a file to read.
+        reads = names_files(found, fields)
+        prepared = await to_thread.run_sync(work) if reads else work()
         wanted = [(item.kind, item.value) for item in prepared.lengths_wanted]
         if not wanted:
             return prepared
@@ -132,7 +190,11 @@ class AsyncClient:
 
     def reserved_micro_usd(self) -> int:
         """Return what is held for jobs whose charge is not settled, micro-USD."""
-        return self._buyer.reserved_micro_usd()
+        return self.store.reserved_micro_usd(**self._ledger.owner)
+
+    async def budget(self) -> BudgetState | None:
+        """Return how far this client's budget is used; None without one."""
+        return await self._purse.state()
 
     async def balance(self) -> Balance:
         """Read what can be spent (spec 2.4).
@@ -181,26 +243,31 @@ class AsyncClient:
         prepared = await self._prepared(function, fields, seconds)
         for line in prepared.warnings:
             log.info(line)
-        return await self._place(prepared, take, webhook_url, extra)
+        return await self._buy(await self._order(prepared, webhook_url, extra), take)
 
-    async def _place(
+    async def _order(
         self,
         prepared: Prepared,
-        take: Take,
         webhook_url: str | None,
         extra: Mapping[str, object] | None,
-    ) -> AsyncJob:
-        """Upload the files of a request and submit it."""
+    ) -> Order:
+        """Upload the files of a request; nothing of it is sent yet."""
         found = prepared.function
         urls = await self._uploads.of(prepared)
         body = found.canonical_body(found.with_media(prepared.body, urls))
-        order = Order(
+        return Order(
             service=self.service,
             function=found,
             body=body | dict(extra or {}),
             webhook_url=webhook_url,
             estimate=prepared.estimate,
+            project=self._project,
+            budget=self._budget_name,
         )
+
+    async def _buy(self, order: Order, take: Take) -> AsyncJob:
+        """Find the job of an order, or buy it."""
+        self._refuse_closed()
         job = await self._buyer.place(order, take)
         job.raise_if_failed()
         return job
@@ -247,7 +314,13 @@ class AsyncClient:
         Returns:
             The jobs, oldest first; they are watched until their charge is settled.
         """
+        self._refuse_closed()
         return await self._buyer.resume()
+
+    def _refuse_closed(self) -> None:
+        """Refuse before anything is written down that could not be sent."""
+        if self._transport.closed:
+            raise closed()
 
     async def job(self, job_id: str) -> AsyncJob:
         """Pick a job up by its id, from anywhere (spec 4.18).
@@ -265,6 +338,16 @@ class AsyncClient:
             A function that ends it.
         """
         return self._jobs.on_settled(listener)
+
+    def on_transfer(self, listener: Callable[[Transfer], None]) -> Callable[[], None]:
+        """Call a function with each step of each upload and download.
+
+        It is called on the client's event loop, and must not block.
+
+        Returns:
+            A function that ends it.
+        """
+        return self._progress.subscribe(listener)
 
     async def upload(self, path: str | Path, /, *, field: str = "file") -> str:
         """Upload a local file; the same bytes are uploaded once (spec 4.2).

@@ -1,28 +1,31 @@
-"""Files to and from the service: streamed, whole or not at all, without the key."""
+"""Local files on their way to the service: each under a grant, as it was hashed."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
-from urllib.parse import urlsplit
-from uuid import uuid4
-
-import httpx
-from anyio import to_thread
 
 from mediakit.client.answers import error_of, parse
-from mediakit.client.transport import Answer, NoAnswerError, Transport
+from mediakit.client.bare_http import BLOCK_BYTES, BareHTTP, BrokenError
+from mediakit.client.exchange import Answer, NoAnswerError
+from mediakit.client.threads import Abort, in_thread
+from mediakit.client.transport import Transport
 from mediakit.clock import Clock
-from mediakit.errors import GoneError, InputError, ServiceError
+from mediakit.errors import InputError, ServiceError
 from mediakit.records import UploadGrant
 from mediakit.schema import canonical_json
 
 CHUNK_BYTES = 1 << 18
 UPLOADS_PATH = "/v1/media/uploads"
+# Seconds before each further try. A grant lives for 300 s (spec 2.3).
+PAUSES_S = (0.3, 1.0, 3.0)
+YOUNG_FOR_S = 240.0
+
+Tell = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True)
@@ -44,28 +47,58 @@ def fingerprint(path: Path) -> Fingerprint:
     """Hash a file, reading it once in pieces."""
     digest = sha256()
     with path.open("rb") as file:
+        stat = os.fstat(file.fileno())
         while piece := file.read(CHUNK_BYTES):
             digest.update(piece)
-        stat = os.fstat(file.fileno())
     return Fingerprint(digest.hexdigest(), stat.st_size, stat.st_mtime_ns)
 
 
-class Files:
-    """Uploads and downloads of one client.
+@dataclass(frozen=True)
+class Upload:
+    """One file that is to be sent.
 
     Args:
-        transport: Asks for grants, and gives clients that never carry the key.
-        clock: For errors that name an instant.
+        path: Where it is.
+        content_type: What it is.
+        seen: What it held when it was hashed.
+        field: The field that names it, for errors.
     """
 
-    def __init__(self, transport: Transport, clock: Clock) -> None:
+    path: Path
+    content_type: str
+    seen: Fingerprint
+    field: str
+
+
+@dataclass(frozen=True)
+class _Granted:
+    grant: UploadGrant
+    since_s: float
+
+
+class Files:
+    """The uploads of one client.
+
+    Args:
+        transport: Asks for grants.
+        http: Sends the bytes, without the key.
+        clock: Gives the time between tries.
+    """
+
+    def __init__(self, transport: Transport, http: BareHTTP, clock: Clock) -> None:
         self._transport = transport
+        self._http = http
         self._clock = clock
 
-    async def put(
-        self, path: Path, content_type: str, print_: Fingerprint, field: str
-    ) -> str:
-        """Upload a file under a grant, asking once more when the grant expired.
+    async def put(self, upload: Upload, tell: Tell) -> str:
+        """Upload a file under a grant.
+
+        A broken connection is tried again, under the same grant while it is young;
+        a grant that was refused is asked for again, once.
+
+        Args:
+            upload: The file.
+            tell: Called in a thread with the bytes sent, and in all.
 
         Returns:
             The permanent URL (spec 2.3).
@@ -74,26 +107,36 @@ class Files:
             InputError: The file changed meanwhile, or the service refuses it.
             ServiceError: The upload did not go through.
         """
-        for last_try in (False, True):
-            grant = await self._grant(content_type, print_.size_bytes)
-            status = await self._put(path, grant, print_, field)
+        granted = await self._granted(upload)
+        renewed = False
+        tries = 0
+        while True:
+            status, reason = await self._put(upload, granted.grant, tell)
             if 200 <= status < 300:
-                return grant.url
-            if status != 403 or last_try:
-                break
-        raise ServiceError(
-            f"{field}: the storage refused {path.name} ({status}). The request that "
-            "needed it was not sent; nothing is charged.",
-            status=status,
-        )
+                return granted.grant.url
+            if status == 403 and not renewed:
+                renewed = True
+                granted = await self._granted(upload)
+            elif _passes(status) and tries < len(PAUSES_S):
+                await self._clock.sleep(PAUSES_S[tries])
+                tries += 1
+                granted = await self._still_young(granted, upload)
+            else:
+                raise _failed(upload, status, reason)
 
-    async def _grant(self, content_type: str, size_bytes: int) -> UploadGrant:
-        body = {"content_type": content_type, "size_bytes": size_bytes}
+    async def _still_young(self, granted: _Granted, upload: Upload) -> _Granted:
+        age_s = self._clock.monotonic_s() - granted.since_s
+        return granted if age_s < YOUNG_FOR_S else await self._granted(upload)
+
+    async def _granted(self, upload: Upload) -> _Granted:
+        size_bytes = upload.seen.size_bytes
+        body = {"content_type": upload.content_type, "size_bytes": size_bytes}
         content = canonical_json(body)
 
         async def once() -> Answer:
             return await self._transport.exchange("POST", UPLOADS_PATH, content=content)
 
+        since_s = self._clock.monotonic_s()
         try:
             # A grant that is never used costs nothing, so it may be asked for twice.
             answer = await self._transport.again(once, for_s=10.0)
@@ -101,121 +144,102 @@ class Files:
             raise self._transport.silence(error) from error
         if answer.status != 200:
             raise error_of(answer, "an upload", self._clock)
-        return parse(UploadGrant, answer)
+        return _Granted(parse(UploadGrant, answer), since_s)
 
     async def _put(
-        self, path: Path, grant: UploadGrant, print_: Fingerprint, field: str
-    ) -> int:
-        headers = {"Content-Length": str(print_.size_bytes), **grant.headers}
+        self, upload: Upload, grant: UploadGrant, tell: Tell
+    ) -> tuple[int, str]:
+        """Send the bytes once; return the status, or 0 and why there was none."""
+        headers = with_length(grant.headers, upload)
+
+        def send(abort: Abort) -> int:
+            with _opened(upload) as file:
+                blocks = _blocks(file, upload, tell)
+                return self._http.put(grant.upload_url, headers, blocks, abort)
+
         try:
-            async with self._transport.bare() as http:
-                with path.open("rb") as file:
-                    _refuse_change(file, path, print_, field)
-                    response = await http.put(
-                        grant.upload_url, headers=headers, content=_pieces(file)
-                    )
-                    _refuse_change(file, path, print_, field)
-        except httpx.LocalProtocolError:
-            raise _changed(path, field) from None
-        except httpx.TransportError as error:
-            # The message of a transport error may hold the signed URL.
-            raise ServiceError(
-                f"{field}: {path.name} could not be uploaded "
-                f"({type(error).__name__}). The request that needed it was not sent."
-            ) from None
-        return response.status_code
-
-    async def fetch(self, url: str, take: Callable[[bytes], None]) -> None:
-        """Stream a file of the service, giving each piece to a function.
-
-        Raises:
-            GoneError: It is not there any more.
-            ServiceError: It could not be fetched whole.
-        """
-        try:
-            async with (
-                self._transport.bare() as http,
-                http.stream("GET", url) as response,
-            ):
-                _raise_for_file(response)
-                async for piece in response.aiter_bytes():
-                    take(piece)
-        except (httpx.TransportError, httpx.InvalidURL) as error:
-            raise ServiceError(
-                f"The file could not be fetched whole ({type(error).__name__}); "
-                "nothing was kept. The job still has it: try again."
-            ) from None
-
-    async def save(self, url: str, target: Path) -> None:
-        """Fetch a file so that it appears under its name only when it is whole.
-
-        Raises:
-            GoneError: It is not there any more.
-            ServiceError: It could not be fetched whole.
-        """
-        part = target.with_name(f".{target.name}.{uuid4().hex[:8]}.part")
-        try:
-            with part.open("wb") as file:
-                await self.fetch(url, lambda piece: _write(file, piece))
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
+            return await in_thread(send), ""
+        except BrokenError as error:
+            return (0 if error.again else -1), error.reason
 
 
-def _write(file: BinaryIO, piece: bytes) -> None:
-    file.write(piece)
+def with_length(headers: dict[str, str], upload: Upload) -> dict[str, str]:
+    """Return a grant's headers as they are, with the length if it is not in them.
 
-
-def _raise_for_file(response: httpx.Response) -> None:
-    if response.status_code in (404, 410):
-        raise GoneError("The file is not there any more.", status=response.status_code)
-    if response.status_code != 200:
+    Raises:
+        ServiceError: They grant another length than the file's.
+    """
+    length = str(upload.seen.size_bytes)
+    said = {n.casefold(): value for n, value in headers.items()}.get("content-length")
+    if said is None:
+        return {**headers, "Content-Length": length}
+    if said != length:
         raise ServiceError(
-            f"The file could not be fetched ({response.status_code}).",
-            status=response.status_code,
+            f"{upload.field}: the service granted an upload of {said} bytes for "
+            f"{upload.path.name}, which has {length}. Nothing of it was sent."
         )
+    return headers
 
 
-async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
-    while piece := await to_thread.run_sync(file.read, CHUNK_BYTES):
-        yield piece
+def _passes(status: int) -> bool:
+    """Tell a refusal that may pass from one that will stay; 0 is no answer at all."""
+    return status in (0, 408, 429) or status >= 500
 
 
-def _refuse_change(file: BinaryIO, path: Path, print_: Fingerprint, field: str) -> None:
-    stat = os.fstat(file.fileno())
-    if (stat.st_size, stat.st_mtime_ns) != (print_.size_bytes, print_.changed_ns):
-        raise _changed(path, field)
-
-
-def _changed(path: Path, field: str) -> InputError:
-    return InputError(
-        field,
-        got=f"{path} (changed while it was sent)",
-        accepted="a file that stays as it is until it is uploaded",
-        sent="The request that needed it was not sent; nothing is charged.",
+def _failed(upload: Upload, status: int, reason: str) -> ServiceError:
+    # Never the words of the storage or of a connection: they may hold the signed URL.
+    unsent = "The request that needed it was not sent; nothing is charged."
+    if status > 0:
+        return ServiceError(
+            f"{upload.field}: the storage refused {upload.path.name} ({status}). "
+            f"{unsent}",
+            status=status,
+        )
+    return ServiceError(
+        f"{upload.field}: {upload.path.name} could not be uploaded ({reason}). {unsent}"
+        " Check the network, then repeat the call."
     )
 
 
-def target_of(path: str | Path | None, url: str, name: str, *, overwrite: bool) -> Path:
-    """Return where a download goes.
+def _opened(upload: Upload) -> BinaryIO:
+    try:
+        return upload.path.open("rb", buffering=0)
+    except OSError as error:
+        raise unreadable(upload.field, upload.path, error) from None
 
-    Args:
-        path: What was asked for: a file, a folder, or nothing.
-        url: Where it comes from; gives the suffix.
-        name: Its name when only a folder is known.
-        overwrite: Whether a file that is there may be replaced.
 
-    Raises:
-        InputError: A file is there and may not be replaced, or the folder is missing.
+def _blocks(file: BinaryIO, upload: Upload, tell: Tell) -> Iterator[memoryview]:
+    """Read a file in blocks, each of them still as it was hashed.
+
+    A block is given away after the file was looked at: what was written meanwhile
+    ends the upload before its last byte.
     """
-    suffix = Path(urlsplit(url).path).suffix
-    chosen = Path.cwd() if path is None else Path(path).expanduser()
-    target = chosen / f"{name}{suffix}" if chosen.is_dir() else chosen
-    if not target.parent.is_dir():
-        raise InputError(
-            "path", got=str(target.parent), accepted="a folder that exists"
-        )
-    if target.exists() and not overwrite:
-        accepted = "a new name, or overwrite=True"
-        raise InputError("path", got=f"{target} (it exists)", accepted=accepted)
-    return target
+    room = memoryview(bytearray(BLOCK_BYTES))
+    left_bytes = upload.seen.size_bytes
+    tell(0, upload.seen.size_bytes)
+    while left_bytes:
+        try:
+            count = file.readinto(room[: min(left_bytes, BLOCK_BYTES)])  # type: ignore[attr-defined]
+            stat = os.fstat(file.fileno())
+        except OSError as error:
+            raise unreadable(upload.field, upload.path, error) from None
+        now = (stat.st_size, stat.st_mtime_ns)
+        if not count or now != (upload.seen.size_bytes, upload.seen.changed_ns):
+            raise _unsent(upload.field, upload.path, "changed while it was sent")
+        left_bytes -= count
+        yield room[:count]
+        tell(upload.seen.size_bytes - left_bytes, upload.seen.size_bytes)
+
+
+def unreadable(field: str, path: Path, error: OSError) -> InputError:
+    """Say that a file could not be read."""
+    return _unsent(field, path, f"could not be read to its end: {error.strerror}")
+
+
+def _unsent(field: str, path: Path, what: str) -> InputError:
+    return InputError(
+        field,
+        got=f"{path} ({what})",
+        accepted="a file that stays as it is until it is uploaded",
+        sent="The request that needed it was not sent; nothing is charged.",
+    )

@@ -8,64 +8,116 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
+import sys
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
 from typing import ParamSpec, TypeVar
+from weakref import WeakSet
 
 import anyio
 from anyio.from_thread import BlockingPortal
 
 STOP_TIMEOUT_S = 2.0
+STAND_STILL_TIMEOUT_S = 1.0
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Ready = Future[tuple[BlockingPortal, asyncio.AbstractEventLoop]]
+
+
+@dataclass(frozen=True)
+class _Running:
+    """A loop and its thread."""
+
+    portal: BlockingPortal
+    loop: asyncio.AbstractEventLoop
+    thread: threading.Thread
 
 
 class IOThread:
     """A running event loop on a thread of its own.
 
-    `loop` is that loop: `loop.call_soon_threadsafe` is for callers that may stand on
-    the I/O thread themselves, where `call` and `post` are refused.
+    A forked process has the object but not the thread: there it starts another one on
+    first use, so that whatever was made before the fork works in both processes.
     """
 
     def __init__(self) -> None:
-        ready: Future[tuple[BlockingPortal, asyncio.AbstractEventLoop]] = Future()
-        self._thread = threading.Thread(
-            target=anyio.run, args=(_serve, ready), name="mediakit-io", daemon=True
-        )
-        self._thread.start()
-        self._portal, self.loop = ready.result()
-        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._now: _Running | None = None
+        self._forks: list[threading.Event] = []
+        self._ended = False
+        _register_forks()
+        _threads.add(self)
+        self._running()
         atexit.register(self._stop)
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """Return the loop.
+
+        Its `call_soon_threadsafe` is for callers that may stand on the I/O thread
+        themselves, where `call` and `post` are refused.
+        """
+        return self._running().loop
+
+    def _running(self) -> _Running:
+        with self._lock:
+            if self._ended:
+                raise RuntimeError(
+                    "the process is ending and its I/O thread has stopped; jobs go on "
+                    "at the service, and the next start takes them up"
+                )
+            if self._now is None:
+                self._now = _start()
+            return self._now
 
     def _stop(self) -> None:
         """End what still runs there, so that the process can end."""
-        if self.usable and self._thread.is_alive():
-            self._portal.start_task_soon(self._portal.stop, True)  # noqa: FBT003
-            self._thread.join(STOP_TIMEOUT_S)
-
-    @property
-    def usable(self) -> bool:
-        """Tell whether this process started it; a fork has no such thread."""
-        return self._pid == os.getpid()
+        with self._lock:
+            self._ended = True
+        now = self._now
+        if now is not None and now.thread.is_alive():
+            now.portal.start_task_soon(now.portal.stop, True)  # noqa: FBT003
+            now.thread.join(STOP_TIMEOUT_S)
 
     def call(
         self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run a coroutine function there and wait for its result.
 
-        An interrupt ends the waiting only: the coroutine runs on.
+        An interrupt cancels the coroutine. What must go on is started with `post`.
 
         Raises:
             RuntimeError: The caller is on the I/O thread and would wait for itself.
         """
-        if threading.current_thread() is self._thread:
+        if threading.current_thread() is self._running().thread:
             raise RuntimeError(
                 "a blocking call was made on the I/O thread, where it would wait for "
                 "itself; use AsyncClient, or the job's callbacks, there"
             )
-        return self.post(function, *args, **kwargs).result()
+        future = self.post(function, *args, **kwargs)
+        try:
+            return self.result(future)
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    def result(self, future: Future[T]) -> T:
+        """Wait for what was started with `post`.
+
+        Raises:
+            SystemExit: The process ends; it ends this thread without a word.
+        """
+        try:
+            return future.result()
+        except CancelledError:
+            if self._ended:
+                raise SystemExit from None
+            raise
 
     def post(
         self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
@@ -75,18 +127,60 @@ class IOThread:
         async def run() -> T:
             return await function(*args, **kwargs)
 
-        return self._portal.start_task_soon(run)
+        return self._running().portal.start_task_soon(run)
+
+    # -- forks --------------------------------------------------------------------
+
+    def stand_still(self) -> None:
+        """Hold the loop between two callbacks until the process has forked.
+
+        The child gets a copy of every lock and every half-made change; while the loop
+        stands still, none of them is the I/O thread's.
+        """
+        now = self._now
+        if now is None or threading.current_thread() is now.thread:
+            return
+        stands, forked = threading.Event(), threading.Event()
+
+        def stand() -> None:
+            stands.set()
+            forked.wait(STAND_STILL_TIMEOUT_S)
+
+        self._forks.append(forked)
+        with suppress(RuntimeError):  # the loop has ended
+            now.loop.call_soon_threadsafe(stand)
+            stands.wait(STAND_STILL_TIMEOUT_S)
+
+    def go_on(self) -> None:
+        """Let the loop go on after a fork."""
+        while self._forks:
+            self._forks.pop().set()
+
+    def forget(self) -> None:
+        """Leave the thread to the parent process."""
+        self._lock = threading.Lock()
+        self._forks.clear()
+        self._now = None
 
 
-async def _serve(
-    ready: Future[tuple[BlockingPortal, asyncio.AbstractEventLoop]],
-) -> None:
+def _start() -> _Running:
+    ready: Ready = Future()
+    thread = threading.Thread(
+        target=anyio.run, args=(_serve, ready), name="mediakit-io", daemon=True
+    )
+    thread.start()
+    portal, loop = ready.result()
+    return _Running(portal, loop, thread)
+
+
+async def _serve(ready: Ready) -> None:
     async with BlockingPortal() as portal:
         ready.set_result((portal, asyncio.get_running_loop()))
         await portal.sleep_until_stopped()
 
 
 _lock = threading.Lock()
+_threads: WeakSet[IOThread] = WeakSet()
 _current: IOThread | None = None
 
 
@@ -94,6 +188,35 @@ def io_thread() -> IOThread:
     """Return this process's I/O thread, starting it on first use."""
     global _current
     with _lock:
-        if _current is None or not _current.usable:
+        if _current is None:
             _current = IOThread()
         return _current
+
+
+def _before_fork() -> None:
+    for thread in tuple(_threads):
+        thread.stand_still()
+
+
+def _after_fork_in_parent() -> None:
+    for thread in tuple(_threads):
+        thread.go_on()
+
+
+def _after_fork_in_child() -> None:
+    global _lock
+    _lock = threading.Lock()
+    for thread in tuple(_threads):
+        thread.forget()
+
+
+@cache
+def _register_forks() -> None:
+    # What is registered last comes first before a fork: the loop stands still before
+    # the history closes its files, which it waits for otherwise.
+    if sys.platform != "win32":
+        os.register_at_fork(
+            before=_before_fork,
+            after_in_parent=_after_fork_in_parent,
+            after_in_child=_after_fork_in_child,
+        )

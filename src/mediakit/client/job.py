@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, overload
 
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.io_thread import IOThread
 from mediakit.client.job_state import JobState
+from mediakit.client.staying import Staying
 from mediakit.errors import JobFailedError, WaitTimeoutError
 from mediakit.records import JobStatus
 
 
-class Job:
+class Job(Staying):
     """A job, for scripts and notebooks: every call waits for its answer.
 
     Args:
@@ -23,6 +25,8 @@ class Job:
 
     `reused` tells whether the call that returned it found it instead of buying it.
     """
+
+    _instead = AsyncJob._instead
 
     def __init__(self, core: AsyncJob, io: IOThread) -> None:
         self.core = core
@@ -42,18 +46,17 @@ class Job:
     @property
     def status(self) -> JobStatus:
         """Return the newest status (spec 3.1)."""
-        return self.core.state.record.status
+        return self.core.status
 
     @property
     def url(self) -> str | None:
         """Return the output's URL; None while there is none."""
-        output = self.core.state.record.output
-        return output.file.url if output and output.file else None
+        return self.core.url
 
     @property
     def charge_micro_usd(self) -> int | None:
         """Return the settled charge; None until it is settled (spec 2.2)."""
-        return self.core.state.charge_micro_usd
+        return self.core.charge_micro_usd
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.state.text}>"
@@ -62,8 +65,18 @@ class Job:
         return self._awaited().__await__()
 
     async def _awaited(self) -> Self:
-        await asyncio.wrap_future(self.io.post(self.core.wait))
+        with self._in_errors():
+            await asyncio.wrap_future(self.io.post(self.core.wait))
         return self
+
+    @contextmanager
+    def _in_errors(self) -> Iterator[None]:
+        """Let errors carry this job, not the one on the I/O thread."""
+        try:
+            yield
+        except (JobFailedError, WaitTimeoutError) as error:
+            error.job = self
+            raise
 
     def wait(self, timeout_s: float | None = None) -> Self:
         """Wait until the job completes; Ctrl-C ends the waiting, not the job.
@@ -76,16 +89,21 @@ class Job:
             WaitTimeoutError: The time is over; the job goes on.
             GoneError: The service no longer knows it.
         """
+        self._wait_for(self.core.wait, timeout_s)
+        return self
+
+    def _wait_for(
+        self,
+        reached: Callable[[float | None], Awaitable[AsyncJob]],
+        timeout_s: float | None,
+    ) -> None:
         try:
-            self.io.call(self.core.wait, timeout_s)
+            with self._in_errors():
+                self.io.call(reached, timeout_s)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(
                 f'stopped waiting; the job goes on: client.job("{self.id}")'
             ) from None
-        except (JobFailedError, WaitTimeoutError) as error:
-            error.job = self
-            raise
-        return self
 
     def settle(self, timeout_s: float | None = None) -> Self:
         """Wait until the charge is settled (spec 2.2).
@@ -97,11 +115,7 @@ class Job:
             WaitTimeoutError: The time is over; the charge settles all the same.
             GoneError: The service no longer knows the job.
         """
-        try:
-            self.io.call(self.core.settle, timeout_s)
-        except WaitTimeoutError as error:
-            error.job = self
-            raise
+        self._wait_for(self.core.settle, timeout_s)
         return self
 
     def refresh(self) -> Self:
@@ -114,23 +128,38 @@ class Job:
         self.io.call(self.core.refresh)
         return self
 
+    @overload
+    def download(
+        self, path: Path | None = None, *, overwrite: bool = False
+    ) -> Path: ...
+
+    @overload
     def download(
         self, path: str | Path | None = None, *, overwrite: bool = False
-    ) -> Path:
-        """Save the output; the file appears under its name only when it is whole.
+    ) -> Path | str: ...
+
+    def download(
+        self, path: str | Path | None = None, *, overwrite: bool = False
+    ) -> Path | str:
+        """Save the output, with a small JSON file beside it that says where it is from.
+
+        It appears under its name only when it is whole, goes on where an earlier call
+        broke off, and is not fetched again where it is already.
 
         Args:
-            path: A file or a folder; the working directory and the job's own name
+            path: A file, a folder, or a URL that fsspec knows, such as
+                `s3://bucket/folder/`; the working directory and the job's own name
                 when omitted.
             overwrite: Replace a file that is there.
 
         Returns:
-            Where it is.
+            Where it is; the URL as text where one was given.
 
         Raises:
             ConflictError: The job has no output yet.
             GoneError: The output was erased.
-            InputError: A file is there and may not be replaced.
+            InputError: A file is there and may not be replaced, or none can be
+                written there.
             ServiceError: The file could not be fetched whole.
         """
         return self.io.call(self.core.download, path, overwrite=overwrite)
@@ -154,3 +183,17 @@ class Job:
         """
         self.io.call(self.core.erase)
         return self
+
+    def retry(self) -> Self:
+        """Ask once more for what failed, as a new job under a fresh key (spec 4.3).
+
+        Asking twice gives the same new job, unless that one has failed too.
+
+        Raises:
+            ConflictError: The job has not failed.
+            NotFoundError: It was not submitted from this history.
+            BalanceError: It may cost more than is left; nothing was sent.
+            BudgetError: The same, of the client's budget.
+            ServiceError: The service did not answer; the error says what was sent.
+        """
+        return type(self)(self.io.call(self.core.retry), self.io)

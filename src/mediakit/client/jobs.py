@@ -1,32 +1,35 @@
-"""The jobs of one client: read, watched, saved and erased."""
+"""The jobs of one client: read, watched and erased."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Callable
+import threading
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from io import BytesIO
-from pathlib import Path
 from weakref import WeakValueDictionary
 
 from mediakit.catalog import Catalog
 from mediakit.client.answers import error_of, parse
 from mediakit.client.async_job import AsyncJob
-from mediakit.client.files import Files, target_of
+from mediakit.client.exchange import Answer, NoAnswerError
 from mediakit.client.job_state import JobState
+from mediakit.client.ledger import Ledger
+from mediakit.client.read_budget import ReadBudget
+from mediakit.client.saving import Outputs
 from mediakit.client.service import Service
-from mediakit.client.states import state_of_entry, state_of_record
-from mediakit.client.transport import NoAnswerError, Transport
-from mediakit.client.watching import SETTLING_FOR_S, gap_s, trouble_gap_s
+from mediakit.client.states import record_of_entry, state_of_entry, state_of_record
+from mediakit.client.staying import closed
+from mediakit.client.transport import Transport
+from mediakit.client.watcher import Watchers
 from mediakit.clock import Clock
-from mediakit.errors import AnswerError, ConflictError, GoneError, ServiceError
+from mediakit.errors import ConflictError
 from mediakit.history import Entry, History
 from mediakit.records import Job as JobRecord
 
 log = logging.getLogger("mediakit.client")
 
 JOBS_PATH = "/v1/media/jobs"
+GOES_ON = "The job goes on."
 
 
 class Jobs:
@@ -34,28 +37,34 @@ class Jobs:
 
     Args:
         transport: Asks the service.
-        history: Remembers.
+        ledger: Remembers.
         catalog: Names the functions.
         clock: Gives time.
-        files: Fetches outputs.
+        outputs: Fetches what they made.
+        budget: Gives turns to read what is watched; this process's own by default.
     """
+
+    retrier: Callable[[str], Awaitable[AsyncJob]]
+    """Buys once more what a job failed to make; whoever buys sets it."""
 
     def __init__(
         self,
         transport: Transport,
-        history: History,
+        ledger: Ledger,
         catalog: Catalog,
         clock: Clock,
-        files: Files,
+        outputs: Outputs,
+        budget: ReadBudget | None = None,
     ) -> None:
         self._transport = transport
-        self._history = history
+        self._ledger = ledger
         self._catalog = catalog
         self._clock = clock
-        self._files = files
+        self.outputs = outputs
         self._jobs: WeakValueDictionary[str, AsyncJob] = WeakValueDictionary()
-        # The loop itself holds tasks only weakly.
-        self._watches: set[asyncio.Task[None]] = set()
+        self._lock = threading.Lock()
+        account = f"{self.service.identity} {self.service.account}"
+        self._watchers = Watchers(self._glance, account, clock, budget)
         self._settled_listeners: list[Callable[[AsyncJob], None]] = []
 
     @property
@@ -75,47 +84,67 @@ class Jobs:
             await self.read(known)
             return known
         record = await self._read_record(job_id)
-        entry = self._history.find(job_id)
+        entry = await self._recorded(record)
         if entry is None:
             return self.watched(state_of_record(record, self._catalog, self.service))
-        self._history.record_job(entry.key, record)
-        return self.watched(self.state_of(entry, record))
+        return self.watched(await self.state_of(entry, record))
 
-    def state_of(self, entry: Entry, record: JobRecord) -> JobState:
+    async def _recorded(self, record: JobRecord) -> Entry | None:
+        """Write down what a record says, where the history knows its job."""
+        entry = await self._ledger.ask(History.find, record.id)
+        if entry is None:
+            return None
+        return await self._ledger.ask(History.record_job, entry.key, record)
+
+    async def state_of(self, entry: Entry, record: JobRecord) -> JobState:
         """Return the state of a job that is in the history."""
-        usual_s = self._history.usual_runtime_s(
-            service=entry.service, function=entry.function
+        usual_s = await self._ledger.ask(
+            History.usual_runtime_s, service=entry.service, function=entry.function
         )
         state = state_of_entry(entry, record, self._catalog, self.service)
         return replace(state, usual_runtime_s=usual_s)
 
     def watched(self, state: JobState) -> AsyncJob:
         """Return the one object of a job, watched until its charge is settled."""
-        job = self._jobs.get(state.record.id)
-        if job is None:
-            job = self._jobs[state.record.id] = AsyncJob(self, state)
+        job = self._one(state)
         job.watch()
         return job
 
+    async def taken_up(self, entry: Entry) -> AsyncJob:
+        """Return a job as the history knows it; its watching reads it at once.
+
+        However many an earlier process left, they are read within the budget.
+
+        Args:
+            entry: The history's entry, of a job.
+        """
+        job = self._one(await self.state_of(entry, record_of_entry(entry)))
+        self._watchers.watch(job, at_once=True)
+        return job
+
+    def _one(self, state: JobState) -> AsyncJob:
+        with self._lock:
+            return self._jobs.setdefault(state.record.id, AsyncJob(self, state))
+
     async def _read_record(self, job_id: str) -> JobRecord:
         answer = await self._transport.read(f"{JOBS_PATH}/{job_id}", retry_for_s=2.0)
+        return await self._record_of(answer, job_id)
+
+    async def _record_of(self, answer: Answer, job_id: str) -> JobRecord:
         if answer.status == 404:
-            self._history.mark_gone(job_id)
+            await self._ledger.ask(History.mark_gone, job_id)
         if answer.status != 200:
-            raise error_of(answer, f"the job {job_id}", self._clock)
+            then = GOES_ON if answer.status == 429 else ""
+            raise error_of(answer, f"the job {job_id}", self._clock, then=then)
         return parse(JobRecord, answer)
 
     async def read(self, job: AsyncJob) -> None:
         """Read a job once and take what the service says of it."""
-        self._take(job, await self._read_record(job.id))
+        await self._take(job, await self._read_record(job.id))
 
-    def _take(self, job: AsyncJob, record: JobRecord) -> None:
-        entry = self._history.find(job.id)
-        if entry is not None:
-            self._history.record_job(entry.key, record)
-        before = job.state
-        job.update(before.seen(record, self._clock.now()))
-        if before.charge_micro_usd is None and job.state.charge_micro_usd is not None:
+    async def _take(self, job: AsyncJob, record: JobRecord) -> None:
+        await self._recorded(record)
+        if job.see(record, self._clock.now()):
             for listener in tuple(self._settled_listeners):
                 listener(job)
 
@@ -128,75 +157,28 @@ class Jobs:
         self._settled_listeners.append(listener)
         return lambda: self._settled_listeners.remove(listener)
 
-    def start_watch(self, job: AsyncJob) -> asyncio.Task[None]:
-        """Start watching a job on the running loop."""
-        task = asyncio.get_running_loop().create_task(self.watch(job))
-        self._watches.add(task)
-        task.add_done_callback(self._watches.discard)
-        return task
+    def watch(self, job: AsyncJob) -> None:
+        """Watch a job on the running loop until its charge is settled."""
+        if self._transport.closed:
+            job.end(closed())
+        else:
+            self._watchers.watch(job)
 
-    async def watch(self, job: AsyncJob) -> None:
-        """Read a job again and again until its charge is settled."""
-        reads = failures = 0
-        settling_since_s: float | None = None
-        while job.state.charge_micro_usd is None:
-            if job.state.record.status.terminal:
-                settling_since_s = settling_since_s or self._clock.monotonic_s()
-                if self._clock.monotonic_s() - settling_since_s > SETTLING_FOR_S:
-                    return
-            pause_s = trouble_gap_s(failures) if failures else gap_s(job.state, reads)
-            await self._clock.sleep(pause_s)
-            status = job.state.record.status
-            try:
-                await self.read(job)
-            except AnswerError as error:
-                if not _passes(error):
-                    job.end(error)
-                    return
-                failures += 1
-                again_s = trouble_gap_s(failures)
-                trouble = f"{error} Asking again in {again_s:g} s; the job goes on."
-                job.update(replace(job.state, trouble=trouble))
-                continue
-            failures = 0
-            reads = reads + 1 if job.state.record.status is status else 0
+    async def _glance(self, job: AsyncJob) -> None:
+        """Read a job once; whoever watches decides when it is tried again."""
+        try:
+            answer = await self._transport.exchange("GET", f"{JOBS_PATH}/{job.id}")
+        except NoAnswerError as error:
+            raise self._transport.silence(error) from error
+        if answer.status == 200 and not answer.fields:
+            # Cut off on the way, or somebody else's page: it says nothing of the job.
+            reason = "it answered 200 with something that is not JSON"
+            raise self._transport.silence(NoAnswerError(reason, sent=True))
+        await self._take(job, await self._record_of(answer, job.id))
 
-    async def download(
-        self, job: AsyncJob, path: str | Path | None, *, overwrite: bool
-    ) -> Path:
-        """Save a job's output; see `AsyncJob.download`."""
-        url = await self._output_url(job)
-        name = f"{job.state.kind}-{job.id.removeprefix('media_')[:8]}"
-        target = target_of(path, url, name, overwrite=overwrite)
-        await self._files.save(url, target)
-        return target
-
-    async def fetch_output(self, job: AsyncJob, max_bytes: int) -> bytes:
-        """Return the bytes of a job's output; see `AsyncJob.fetch_output`."""
-        out = BytesIO()
-
-        def take(piece: bytes) -> None:
-            out.write(piece)
-            if out.tell() > max_bytes:
-                raise ServiceError(f"The output is larger than {max_bytes:,} bytes.")
-
-        await self._files.fetch(await self._output_url(job), take)
-        return out.getvalue()
-
-    async def _output_url(self, job: AsyncJob) -> str:
-        # Read again: a sandbox that was started anew serves it at another port.
-        await self.read(job)
-        record = job.state.record
-        if record.deleted_at is not None:
-            raise GoneError(f"The output of {job.id} was erased.", job_id=job.id)
-        if record.output is None or record.output.file is None:
-            job.raise_if_failed()
-            raise ConflictError(
-                f"The job {job.id} is {record.status.value} and has no output yet; "
-                "wait() returns when it has.",
-                job_id=job.id,
-            )
-        return record.output.file.url
+    async def retry(self, job: AsyncJob) -> AsyncJob:
+        """Ask once more for what a job failed to make; see `AsyncJob.retry`."""
+        return await self.retrier(job.id)
 
     async def erase(self, job: AsyncJob) -> None:
         """Erase a job's media and request; see `AsyncJob.erase`."""
@@ -220,11 +202,9 @@ class Jobs:
         await self.read(job)
 
     def stop(self) -> None:
-        """Stop watching on the running loop; the jobs go on at the service."""
-        for job in tuple(self._jobs.values()):
-            job.stop_watching()
-
-
-def _passes(error: AnswerError) -> bool:
-    """Tell trouble that may pass from an answer that will stay the same."""
-    return error.status is None or error.status == 429 or error.status >= 500
+        """End all watching, and the calls that wait; the jobs go on at the service."""
+        self._watchers.stop()
+        for reference in self._jobs.valuerefs():
+            job = reference()
+            if job is not None:
+                job.release()

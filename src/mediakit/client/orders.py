@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import sha256
 
 from mediakit.catalog import Function
@@ -38,6 +39,7 @@ class Order:
         webhook_url: Where the job's end is posted; None for nowhere.
         estimate: Its price.
         project: A label of the user's.
+        budget: The budget that it counts against, by name; None for none.
     """
 
     service: Service
@@ -46,25 +48,22 @@ class Order:
     webhook_url: str | None
     estimate: Estimate
     project: str | None = None
+    budget: str | None = None
 
-    @property
+    @cached_property
     def content(self) -> bytes:
         """Return the exact bytes to send."""
         if self.webhook_url is None:
             return canonical_json(self.body)
         return canonical_json({**self.body, "webhook_url": self.webhook_url})
 
-    @property
+    @cached_property
     def draw_key(self) -> str:
         """Return what names the same request to the same account."""
-        parts = [
-            KEY_VERSION,
-            self.service.identity,
-            self.service.account,
-            self.function.path,
-            self.content.decode(),
-        ]
-        return sha256(canonical_json(parts)).hexdigest()
+        service = self.service
+        return draw_key_of(
+            service.identity, service.account, self.function.path, self.content
+        )
 
     def intent(self, *, take: int, attempt: int) -> Intent:
         """Return what is written down before it is sent.
@@ -90,7 +89,14 @@ class Order:
             estimate_high_micro_usd=high,
             reserved_micro_usd=high if high is not None else (low or 0),
             project=self.project,
+            budget=self.budget,
         )
+
+
+def draw_key_of(service: str, account: str, path: str, content: bytes) -> str:
+    """Return what names the same request to the same account of a service."""
+    parts = [KEY_VERSION, service, account, path, content.decode()]
+    return sha256(canonical_json(parts)).hexdigest()
 
 
 def key_of(draw_key: str, take: int, attempt: int) -> str:

@@ -120,12 +120,27 @@ def prepare(
     Raises:
         InputError: Something is not acceptable; all problems are in it.
     """
-    body = {name: plain(value) for name, value in fields.items() if value is not None}
+    body = _body(fields)
     infos, problems = _probed(function, body)
     checked, _ = body_with_stand_ins(function, body)
     prepared = Prepared(function, body, infos, dict(seconds or {}), price_only)
     prepared.refuse([*function.check(checked), *problems])
     return prepared
+
+
+def names_files(function: Function, fields: Mapping[str, object]) -> bool:
+    """Tell whether a request names local files, which take time to read.
+
+    Args:
+        function: The function.
+        fields: The fields as people wrote them.
+    """
+    media = function.media(_body(fields))
+    return any(not is_url(item.value) for item in media)
+
+
+def _body(fields: Mapping[str, object]) -> dict[str, object]:
+    return {name: plain(value) for name, value in fields.items() if value is not None}
 
 
 def plain(value: object) -> object:

@@ -4,11 +4,13 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from urllib.parse import urlsplit
 
+from mediakit.client.staying import Staying
+
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True)
-class Service:
+class Service(Staying):
     """A service and an account there.
 
     Args:

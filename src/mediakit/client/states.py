@@ -12,7 +12,7 @@ from mediakit.errors import InputError
 from mediakit.history import Entry
 from mediakit.money import MicroUSD
 from mediakit.rates import Estimate, EstimateKind
-from mediakit.records import Job
+from mediakit.records import Job, JobStatus
 
 
 def state_of_entry(
@@ -47,6 +47,22 @@ def state_of_record(record: Job, catalog: Catalog, service: Service) -> JobState
         charge_micro_usd=record.settled_charge_micro_usd,
         service=service.label,
     )
+
+
+def record_of_entry(entry: Entry) -> Job:
+    """Return what the history knows of an entry's job, until it is read again."""
+    record: dict[str, object] = {
+        "id": entry.job_id,
+        "status": entry.status or JobStatus.QUEUED,
+        "deleted_at": entry.deleted_at,
+    }
+    if entry.output_url is not None and entry.media_type is not None:
+        file = {"url": entry.output_url, "content_type": entry.content_type}
+        record["output"] = {"media_type": entry.media_type, entry.media_type: file}
+    if entry.status is JobStatus.FAILED and entry.error_code is not None:
+        message = entry.error_message or ""
+        record["error"] = {"code": entry.error_code, "message": message}
+    return Job.model_validate(record)
 
 
 def _function(catalog: Catalog, path: str) -> Function | None:

@@ -2,25 +2,51 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
 from mediakit.client.answers import (
     NOT_CHARGED,
-    error_of,
     failed_job,
     parse,
     rejection,
     retry_after_s,
 )
-from mediakit.client.orders import next_attempt
-from mediakit.client.transport import Answer, NoAnswerError, Transport
+from mediakit.client.exchange import Answer, NoAnswerError
+from mediakit.client.ledger import Ledger
+from mediakit.client.orders import next_attempt, was_rejected
+from mediakit.client.pace import Pace
+from mediakit.client.patience import FIRST_PAUSE_S, LONGEST_S, Patience, closed
+from mediakit.client.refusals import is_final, refusal, silence
+from mediakit.client.transport import Transport
 from mediakit.clock import Clock
-from mediakit.errors import ServiceError
+from mediakit.errors import MediakitError, ServiceError
 from mediakit.history import Entry, History, Intent
 from mediakit.records import Job
 
+log = logging.getLogger("mediakit.client")
+
 SUBMIT_RETRY_FOR_S = 60.0
-LONGEST_RETRY_AFTER_S = 120.0
-REJECTED_TRIES = 3
-REJECTED_BACKOFF_S = 1.0
+ASKED_UNASKED_FOR = timedelta(days=1)
+
+Claim = Callable[[Intent], Awaitable[tuple[Entry, bool]]]
+
+
+@dataclass(frozen=True)
+class _Said:
+    """An answer that tells of a job, or that there is none.
+
+    Args:
+        answer: The answer.
+        job: The job; None for a request-level error (spec 7.1).
+        in_doubt: Whether an earlier try of the same bytes may have made a job.
+    """
+
+    answer: Answer
+    job: Job | None
+    in_doubt: bool
 
 
 class Submitter:
@@ -28,118 +54,177 @@ class Submitter:
 
     Args:
         transport: Sends.
-        history: Remembers.
+        ledger: Remembers.
         clock: Gives the time between tries.
-        retry_for_s: Seconds to go on asking while no answer comes.
+        retry_for_s: Seconds to go on asking while no answer comes, in all.
     """
 
     def __init__(
         self,
         transport: Transport,
-        history: History,
+        ledger: Ledger,
         clock: Clock,
         *,
         retry_for_s: float = SUBMIT_RETRY_FOR_S,
     ) -> None:
         self._transport = transport
-        self._history = history
+        self._ledger = ledger
         self._clock = clock
         self._retry_for_s = retry_for_s
+        self._pace = Pace(clock)
 
-    async def send(self, intent: Intent) -> tuple[Entry, Job]:
+    async def send(
+        self,
+        intent: Intent,
+        *,
+        asked_before: bool,
+        claim: Claim,
+    ) -> tuple[Entry, Job]:
         """Send an intent until its job is known.
 
         A rejection for want of room or of the service is tried again under a fresh
         key, after the time the service asks for.
 
+        Args:
+            intent: What the history holds.
+            asked_before: Whether it may have been sent before, by whomever.
+            claim: Writes down the intent of a fresh key before it is sent, or refuses
+                to; tells whether nobody did so before.
+
         Raises:
             BalanceError: The balance cannot carry it.
             RateLimitError: The service asks to wait for longer than this call does.
             InputError: The service refused the body.
+            ConflictError: Its key is bound to another body.
             ServiceError: No answer came; the history keeps the intent and its key.
         """
-        tries = 1
+        patience, in_doubt = Patience(), asked_before
         while True:
-            answer = await self._ask(intent)
-            job = self._job(answer)
-            if job is None:
-                raise self._refused(intent, answer)
-            entry = self._history.record_job(intent.key, job)
-            if answer.status == 200:
-                return entry, job
-            pause_s = _pause_s(answer, tries)
+            said = await self._ask(intent, in_doubt=in_doubt)
+            entry = await self._known(intent, said.job)
+            if entry is not None and said.job and _is_taken(said.answer, entry):
+                return entry, said.job
+            reason, asked_s = closed(said.answer, said.job), retry_after_s(said.answer)
+            pause_s = patience.pause_s(reason, asked_s) if reason else None
             if pause_s is None:
-                raise rejection(answer, job, self._clock)
+                raise await self._refused(intent, said)
+            log.info("%s: turned away, asked again in %.1f s", intent.kind, pause_s)
             await self._clock.sleep(pause_s)
-            tries += 1
-            intent = next_attempt(intent)
-            self._history.claim(intent)
+            in_doubt = said.in_doubt
+            if said.job is not None:
+                # The key is spent: its job has failed for good (spec 7.2).
+                intent, is_new = await claim(next_attempt(intent))
+                in_doubt = not is_new
 
-    async def _ask(self, intent: Intent) -> Answer:
-        """Post an intent, the same key and bytes again while no answer comes."""
-        may_have_arrived = False
+    async def _known(self, intent: Intent, job: Job | None) -> Entry | None:
+        if job is None:
+            return None
+        return await self._ledger.ask(History.record_job, intent.key, job)
+
+    async def _ask(self, intent: Intent, *, in_doubt: bool) -> _Said:
+        """Post an intent, the same key and bytes again until it is decided."""
+        started_s, tries = self._clock.monotonic_s(), 0
 
         async def once() -> Answer:
-            nonlocal may_have_arrived
+            nonlocal in_doubt, tries
+            tries += 1
             try:
-                answer = await self._transport.exchange(
-                    "POST",
-                    f"/v1/media/{intent.function}",
-                    content=intent.body,
-                    headers={"Idempotency-Key": intent.key},
-                )
+                answer = await self._post(intent)
+                outcome(answer)
             except NoAnswerError as error:
-                may_have_arrived = may_have_arrived or error.sent
+                in_doubt = in_doubt or error.sent
                 raise
-            if _from_a_gateway(answer):
-                may_have_arrived = True
-                raise NoAnswerError(f"HTTP {answer.status}", sent=True)
             return answer
 
         try:
-            return await self._transport.again(once, for_s=self._retry_for_s)
+            answer = await self._transport.again(once, for_s=self._retry_for_s)
         except NoAnswerError as error:
-            raise self._silence(error, may_have_arrived=may_have_arrived) from error
+            for_s = self._clock.monotonic_s() - started_s
+            raise silence(
+                error.reason,
+                intent,
+                self._transport.service.base_url,
+                in_doubt=in_doubt,
+                times=f"tried {tries} times in {for_s:.0f} s",
+            ) from error
+        return _Said(answer, outcome(answer), in_doubt)
 
-    def _silence(self, error: NoAnswerError, *, may_have_arrived: bool) -> ServiceError:
-        where = f"The service at {self._transport.service.base_url}"
-        if not may_have_arrived:
-            return ServiceError(
-                f"{where} cannot be reached ({error.reason}). Nothing was sent and "
-                "nothing is charged. Check the base URL and the network; the same "
-                "call tries again."
+    async def _post(self, intent: Intent) -> Answer:
+        async with self._pace.turn() as its_round:
+            answer = await self._transport.exchange(
+                "POST",
+                f"/v1/media/{intent.function}",
+                content=intent.body,
+                headers={"Idempotency-Key": intent.key},
             )
-        return ServiceError(
-            f"{where} took the request and did not answer ({error.reason}), so it is "
-            "not known whether the job was made. The history keeps its key: the same "
-            "call, or the next start, finds the job or makes it, once."
-        )
+            if answer.status == 429:
+                asked_s = retry_after_s(answer) or FIRST_PAUSE_S
+                pause_s = asked_s if asked_s <= LONGEST_S else 0.0
+                self._pace.full(its_round, closed_for_s=pause_s)
+            elif answer.status == 200:
+                self._pace.accepted()
+            return answer
 
-    def _job(self, answer: Answer) -> Job | None:
-        if answer.status == 200:
-            return parse(Job, answer)
-        return failed_job(answer)
-
-    def _refused(self, intent: Intent, answer: Answer) -> Exception:
-        error = error_of(answer, f"the function {intent.function}", self._clock)
-        self._history.record_refusal(
-            intent.key,
-            code=str(answer.status),
-            message=answer.message or NOT_CHARGED,
-        )
-        return error
-
-
-def _from_a_gateway(answer: Answer) -> bool:
-    """Tell a 5xx that is neither of the two error shapes (spec 7.1)."""
-    return answer.status >= 500 and not answer.message and "status" not in answer.fields
+    async def _refused(self, intent: Intent, said: _Said) -> MediakitError:
+        answer, job = said.answer, said.job
+        if job is not None:
+            return rejection(answer, job, self._clock)
+        if is_final(answer) or not said.in_doubt:
+            await self._ledger.ask(
+                History.record_refusal,
+                intent.key,
+                code=str(answer.status),
+                message=answer.message or NOT_CHARGED,
+            )
+        return refusal(answer, intent, self._clock, in_doubt=said.in_doubt)
 
 
-def _pause_s(answer: Answer, tries: int) -> float | None:
-    """Return how long to wait before a fresh attempt; None for no more attempts."""
-    if answer.status not in (429, 503) or tries >= REJECTED_TRIES:
-        return None
-    asked_s = retry_after_s(answer)
-    if asked_s is None:
-        return REJECTED_BACKOFF_S * float(1 << (tries - 1))
-    return asked_s if asked_s <= LONGEST_RETRY_AFTER_S else None
+def outcome(answer: Answer) -> Job | None:
+    """Return the job that an answer tells of; None for a request-level error.
+
+    Of the answers of a 5xx status only the two error shapes are the service's own
+    words (spec 7.1), and `{message}` is so at 500 alone (spec 4.3): a gateway says
+    502 to 504 when it did not hear the end of what it passed on.
+
+    Raises:
+        NoAnswerError: The answer is neither: nobody can tell what was done.
+    """
+    try:
+        job = parse(Job, answer) if _is_success(answer) else failed_job(answer)
+    except ServiceError as error:
+        said_id = answer.fields.get("id")
+        named = f" of {said_id:.50}" if isinstance(said_id, str) else ""
+        reason = f"HTTP {answer.status} with a job{named} that cannot be read"
+        raise _undecided(answer, reason) from error
+    lost = answer.status == 408 or answer.status > 500
+    unsaid = answer.status == 500 and not answer.message
+    if job is None and (lost or unsaid):
+        raise _undecided(answer, f"HTTP {answer.status}")
+    return job
+
+
+def asks_unasked(entry: Entry, now: datetime) -> bool:
+    """Tell whether an unanswered submit is sent again without its user's asking.
+
+    For how long a service remembers a key is not specified (spec 4.3). A submit that
+    was not answered for a day could meet a service that has forgotten it, and then be
+    made twice: from then on only its user sends it again, by the same call.
+
+    Args:
+        entry: An unanswered submit.
+        now: The instant.
+    """
+    return now - entry.created_at <= ASKED_UNASKED_FOR
+
+
+def _undecided(answer: Answer, reason: str) -> NoAnswerError:
+    return NoAnswerError(reason, sent=True, retry_after_s=retry_after_s(answer))
+
+
+def _is_success(answer: Answer) -> bool:
+    return 200 <= answer.status < 300
+
+
+def _is_taken(answer: Answer, entry: Entry) -> bool:
+    """Tell a job that was accepted, or ran, from one turned away at the door."""
+    return _is_success(answer) and not was_rejected(entry)

@@ -1,85 +1,44 @@
-"""One HTTP exchange: what was sent, what came back, and what silence means."""
+"""Asking the service: once, or again for a while where that is safe."""
 
 from __future__ import annotations
 
-import asyncio
-import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 
-import httpx
 import tenacity
 
+from mediakit.client.answers import retry_after_s
+from mediakit.client.connections import TIMEOUT_S, Connections
+from mediakit.client.exchange import Answer, NoAnswerError
 from mediakit.client.service import Service
+from mediakit.client.staying import closed
 from mediakit.clock import Clock
 from mediakit.errors import ServiceError
 
 log = logging.getLogger("mediakit.client")
 
-TIMEOUT_S = 30.0
 READ_RETRY_FOR_S = 10.0
+LONGEST_RETRY_AFTER_S = 120.0
 FIRST_BACKOFF_S = 0.3
 LONGEST_BACKOFF_S = 8.0
-# httpx's pool slows down with the number of connections it looks through.
-LIMITS = httpx.Limits(max_connections=10, max_keepalive_connections=10)
+# Whatever is shorter stands in answers by chance.
+SHORTEST_KEY_BYTES = 8
+# A gateway, or a limit, speaks: the read was not answered and may be in a moment.
+NOT_NOW = frozenset({408, 429, 502, 503, 504})
 
-NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-
-
-class NoAnswerError(Exception):
-    """A request got no answer.
-
-    Args:
-        reason: Why, in words.
-        sent: Whether the service may have received it.
-    """
-
-    def __init__(self, reason: str, *, sent: bool) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.sent = sent
+_full_jitter = tenacity.wait_random_exponential(
+    multiplier=FIRST_BACKOFF_S, max=LONGEST_BACKOFF_S
+)
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What the service answered."""
+class _NotNowError(NoAnswerError):
+    """The service, or a gateway before it, turns a read away for the moment."""
 
-    status: int
-    headers: Mapping[str, str]
-    content: bytes
-
-    def json(self) -> Any:
-        """Parse the body.
-
-        Raises:
-            ServiceError: It is not JSON.
-        """
-        try:
-            return json.loads(self.content)
-        except ValueError:
-            raise ServiceError(
-                f"The service answered {self.status} with something that is not JSON; "
-                "is the base URL that of the service?",
-                status=self.status,
-            ) from None
-
-    @property
-    def fields(self) -> Mapping[str, Any]:
-        """Return the body if it is a JSON object, else nothing."""
-        try:
-            body = json.loads(self.content)
-        except ValueError:
-            return {}
-        return body if isinstance(body, dict) else {}
-
-    @property
-    def message(self) -> str:
-        """Return the `message` of a request-level error, if there is one (spec 7.1)."""
-        message = self.fields.get("message")
-        return message if isinstance(message, str) else ""
+    def __init__(self, answer: Answer) -> None:
+        asked_s = retry_after_s(answer)
+        super().__init__(f"HTTP {answer.status}", sent=True, retry_after_s=asked_s)
+        self.answer = answer
 
 
 class Transport:
@@ -88,7 +47,7 @@ class Transport:
     Args:
         service: The service.
         clock: Gives the time between tries.
-        timeout_s: Seconds until silence counts as no answer.
+        timeout_s: Seconds of silence that count as no answer.
     """
 
     def __init__(
@@ -96,25 +55,8 @@ class Transport:
     ) -> None:
         self.service = service
         self._clock = clock
-        self._timeout_s = timeout_s
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._http: httpx.AsyncClient | None = None
-
-    def _client(self) -> httpx.AsyncClient:
-        # A connection belongs to the loop that opened it; a second asyncio.run()
-        # brings another loop, on which the first one's connections are dead.
-        loop = asyncio.get_running_loop()
-        if self._http is None or self._loop is not loop:
-            self._loop = loop
-            self._http = httpx.AsyncClient(
-                base_url=self.service.base_url,
-                headers={"X-API-Key": self.service.api_key},
-                timeout=self._timeout_s,
-                limits=LIMITS,
-                follow_redirects=False,
-                trust_env=not self.service.on_this_machine,
-            )
-        return self._http
+        self._connections = Connections(service, timeout_s)
+        self.closed = False
 
     async def exchange(
         self,
@@ -129,19 +71,25 @@ class Transport:
 
         Raises:
             NoAnswerError: No answer came.
+            MediakitError: The client is closed.
         """
+        if self.closed:
+            raise closed()
         all_headers = dict(headers or {})
         if content is not None:
             all_headers["Content-Type"] = "application/json"
-        try:
-            response = await self._client().request(
-                method, path, content=content, headers=all_headers, params=params
-            )
-        except (httpx.TransportError, httpx.InvalidURL) as error:
-            sent = not isinstance(error, (*NEVER_SENT, httpx.InvalidURL))
-            raise NoAnswerError(_reason(error), sent=sent) from error
-        log.debug("%s %s -> %s", method, path, response.status_code)
-        return Answer(response.status_code, response.headers, response.content)
+        answer = await self._connections.send(
+            method, path, all_headers, content, params
+        )
+        log.debug("%s %s -> %s", method, path, answer.status)
+        return self._without_key(answer)
+
+    def _without_key(self, answer: Answer) -> Answer:
+        """Take the key out of an answer: "The key mk_... is not valid" is repeated."""
+        key = self.service.api_key.encode()
+        if len(key) < SHORTEST_KEY_BYTES or key not in answer.content:
+            return answer
+        return replace(answer, content=answer.content.replace(key, b"***"))
 
     async def read(
         self,
@@ -152,15 +100,23 @@ class Transport:
     ) -> Answer:
         """GET a path, again and again for a while when no answer comes.
 
+        A service that asks to wait for up to two minutes is obeyed. Where it asks for
+        more, or goes on turning the read away, its answer is returned.
+
         Raises:
             ServiceError: No answer came.
         """
 
         async def once() -> Answer:
-            return await self.exchange("GET", path, params=params)
+            answer = await self.exchange("GET", path, params=params)
+            if answer.status in NOT_NOW:
+                raise _NotNowError(answer)
+            return answer
 
         try:
             return await self.again(once, for_s=retry_for_s)
+        except _NotNowError as error:
+            return error.answer
         except NoAnswerError as error:
             raise self.silence(error) from error
 
@@ -171,24 +127,47 @@ class Transport:
 
         Args:
             once: Sends it once.
-            for_s: Seconds of waiting between the tries in all.
+            for_s: Seconds to go on for in all; what the service asks to wait comes on
+                top, up to two minutes.
 
         Raises:
             NoAnswerError: The last try had no answer either.
         """
+        began_s = self._clock.monotonic_s()
+        try:
+            return await once()
+        except NoAnswerError as error:
+            # Tenacity takes longer to set up than most reads take here.
+            return await self._once_more(once, error, began_s + for_s)
+
+    async def _once_more(
+        self,
+        once: Callable[[], Awaitable[Answer]],
+        first: NoAnswerError,
+        until_s: float,
+    ) -> Answer:
+        """Repeat an exchange whose first try had no answer."""
+        failed = [first]
+        asked_s = 0.0
+
+        def is_over(state: tenacity.RetryCallState) -> bool:
+            nonlocal asked_s
+            asked_s += _asked_s(state)
+            is_late = self._clock.monotonic_s() >= until_s + asked_s
+            return is_late or asked_s > LONGEST_RETRY_AFTER_S
+
+        async def attempt() -> Answer:
+            if failed:
+                raise failed.pop()
+            return await once()
+
         retrying = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception_type(NoAnswerError),
-            wait=tenacity.wait_random_exponential(
-                multiplier=FIRST_BACKOFF_S, max=LONGEST_BACKOFF_S
-            ),
-            stop=lambda state: state.idle_for >= for_s,
+            wait=lambda state: max(_full_jitter(state), _asked_s(state)),
+            stop=is_over,
             sleep=self._clock.sleep,
             reraise=True,
         )
-
-        async def attempt() -> Answer:
-            return await once()
-
         return await retrying(attempt)
 
     def silence(self, error: NoAnswerError) -> ServiceError:
@@ -198,29 +177,12 @@ class Transport:
             f"({error.reason}). Check the base URL and the network, then try again."
         )
 
-    @asynccontextmanager
-    async def bare(self) -> AsyncIterator[httpx.AsyncClient]:
-        """Give a client for files that never carries the API key."""
-        async with httpx.AsyncClient(
-            timeout=httpx.Timeout(self._timeout_s, pool=None),
-            follow_redirects=False,
-            trust_env=not self.service.on_this_machine,
-        ) as http:
-            yield http
-
     async def aclose(self) -> None:
-        """Close the connections of the running loop."""
-        if self._http is not None and self._loop is asyncio.get_running_loop():
-            await self._http.aclose()
-        self._http = None
+        """Close the connections, for good; closing twice does nothing more."""
+        self.closed = True
+        await self._connections.aclose()
 
 
-def _reason(error: Exception) -> str:
-    words = {
-        httpx.ConnectError: "no connection",
-        httpx.ConnectTimeout: "no connection in time",
-        httpx.ReadTimeout: "no answer in time",
-        httpx.UnsupportedProtocol: "its address is not an http(s) URL",
-        httpx.InvalidURL: "its address is not a URL",
-    }
-    return words.get(type(error), type(error).__name__)
+def _asked_s(state: tenacity.RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    return (isinstance(error, NoAnswerError) and error.retry_after_s) or 0.0

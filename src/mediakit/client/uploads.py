@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine, Iterable
 from pathlib import Path
+from typing import TypeVar
 
 from anyio import to_thread
 
-from mediakit.client.files import Files, fingerprint
+from mediakit.client.files import Files, Upload, fingerprint, unreadable
+from mediakit.client.in_flight import InFlight, Slots
 from mediakit.client.prepare import Prepared
+from mediakit.client.progress import Progress
 from mediakit.client.service import Service
 from mediakit.errors import InputError
 from mediakit.history import History
 from mediakit.media import MediaInfo, is_url, probe
 from mediakit.schema import MediaName
+
+T = TypeVar("T")
+
+AT_ONCE = 3
 
 
 class Uploads:
@@ -22,12 +31,18 @@ class Uploads:
         files: Sends.
         history: Remembers.
         service: Where they go.
+        progress: Hears how far they are.
     """
 
-    def __init__(self, files: Files, history: History, service: Service) -> None:
+    def __init__(
+        self, files: Files, history: History, service: Service, progress: Progress
+    ) -> None:
         self._files = files
         self._history = history
+        self._progress = progress
         self._owner = {"service": service.identity, "account": service.account}
+        self._slots = Slots(AT_ONCE)
+        self._sending: InFlight[str] = InFlight()
 
     async def upload(self, path: str | Path, field: str) -> str:
         """Upload a local file and return its permanent URL (spec 4.2)."""
@@ -36,30 +51,63 @@ class Uploads:
 
     async def of(self, prepared: Prepared) -> dict[str, str]:
         """Upload the local files of a request; return their URLs by their paths."""
-        urls: dict[str, str] = {}
+        labels: dict[str, str] = {}
         for item in prepared.function.media(prepared.body):
-            if not is_url(item.value) and item.value not in urls:
-                content_type = prepared.infos[item.value].content_type
-                file = prepared.paths[item.value]
-                urls[item.value] = await self._upload(file, content_type, item.label)
-        return urls
+            if not is_url(item.value):
+                labels.setdefault(item.value, item.label)
+        paths = prepared.paths
+        urls = await _all(
+            self._upload(paths[value], prepared.infos[value].content_type, label)
+            for value, label in labels.items()
+        )
+        return dict(zip(labels, urls, strict=True))
 
     async def _upload(self, file: Path, content_type: str, field: str) -> str:
-        print_ = await to_thread.run_sync(fingerprint, file)
-        known = self._history.uploaded(
-            **self._owner, sha256=print_.sha256, content_type=content_type
-        )
+        try:
+            seen = await to_thread.run_sync(fingerprint, file)
+        except OSError as error:
+            raise unreadable(field, file, error) from None
+        upload = Upload(file, content_type, seen, field)
+        known = self._known(upload)
         if known is not None:
             return known
-        url = await self._files.put(file, content_type, print_, field)
-        self._history.remember_upload(
+        return await self._sending.once(
+            (seen.sha256, content_type), lambda: self._send(upload)
+        )
+
+    async def _send(self, upload: Upload) -> str:
+        async with self._slots.one():
+            # Another process may have sent the same bytes meanwhile.
+            known = self._known(upload)
+            if known is not None:
+                return known
+            tell = self._progress.of("upload", upload.path.name)
+            url = await self._files.put(upload, tell)
+        return self._history.remember_upload(
             **self._owner,
-            sha256=print_.sha256,
-            size_bytes=print_.size_bytes,
-            content_type=content_type,
+            sha256=upload.seen.sha256,
+            size_bytes=upload.seen.size_bytes,
+            content_type=upload.content_type,
             url=url,
         )
-        return url
+
+    def _known(self, upload: Upload) -> str | None:
+        return self._history.uploaded(
+            **self._owner,
+            sha256=upload.seen.sha256,
+            content_type=upload.content_type,
+        )
+
+
+async def _all(works: Iterable[Coroutine[object, object, T]]) -> list[T]:
+    """Run all at once; the first error ends the others and is raised."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _probe_any(path: str | Path, field: str) -> tuple[Path, MediaInfo]:

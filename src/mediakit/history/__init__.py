@@ -1,6 +1,17 @@
 """Every job this user ever submitted, and every settled charge, on disk."""
 
 from mediakit.history.entries import Entry, EntryState, Intent
+from mediakit.history.limits import Budget, BudgetUse, Spendable
 from mediakit.history.store import History
+from mediakit.history.uploads import Upload
 
-__all__ = ["Entry", "EntryState", "History", "Intent"]
+__all__ = [
+    "Budget",
+    "BudgetUse",
+    "Entry",
+    "EntryState",
+    "History",
+    "Intent",
+    "Spendable",
+    "Upload",
+]

@@ -1,19 +1,34 @@
 """One open database: transactions, and errors that people can read."""
 
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select
+from sqlalchemy import Connection, Executable, Row, Select
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as NoConnectionError
 
 from mediakit.errors import MediakitError
-from mediakit.history.tables import WRITES, history_url, open_engine, shown_place
+from mediakit.history.engines import WRITES, open_engine
+from mediakit.history.forking import FORKS
+from mediakit.history.places import (
+    history_url,
+    is_in_memory,
+    is_local,
+    shown_place,
+    without_secrets,
+)
+
+Values = Mapping[str, Any]
+_NO_VALUES: Values = {}
 
 
 class Database:
     """A history's database, which threads and processes may share.
+
+    A lone statement is a transaction of its own.
 
     Args:
         place: A file's path, which means SQLite, or a database URL.
@@ -23,48 +38,105 @@ class Database:
     """
 
     def __init__(self, place: str | Path) -> None:
-        url = history_url(place)
-        self.name = shown_place(url)
-        self._reader = open_engine(url)
-        self._writer = self._reader.execution_options(**{WRITES: True})
+        self._url = history_url(place)
+        self.name = shown_place(self._url)
+        self.is_local = is_local(self._url)
+        with FORKS.kept_off():
+            self._engine = open_engine(self._url)
+            FORKS.watch(self)
+        self.dialect = self._engine.dialect.name
+        self._writer = self._engine.execution_options(**{WRITES: True})
+        self._single = (
+            self._engine
+            if self.is_local
+            else self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        )
+        self._inherited: list[object] = []
 
     def close(self) -> None:
         """Close the connections; closing twice does nothing more."""
-        self._reader.dispose()
+        self._engine.dispose()
+
+    def before_fork(self) -> None:
+        """Close the file, so that a child does not inherit it open."""
+        if self.is_local and not is_in_memory(self._url):
+            self._engine.dispose()
+
+    def after_fork_in_child(self) -> None:
+        """Leave the parent's connections open and untouched.
+
+        A database in memory is a copy by now, and the child's own.
+        """
+        if not is_in_memory(self._url):
+            self._inherited.append(self._engine.pool)
+            self._engine.dispose(close=False)
 
     @contextmanager
-    def transaction(self, *, writes: bool = False) -> Iterator[Connection]:
-        """Give a connection; committed at the end, undone by an exception.
+    def transaction(self) -> Iterator[Connection]:
+        """Give a connection that may write; committed at the end.
 
-        Args:
-            writes: Whether anything will be written; then the lock is taken first.
+        An exception undoes all of it. On SQLite the write lock is taken first.
 
         Raises:
             MediakitError: The database is locked, full, damaged or out of reach.
         """
-        engine = self._writer if writes else self._reader
+        with (
+            self._in_words("written"),
+            FORKS.kept_off(),
+            self._writer.begin() as connection,
+        ):
+            yield connection
+
+    def write(self, statement: Executable, values: Values = _NO_VALUES) -> int:
+        """Run one statement; return how many rows it changed."""
+        with (
+            self._in_words("written"),
+            FORKS.kept_off(),
+            self._single.connect() as connection,
+        ):
+            count: int = connection.execute(statement, values).rowcount
+            return count
+
+    def first(self, query: Select[Any], values: Values = _NO_VALUES) -> Row[Any] | None:
+        """Return the first row; None without any."""
+        rows = self.rows(query, values)
+        return rows[0] if rows else None
+
+    def rows(
+        self, query: Select[Any], values: Values = _NO_VALUES
+    ) -> Sequence[Row[Any]]:
+        """Return all rows."""
+        with (
+            self._in_words("read"),
+            FORKS.kept_off(),
+            self._single.connect() as connection,
+        ):
+            return connection.execute(query, values).all()
+
+    def whole(self, query: Select[Any], values: Values = _NO_VALUES) -> int:
+        """Return the one number of an aggregate; 0 for no rows."""
+        row = self.first(query, values)
+        return 0 if row is None else int(row[0] or 0)
+
+    @contextmanager
+    def _in_words(self, verb: str) -> Iterator[None]:
         try:
-            with engine.begin() as connection:
-                yield connection
-        except DBAPIError as error:
-            verb = "written" if writes else "read"
+            yield
+        except (DBAPIError, NoConnectionError, sqlite3.Error) as error:
+            reason = error.orig if isinstance(error, DBAPIError) else error
             raise MediakitError(
-                f"The history {self.name} could not be {verb}: {error.orig}. What it "
-                "held is unchanged. Free the file or the disk and repeat the call, or "
-                "set MEDIAKIT_HISTORY to another file."
+                f"The history {self.name} could not be {verb}: "
+                f"{without_secrets(reason, self._url)}. {self._advice}"
             ) from error
 
-    def first(self, query: Select[Any]) -> Row[Any] | None:
-        """Return the first row; None without any."""
-        with self.transaction() as connection:
-            return connection.execute(query.limit(1)).first()
-
-    def rows(self, query: Select[Any]) -> list[Row[Any]]:
-        """Return all rows."""
-        with self.transaction() as connection:
-            return list(connection.execute(query))
-
-    def whole(self, query: Select[Any]) -> int:
-        """Return the one number of an aggregate; 0 for no rows."""
-        row = self.first(query)
-        return 0 if row is None else int(row[0] or 0)
+    @property
+    def _advice(self) -> str:
+        if self.is_local:
+            return (
+                "What it held is unchanged. Free the file or the disk and repeat the "
+                "call, or set MEDIAKIT_HISTORY to another file."
+            )
+        return (
+            "Repeating the call is safe: each entry is written once. See that the "
+            "database can be reached, or set MEDIAKIT_HISTORY to another."
+        )

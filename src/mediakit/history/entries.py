@@ -1,16 +1,11 @@
-"""One submit as the history knows it, and the pure rules by which it moves on.
+"""One submit as the history knows it."""
 
-What a job's records say is merged, not replayed: each field only ever goes
-forwards, so that answers may arrive late, twice or out of order, from several
-threads and processes, and the entry still ends the same.
-"""
-
-from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, fields
+from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
-from mediakit.errors import ServiceError
-from mediakit.records import BillingState, Job, JobStatus
+from mediakit.records import BillingState, JobStatus
 
 
 class EntryState(StrEnum):
@@ -49,6 +44,7 @@ class Intent:
         estimate_high_micro_usd: The most it may cost; None is unknown.
         reserved_micro_usd: What is held for it until it settles or fails.
         project: A label of the user's; None for none.
+        budget: The name of the caller's budget that it counts against; None for none.
     """
 
     key: str
@@ -67,6 +63,7 @@ class Intent:
     estimate_high_micro_usd: int | None
     reserved_micro_usd: int
     project: str | None
+    budget: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,112 +113,12 @@ class Entry(Intent):
 
 
 INTENT_FIELDS = tuple(item.name for item in fields(Intent))
-
-_STATUS_ORDER = (None, JobStatus.QUEUED, JobStatus.RUNNING)
-# An unavailable billing says nothing, a pending one that a charge is on its way.
-_BILLING_ORDER = (
-    None,
-    BillingState.UNAVAILABLE,
-    BillingState.PENDING,
-    BillingState.SETTLED,
-)
+ENTRY_FIELDS = tuple(item.name for item in fields(Entry))
+_NOTHING_YET: dict[str, Any] = dict.fromkeys(set(ENTRY_FIELDS) - set(INTENT_FIELDS))
 
 
-def with_job(entry: Entry, job: Job, *, now: datetime) -> Entry:
-    """Merge what a job's record says into its entry.
-
-    The first settled charge stays; a later, different amount is kept beside it.
-
-    Args:
-        entry: The entry as it is.
-        job: Any record of its job, old or new.
-        now: The instant at which it was read.
-
-    Raises:
-        ServiceError: The record is of another job than the entry's.
-    """
-    if entry.job_id not in (None, job.id):
-        raise ServiceError(
-            f"One idempotency key was answered with two jobs, {entry.job_id} and "
-            f"{job.id}, although a repeat returns the existing job (spec 4.3). The "
-            "history keeps the first. Ask the service which of them it charges.",
-            job_id=job.id,
-        )
-    merged = _with_status(entry, job, now)
-    merged = _with_charge(_with_output(merged, job), job, now)
-    return replace(merged, state=_state_of(merged), gone_at=None)
-
-
-def with_refusal(entry: Entry, *, code: str, message: str) -> Entry:
-    """Note that the submit was answered without a job; a known job outweighs it."""
-    if entry.job_id is not None:
-        return entry
-    return replace(
-        entry, state=EntryState.REFUSED, error_code=code, error_message=message
-    )
-
-
-def _with_status(entry: Entry, job: Job, now: datetime) -> Entry:
-    status = _further_status(entry.status, job.status)
-    known_error = entry.error_code if entry.job_id else None  # drops a refusal's
-    known_message = entry.error_message if entry.job_id else None
-    if status is JobStatus.FAILED and job.error and known_error is None:
-        known_error, known_message = job.error.code.value, job.error.message
-    return replace(
-        entry,
-        job_id=job.id,
-        status=status,
-        error_code=known_error,
-        error_message=known_message,
-        submitted_at=entry.submitted_at or now,
-        finished_at=entry.finished_at or (now if status.terminal else None),
-    )
-
-
-def _further_status(known: JobStatus | None, said: JobStatus) -> JobStatus:
-    if known is None or (said.terminal and not known.terminal):
-        return said
-    if known.terminal:
-        return known
-    return max(known, said, key=_STATUS_ORDER.index)
-
-
-def _with_output(entry: Entry, job: Job) -> Entry:
-    deleted_at = entry.deleted_at or _aware(job.deleted_at)
-    file = job.output.file if job.output else None
-    # The newest URL wins: a sandbox serves the same file on another port tomorrow.
-    url = file.url if file else entry.output_url
-    return replace(
-        entry,
-        deleted_at=deleted_at,
-        output_url=None if deleted_at else url,
-        media_type=job.output.media_type if job.output else entry.media_type,
-        content_type=(file.content_type if file else None) or entry.content_type,
-    )
-
-
-def _with_charge(entry: Entry, job: Job, now: datetime) -> Entry:
-    said = job.billing.state if job.billing else None
-    billing_state = max(entry.billing_state, said, key=_BILLING_ORDER.index)
-    entry = replace(entry, billing_state=billing_state)
-    amount = job.settled_charge_micro_usd
-    if amount is None:
-        return entry
-    if entry.charge_micro_usd is None:
-        return replace(entry, charge_micro_usd=amount, settled_at=now)
-    restated = None if amount == entry.charge_micro_usd else amount
-    return replace(entry, restated_charge_micro_usd=restated)
-
-
-def _state_of(entry: Entry) -> EntryState:
-    if entry.charge_micro_usd is not None:
-        return EntryState.SETTLED
-    if entry.status is not None and entry.status.terminal:
-        return EntryState.TERMINAL
-    return EntryState.SUBMITTED
-
-
-def _aware(instant: datetime | None) -> datetime | None:
-    if instant is None or instant.tzinfo is not None:
-        return instant
-    return instant.replace(tzinfo=UTC)
+def fresh_entry(intent: Intent, *, number: int, created_at: datetime) -> Entry:
+    """Return the entry of an intent that was just written down."""
+    known: dict[str, Any] = {name: getattr(intent, name) for name in INTENT_FIELDS}
+    known |= {"number": number, "created_at": created_at, "state": EntryState.INTENT}
+    return Entry(**_NOTHING_YET | known)

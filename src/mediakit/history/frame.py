@@ -26,6 +26,7 @@ _CATEGORIES = (
     "media_type",
     "content_type",
     "project",
+    "budget",
     "service",
     "account",
 )
@@ -51,6 +52,7 @@ _COLUMNS = (
     "take",
     "attempt",
     "project",
+    "budget",
     "submitted_at",
     "finished_at",
     "settled_at",

@@ -1,28 +1,39 @@
-"""What the history asks its database, as statements."""
+"""What the history asks its database, as statements that are built once.
 
+Building a statement of this many columns takes longer than running it.
+"""
+
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select, true
-from sqlalchemy.dialects import sqlite
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Row,
+    ScalarSelect,
+    Select,
+    Update,
+    bindparam,
+    func,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.sql.dml import ReturningInsert
 
-from mediakit.history.entries import (
-    INTENT_FIELDS,
-    Entry,
-    EntryState,
-    Intent,
-)
-from mediakit.history.tables import entries
+from mediakit.history.entries import ENTRY_FIELDS, INTENT_FIELDS, Entry, EntryState
+from mediakit.history.tables import entries, insert_into
 from mediakit.records import BillingState, JobStatus
 
 USUAL_OF = 20
 _HELD = (EntryState.INTENT, EntryState.SUBMITTED, EntryState.TERMINAL)
 _UNSETTLED = (EntryState.SUBMITTED, EntryState.TERMINAL)
+_CLAIMED = (*INTENT_FIELDS, "state", "search")
 
 
 def entry_of(row: Row[Any]) -> Entry:
-    """Make an entry of a whole row."""
-    values = dict(row._mapping)
+    """Make an entry of a row of `whole_entries`."""
+    values = dict(zip(ENTRY_FIELDS, row, strict=False))
     values["state"] = EntryState(values["state"])
     values["status"] = values["status"] and JobStatus(values["status"])
     billing_state = values["billing_state"]
@@ -30,87 +41,131 @@ def entry_of(row: Row[Any]) -> Entry:
     return Entry(**values)
 
 
-def owned_by(service: str | None, account: str | None) -> ColumnElement[bool]:
-    """Select a service and an account; None selects all."""
-    wanted = ((entries.c.service, service), (entries.c.account, account))
-    return and_(
-        true(), *(column == text for column, text in wanted if text is not None)
-    )
+def whole_entries() -> Select[Any]:
+    """Select what an entry is made of."""
+    return select(*(entries.c[name] for name in ENTRY_FIELDS))
 
 
 def newest_first() -> Select[Any]:
     """Select whole entries, the newest first."""
-    return select(entries).order_by(entries.c.number.desc())
+    return whole_entries().order_by(entries.c.number.desc())
 
 
-def claim(intent: Intent, created_at: object) -> ReturningInsert[Any]:
-    """Insert an intent, or take over a refused one; no row when it is another's."""
-    values = {name: getattr(intent, name) for name in INTENT_FIELDS}
-    values |= {"state": EntryState.INTENT, "error_code": None, "error_message": None}
-    statement = sqlite.insert(entries).values(**values, created_at=created_at)
-    return statement.on_conflict_do_update(
-        index_elements=[entries.c.key],
-        set_=values,
-        where=entries.c.state == EntryState.REFUSED,
-    ).returning(entries)
+def _given(name: str) -> BindParameter[Any]:
+    return bindparam(name, type_=entries.c[name].type)
 
 
-def attempts(service: str, account: str, draw_key: str, take: int) -> Select[Any]:
-    """Select the attempts at one take, the latest first."""
-    return (
-        select(entries)
-        .where(owned_by(service, account), entries.c.draw_key == draw_key)
-        .where(entries.c.take == take)
-        .order_by(entries.c.attempt.desc())
+def _is(*names: str) -> tuple[ColumnElement[bool], ...]:
+    return tuple(entries.c[name] == _given(name) for name in names)
+
+
+_OWN = _is("service", "account")
+_SAME = (*_OWN, *_is("draw_key"))
+
+WITH_REVISION = whole_entries().add_columns(entries.c.revision).where(*_is("key"))
+BY_KEY = whole_entries().where(*_is("key"))
+BY_JOB = newest_first().where(*_is("job_id")).limit(1)
+LATEST_ATTEMPT = (
+    whole_entries()
+    .where(*_SAME, *_is("take"))
+    .order_by(entries.c.attempt.desc())
+    .limit(1)
+)
+LAST_TAKE = select(func.max(entries.c.take)).where(*_SAME)
+OPEN_INTENTS = (
+    whole_entries()
+    .where(*_OWN, entries.c.state == EntryState.INTENT)
+    .order_by(entries.c.number)
+)
+UNSETTLED = (
+    whole_entries()
+    .where(*_OWN, entries.c.state.in_(_UNSETTLED), entries.c.gone_at.is_(None))
+    .order_by(entries.c.number)
+)
+# Start and end of the newest completed jobs of a function.
+RUNTIMES = (
+    select(entries.c.submitted_at, entries.c.finished_at)
+    .where(*_is("service", "function"), entries.c.status == JobStatus.COMPLETED)
+    .order_by(entries.c.number.desc())
+    .limit(USUAL_OF)
+)
+MARK_GONE = (
+    update(entries)
+    .where(entries.c.job_id == bindparam("its_job_id"), entries.c.gone_at.is_(None))
+    .values(
+        gone_at=bindparam("now", type_=entries.c.gone_at.type),
+        revision=entries.c.revision + 1,
     )
+)
 
 
-def last_take(service: str, account: str, draw_key: str) -> Select[Any]:
-    """Select the highest take of a content."""
-    same = and_(owned_by(service, account), entries.c.draw_key == draw_key)
-    return select(func.max(entries.c.take)).where(same)
+def _spent(*conditions: ColumnElement[bool]) -> Select[Any]:
+    total = select(func.sum(entries.c.charge_micro_usd))
+    return total.where(entries.c.state == EntryState.SETTLED, *conditions)
 
 
-def open_intents(service: str, account: str) -> Select[Any]:
-    """Select what was not answered, the oldest first."""
-    is_open = entries.c.state == EntryState.INTENT
-    query = select(entries).where(owned_by(service, account), is_open)
-    return query.order_by(entries.c.number)
-
-
-def unsettled(service: str, account: str) -> Select[Any]:
-    """Select jobs without a charge that the service knows, the oldest first."""
-    query = select(entries).where(
-        owned_by(service, account),
-        entries.c.state.in_(_UNSETTLED),
-        entries.c.gone_at.is_(None),
-    )
-    return query.order_by(entries.c.number)
-
-
-def reserved_micro_usd(service: str, account: str) -> Select[Any]:
-    """Select the sum of what is held."""
+def _reserved(*conditions: ColumnElement[bool]) -> Select[Any]:
     not_failed = or_(entries.c.status.is_(None), entries.c.status != JobStatus.FAILED)
     return select(func.sum(entries.c.reserved_micro_usd)).where(
-        owned_by(service, account),
+        *conditions,
         entries.c.state.in_(_HELD),
         entries.c.gone_at.is_(None),
         not_failed,
     )
 
 
-def settled_micro_usd(service: str | None, account: str | None) -> Select[Any]:
-    """Select the sum of the settled charges."""
-    query = select(func.sum(entries.c.charge_micro_usd))
-    return query.where(owned_by(service, account))
-
-
-def runtimes(service: str, function: str) -> Select[Any]:
-    """Select start and end of the newest completed jobs of a function."""
-    return (
-        select(entries.c.submitted_at, entries.c.finished_at)
-        .where(entries.c.service == service, entries.c.function == function)
-        .where(entries.c.status == JobStatus.COMPLETED)
-        .order_by(entries.c.number.desc())
-        .limit(USUAL_OF)
+def _use(*conditions: ColumnElement[bool]) -> Select[Any]:
+    """Select both sums in one statement: of what settles meanwhile one has it."""
+    sums: tuple[ScalarSelect[Any], ...] = (
+        _spent(*conditions).scalar_subquery(),
+        _reserved(*conditions).scalar_subquery(),
     )
+    return select(*sums)
+
+
+RESERVED = _reserved(*_OWN)
+USE_OF_ACCOUNT = _use(*_OWN)
+USE_OF_BUDGET = _use(*_is("budget"))
+
+
+def settled(service: str | None, account: str | None) -> Select[Any]:
+    """Select the sum of the settled charges; None selects all."""
+    return _spent(*owned_by(service, account))
+
+
+def owned_by(
+    service: str | None, account: str | None
+) -> tuple[ColumnElement[bool], ...]:
+    """Select a service and an account; None selects all."""
+    wanted = ((entries.c.service, service), (entries.c.account, account))
+    return tuple(column == text for column, text in wanted if text is not None)
+
+
+@cache
+def claim(dialect: str) -> ReturningInsert[Any]:
+    """Insert an intent, or take over a refused one; no row when it is another's."""
+    values = {name: _given(name) for name in (*_CLAIMED, "created_at")}
+    statement = insert_into(entries, dialect).values(values)
+    fresh: dict[Any, Any] = {name: statement.excluded[name] for name in values}
+    fresh |= {"error_code": None, "error_message": None}
+    fresh["revision"] = entries.c.revision + 1
+    return statement.on_conflict_do_update(
+        index_elements=[entries.c.key],
+        set_=fresh,
+        where=entries.c.state == EntryState.REFUSED,
+    ).returning(entries.c.number, entries.c.created_at)
+
+
+@cache
+def change(names: tuple[str, ...]) -> Update:
+    """Set some fields of an entry that is still as it was read.
+
+    Takes `its_number` and `its_revision` beside the fields.
+    """
+    is_as_read = (
+        entries.c.number == bindparam("its_number"),
+        entries.c.revision == bindparam("its_revision"),
+    )
+    values: dict[str, Any] = {name: _given(name) for name in names}
+    values["revision"] = entries.c.revision + 1
+    return update(entries).where(*is_as_read).values(values)

@@ -1,35 +1,50 @@
 """The history: written before anything is sent, read whenever anything is asked."""
 
-import json
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from sqlalchemy import Connection, Select, select, update
+from sqlalchemy import Connection, Select
 
 from mediakit.clock import Clock, SystemClock
-from mediakit.errors import InputError, NotFoundError
+from mediakit.errors import NotFoundError
 from mediakit.history import queries
-from mediakit.history.database import Database
-from mediakit.history.entries import Entry, Intent, with_job, with_refusal
-from mediakit.history.tables import entries
+from mediakit.history.adopting import Adopting, claim_values, search_text
+from mediakit.history.database import Database, Values
+from mediakit.history.entries import (
+    Entry,
+    Intent,
+    fresh_entry,
+)
+from mediakit.history.limits import (
+    Budget,
+    BudgetUse,
+    Spendable,
+    check_balance,
+    check_budget,
+)
+from mediakit.history.listing import Listing
+from mediakit.history.locks import lock
+from mediakit.history.merging import News, news_of_job, news_of_refusal
+from mediakit.history.searching import SEARCHED
 from mediakit.history.uploads import Uploads
 from mediakit.records import Job
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-
-class History(Uploads):
+class History(Adopting, Listing, Uploads):
     """Every submit of this user, committed before it is sent.
 
-    Threads and processes may use one database at the same time. Secrets have no
-    place in it: an account is named by whatever opaque text the caller chooses.
+    Threads and processes may use one database at the same time, and a process may
+    fork. Secrets have no place in it: an account is named by whatever opaque text the
+    caller chooses.
 
     Args:
-        url: A file's path, which means SQLite, or a database URL. The parent folder
-            is made where it is missing.
+        url: A file's path, which means SQLite, or a database URL: `sqlite:///...` or
+            `postgresql://...`. A file's folders are made where they are missing; what
+            is made is readable by the user alone.
         clock: What tells the time of each change; the system's by default.
 
     Raises:
@@ -52,24 +67,55 @@ class History(Uploads):
         """Close the database's connections; closing twice does nothing more."""
         self._database.close()
 
+    @property
+    def is_local(self) -> bool:
+        """Tell a file of this machine from a database behind a network."""
+        return self._database.is_local
+
     # -- writing ------------------------------------------------------------------
 
-    def claim(self, intent: Intent) -> tuple[Entry, bool]:
+    def claim(
+        self,
+        intent: Intent,
+        *,
+        spendable: Spendable | None = None,
+        budget: Budget | None = None,
+        created_at: datetime | None = None,
+    ) -> tuple[Entry, bool]:
         """Write down what is about to be sent; committed when this returns.
 
-        One statement decides between all threads and processes. A key that was
-        refused bound nothing (spec 4.3), so it may be claimed again.
+        One transaction decides between all threads and processes, on the key as well
+        as on the money: what is written fits beside all else that is in flight, and
+        what does not fit is not written. A key that was refused bound nothing (spec
+        4.3), so it may be claimed again.
+
+        Args:
+            intent: What is about to be sent.
+            spendable: The balance that has to carry it; None for no check.
+            budget: The budget that it counts against; None for the one that the
+                intent names, unchecked.
+            created_at: When it was first asked for; None for now.
 
         Returns:
             The entry, and whether it was written now. False: the key was there
             already, and the entry is what is known of it.
+
+        Raises:
+            BalanceError: The balance cannot carry it; nothing was written.
+            BudgetError: The budget cannot carry it; nothing was written.
         """
-        statement = queries.claim(intent, self._clock.now())
-        with self._database.transaction(writes=True) as connection:
-            row = connection.execute(statement).first()
-            if row is not None:
-                return queries.entry_of(row), True
-            return self._locked(connection, intent.key), False
+        if budget is not None:
+            intent = replace(intent, budget=budget.name)
+        values = claim_values(intent, created_at or self._clock.now())
+        with self._database.transaction() as connection:
+            _lock_limits(connection, intent, spendable, budget)
+            statement = queries.claim(self._database.dialect)
+            row = connection.execute(statement, values).first()
+            if row is None:
+                known = connection.execute(queries.BY_KEY, {"key": intent.key}).one()
+                return queries.entry_of(known), False
+            _check_limits(connection, intent, spendable, budget)
+        return fresh_entry(intent, number=row[0], created_at=row[1]), True
 
     def record_job(self, key: str, job: Job) -> Entry:
         """Note what a record says of the job on this key, whenever it was read.
@@ -84,7 +130,7 @@ class History(Uploads):
             ServiceError: The entry already has another job.
         """
         now = self._clock.now()
-        return self._change(key, lambda entry: with_job(entry, job, now=now))
+        return self._change(key, lambda entry: news_of_job(entry, job, now=now))
 
     def record_refusal(self, key: str, *, code: str, message: str) -> Entry:
         """Note that the submit was answered without a job; its hold ends (spec 7.1).
@@ -100,63 +146,64 @@ class History(Uploads):
             NotFoundError: No entry has this key.
         """
         return self._change(
-            key, lambda entry: with_refusal(entry, code=code, message=message)
+            key, lambda entry: news_of_refusal(entry, code=code, message=message)
         )
 
     def mark_gone(self, job_id: str) -> None:
         """Note that the service does not know this job any more; its hold ends."""
-        still_known = (entries.c.job_id == job_id) & entries.c.gone_at.is_(None)
-        gone = update(entries).where(still_known).values(gone_at=self._clock.now())
-        with self._database.transaction(writes=True) as connection:
-            connection.execute(gone)
+        values = {"its_job_id": job_id, "now": self._clock.now()}
+        self._database.write(queries.MARK_GONE, values)
 
-    def _change(self, key: str, change: Callable[[Entry], Entry]) -> Entry:
-        known = self.find_key(key)
-        # Most reads of a job say nothing new: then no write lock is taken.
-        if known is not None and change(known) == known:
-            return known
-        with self._database.transaction(writes=True) as connection:
-            before = self._locked(connection, key)
-            after = change(before)
-            new = {k: v for k, v in vars(after).items() if v != vars(before)[k]}
-            if new:
-                row = entries.c.number == before.number
-                connection.execute(update(entries).where(row).values(new))
-            return after
+    def _change(self, key: str, news_of: Callable[[Entry], News]) -> Entry:
+        while True:
+            row = self._database.first(queries.WITH_REVISION, {"key": key})
+            if row is None:
+                raise NotFoundError(
+                    f"The history has no entry with the key {key!r}: an intent is "
+                    "claimed before its job is recorded. Nothing was changed."
+                )
+            entry = queries.entry_of(row)
+            news = news_of(entry)
+            # Most reads of a job say nothing new: then no write lock is taken.
+            if not news:
+                return entry
+            after = replace(entry, **news)
+            # Whoever changed the entry since it was read has raised its revision.
+            if self._write(after, news, int(row.revision)):
+                return after
 
-    def _locked(self, connection: Connection, key: str) -> Entry:
-        query = select(entries).where(entries.c.key == key).with_for_update()
-        row = connection.execute(query).first()
-        if row is None:
-            raise NotFoundError(
-                f"The history has no entry with the key {key!r}: an intent is claimed "
-                "before its job is recorded. Nothing was changed."
-            )
-        return queries.entry_of(row)
+    def _write(self, after: Entry, news: News, revision: int) -> int:
+        if not news.keys().isdisjoint(SEARCHED):
+            news = news | {"search": search_text(after)}
+        its = {"its_number": after.number, "its_revision": revision}
+        return self._database.write(queries.change(tuple(news)), news | its)
 
     # -- reading ------------------------------------------------------------------
 
     def find(self, job_id: str) -> Entry | None:
         """Return the entry of a job; None when it is not in this history."""
-        return self._first(queries.newest_first().where(entries.c.job_id == job_id))
+        return self._first(queries.BY_JOB, {"job_id": job_id})
 
     def find_key(self, key: str) -> Entry | None:
         """Return the entry of an idempotency key; None when it was never claimed."""
-        return self._first(select(entries).where(entries.c.key == key))
+        return self._first(queries.BY_KEY, {"key": key})
 
     def newest(
         self, *, service: str, account: str, draw_key: str, take: int
     ) -> Entry | None:
         """Return the latest attempt at one take of a content; None without any."""
-        return self._first(queries.attempts(service, account, draw_key, take))
+        draw = {"service": service, "account": account, "draw_key": draw_key}
+        return self._first(queries.LATEST_ATTEMPT, {**draw, "take": take})
 
     def last_take(self, *, service: str, account: str, draw_key: str) -> int:
         """Return the highest take of a content; 0 when it was never asked for."""
-        return self._database.whole(queries.last_take(service, account, draw_key))
+        draw = {"service": service, "account": account, "draw_key": draw_key}
+        return self._database.whole(queries.LAST_TAKE, draw)
 
     def open_intents(self, *, service: str, account: str) -> list[Entry]:
         """Return what was written down and not answered, oldest first."""
-        return self._all(queries.open_intents(service, account))
+        owner = {"service": service, "account": account}
+        return self._all(queries.OPEN_INTENTS, owner)
 
     def unsettled(self, *, service: str, account: str) -> list[Entry]:
         """Return the jobs whose charge is not recorded, oldest first (spec 2.2).
@@ -164,89 +211,78 @@ class History(Uploads):
         Failed jobs are among them until their 0 is settled; jobs that the service
         does not know any more are not.
         """
-        return self._all(queries.unsettled(service, account))
+        return self._all(queries.UNSETTLED, {"service": service, "account": account})
 
     def reserved_micro_usd(self, *, service: str, account: str) -> int:
         """Return what is held for submits that may still be charged, in micro-USD.
 
         Settled, refused, failed and vanished ones hold nothing (spec 7.3).
         """
-        return self._database.whole(queries.reserved_micro_usd(service, account))
+        owner = {"service": service, "account": account}
+        return self._database.whole(queries.RESERVED, owner)
 
     def settled_total_micro_usd(
         self, *, service: str | None = None, account: str | None = None
     ) -> int:
         """Return the sum of all settled charges, in micro-USD (spec 2.2)."""
-        return self._database.whole(queries.settled_micro_usd(service, account))
+        return self._database.whole(queries.settled(service, account))
+
+    def budget_use(self, name: str) -> BudgetUse:
+        """Return what is gone of a budget, of all accounts together (spec 2.2)."""
+        row = self._database.first(queries.USE_OF_BUDGET, {"budget": name})
+        return _use_of(row)
 
     def usual_runtime_s(self, *, service: str, function: str) -> float | None:
         """Return the median seconds of a function's latest completed jobs.
 
         None before the first. Queueing counts, since it is what one waits for.
         """
-        rows = self._database.rows(queries.runtimes(service, function))
+        values = {"service": service, "function": function}
         seconds = [
             (row.finished_at - row.submitted_at).total_seconds()
-            for row in rows
+            for row in self._database.rows(queries.RUNTIMES, values)
             if row.finished_at and row.submitted_at
         ]
         return median(seconds) if seconds else None
 
-    def page(
-        self,
-        *,
-        limit: int = 50,
-        before: Entry | None = None,
-        service: str | None = None,
-        account: str | None = None,
-    ) -> list[Entry]:
-        """Return entries, newest first.
-
-        Args:
-            limit: At most so many, from 1.
-            before: The last entry of the page before; None for the first page.
-            service: Only of this service.
-            account: Only of this account.
-
-        Raises:
-            InputError: The limit is below 1.
-        """
-        if limit < 1:
-            raise InputError("limit", got=limit, accepted="a whole number from 1")
-        query = queries.newest_first().where(queries.owned_by(service, account))
-        if before is not None:
-            query = query.where(entries.c.number < before.number)
-        return self._all(query.limit(limit))
-
-    def last_body(
-        self, *, kind: str, service: str | None = None, account: str | None = None
-    ) -> dict[str, Any] | None:
-        """Return the newest body of a function, parsed; None before the first."""
-        query = queries.newest_first().where(entries.c.kind == kind)
-        entry = self._first(query.where(queries.owned_by(service, account)))
-        if entry is None:
-            return None
-        body: dict[str, Any] = json.loads(entry.body)
-        return body
-
-    def frame(
-        self, *, service: str | None = None, account: str | None = None
-    ) -> "pd.DataFrame":
-        """Return the whole history as a frame.
-
-        Returns:
-            One row per submit, newest first; the same dtypes without any row. Money
-            is Int64 micro-USD with <NA> for unknown; instants are datetime64[us,
-            UTC]; closed sets are categories.
-        """
-        from mediakit.history.frame import entries_frame, frame_query
-
-        query = frame_query().where(queries.owned_by(service, account))
-        return entries_frame(self._database.rows(query))
-
-    def _first(self, query: Select[Any]) -> Entry | None:
-        row = self._database.first(query)
+    def _first(self, query: Select[Any], values: Values) -> Entry | None:
+        row = self._database.first(query, values)
         return None if row is None else queries.entry_of(row)
 
-    def _all(self, query: Select[Any]) -> list[Entry]:
-        return [queries.entry_of(row) for row in self._database.rows(query)]
+    def _all(self, query: Select[Any], values: Values) -> list[Entry]:
+        return [queries.entry_of(row) for row in self._database.rows(query, values)]
+
+
+def _lock_limits(
+    connection: Connection,
+    intent: Intent,
+    spendable: Spendable | None,
+    budget: Budget | None,
+) -> None:
+    # Always in this order, so that no two wait for each other.
+    if spendable is not None:
+        lock(connection, "account", intent.service, intent.account)
+    if budget is not None:
+        lock(connection, "budget", budget.name)
+
+
+def _check_limits(
+    connection: Connection,
+    intent: Intent,
+    spendable: Spendable | None,
+    budget: Budget | None,
+) -> None:
+    """Compare with what is gone once the intent is written, under the locks."""
+    if spendable is not None:
+        owner = {"service": intent.service, "account": intent.account}
+        use = _use_of(connection.execute(queries.USE_OF_ACCOUNT, owner).one())
+        check_balance(intent, spendable, use)
+    if budget is not None:
+        named = {"budget": budget.name}
+        use = _use_of(connection.execute(queries.USE_OF_BUDGET, named).one())
+        check_budget(intent, budget, use)
+
+
+def _use_of(row: Any) -> BudgetUse:
+    spent, reserved = row
+    return BudgetUse(int(spent or 0), int(reserved or 0))

@@ -1,13 +1,42 @@
 """Which bytes were sent before, so that they are not sent twice."""
 
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, and_, delete, select
-from sqlalchemy.dialects import sqlite
+from sqlalchemy import bindparam, delete, select
 
 from mediakit.clock import Clock
 from mediakit.history.database import Database
-from mediakit.history.tables import uploads
+from mediakit.history.tables import insert_into, uploads
+
+_KEY = tuple(uploads.primary_key)
+_SAME = tuple(column == bindparam(f"its_{column.name}") for column in _KEY)
+_URL = select(uploads.c.url).where(*_SAME)
+_FORGET = delete(uploads).where(*_SAME)
+_AT = select(
+    uploads.c.url, uploads.c.sha256, uploads.c.size_bytes, uploads.c.content_type
+).where(
+    uploads.c.service == bindparam("its_service"),
+    uploads.c.account == bindparam("its_account"),
+    uploads.c.url.in_(bindparam("its_urls", expanding=True)),
+)
+
+
+@dataclass(frozen=True)
+class Upload:
+    """Bytes that were sent, and where they are.
+
+    Args:
+        url: Their permanent URL.
+        sha256: Their hash, in hex.
+        size_bytes: How many they are.
+        content_type: As what they were sent.
+    """
+
+    url: str
+    sha256: str
+    size_bytes: int
+    content_type: str
 
 
 class Uploads:
@@ -31,8 +60,11 @@ class Uploads:
         size_bytes: int,
         content_type: str,
         url: str,
-    ) -> None:
-        """Keep the permanent URL of some bytes (spec 2.3); the newest one counts.
+    ) -> str:
+        """Keep the permanent URL of some bytes (spec 2.3); the first one counts.
+
+        Two processes may send the same bytes at once. Were each to use its own URL,
+        their bodies would differ, and so would the keys of what is one request.
 
         Args:
             service: Which service took them.
@@ -41,45 +73,54 @@ class Uploads:
             size_bytes: How many they are.
             content_type: As what they were sent.
             url: The grant's permanent `url`; never its `upload_url`.
+
+        Returns:
+            The URL to use.
         """
-        fresh: dict[str, Any] = {"size_bytes": size_bytes, "url": url}
-        fresh["created_at"] = self._clock.now()
-        statement = sqlite.insert(uploads).values(
+        now = self._clock.now()
+        statement = insert_into(uploads, self._database.dialect).values(
             service=service,
             account=account,
             sha256=sha256,
             content_type=content_type,
-            **fresh,
+            size_bytes=size_bytes,
+            url=url,
+            created_at=now,
         )
-        statement = statement.on_conflict_do_update(
-            index_elements=list(uploads.primary_key), set_=fresh
+        self._database.write(statement.on_conflict_do_nothing())
+        first = self.uploaded(
+            service=service, account=account, sha256=sha256, content_type=content_type
         )
-        with self._database.transaction(writes=True) as connection:
-            connection.execute(statement)
+        return first or url
 
     def uploaded(
         self, *, service: str, account: str, sha256: str, content_type: str
     ) -> str | None:
         """Return the permanent URL of bytes sent before; None if they never were."""
-        bytes_ = _bytes(service, account, sha256, content_type)
-        row = self._database.first(select(uploads.c.url).where(bytes_))
+        bytes_ = _its(service, account, sha256, content_type)
+        row = self._database.first(_URL, bytes_)
         return None if row is None else str(row.url)
+
+    def uploads_at(
+        self, urls: Iterable[str], *, service: str, account: str
+    ) -> list[Upload]:
+        """Return what was sent of that which is at some URLs, by URL."""
+        owner = {"its_service": service, "its_account": account}
+        rows = self._database.rows(_AT, {**owner, "its_urls": sorted(set(urls))})
+        sent = (Upload(**row._mapping) for row in rows)
+        return sorted(sent, key=lambda upload: upload.url)
 
     def forget_upload(
         self, *, service: str, account: str, sha256: str, content_type: str
     ) -> None:
         """Forget an upload, so that its bytes are sent again when next needed."""
-        bytes_ = _bytes(service, account, sha256, content_type)
-        with self._database.transaction(writes=True) as connection:
-            connection.execute(delete(uploads).where(bytes_))
+        self._database.write(_FORGET, _its(service, account, sha256, content_type))
 
 
-def _bytes(
-    service: str, account: str, sha256: str, content_type: str
-) -> ColumnElement[bool]:
-    return and_(
-        uploads.c.service == service,
-        uploads.c.account == account,
-        uploads.c.sha256 == sha256,
-        uploads.c.content_type == content_type,
-    )
+def _its(service: str, account: str, sha256: str, content_type: str) -> dict[str, str]:
+    return {
+        "its_service": service,
+        "its_account": account,
+        "its_sha256": sha256,
+        "its_content_type": content_type,
+    }

@@ -89,6 +89,8 @@ def preflight(
         One problem for each medium that will not do, and one for each field whose
         media are too long together.
     """
+    if not infos:
+        return []
     limits = function.media_limits(body_with_stand_ins(function, body)[0])
     known = [
         (item, info)
@@ -144,8 +146,10 @@ def lengths_wanted(
         if item.kind != "image" and is_url(item.value)
         if item.value not in facts.seconds
     }
+    if not unknown:
+        return []
     checked, _ = body_with_stand_ins(function, body)
-    if not unknown or not _is_bound(function, checked, facts):
+    if not _is_bound(function, checked, facts):
         return []
     supposed = dict(facts.seconds) | dict.fromkeys(unknown, SUPPOSED_S)
     with_all = function.estimate(checked, replace(facts, seconds=supposed))

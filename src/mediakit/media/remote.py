@@ -81,7 +81,22 @@ def _http(url: str) -> httpx.Client:
         max_redirects=MAX_REDIRECTS,
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
         trust_env=httpx.URL(url).host not in LOOPBACK,
+        event_hooks={"request": [_hush]},
     )
+
+
+class _HushedURL(httpx.URL):
+    """A URL that is written without its query, where a signature may stand."""
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.host}{self.path}"
+
+    __repr__ = __str__
+
+
+def _hush(request: httpx.Request) -> None:
+    # httpx logs the URL of every request, and of what a redirect leads to.
+    request.url = _HushedURL(request.url)
 
 
 class RemoteFile(RawIOBase):

@@ -46,7 +46,7 @@ async def read_funds(client: Client[Job]) -> Funds:
     """
     balance = await client.core.balance()
     service = client.service
-    unsettled = client.history.unsettled(
+    unsettled = client.core.store.unsettled(
         service=service.identity, account=service.account
     )
     return Funds(

@@ -1,0 +1,67 @@
+"""What one HTTP exchange comes to: an answer, or none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mediakit.errors import ServiceError
+
+
+class NoAnswerError(Exception):
+    """A request got no answer.
+
+    Args:
+        reason: Why, in words.
+        sent: Whether the service may have received it.
+        retry_after_s: Seconds that the service asks to wait; None when it does not.
+    """
+
+    def __init__(
+        self, reason: str, *, sent: bool, retry_after_s: float | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.sent = sent
+        self.retry_after_s = retry_after_s
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the service answered; it may hold a signed URL or a secret."""
+
+    status: int
+    headers: Mapping[str, str] = field(repr=False)
+    content: bytes = field(repr=False)
+
+    def json(self) -> Any:
+        """Parse the body.
+
+        Raises:
+            ServiceError: It is not JSON.
+        """
+        try:
+            return json.loads(self.content)
+        except ValueError:
+            raise ServiceError(
+                f"The service answered {self.status} with something that is not JSON; "
+                "is the base URL that of the service?",
+                status=self.status,
+            ) from None
+
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """Return the body if it is a JSON object, else nothing."""
+        try:
+            body = json.loads(self.content)
+        except ValueError:
+            return {}
+        return body if isinstance(body, dict) else {}
+
+    @property
+    def message(self) -> str:
+        """Return the `message` of a request-level error, if there is one (spec 7.1)."""
+        message = self.fields.get("message")
+        return message if isinstance(message, str) else ""

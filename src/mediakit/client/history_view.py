@@ -1,0 +1,301 @@
+"""The history as people see it: what one client bought, and how to get it back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, fields
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyio import to_thread
+
+from mediakit.client.io_thread import IOThread
+from mediakit.client.rebuilding import OUTCOMES, SOURCES, Rebuilder, Rebuilt
+from mediakit.client.service import Service
+from mediakit.history import Entry, History
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class AsyncHistoryView:
+    """What was bought from one service, under any key; awaited.
+
+    Args:
+        store: The history, which may hold other services too.
+        service: The service.
+        rebuilder: Takes in what the history lost.
+    """
+
+    def __init__(self, store: History, service: Service, rebuilder: Rebuilder) -> None:
+        self.store = store
+        self._service = service
+        self._rebuilder = rebuilder
+
+    def __repr__(self) -> str:
+        return f"<history of {self._service.label} in {self.store!r}>"
+
+    async def frame(
+        self,
+        *,
+        project: str | None = None,
+        kind: str | None = None,
+        status: str | None = None,
+        everywhere: bool = False,
+    ) -> pd.DataFrame:
+        """Return the submits as a frame.
+
+        Args:
+            project: Only those with this label.
+            kind: Only of this kind of function.
+            status: Only in this status (spec 3.1).
+            everywhere: Those to other services too.
+
+        Returns:
+            One row per submit, newest first; the same dtypes without any row. Money
+            is Int64 micro-USD with <NA> for unknown; instants are datetime64[us,
+            UTC]; closed sets are categories.
+        """
+        return await to_thread.run_sync(
+            partial(
+                self.store.frame,
+                project=project,
+                kind=kind,
+                status=status,
+                service=self.scope(everywhere=everywhere),
+            )
+        )
+
+    async def search(
+        self,
+        text: str,
+        *,
+        limit: int | None = None,
+        project: str | None = None,
+        kind: str | None = None,
+        status: str | None = None,
+        everywhere: bool = False,
+    ) -> pd.DataFrame:
+        """Return the submits in which every word of a text occurs.
+
+        Args:
+            text: Words of the prompt, the function, the project, the job id or the
+                error; upper or lower case.
+            limit: At most so many, the newest; all when omitted.
+            project: Only those with this label.
+            kind: Only of this kind of function.
+            status: Only in this status (spec 3.1).
+            everywhere: Those to other services too.
+
+        Returns:
+            The same columns as `frame`.
+        """
+        return await to_thread.run_sync(
+            partial(
+                self.store.search,
+                text,
+                limit=limit,
+                project=project,
+                kind=kind,
+                status=status,
+                service=self.scope(everywhere=everywhere),
+            )
+        )
+
+    async def page(
+        self,
+        *,
+        limit: int = 50,
+        before: Entry | None = None,
+        text: str | None = None,
+        project: str | None = None,
+        kind: str | None = None,
+        status: str | None = None,
+        everywhere: bool = False,
+    ) -> list[Entry]:
+        """Return some submits, newest first; new ones do not shift the pages.
+
+        Args:
+            limit: At most so many, from 1.
+            before: The last one of the page before; None for the first page.
+            text: Only those in which every word of it occurs; see `search`.
+            project: Only those with this label.
+            kind: Only of this kind of function.
+            status: Only in this status (spec 3.1).
+            everywhere: Those to other services too.
+
+        Raises:
+            InputError: The limit is below 1.
+        """
+        return await to_thread.run_sync(
+            partial(
+                self.store.page,
+                limit=limit,
+                before=before,
+                text=text,
+                project=project,
+                kind=kind,
+                status=status,
+                service=self.scope(everywhere=everywhere),
+            )
+        )
+
+    async def settled_total_micro_usd(self, *, everywhere: bool = False) -> int:
+        """Return the sum of the settled charges, in micro-USD (spec 2.2).
+
+        Args:
+            everywhere: Those of other services too.
+        """
+        return await to_thread.run_sync(
+            partial(
+                self.store.settled_total_micro_usd,
+                service=self.scope(everywhere=everywhere),
+            )
+        )
+
+    async def rebuild(
+        self,
+        job_ids: str | Iterable[str] = (),
+        folders: str | Path | Iterable[str | Path] = (),
+        *,
+        deliveries: bool = True,
+    ) -> pd.DataFrame:
+        """Take in jobs that the history lost, as far as the service knows them.
+
+        Each job is asked for at the service, which says what became of it and what it
+        cost. From the small file beside a result the request is known too: the same
+        call then finds its job again and pays nothing.
+
+        Args:
+            job_ids: Jobs to ask for.
+            folders: Where results were saved to; folders inside are looked at too.
+            deliveries: Look through the service's log of deliveries (spec 4.20).
+
+        Returns:
+            One row per job, the oldest first, and one per file that cannot be read:
+            outcome (category: added; completed, when the request of a job that was
+            there is known now; known; unknown, when the service does not know it;
+            unreadable), source (category: id, file, delivery), where, job_id and
+            function (str), charge_micro_usd (Int64, <NA> until it is settled).
+
+        Raises:
+            InputError: A job id or a folder is none; nothing was asked.
+            ServiceError: The service does not answer. What was taken in stays.
+        """
+        rows = await self._rebuilder.rebuild(job_ids, folders, deliveries=deliveries)
+        return await to_thread.run_sync(rebuilt_frame, rows)
+
+    def scope(self, *, everywhere: bool) -> str | None:
+        """Return whose entries are meant; None for all."""
+        return None if everywhere else self._service.identity
+
+
+class HistoryView:
+    """What was bought from one service, under any key.
+
+    Args:
+        core: The same to be awaited.
+        io: The I/O thread.
+    """
+
+    def __init__(self, core: AsyncHistoryView, io: IOThread) -> None:
+        self._core = core
+        self._io = io
+
+    def __repr__(self) -> str:
+        return repr(self._core)
+
+    def frame(
+        self,
+        *,
+        project: str | None = None,
+        kind: str | None = None,
+        status: str | None = None,
+        everywhere: bool = False,
+    ) -> pd.DataFrame:
+        """Return the submits as a frame; see `AsyncHistoryView.frame`."""
+        return self._io.call(
+            self._core.frame,
+            project=project,
+            kind=kind,
+            status=status,
+            everywhere=everywhere,
+        )
+
+    def search(
+        self,
+        text: str,
+        *,
+        limit: int | None = None,
+        project: str | None = None,
+        kind: str | None = None,
+        status: str | None = None,
+        everywhere: bool = False,
+    ) -> pd.DataFrame:
+        """Return where every word occurs; see `AsyncHistoryView.search`."""
+        return self._io.call(
+            self._core.search,
+            text,
+            limit=limit,
+            project=project,
+            kind=kind,
+            status=status,
+            everywhere=everywhere,
+        )
+
+    def page(
+        self,
+        *,
+        limit: int = 50,
+        before: Entry | None = None,
+        text: str | None = None,
+        project: str | None = None,
+        kind: str | None = None,
+        status: str | None = None,
+        everywhere: bool = False,
+    ) -> list[Entry]:
+        """Return some submits, newest first; see `AsyncHistoryView.page`."""
+        return self._io.call(
+            self._core.page,
+            limit=limit,
+            before=before,
+            text=text,
+            project=project,
+            kind=kind,
+            status=status,
+            everywhere=everywhere,
+        )
+
+    def settled_total_micro_usd(self, *, everywhere: bool = False) -> int:
+        """Return the sum of the settled charges, in micro-USD (spec 2.2)."""
+        return self._io.call(self._core.settled_total_micro_usd, everywhere=everywhere)
+
+    def rebuild(
+        self,
+        job_ids: str | Iterable[str] = (),
+        folders: str | Path | Iterable[str | Path] = (),
+        *,
+        deliveries: bool = True,
+    ) -> pd.DataFrame:
+        """Take in jobs that the history lost; see `AsyncHistoryView.rebuild`."""
+        return self._io.call(
+            self._core.rebuild, job_ids, folders, deliveries=deliveries
+        )
+
+
+def rebuilt_frame(rows: Iterable[Rebuilt]) -> pd.DataFrame:
+    """Return what became of what was found as a frame."""
+    import pandas as pd
+
+    plain = [asdict(row) for row in rows]
+    names = [field.name for field in fields(Rebuilt)]
+    columns: dict[str, list[Any]] = {n: [row[n] for row in plain] for n in names}
+    levels = {"outcome": OUTCOMES, "source": SOURCES}
+    typed: dict[str, Any] = {
+        name: pd.array(values, dtype="Int64" if name.endswith("_usd") else "str")
+        for name, values in columns.items()
+        if name not in levels
+    }
+    closed = {n: pd.Categorical(columns[n], categories=levels[n]) for n in levels}
+    return pd.DataFrame({name: (closed | typed)[name] for name in names})

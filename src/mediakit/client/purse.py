@@ -1,0 +1,149 @@
+"""What may be spent: nothing is claimed that balance and budget cannot carry."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from decimal import Decimal
+from uuid import uuid4
+
+from mediakit.client.billing import Billing
+from mediakit.client.ledger import Ledger
+from mediakit.clock import Clock
+from mediakit.errors import BalanceError, InputError
+from mediakit.history import Budget, Entry, History, Intent, Spendable
+from mediakit.money import parse_usd
+
+# What this account spends meanwhile is in the history; only what others spend, or top
+# up, makes a balance old.
+BALANCE_FOR_S = 10.0
+
+
+Amount = str | int | Decimal
+
+
+@dataclass(frozen=True)
+class BudgetState:
+    """How far a budget is used, in micro-USD.
+
+    Args:
+        limit_micro_usd: What may be spent in all.
+        spent_micro_usd: Settled charges.
+        reserved_micro_usd: Held for what is in flight, at its upper price.
+    """
+
+    limit_micro_usd: int
+    spent_micro_usd: int
+    reserved_micro_usd: int
+
+    @property
+    def left_micro_usd(self) -> int:
+        """Return what a further request may cost at the most."""
+        used = self.spent_micro_usd + self.reserved_micro_usd
+        return max(0, self.limit_micro_usd - used)
+
+
+class Purse:
+    """Claims intents in the history while balance and budget can carry them.
+
+    Args:
+        ledger: The history, as this account's.
+        billing: Reads the balance.
+        clock: Tells how old a balance is.
+        budget: The caller's own limit; None for none.
+    """
+
+    def __init__(
+        self, ledger: Ledger, billing: Billing, clock: Clock, budget: Budget | None
+    ) -> None:
+        self._ledger = ledger
+        self._billing = billing
+        self._clock = clock
+        self._budget = budget
+        self._read_at_s: float | None = None
+        self._last: Spendable | None = None
+        self._reading: asyncio.Task[Spendable] | None = None
+
+    async def claim(self, intent: Intent) -> tuple[Entry, bool]:
+        """Write an intent down if its upper price fits what is left.
+
+        A balance that was read a moment ago is enough to say yes; to say no it is
+        read again.
+
+        Raises:
+            BalanceError: It may cost more than is left; nothing was written or sent.
+            BudgetError: The same, of the caller's budget.
+        """
+        if intent.estimate_high_micro_usd is None:
+            return await self._claim(intent, None)
+        known = self._recent()
+        if known is not None:
+            try:
+                return await self._claim(intent, known)
+            except BalanceError:
+                self._last = None
+        return await self._claim(intent, await self._spendable())
+
+    async def state(self) -> BudgetState | None:
+        """Return how far the budget is used; None without one."""
+        if self._budget is None:
+            return None
+        use = await self._ledger.ask(History.budget_use, self._budget.name)
+        return BudgetState(
+            self._budget.limit_micro_usd, use.spent_micro_usd, use.reserved_micro_usd
+        )
+
+    async def _claim(
+        self, intent: Intent, spendable: Spendable | None
+    ) -> tuple[Entry, bool]:
+        return await self._ledger.ask(
+            History.claim, intent, spendable=spendable, budget=self._budget
+        )
+
+    def _recent(self) -> Spendable | None:
+        if self._read_at_s is None:
+            return None
+        age_s = self._clock.monotonic_s() - self._read_at_s
+        return self._last if age_s < BALANCE_FOR_S else None
+
+    async def _spendable(self) -> Spendable:
+        """Read the balance, once for all who want it at this moment."""
+        loop = asyncio.get_running_loop()
+        reading = self._reading
+        if reading is None or reading.done() or reading.get_loop() is not loop:
+            reading = self._reading = loop.create_task(self._read())
+        # Whoever stops waiting must not take the balance from the others.
+        return await asyncio.shield(reading)
+
+    async def _read(self) -> Spendable:
+        settled = await self._ledger.ask(
+            History.settled_total_micro_usd, **self._ledger.owner
+        )
+        read_at_s = self._clock.monotonic_s()
+        balance = await self._billing.balance()
+        self._last = Spendable(balance.spendable_micro_usd, settled)
+        self._read_at_s = read_at_s
+        return self._last
+
+
+def budget_name(project: str | None) -> str:
+    """Return what the submits of a client count against.
+
+    A project is one budget over all its clients and starts; without one, a client is
+    a budget of its own.
+    """
+    return f"project {project}" if project else f"client {uuid4().hex}"
+
+
+def budget_of(name: str, amount: Amount | None) -> Budget | None:
+    """Return a budget; None for no amount.
+
+    Raises:
+        InputError: It is no amount of US dollars.
+    """
+    if amount is None:
+        return None
+    try:
+        return Budget(name, parse_usd(amount))
+    except InputError as error:
+        raise InputError("budget", got=amount, accepted=error.accepted) from None

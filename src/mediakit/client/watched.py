@@ -1,0 +1,58 @@
+"""A job that is watched, and its place in the queue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mediakit.client.async_job import AsyncJob
+from mediakit.client.watching import gap_s
+from mediakit.records import JobStatus
+
+
+@dataclass
+class Watched:
+    """A job and how its watching goes.
+
+    Args:
+        job: The job.
+        status: Its status at the last read.
+        began_s: When it was submitted, in seconds of the clock.
+        ended_s: When it was seen to have ended; None before.
+        reads: How often it was read since it last changed its status.
+        failures: How often it could not be read since it last could.
+    """
+
+    job: AsyncJob
+    status: JobStatus
+    began_s: float
+    ended_s: float | None
+    reads: int = 0
+    failures: int = 0
+
+    def was_read(self, now_s: float) -> None:
+        """Take note of a read that went well."""
+        status = self.job.state.record.status
+        self.failures = 0
+        self.reads = self.reads + 1 if status is self.status else 0
+        self.status = status
+        if status.terminal and self.ended_s is None:
+            self.ended_s = now_s
+
+    def gap_s(self, now_s: float) -> float:
+        """Return the seconds until it should be read again."""
+        settling_s = 0.0 if self.ended_s is None else now_s - self.ended_s
+        return gap_s(
+            self.job.state,
+            self.reads,
+            elapsed_s=now_s - self.began_s,
+            settling_s=settling_s,
+        )
+
+
+@dataclass(order=True)
+class Place:
+    """A place in a queue: the lowest rank first, then the oldest."""
+
+    rank_s: float
+    number: int
+    watched: Watched = field(compare=False)

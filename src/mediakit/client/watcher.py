@@ -1,0 +1,297 @@
+"""Who reads the jobs of one client again and again until their charge is settled."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from itertools import count
+from random import Random
+
+from mediakit.client.async_job import AsyncJob
+from mediakit.client.read_budget import Lane, ReadBudget, process_budget
+from mediakit.client.watched import Place, Watched
+from mediakit.client.watching import (
+    PATIENT_FOR_S,
+    concerns_all,
+    jittered_s,
+    passes,
+    pause_s,
+)
+from mediakit.clock import Clock
+from mediakit.errors import AnswerError, MediakitError, RateLimitError
+
+log = logging.getLogger("mediakit.client")
+
+AT_ONCE = 8
+
+Read = Callable[[AsyncJob], Awaitable[None]]
+
+
+class Watcher:
+    """Reads jobs on one event loop, each when it is due and the budget has a turn.
+
+    Whoever is due the longest is read first; a job that only waits for its charge lets
+    one round of the others pass. So with `n` jobs and `r` turns a second, no job that
+    still runs waits for more than `n / r` seconds beyond its own gap.
+
+    It holds a job until its charge is settled, whoever else lets go of it, so that the
+    charge gets into the history.
+
+    Args:
+        read: Reads a job once. `AnswerError` is trouble that the service answered, or
+            its silence.
+        budget: Gives turns.
+        lane: The service's lane in the budget.
+        clock: Gives time.
+        random: Gives jitter.
+    """
+
+    def __init__(
+        self, read: Read, budget: ReadBudget, lane: Lane, clock: Clock, random: Random
+    ) -> None:
+        self._read = read
+        self._budget = budget
+        self._lane = lane
+        self._clock = clock
+        self._random = random
+        self._loop = asyncio.get_running_loop()
+        self._numbers = count()
+        self._watched: dict[str, Watched] = {}
+        self._resting: list[Place] = []
+        self._ready: list[Place] = []
+        self._reading: set[asyncio.Task[None]] = set()
+        self._runner: asyncio.Task[None] | None = None
+        self._nap: asyncio.Future[None] | None = None
+
+    def add(self, job: AsyncJob, *, at_once: bool) -> None:
+        """Watch a job; one that is watched already stays as it is.
+
+        Args:
+            job: The job.
+            at_once: Its state is from an earlier time: it is due now.
+        """
+        refusal = self._budget.refusal(self._lane)
+        if refusal is not None:
+            job.end(refusal)
+        if job.id in self._watched:
+            return
+        watched = self._watched[job.id] = self._new(job)
+        now_s = self._clock.monotonic_s()
+        self._rest(watched, now_s if at_once else now_s + self._gap_s(watched, now_s))
+        if self._runner is None or self._runner.done():
+            self._runner = self._loop.create_task(self._run())
+        self._wake()
+
+    def _new(self, job: AsyncJob) -> Watched:
+        state, now_s = job.state, self._clock.monotonic_s()
+        age_s = 0.0
+        if state.submitted_at is not None:
+            age_s = (self._clock.now() - state.submitted_at).total_seconds()
+        status = state.record.status
+        ended_s = now_s if status.terminal else None
+        return Watched(job, status, now_s - max(0.0, age_s), ended_s)
+
+    def stop(self) -> None:
+        """End all watching; from another thread, as soon as its loop gets to it."""
+        with suppress(RuntimeError):  # the loop is closed, and nothing runs on it
+            self._loop.call_soon_threadsafe(self._stop)
+
+    def _stop(self) -> None:
+        for task in (*self._reading, self._runner):
+            if task is not None:
+                task.cancel()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._watched.clear()
+        self._resting.clear()
+        self._ready.clear()
+
+    # -- one after the other --------------------------------------------------------
+
+    async def _run(self) -> None:
+        try:
+            while self._watched:
+                self._call_up()
+                if self._ready:
+                    await self._read_next()
+                else:
+                    await self._rest_until_due()
+        finally:
+            # A loop that ends cancels this: then nobody here holds a job any more.
+            self._forget()
+
+    def _rest(self, watched: Watched, due_s: float) -> None:
+        heapq.heappush(self._resting, Place(due_s, next(self._numbers), watched))
+
+    def _gap_s(self, watched: Watched, now_s: float) -> float:
+        return jittered_s(watched.gap_s(now_s), self._random)
+
+    def _call_up(self) -> None:
+        """Line up whatever is due."""
+        now_s = self._clock.monotonic_s()
+        round_s = len(self._watched) / self._budget.steady_reads_per_s
+        while self._resting and self._resting[0].rank_s <= now_s:
+            place = heapq.heappop(self._resting)
+            if place.watched.status.terminal:
+                place.rank_s += round_s
+            heapq.heappush(self._ready, place)
+
+    async def _rest_until_due(self) -> None:
+        """Wait until a job is due or anything changes."""
+        nap: asyncio.Future[None] = self._loop.create_future()
+        if self._resting:
+            wait_s = self._resting[0].rank_s - self._clock.monotonic_s()
+            nap = self._loop.create_task(self._clock.sleep(wait_s))
+        self._nap = nap
+        try:
+            await asyncio.wait({nap})
+        finally:
+            nap.cancel()
+
+    def _wake(self) -> None:
+        if self._nap is not None:
+            self._nap.cancel()
+
+    async def _read_next(self) -> None:
+        # A service in trouble is asked by one read at a time.
+        while len(self._reading) >= (1 if self._lane.failures else AT_ONCE):
+            await asyncio.wait(self._reading, return_when=asyncio.FIRST_COMPLETED)
+        await self._budget.turn(self._lane, self._ready[0].rank_s)
+        self._call_up()
+        watched = heapq.heappop(self._ready).watched
+        task = self._loop.create_task(self._once(watched.job))
+        self._reading.add(task)
+        task.add_done_callback(partial(self._was_read, watched))
+
+    async def _once(self, job: AsyncJob) -> None:
+        # It may have settled while it waited for its turn: others read it too.
+        if job.state.charge_micro_usd is None:
+            await self._read(job)
+
+    # -- what a read has brought ----------------------------------------------------
+
+    def _was_read(self, watched: Watched, task: asyncio.Task[None]) -> None:
+        self._reading.discard(task)
+        self._wake()
+        if watched.job.id not in self._watched:
+            return
+        error = None if task.cancelled() else task.exception()
+        if error is None:
+            self._went_well(watched)
+        elif isinstance(error, MediakitError) and not passes(error):
+            del self._watched[watched.job.id]
+            watched.job.end(error)
+        else:
+            self._went_wrong(watched, error)
+
+    def _went_well(self, watched: Watched) -> None:
+        if watched.job.state.charge_micro_usd is not None:
+            del self._watched[watched.job.id]
+        else:
+            now_s = self._clock.monotonic_s()
+            watched.was_read(now_s)
+            self._rest(watched, now_s + self._gap_s(watched, now_s))
+        if self._lane.failures:
+            self._lane.failures, self._lane.closed_by = 0, None
+            self._tell(None)
+
+    def _went_wrong(self, watched: Watched, error: BaseException) -> None:
+        watched.failures += 1
+        now_s = self._clock.monotonic_s()
+        if concerns_all(error):
+            self._lane.failures += 1
+            wait_s = pause_s(error, self._lane.failures, self._random)
+            self._budget.pause(self._lane, wait_s)
+            self._rest(watched, now_s)
+            self._tell(trouble_text(error, wait_s))
+            if wait_s > PATIENT_FOR_S and isinstance(error, AnswerError):
+                self._close_lane(error)
+        else:
+            wait_s = pause_s(error, watched.failures, self._random)
+            self._rest(watched, now_s + wait_s)
+            watched.job.trouble(trouble_text(error, wait_s))
+        if not isinstance(error, AnswerError):
+            log.error("reading the job %s failed", watched.job.id, exc_info=error)
+
+    def _tell(self, trouble: str | None) -> None:
+        for watched in tuple(self._watched.values()):
+            watched.job.trouble(trouble)
+
+    def _close_lane(self, error: AnswerError) -> None:
+        """End the calls that wait; the watching goes on when the service allows it."""
+        self._lane.closed_by = error
+        for watched in tuple(self._watched.values()):
+            watched.job.end(error)
+
+
+def trouble_text(error: BaseException, wait_s: float) -> str:
+    """Say for people what is wrong, and when it is tried again."""
+    said = str(error) if isinstance(error, MediakitError) else type(error).__name__
+    then = "" if isinstance(error, RateLimitError) else "; the job goes on"
+    return f"{said.rstrip('.')}. Asking again in {wait_s:,.0f} s{then}."
+
+
+class Watchers:
+    """The watchers of one client, one for each event loop that it is used on.
+
+    A job that is used on two loops at a time is read by both.
+
+    Args:
+        read: Reads a job once.
+        service: Names the service and the account.
+        clock: Gives time.
+        budget: Gives turns to read; this process's own by default.
+        random: Gives jitter.
+    """
+
+    def __init__(
+        self,
+        read: Read,
+        service: str,
+        clock: Clock,
+        budget: ReadBudget | None = None,
+        random: Random | None = None,
+    ) -> None:
+        self._read = read
+        self._service = service
+        self._clock = clock
+        self._budget = budget or process_budget()
+        self._random = random or Random()
+        self._pid = os.getpid()
+        self._of_loop: dict[asyncio.AbstractEventLoop, Watcher] = {}
+
+    def watch(self, job: AsyncJob, *, at_once: bool = False) -> None:
+        """Watch a job on the running loop until its charge is settled.
+
+        Args:
+            job: The job.
+            at_once: Its state is from an earlier time: it is due now.
+        """
+        loop = asyncio.get_running_loop()
+        self._let_go()
+        watcher = self._of_loop.get(loop)
+        if watcher is None:
+            lane = self._budget.lane(self._service)
+            watcher = Watcher(self._read, self._budget, lane, self._clock, self._random)
+            self._of_loop[loop] = watcher
+        watcher.add(job, at_once=at_once)
+
+    def stop(self) -> None:
+        """End all watching, on all loops; the jobs go on at the service."""
+        self._let_go()
+        for loop in tuple(self._of_loop):
+            self._of_loop.pop(loop).stop()
+
+    def _let_go(self) -> None:
+        """Forget loops that have ended, and in a fork those of the other process."""
+        if self._pid != os.getpid():
+            self._pid, self._of_loop = os.getpid(), {}
+        for loop in tuple(self._of_loop):
+            if loop.is_closed():
+                self._of_loop.pop(loop, None)

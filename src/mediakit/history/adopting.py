@@ -1,0 +1,115 @@
+"""Taking in jobs that the service knows and the history lost."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from mediakit.clock import Clock
+from mediakit.history import queries
+from mediakit.history.database import Database
+from mediakit.history.entries import INTENT_FIELDS, Entry, EntryState, Intent
+from mediakit.history.locks import lock
+from mediakit.history.merging import News, news_of_job
+from mediakit.history.searching import SEARCHED, searchable
+from mediakit.records import Job
+
+REBUILT = "rebuilt-"
+
+
+class Adopting:
+    """The part of the history that is rebuilt."""
+
+    _database: Database
+    _clock: Clock
+
+    def adopt(
+        self,
+        intent: Intent,
+        job: Job,
+        *,
+        created_at: datetime,
+        submitted_at: datetime | None,
+        finished_at: datetime | None,
+    ) -> Entry:
+        """Take in a job with the request it was made for, in one transaction.
+
+        Nothing is left in between that a later start would send. A job that is there
+        already stays one entry: it learns what the record says, and its request where
+        that was not known.
+
+        Args:
+            intent: The request. Its key starts with "rebuilt-" where what was sent is
+                not known.
+            job: What the service says of the job.
+            created_at: About when it was asked for.
+            submitted_at: When it was submitted; None when nobody knows.
+            finished_at: When it ended; None when nobody knows.
+        """
+        with self._database.transaction() as connection:
+            lock(connection, "job", job.id)
+            known = connection.execute(queries.BY_JOB, {"job_id": job.id}).first()
+            if known is not None:
+                entry = queries.entry_of(known)
+                return self._merged(connection, entry.key, intent, job)
+            key = _claim(connection, intent, job, created_at)
+            times = {"submitted_at": submitted_at, "finished_at": finished_at}
+            return self._merged(connection, key, intent, job, times)
+
+    def _merged(
+        self,
+        connection: Connection,
+        key: str,
+        intent: Intent,
+        job: Job,
+        times: News | None = None,
+    ) -> Entry:
+        query = queries.WITH_REVISION.with_for_update()
+        row = connection.execute(query, {"key": key}).one()
+        entry = queries.entry_of(row)
+        news = news_of_job(entry, job, now=self._clock.now()) | (times or {})
+        if _tells_the_request(connection, entry, intent):
+            news |= {name: getattr(intent, name) for name in INTENT_FIELDS}
+        if not news:
+            return entry
+        after = replace(entry, **news)
+        its = {"its_number": entry.number, "its_revision": row.revision}
+        news = news | {"search": search_text(after)}
+        connection.execute(queries.change(tuple(news)), news | its)
+        return after
+
+
+def _claim(
+    connection: Connection, intent: Intent, job: Job, created_at: datetime
+) -> str:
+    """Write the request down, or find it unanswered; return the key of its entry."""
+    statement = queries.claim(connection.dialect.name)
+    claimed = connection.execute(statement, claim_values(intent, created_at)).first()
+    if claimed is None:
+        row = connection.execute(queries.BY_KEY, {"key": intent.key}).one()
+        if queries.entry_of(row).job_id is not None:
+            # One request, two jobs: each was paid for, and each is kept.
+            name = f"{REBUILT}{job.id}"
+            plain = replace(intent, key=name, draw_key=name)
+            return _claim(connection, plain, job, created_at)
+    return intent.key
+
+
+def _tells_the_request(connection: Connection, entry: Entry, intent: Intent) -> bool:
+    if not entry.key.startswith(REBUILT) or intent.key.startswith(REBUILT):
+        return False
+    return connection.execute(queries.BY_KEY, {"key": intent.key}).first() is None
+
+
+def claim_values(intent: Intent, created_at: datetime) -> dict[str, Any]:
+    """Return what is written of an intent, for `queries.claim`."""
+    values = {name: getattr(intent, name) for name in INTENT_FIELDS}
+    search = searchable([intent.prompt, intent.kind, intent.function, intent.project])
+    news = {"state": EntryState.INTENT, "search": search, "created_at": created_at}
+    return values | news
+
+
+def search_text(entry: Entry) -> str:
+    """Return what is kept of an entry to be searched."""
+    return searchable(getattr(entry, name) for name in SEARCHED)

@@ -1,0 +1,179 @@
+"""Looking through the history: pages, searches and frames."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import ColumnElement
+
+from mediakit.errors import InputError
+from mediakit.history import queries
+from mediakit.history.database import Database
+from mediakit.history.entries import Entry
+from mediakit.history.searching import words_of
+from mediakit.history.tables import entries
+from mediakit.records import JobStatus
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LONGEST_SEARCH = 1_000
+
+
+class Listing:
+    """The part of the history that is looked through."""
+
+    _database: Database
+
+    def page(
+        self,
+        *,
+        limit: int = 50,
+        before: Entry | None = None,
+        text: str | None = None,
+        project: str | None = None,
+        kind: str | None = None,
+        status: str | None = None,
+        service: str | None = None,
+        account: str | None = None,
+    ) -> list[Entry]:
+        """Return entries, newest first.
+
+        Pages follow each other without gaps and repeats while new entries arrive.
+
+        Args:
+            limit: At most so many, from 1.
+            before: The last entry of the page before; None for the first page.
+            text: Only with all of these words; see `search`.
+            project: Only of this project.
+            kind: Only of this function.
+            status: Only jobs that are, as far as was seen, in this status (spec 3.1).
+            service: Only of this service.
+            account: Only of this account.
+
+        Raises:
+            InputError: The limit is below 1, there is no such status, or the text is
+                too long.
+        """
+        _check_limit(limit)
+        query = queries.newest_first().where(
+            *_chosen(text, project, kind, status),
+            *queries.owned_by(service, account),
+        )
+        if before is not None:
+            query = query.where(entries.c.number < before.number)
+        return [
+            queries.entry_of(row) for row in self._database.rows(query.limit(limit))
+        ]
+
+    def search(
+        self,
+        text: str,
+        *,
+        limit: int | None = None,
+        project: str | None = None,
+        kind: str | None = None,
+        status: str | None = None,
+        service: str | None = None,
+        account: str | None = None,
+    ) -> "pd.DataFrame":
+        """Return what has all of some words, as a frame.
+
+        A word is found anywhere in the prompt, the function's kind or path, the job
+        id, the project, or the error's code or message. Case does not count, accents
+        do, and no character stands for others.
+
+        Args:
+            text: The words; none of them finds everything.
+            limit: At most so many, the newest; None for all.
+            project: Only of this project.
+            kind: Only of this function.
+            status: Only jobs that are, as far as was seen, in this status (spec 3.1).
+            service: Only of this service.
+            account: Only of this account.
+
+        Returns:
+            The columns of `frame`; one row per submit, newest first.
+
+        Raises:
+            InputError: The limit is below 1, there is no such status, or the text is
+                too long.
+        """
+        if limit is not None:
+            _check_limit(limit)
+        chosen = _chosen(text, project, kind, status)
+        return self._frame(*chosen, *queries.owned_by(service, account), limit=limit)
+
+    def frame(
+        self,
+        *,
+        project: str | None = None,
+        kind: str | None = None,
+        status: str | None = None,
+        service: str | None = None,
+        account: str | None = None,
+    ) -> "pd.DataFrame":
+        """Return the whole history as a frame.
+
+        Args:
+            project: Only of this project.
+            kind: Only of this function.
+            status: Only jobs that are, as far as was seen, in this status (spec 3.1).
+            service: Only of this service.
+            account: Only of this account.
+
+        Returns:
+            One row per submit, newest first; the same dtypes without any row. Money
+            is Int64 micro-USD with <NA> for unknown; instants are datetime64[us,
+            UTC]; closed sets are categories.
+
+        Raises:
+            InputError: There is no such status.
+        """
+        chosen = _chosen(None, project, kind, status)
+        return self._frame(*chosen, *queries.owned_by(service, account))
+
+    def last_body(
+        self, *, kind: str, service: str | None = None, account: str | None = None
+    ) -> dict[str, Any] | None:
+        """Return the newest body of a function, parsed; None before the first."""
+        newest = self.page(limit=1, kind=kind, service=service, account=account)
+        if not newest:
+            return None
+        body: dict[str, Any] = json.loads(newest[0].body)
+        return body
+
+    def _frame(
+        self, *chosen: ColumnElement[bool], limit: int | None = None
+    ) -> "pd.DataFrame":
+        from mediakit.history.frame import entries_frame, frame_query
+
+        query = frame_query().where(*chosen).limit(limit)
+        return entries_frame(self._database.rows(query))
+
+
+def _check_limit(limit: int) -> None:
+    if limit < 1:
+        raise InputError("limit", got=limit, accepted="a whole number from 1")
+
+
+def _chosen(
+    text: str | None, project: str | None, kind: str | None, status: str | None
+) -> tuple[ColumnElement[bool], ...]:
+    if status is not None and status not in list(JobStatus):
+        accepted = ", ".join(JobStatus)
+        raise InputError("status", got=status, accepted=accepted, spec="3.1")
+    wanted = (
+        (entries.c.project, project),
+        (entries.c.kind, kind),
+        (entries.c.status, status),
+    )
+    equal = (column == value for column, value in wanted if value is not None)
+    return (*equal, *_with_words(text or ""))
+
+
+def _with_words(text: str) -> tuple[ColumnElement[bool], ...]:
+    if len(text) > LONGEST_SEARCH:
+        accepted = f"up to {LONGEST_SEARCH:,} characters"
+        raise InputError("text", got=text, accepted=accepted)
+    words = words_of(text)
+    return tuple(entries.c.search.contains(word, autoescape=True) for word in words)

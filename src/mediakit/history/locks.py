@@ -1,0 +1,21 @@
+"""Locks that last until a transaction ends, by name."""
+
+from hashlib import sha256
+
+from sqlalchemy import BigInteger, Connection, bindparam, func, select
+
+_TAKE = select(func.pg_advisory_xact_lock(bindparam("number", type_=BigInteger)))
+
+
+def lock(connection: Connection, *name: str) -> None:
+    """Wait until no other transaction of this database holds the lock of this name.
+
+    An SQLite transaction that writes has the whole file to itself already.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(_TAKE, {"number": _number(name)})
+
+
+def _number(name: tuple[str, ...]) -> int:
+    digest = sha256("\0".join(("mediakit", *name)).encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)

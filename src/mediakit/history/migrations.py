@@ -1,0 +1,119 @@
+"""How a database becomes a history of this version, new or older."""
+
+from collections.abc import Callable
+
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Integer,
+    Text,
+    bindparam,
+    column,
+    delete,
+    func,
+    insert,
+    select,
+    table,
+    text,
+    update,
+)
+
+from mediakit.errors import InputError
+from mediakit.history.locks import lock
+from mediakit.history.places import UNTOUCHED
+from mediakit.history.searching import SEARCHED, searchable
+from mediakit.history.tables import metadata, schema_version
+
+_VERSION_2 = (
+    "ALTER TABLE mediakit_entries ADD COLUMN budget VARCHAR",
+    "ALTER TABLE mediakit_entries ADD COLUMN search TEXT DEFAULT '' NOT NULL",
+    "ALTER TABLE mediakit_entries ADD COLUMN revision INTEGER DEFAULT '0' NOT NULL",
+    "DROP INDEX ix_mediakit_state",
+    "CREATE INDEX ix_mediakit_state ON mediakit_entries "
+    "(service, account, state, charge_micro_usd)",
+    "CREATE INDEX ix_mediakit_runs ON mediakit_entries "
+    "(service, function, status, number)",
+    "CREATE INDEX ix_mediakit_budget ON mediakit_entries "
+    "(budget, state, charge_micro_usd) WHERE budget IS NOT NULL",
+)
+_BATCH = 1_000
+
+
+def _to_version_2(connection: Connection) -> None:
+    """Add budgets, the search and the count of changes."""
+    for statement in _VERSION_2:
+        connection.execute(text(statement))
+    _fill_search(connection)
+
+
+def _fill_search(connection: Connection) -> None:
+    names = ("number", "search", *SEARCHED)
+    entries = table("mediakit_entries", *(column(name) for name in names))
+    texts = (entries.c[name] for name in SEARCHED)
+    query = select(entries.c.number, *texts).order_by(entries.c.number).limit(_BATCH)
+    fill = (
+        update(entries)
+        .where(entries.c.number == bindparam("its", type_=Integer))
+        .values(search=bindparam("words", type_=Text))
+    )
+    done = 0
+    while rows := connection.execute(query.where(entries.c.number > done)).all():
+        words = [{"its": row.number, "words": searchable(row[1:])} for row in rows]
+        connection.execute(fill, words)
+        done = rows[-1].number
+
+
+# The nth step takes a database of version n to version n + 1. Steps of released
+# versions never change: a new version is a new step.
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_to_version_2,)
+
+
+def newest_version() -> int:
+    """Return the version that this mediakit writes."""
+    return len(MIGRATIONS) + 1
+
+
+def migrate(reader: Engine, writer: Engine, *, name: str) -> None:
+    """Bring a database to this version; of several processes one does it.
+
+    Args:
+        reader: The database.
+        writer: The same, its transactions taking the write lock first.
+        name: What to call it in errors.
+
+    Raises:
+        InputError: A newer mediakit wrote it.
+    """
+    with reader.begin() as connection:
+        found = _version(connection, name)
+    if found == newest_version():
+        return  # the usual case, which takes no lock
+    with writer.begin() as connection:
+        lock(connection, "schema")
+        _move_up(connection, _version(connection, name))
+
+
+def _move_up(connection: Connection, found: int) -> None:
+    if found == newest_version():
+        return  # another process was faster
+    if found == 0:
+        metadata.create_all(connection)
+    else:
+        for step in MIGRATIONS[found - 1 :]:
+            step(connection)
+    connection.execute(delete(schema_version))
+    connection.execute(insert(schema_version).values(version=newest_version()))
+
+
+def _version(connection: Connection, name: str) -> int:
+    if not connection.dialect.has_table(connection, schema_version.name):
+        return 0
+    found = connection.execute(select(func.max(schema_version.c.version))).scalar() or 0
+    if found > newest_version():
+        raise InputError(
+            "history",
+            got=f"format version {found} in {name}",
+            accepted=f"version {newest_version()} or older; a newer mediakit wrote it",
+            sent=f"{UNTOUCHED} Upgrade mediakit, or set MEDIAKIT_HISTORY to another.",
+        )
+    return int(found)

@@ -1,0 +1,88 @@
+"""Where a history is: reading the place, and naming it without its secrets."""
+
+from pathlib import Path
+
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from mediakit.errors import InputError
+
+UNTOUCHED = "Nothing was changed."
+POSTGRES = "postgresql+psycopg"
+_DRIVERS = {
+    "sqlite": "sqlite",
+    "sqlite+pysqlite": "sqlite",
+    "postgres": POSTGRES,
+    "postgresql": POSTGRES,
+    POSTGRES: POSTGRES,
+}
+_SECRET_SETTINGS = ("password", "sslpassword")
+_ACCEPTED = (
+    "a file's path, or a URL such as sqlite:////home/me/history.db or "
+    "postgresql://me@host/team"
+)
+
+
+def history_url(place: str | Path) -> URL:
+    """Read where a history is: a path means SQLite.
+
+    Raises:
+        InputError: The place is empty, or no URL of a database that is supported.
+    """
+    if not str(place).strip():
+        raise _refused(place)
+    if isinstance(place, Path) or "://" not in place:
+        return URL.create("sqlite", database=str(Path(place).expanduser()))
+    try:
+        url = make_url(place)
+    except (ArgumentError, ValueError):
+        # What came may hold a password, so it is not repeated.
+        raise _refused("an unreadable URL") from None
+    if url.drivername not in _DRIVERS:
+        raise _refused(f"a database of {url.drivername}")
+    if "@" in (url.host or ""):
+        # The rest of the password would be taken for the host, and shown as one.
+        raise _refused("a URL whose password holds an @, which is written %40 there")
+    return url.set(drivername=_DRIVERS[url.drivername])
+
+
+def is_local(url: URL) -> bool:
+    """Tell a file or memory of this machine from a database behind a network."""
+    return url.get_backend_name() == "sqlite"
+
+
+def is_in_memory(url: URL) -> bool:
+    """Tell a database that lives and dies with its one connection."""
+    return is_local(url) and url.database in (None, "", ":memory:")
+
+
+def shown_place(url: URL) -> str:
+    """Write where a database is, without user, password and query."""
+    if is_local(url):
+        return url.database or ":memory:"
+    return "/".join(part for part in (url.host, url.database) if part) or "Postgres"
+
+
+def without_secrets(reason: object, url: URL) -> str:
+    """Write a driver's reason in one line, without the URL's secrets."""
+    text = " ".join(str(reason).split())
+    for secret in (url.password, *(url.query.get(name) for name in _SECRET_SETTINGS)):
+        if secret:
+            text = text.replace(str(secret), "***")
+    return text
+
+
+def unusable(url: URL, reason: object) -> InputError:
+    """Return the error for a database that cannot be opened."""
+    kind = "file" if is_local(url) else "database"
+    return InputError(
+        "history",
+        got=shown_place(url),
+        accepted=f"a {kind} that can be opened and written as a history "
+        f"({without_secrets(reason, url)})",
+        sent=f"{UNTOUCHED} Set MEDIAKIT_HISTORY to another {kind}.",
+    )
+
+
+def _refused(got: object) -> InputError:
+    return InputError("history", got=got, accepted=_ACCEPTED, sent=UNTOUCHED)

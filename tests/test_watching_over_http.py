@@ -1,0 +1,227 @@
+"""Jobs watched over real HTTP, on real event loops and threads."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from mediakit.client import AsyncClient, AsyncJob, Service
+from mediakit.client.read_budget import process_budget
+from mediakit.client.watcher import AT_ONCE
+from mediakit.errors import RateLimitError, ServiceError, WaitTimeoutError
+from mediakit.history import History
+from mediakit.records import Job as JobRecord
+from tests.intents import intent
+from tests.job_server import JobServer, Said, completed, running
+
+PATIENCE_S = 60.0
+PENDING = {"status": "completed", "billing": {"state": "pending"}}
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Iterator[History]:
+    with History(tmp_path / "history.sqlite") as history:
+        yield history
+
+
+def client_of(server: JobServer, history: History) -> AsyncClient:
+    return AsyncClient(Service(server.base_url, "a-key"), history=history)
+
+
+def test_sixty_jobs_of_two_clients_keep_to_one_budget(history: History) -> None:
+    names = [f"media_{number}" for number in range(60)]
+
+    async def watch(server: JobServer) -> None:
+        async with client_of(server, history) as one, client_of(server, history) as two:
+            clients = [(one, two)[number % 2] for number in range(len(names))]
+            jobs = [await c.job(n) for c, n in zip(clients, names, strict=True)]
+            await asyncio.gather(*(job.settle(PATIENCE_S) for job in jobs))
+
+    with JobServer(lambda name, n: running(name) if n < 2 else completed(name)) as it:
+        with asyncio.Runner() as runner:
+            runner.run(watch(it))
+        # The first read of each was the user's own.
+        at_s = [at for number, (at, _) in enumerate(it.reads) if number >= len(names)]
+
+    assert len(at_s) == 60 * 2
+    pace = process_budget().steady_reads_per_s
+    for (i, begins_s), (j, ends_s) in combinations(enumerate(at_s), 2):
+        # What was in flight may come late and bunch up; nothing else may.
+        assert j - i + 1 <= pace * (ends_s - begins_s) + 2 + 2 * AT_ONCE
+
+
+def watched(say: JobServer, history: History) -> AsyncJob:
+    """Watch a job until the waiting for it ends, and return it."""
+
+    async def wait() -> AsyncJob:
+        async with client_of(say, history) as client:
+            job = await client.job("media_0")
+            await job.settle(PATIENCE_S)
+            return job
+
+    with asyncio.Runner() as runner:
+        return runner.run(wait())
+
+
+def test_an_unknown_status_ends_in_a_typed_error_and_not_in_a_loop(
+    history: History,
+) -> None:
+    def say(job_id: str, reads: int) -> Said:
+        return Said({"id": job_id, "status": "paused"}) if reads else running(job_id)
+
+    with (
+        JobServer(say) as server,
+        pytest.raises(ServiceError, match=r"not a Job.*status") as caught,
+    ):
+        watched(server, history)
+
+    assert caught.value.status == 200
+    assert len(server.reads) == 2
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        Said(b'{"id": "media_0", "sta'),
+        Said(b"<html>Sign in</html>"),
+        Said({"message": "broken"}, status=500),
+        Said({"message": "too many"}, status=429, headers={"Retry-After": "1"}),
+    ],
+    ids=["cut off", "somebody else's page", "broken", "too many"],
+)
+def test_trouble_on_the_way_is_said_and_passes(history: History, said: Said) -> None:
+    def say(job_id: str, reads: int) -> Said:
+        return said if reads == 1 else (completed if reads else running)(job_id)
+
+    troubles: list[str | None] = []
+
+    async def wait(server: JobServer) -> None:
+        async with client_of(server, history) as client:
+            job = await client.job("media_0")
+            job.subscribe(lambda state: troubles.append(state.trouble))
+            await job.settle(PATIENCE_S)
+
+    with JobServer(say) as server, asyncio.Runner() as runner:
+        runner.run(wait(server))
+
+    said_once = [trouble for trouble in troubles if trouble]
+    assert len(said_once) == 1
+    assert "Asking again in 1 s" in said_once[0]
+    assert "job goes on." in said_once[0]
+    assert troubles[-1] is None
+    assert len(server.reads) == 3
+
+
+def test_a_limit_of_an_hour_is_said_instead_of_slept_through(history: History) -> None:
+    hour = Said({"message": "enough"}, status=429, headers={"Retry-After": "3600"})
+
+    with (
+        JobServer(lambda name, n: hour if n else running(name)) as server,
+        pytest.raises(RateLimitError) as caught,
+    ):
+        watched(server, history)
+
+    assert caught.value.retry_after_s == 3_600
+    assert caught.value.retry_at is not None
+    assert "The job goes on." in str(caught.value)
+    assert len(server.reads) == 2
+
+
+def test_closing_a_client_ends_the_waiting_and_names_the_job(history: History) -> None:
+    async def close_while_waiting(server: JobServer) -> None:
+        client = client_of(server, history)
+        job = await client.job("media_0")
+        waiting = asyncio.ensure_future(job.wait())
+        await asyncio.sleep(0)
+        await client.aclose()
+        with pytest.raises(WaitTimeoutError, match=r"closed.*media_0.*job goes on"):
+            await waiting
+
+    with (
+        JobServer(lambda name, n: running(name)) as server,
+        asyncio.Runner() as runner,
+    ):
+        runner.run(close_while_waiting(server))
+
+
+def test_what_an_earlier_process_left_is_read_at_the_next_start(
+    history: History,
+) -> None:
+    async def resume(server: JobServer) -> list[AsyncJob]:
+        async with client_of(server, history) as client:
+            owner = {
+                "service": client.service.identity,
+                "account": client.service.account,
+            }
+            for number in range(3):
+                entry, _ = history.claim(intent(f"k{number}", **owner))
+                record = JobRecord.model_validate(PENDING | {"id": f"media_{number}"})
+                history.record_job(entry.key, record)
+            jobs = await client.resume()
+            at_first.extend(job.state.record.status.value for job in jobs)
+            waiting = (job.settle(PATIENCE_S) for job in jobs)
+            await asyncio.gather(*waiting, return_exceptions=True)
+            assert history.unsettled(**owner) == []
+            assert history.settled_total_micro_usd(**owner) == 2 * 340_000
+            return jobs
+
+    at_first: list[str] = []
+    unknown = Said({"message": "no such job"}, status=404)
+    with (
+        JobServer(
+            lambda name, _: unknown if name == "media_1" else completed(name)
+        ) as it,
+        asyncio.Runner() as runner,
+    ):
+        jobs = runner.run(resume(it))
+
+    assert at_first == ["completed"] * 3
+    assert sorted(name for _, name in it.reads) == ["media_0", "media_1", "media_2"]
+    assert jobs[0].state.record.output is not None
+    assert "does not know the job media_1" in str(jobs[1].state.trouble)
+
+
+def test_one_job_is_waited_for_on_two_loops_and_settles_once(history: History) -> None:
+    settled: list[str] = []
+    both = threading.Barrier(2)
+
+    with JobServer(lambda name, n: running(name) if n < 5 else completed(name)) as it:
+        client = client_of(it, history)
+        client.on_settled(lambda job: settled.append(job.id))
+
+        async def wait() -> AsyncJob:
+            job = await client.job("media_0")
+            await asyncio.to_thread(both.wait)
+            return await job.settle(PATIENCE_S)
+
+        def on_a_loop() -> AsyncJob:
+            with asyncio.Runner() as runner:
+                return runner.run(wait())
+
+        with ThreadPoolExecutor(2) as threads:
+            waiting = [threads.submit(on_a_loop) for _ in range(2)]
+            jobs = [future.result() for future in waiting]
+
+    assert {job.state.charge_micro_usd for job in jobs} == {340_000}
+    assert settled == ["media_0"]
+
+
+def test_a_loop_that_stops_in_the_middle_holds_up_nobody(history: History) -> None:
+    with JobServer(lambda name, n: running(name) if n < 4 else completed(name)) as it:
+        stopped, client = asyncio.new_event_loop(), client_of(it, history)
+        first = stopped.run_until_complete(client.job("media_0"))
+        stopped.run_until_complete(asyncio.sleep(0))
+        other = watched(it, history)
+
+        assert other.id == first.id
+        assert other.state.charge_micro_usd == 340_000
+        stopped.run_until_complete(first.settle(PATIENCE_S))
+        stopped.run_until_complete(client.aclose())
+        stopped.run_until_complete(asyncio.sleep(0))
+        stopped.close()
