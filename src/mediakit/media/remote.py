@@ -93,6 +93,10 @@ class _HushedURL(httpx.URL):
 
     __repr__ = __str__
 
+    def join(self, url: httpx.URL | str) -> httpx.URL:
+        """Return where a redirect leads to from here."""
+        return httpx.URL(super().__str__()).join(url)
+
 
 def _hush(request: httpx.Request) -> None:
     # httpx logs the URL of every request, and of what a redirect leads to.
