@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import text
 
 from mediakit.clock import VirtualClock
 from mediakit.errors import InputError, NotFoundError, ServiceError
@@ -556,14 +557,14 @@ def test_an_entry_s_repr_shows_neither_body_nor_webhook_url(history):
 def test_an_exception_inside_a_transaction_undoes_it(history):
     def interrupted():
         with history._database.transaction() as connection:
-            connection.exec_driver_sql("DELETE FROM mediakit_version")
+            connection.execute(text("DELETE FROM mediakit_version"))
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         interrupted()
     with history._database.transaction() as connection:
-        versions = connection.exec_driver_sql("SELECT version FROM mediakit_version")
-        assert versions.fetchall() == [(migrations.newest_version(),)]
+        version = connection.execute(text("SELECT version FROM mediakit_version"))
+        assert tuple(version.one()) == (migrations.newest_version(),)
 
 
 def test_an_entry_holds_every_field_of_its_table():
@@ -595,3 +596,29 @@ def test_the_usual_runtime_is_the_median_of_completed_jobs_and_none_before(tmp_p
 
         assert history.usual_runtime_s(**function) == 30
         assert history.usual_runtime_s(service="other", function="a/b/c") is None
+
+
+def test_what_another_process_wrote_is_not_lost_to_what_is_remembered(path):
+    with History(path) as mine, History(path) as others:
+        entry, _ = mine.claim(intent())
+        mine.record_job(entry.key, job("running"))
+        others.record_job(entry.key, completed(204_000))
+
+        after = mine.record_job(entry.key, completed(999_000))
+
+        assert after.charge_micro_usd == 204_000
+        assert after.restated_charge_micro_usd == 999_000
+        assert others.find_key(entry.key) == after
+
+
+def test_a_record_of_a_job_that_is_not_here_is_not_kept(history):
+    assert history.record(job("running")) is None
+
+
+def test_a_record_finds_its_entry_whether_it_is_remembered_or_not(path):
+    with History(path) as history:
+        entry, _ = history.claim(intent())
+        known = history.record_job(entry.key, job("running"))
+        assert history.record(completed(7)).number == known.number
+    with History(path) as again:
+        assert again.record(completed(7)).charge_micro_usd == 7

@@ -138,7 +138,10 @@ def test_processes_that_start_at_once_make_one_history_on_postgres(postgres_url)
 
 def test_postgres_has_the_columns_and_indexes_of_sqlite(postgres_url, path):
     def shape(place):
-        with History(place) as history, history._database.transaction() as connection:
+        with (
+            History(place) as history,
+            history._database._engine.connect() as connection,
+        ):
             seen = inspect(connection)
             tables = sorted(seen.get_table_names())
             return {

@@ -6,6 +6,7 @@ import sys
 
 import psycopg
 import pytest
+from sqlalchemy import text
 
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import History, engines
@@ -33,7 +34,7 @@ def test_it_is_a_sqlite_file_in_wal_that_waits_for_other_writers(path, history):
     plain.close()
     with history._database.transaction() as connection:
         settings_ = [
-            connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            connection.execute(text(f"PRAGMA {name}")).one()[0]
             for name in ("synchronous", "busy_timeout")
         ]
     assert settings_ == [1, 30_000]

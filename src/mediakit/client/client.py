@@ -137,10 +137,11 @@ class Client(Staying, Generic[JobT_co]):
     ) -> JobT_co:
         """Submit a job; see `AsyncClient.submit`."""
         check_take(take)
-        prepared = self.io.call(self.core._prepared, function, fields, seconds)
-        for line in prepared.warnings:
+        order, warnings = self.io.call(
+            self.core._ordered, function, fields, seconds, webhook_url, extra
+        )
+        for line in warnings:
             self._say(line)
-        order = self.io.call(self.core._order, prepared, webhook_url, extra)
         job = self._bought(order, take)
         job.reused = job.reused or job.id in self._submitted
         self._submitted.add(job.id)

@@ -240,22 +240,31 @@ class AsyncClient(Staying):
             ServiceError: The service did not answer; the error says what was sent.
         """
         check_take(take)
-        prepared = await self._prepared(function, fields, seconds)
-        for line in prepared.warnings:
+        order, warnings = await self._ordered(
+            function, fields, seconds, webhook_url, extra
+        )
+        for line in warnings:
             log.info(line)
-        return await self._buy(await self._order(prepared, webhook_url, extra), take)
+        return await self._buy(order, take)
 
-    async def _order(
+    async def _ordered(
         self,
-        prepared: Prepared,
+        function: str,
+        fields: Mapping[str, object],
+        seconds: Seconds | None,
         webhook_url: str | None,
         extra: Mapping[str, object] | None,
-    ) -> Order:
-        """Upload the files of a request; nothing of it is sent yet."""
+    ) -> tuple[Order, list[str]]:
+        """Check and price a request and upload its files; nothing of it is sent yet.
+
+        Returns:
+            What to buy, and what is likely a mistake in it.
+        """
+        prepared = await self._prepared(function, fields, seconds)
         found = prepared.function
         urls = await self._uploads.of(prepared)
         body = found.canonical_body(found.with_media(prepared.body, urls))
-        return Order(
+        order = Order(
             service=self.service,
             function=found,
             body=body | dict(extra or {}),
@@ -264,6 +273,7 @@ class AsyncClient(Staying):
             project=self._project,
             budget=self._budget_name,
         )
+        return order, prepared.warnings
 
     async def _buy(self, order: Order, take: Take) -> AsyncJob:
         """Find the job of an order, or buy it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from weakref import WeakValueDictionary
 
 from mediakit.catalog import Catalog
@@ -30,6 +30,15 @@ log = logging.getLogger("mediakit.client")
 
 JOBS_PATH = "/v1/media/jobs"
 GOES_ON = "The job goes on."
+USUAL_FOR_S = 60.0
+
+
+@dataclass(frozen=True)
+class _Usual:
+    """What jobs of a function usually take, and until when that is good enough."""
+
+    runtime_s: float
+    until_s: float
 
 
 class Jobs:
@@ -63,6 +72,7 @@ class Jobs:
         self.outputs = outputs
         self._jobs: WeakValueDictionary[str, AsyncJob] = WeakValueDictionary()
         self._lock = threading.Lock()
+        self._usual: dict[str, _Usual] = {}
         account = f"{self.service.identity} {self.service.account}"
         self._watchers = Watchers(self._glance, account, clock, budget)
         self._settled_listeners: list[Callable[[AsyncJob], None]] = []
@@ -84,25 +94,29 @@ class Jobs:
             await self.read(known)
             return known
         record = await self._read_record(job_id)
-        entry = await self._recorded(record)
+        entry = await self._ledger.ask(History.record, record)
         if entry is None:
             return self.watched(state_of_record(record, self._catalog, self.service))
         return self.watched(await self.state_of(entry, record))
 
-    async def _recorded(self, record: JobRecord) -> Entry | None:
-        """Write down what a record says, where the history knows its job."""
-        entry = await self._ledger.ask(History.find, record.id)
-        if entry is None:
-            return None
-        return await self._ledger.ask(History.record_job, entry.key, record)
-
     async def state_of(self, entry: Entry, record: JobRecord) -> JobState:
         """Return the state of a job that is in the history."""
-        usual_s = await self._ledger.ask(
-            History.usual_runtime_s, service=entry.service, function=entry.function
-        )
+        usual_s = await self._usual_runtime_s(entry)
         state = state_of_entry(entry, record, self._catalog, self.service)
         return replace(state, usual_runtime_s=usual_s)
+
+    async def _usual_runtime_s(self, entry: Entry) -> float | None:
+        """Return what a job of this function usually takes; looked up once a minute."""
+        known = self._usual.get(entry.function)
+        now_s = self._clock.monotonic_s()
+        if known is not None and now_s < known.until_s:
+            return known.runtime_s
+        runtime_s = await self._ledger.ask(
+            History.usual_runtime_s, service=entry.service, function=entry.function
+        )
+        if runtime_s is not None:
+            self._usual[entry.function] = _Usual(runtime_s, now_s + USUAL_FOR_S)
+        return runtime_s
 
     def watched(self, state: JobState) -> AsyncJob:
         """Return the one object of a job, watched until its charge is settled."""
@@ -143,7 +157,7 @@ class Jobs:
         await self._take(job, await self._read_record(job.id))
 
     async def _take(self, job: AsyncJob, record: JobRecord) -> None:
-        await self._recorded(record)
+        await self._ledger.ask(History.record, record)
         if job.see(record, self._clock.now()):
             for listener in tuple(self._settled_listeners):
                 listener(job)

@@ -4,12 +4,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection
-
 from mediakit.clock import Clock
 from mediakit.history import queries
 from mediakit.history.database import Database
 from mediakit.history.entries import INTENT_FIELDS, Entry, EntryState, Intent
+from mediakit.history.file_connection import Connected
 from mediakit.history.locks import lock
 from mediakit.history.merging import News, news_of_job
 from mediakit.history.searching import SEARCHED, searchable
@@ -59,7 +58,7 @@ class Adopting:
 
     def _merged(
         self,
-        connection: Connection,
+        connection: Connected,
         key: str,
         intent: Intent,
         job: Job,
@@ -81,7 +80,7 @@ class Adopting:
 
 
 def _claim(
-    connection: Connection, intent: Intent, job: Job, created_at: datetime
+    connection: Connected, intent: Intent, job: Job, created_at: datetime
 ) -> str:
     """Write the request down, or find it unanswered; return the key of its entry."""
     statement = queries.claim(connection.dialect.name)
@@ -96,7 +95,7 @@ def _claim(
     return intent.key
 
 
-def _tells_the_request(connection: Connection, entry: Entry, intent: Intent) -> bool:
+def _tells_the_request(connection: Connected, entry: Entry, intent: Intent) -> bool:
     if not entry.key.startswith(REBUILT) or intent.key.startswith(REBUILT):
         return False
     return connection.execute(queries.BY_KEY, {"key": intent.key}).first() is None

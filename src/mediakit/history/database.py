@@ -6,12 +6,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Executable, Row, Select
+from sqlalchemy import Executable, Row, Select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 
 from mediakit.errors import MediakitError
 from mediakit.history.engines import WRITES, open_engine
+from mediakit.history.file_connection import Connected, FileConnection, Statements
 from mediakit.history.forking import FORKS
 from mediakit.history.places import (
     history_url,
@@ -51,6 +52,7 @@ class Database:
             if self.is_local
             else self._engine.execution_options(isolation_level="AUTOCOMMIT")
         )
+        self._statements = Statements(self._engine.dialect)
         self._inherited: list[object] = []
 
     def close(self) -> None:
@@ -72,7 +74,7 @@ class Database:
             self._engine.dispose(close=False)
 
     @contextmanager
-    def transaction(self) -> Iterator[Connection]:
+    def transaction(self) -> Iterator[Connected]:
         """Give a connection that may write; committed at the end.
 
         An exception undoes all of it. On SQLite the write lock is taken first.
@@ -80,32 +82,57 @@ class Database:
         Raises:
             MediakitError: The database is locked, full, damaged or out of reach.
         """
-        with (
-            self._in_words("written"),
-            FORKS.kept_off(),
-            self._writer.begin() as connection,
-        ):
-            yield connection
+        with self._in_words("written"), FORKS.kept_off():
+            begun = self._file_transaction() if self.is_local else self._writer.begin()
+            with begun as connection:
+                yield connection
+
+    @contextmanager
+    def _file_transaction(self) -> Iterator[FileConnection]:
+        with self._file() as driver:
+            driver.execute("BEGIN IMMEDIATE")
+            try:
+                yield FileConnection(driver, self._statements)
+            except BaseException:
+                driver.rollback()
+                raise
+            driver.commit()
+
+    @contextmanager
+    def _file(self) -> Iterator[sqlite3.Connection]:
+        held = self._engine.raw_connection()
+        driver: Any = held.driver_connection
+        try:
+            yield driver
+        finally:
+            held.close()  # goes back to the pool
+
+    @contextmanager
+    def _lone(self, verb: str) -> Iterator[Connected]:
+        """Give a connection for one statement, a transaction of its own."""
+        with self._in_words(verb), FORKS.kept_off():
+            if self.is_local:
+                with self._file() as driver:
+                    yield FileConnection(driver, self._statements)
+            else:
+                with self._single.connect() as connection:
+                    yield connection
 
     def write(self, statement: Executable, values: Values = _NO_VALUES) -> int:
         """Run one statement; return how many rows it changed."""
-        with (
-            self._in_words("written"),
-            FORKS.kept_off(),
-            self._single.connect() as connection,
-        ):
+        with self._lone("written") as connection:
             count: int = connection.execute(statement, values).rowcount
             return count
 
-    def first(self, query: Select[Any], values: Values = _NO_VALUES) -> Row[Any] | None:
+    def first(self, query: Select[Any], values: Values = _NO_VALUES) -> Any:
         """Return the first row; None without any."""
-        rows = self.rows(query, values)
-        return rows[0] if rows else None
+        with self._lone("read") as connection:
+            return connection.execute(query, values).first()
 
     def rows(
         self, query: Select[Any], values: Values = _NO_VALUES
     ) -> Sequence[Row[Any]]:
-        """Return all rows."""
+        """Return all rows, of any query."""
         with (
             self._in_words("read"),
             FORKS.kept_off(),
@@ -115,8 +142,8 @@ class Database:
 
     def whole(self, query: Select[Any], values: Values = _NO_VALUES) -> int:
         """Return the one number of an aggregate; 0 for no rows."""
-        row = self.first(query, values)
-        return 0 if row is None else int(row[0] or 0)
+        rows = self.rows(query, values)
+        return int(rows[0][0] or 0) if rows else 0
 
     @contextmanager
     def _in_words(self, verb: str) -> Iterator[None]:

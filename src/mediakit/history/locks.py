@@ -2,12 +2,14 @@
 
 from hashlib import sha256
 
-from sqlalchemy import BigInteger, Connection, bindparam, func, select
+from sqlalchemy import BigInteger, bindparam, func, select
+
+from mediakit.history.file_connection import Connected
 
 _TAKE = select(func.pg_advisory_xact_lock(bindparam("number", type_=BigInteger)))
 
 
-def lock(connection: Connection, *name: str) -> None:
+def lock(connection: Connected, *name: str) -> None:
     """Wait until no other transaction of this database holds the lock of this name.
 
     An SQLite transaction that writes has the whole file to itself already.

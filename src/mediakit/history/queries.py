@@ -59,6 +59,11 @@ def _is(*names: str) -> tuple[ColumnElement[bool], ...]:
     return tuple(entries.c[name] == _given(name) for name in names)
 
 
+def _in(states: tuple[EntryState, ...]) -> ColumnElement[bool]:
+    # Not `in_`: its list is written into the statement anew each time it runs.
+    return or_(*(entries.c.state == state for state in states))
+
+
 _OWN = _is("service", "account")
 _SAME = (*_OWN, *_is("draw_key"))
 
@@ -79,7 +84,7 @@ OPEN_INTENTS = (
 )
 UNSETTLED = (
     whole_entries()
-    .where(*_OWN, entries.c.state.in_(_UNSETTLED), entries.c.gone_at.is_(None))
+    .where(*_OWN, _in(_UNSETTLED), entries.c.gone_at.is_(None))
     .order_by(entries.c.number)
 )
 # Start and end of the newest completed jobs of a function.
@@ -108,7 +113,7 @@ def _reserved(*conditions: ColumnElement[bool]) -> Select[Any]:
     not_failed = or_(entries.c.status.is_(None), entries.c.status != JobStatus.FAILED)
     return select(func.sum(entries.c.reserved_micro_usd)).where(
         *conditions,
-        entries.c.state.in_(_HELD),
+        _in(_HELD),
         entries.c.gone_at.is_(None),
         not_failed,
     )
@@ -153,7 +158,7 @@ def claim(dialect: str) -> ReturningInsert[Any]:
         index_elements=[entries.c.key],
         set_=fresh,
         where=entries.c.state == EntryState.REFUSED,
-    ).returning(entries.c.number, entries.c.created_at)
+    ).returning(entries.c.number, entries.c.created_at, entries.c.revision)
 
 
 @cache

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Self
 
-from sqlalchemy import Connection, Select
+from sqlalchemy import Select
 
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import NotFoundError
@@ -19,6 +19,7 @@ from mediakit.history.entries import (
     Intent,
     fresh_entry,
 )
+from mediakit.history.file_connection import Connected
 from mediakit.history.limits import (
     Budget,
     BudgetUse,
@@ -29,6 +30,7 @@ from mediakit.history.limits import (
 from mediakit.history.listing import Listing
 from mediakit.history.locks import lock
 from mediakit.history.merging import News, news_of_job, news_of_refusal
+from mediakit.history.recent import Recent
 from mediakit.history.searching import SEARCHED
 from mediakit.history.uploads import Uploads
 from mediakit.records import Job
@@ -53,6 +55,7 @@ class History(Adopting, Listing, Uploads):
 
     def __init__(self, url: str | Path, *, clock: Clock | None = None) -> None:
         super().__init__(Database(url), clock or SystemClock())
+        self._recent = Recent()
 
     def __repr__(self) -> str:
         return f"History({self._database.name!r})"
@@ -115,7 +118,20 @@ class History(Adopting, Listing, Uploads):
                 known = connection.execute(queries.BY_KEY, {"key": intent.key}).one()
                 return queries.entry_of(known), False
             _check_limits(connection, intent, spendable, budget)
-        return fresh_entry(intent, number=row[0], created_at=row[1]), True
+        entry = fresh_entry(intent, number=row.number, created_at=row.created_at)
+        self._recent.keep(entry, row.revision)
+        return entry, True
+
+    def record(self, job: Job) -> Entry | None:
+        """Note what a record says of its job; None when it is not in this history.
+
+        See `record_job`.
+        """
+        key = self._recent.key_of(job.id)
+        if key is None:
+            entry = self.find(job.id)
+            key = entry.key if entry else None
+        return None if key is None else self.record_job(key, job)
 
     def record_job(self, key: str, job: Job) -> Entry:
         """Note what a record says of the job on this key, whenever it was read.
@@ -153,24 +169,33 @@ class History(Adopting, Listing, Uploads):
         """Note that the service does not know this job any more; its hold ends."""
         values = {"its_job_id": job_id, "now": self._clock.now()}
         self._database.write(queries.MARK_GONE, values)
+        self._recent.clear()
 
     def _change(self, key: str, news_of: Callable[[Entry], News]) -> Entry:
+        known = self._recent.of_key(key)
         while True:
-            row = self._database.first(queries.WITH_REVISION, {"key": key})
-            if row is None:
-                raise NotFoundError(
-                    f"The history has no entry with the key {key!r}: an intent is "
-                    "claimed before its job is recorded. Nothing was changed."
-                )
-            entry = queries.entry_of(row)
+            entry, revision = known or self._with_revision(key)
             news = news_of(entry)
             # Most reads of a job say nothing new: then no write lock is taken.
             if not news:
                 return entry
             after = replace(entry, **news)
-            # Whoever changed the entry since it was read has raised its revision.
-            if self._write(after, news, int(row.revision)):
+            if self._write(after, news, revision):
+                self._recent.keep(after, revision + 1)
                 return after
+            # Whoever changed the entry since it was read has raised its revision.
+            known = None
+
+    def _with_revision(self, key: str) -> tuple[Entry, int]:
+        row = self._database.first(queries.WITH_REVISION, {"key": key})
+        if row is None:
+            raise NotFoundError(
+                f"The history has no entry with the key {key!r}: an intent is "
+                "claimed before its job is recorded. Nothing was changed."
+            )
+        entry, revision = queries.entry_of(row), int(row.revision)
+        self._recent.keep(entry, revision)
+        return entry, revision
 
     def _write(self, after: Entry, news: News, revision: int) -> int:
         if not news.keys().isdisjoint(SEARCHED):
@@ -254,7 +279,7 @@ class History(Adopting, Listing, Uploads):
 
 
 def _lock_limits(
-    connection: Connection,
+    connection: Connected,
     intent: Intent,
     spendable: Spendable | None,
     budget: Budget | None,
@@ -267,7 +292,7 @@ def _lock_limits(
 
 
 def _check_limits(
-    connection: Connection,
+    connection: Connected,
     intent: Intent,
     spendable: Spendable | None,
     budget: Budget | None,

@@ -1,0 +1,140 @@
+"""Statements of SQLAlchemy, run on a file by SQLite's own driver.
+
+To run a statement SQLAlchemy takes several times as long as SQLite does. What it
+writes is written once for each statement, and what it knows of types is kept.
+"""
+
+import sqlite3
+from collections import namedtuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import Connection, Dialect, Executable
+from sqlalchemy.sql.compiler import SQLCompiler
+
+Convert = Callable[[Any], Any]
+
+
+class Prepared:
+    """A statement as the driver takes it.
+
+    Args:
+        statement: The statement; without lists whose length is known only later.
+        dialect: SQLite's.
+    """
+
+    def __init__(self, statement: Executable, dialect: Dialect) -> None:
+        compiled = statement.compile(dialect=dialect)  # type: ignore[attr-defined]
+        self.sql = str(compiled)
+        self._places: Sequence[str] = compiled.positiontup or ()
+        self._fixed: Mapping[str, Any] = compiled.params
+        self._writers = _writers(compiled, dialect)
+        found = getattr(statement, "exported_columns", None)
+        columns = {} if found is None else dict(found.items())
+        row: Any = namedtuple("Row", columns, rename=True)  # type: ignore[misc]
+        self._make: Convert = row._make if columns else tuple
+        self._readers = [
+            (place, reader)
+            for place, column in enumerate(columns.values())
+            if (reader := _reader(column.type, dialect)) is not None
+        ]
+
+    def values(self, given: Mapping[str, Any]) -> list[Any]:
+        """Return the values for the statement's places, as SQLite keeps them."""
+        named = {**self._fixed, **given}
+        for name, writer in self._writers:
+            named[name] = writer(named[name])
+        return [named[name] for name in self._places]
+
+    def row(self, found: Sequence[Any]) -> Any:
+        """Return a row, as Python knows its values."""
+        values = list(found)
+        for place, reader in self._readers:
+            values[place] = reader(values[place])
+        return self._make(values)
+
+
+class Rows:
+    """What a statement found, or changed.
+
+    Args:
+        cursor: Ran it.
+        prepared: What it ran.
+    """
+
+    def __init__(self, cursor: sqlite3.Cursor, prepared: Prepared) -> None:
+        self.rowcount = cursor.rowcount
+        self._prepared = prepared
+        self._found = cursor.fetchall() if cursor.description else []
+
+    def first(self) -> Any:
+        """Return the first row; None without any."""
+        return self._prepared.row(self._found[0]) if self._found else None
+
+    def one(self) -> Any:
+        """Return the one row."""
+        (found,) = self._found
+        return self._prepared.row(found)
+
+
+class Statements:
+    """The statements that were run before, as the driver takes them.
+
+    Args:
+        dialect: SQLite's.
+    """
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self._prepared: WeakKeyDictionary[Executable, Prepared] = WeakKeyDictionary()
+
+    def prepared(self, statement: Executable) -> Prepared:
+        """Return a statement as the driver takes it."""
+        known = self._prepared.get(statement)
+        if known is None:
+            known = self._prepared[statement] = Prepared(statement, self.dialect)
+        return known
+
+
+class FileConnection:
+    """A connection to an SQLite file.
+
+    Args:
+        driver: The driver's connection.
+        statements: What was run before.
+    """
+
+    def __init__(self, driver: sqlite3.Connection, statements: Statements) -> None:
+        self.dialect = statements.dialect
+        self._driver = driver
+        self._statements = statements
+
+    def execute(
+        self, statement: Executable, values: Mapping[str, Any] | None = None
+    ) -> Rows:
+        """Run one statement.
+
+        Raises:
+            sqlite3.Error: It could not be run.
+        """
+        prepared = self._statements.prepared(statement)
+        cursor = self._driver.execute(prepared.sql, prepared.values(values or {}))
+        return Rows(cursor, prepared)
+
+
+Connected = Connection | FileConnection
+
+
+def _writers(compiled: SQLCompiler, dialect: Dialect) -> list[tuple[str, Convert]]:
+    found = (
+        (name, bind.type.dialect_impl(dialect).bind_processor(dialect))
+        for bind, name in compiled.bind_names.items()
+    )
+    return [(name, writer) for name, writer in found if writer is not None]
+
+
+def _reader(type_: Any, dialect: Dialect) -> Convert | None:
+    # The second argument is what a driver says of a column; SQLite's says nothing.
+    reader: Convert | None = type_.dialect_impl(dialect).result_processor(dialect, None)
+    return reader
