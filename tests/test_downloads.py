@@ -545,6 +545,21 @@ def test_what_is_here_already_is_not_fetched_again(
     assert names(tmp_path) == ["cat.png", "cat.png.json"]
 
 
+def test_a_large_file_is_known_by_its_length_and_has_no_hash(
+    shared: tuple[Client, Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mediakit.client.digests.MOST_BYTES", 100)
+    _, job = shared
+    path = job.download(tmp_path)
+    beside = Path(f"{path}.json")
+
+    assert json.loads(beside.read_bytes())["sha256"] is None
+    assert job.download(tmp_path) == path
+    path.write_bytes(b"something else")
+    with pytest.raises(InputError):
+        job.download(tmp_path)
+
+
 def test_a_charge_that_settled_since_is_noted_beside_the_file(
     steps: tuple[Client, Job, list[Transfer]], tmp_path: Path
 ) -> None:

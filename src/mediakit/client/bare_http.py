@@ -24,7 +24,6 @@ from mediakit.client.threads import Abort
 
 SILENCE_S = 30.0
 BLOCK_BYTES = 1 << 20
-PIECE_BYTES = 1 << 18
 MAX_REDIRECTS = 5
 USER_AGENT = "mediakit"
 PORTS = {"http": 80, "https": 443}
@@ -65,6 +64,7 @@ class Reply:
         self._response = response
         self._abort = abort
         self._left_bytes = response.length
+        self._room = memoryview(bytearray(min(BLOCK_BYTES, response.length or 0)))
         self.status = response.status
         self.size_bytes = response.length
 
@@ -84,18 +84,17 @@ class Reply:
         """Return a header's value."""
         return self._response.getheader(name)
 
-    def read(self) -> bytes:
+    def read(self) -> bytes | memoryview:
         """Return the next piece of the body; nothing at its end.
+
+        It is good until the next one is read.
 
         Raises:
             BrokenError: The connection broke, or ended early.
         """
         self._abort.check()
-        wanted = PIECE_BYTES
-        if self._left_bytes is not None:
-            wanted = min(wanted, self._left_bytes)
         try:
-            piece = self._response.read1(wanted) if wanted else b""
+            piece = self._next()
         except (OSError, http.client.HTTPException) as error:
             self._abort.check()
             raise broken(error) from None
@@ -104,6 +103,13 @@ class Reply:
             if not piece and self._left_bytes:
                 raise BrokenError("the connection ended early")
         return piece
+
+    def _next(self) -> bytes | memoryview:
+        if self._left_bytes is None:
+            return self._response.read1(BLOCK_BYTES)
+        # Always into the same room: to find room anew takes as long as to read.
+        room = self._room[: self._left_bytes]
+        return room[: self._response.fp.readinto1(room)] if room else b""
 
 
 class BareHTTP:

@@ -1,45 +1,30 @@
-"""A hash that is made beside the transfer, not in its way."""
+"""The hash of what arrives, as far as it costs next to nothing."""
 
 from __future__ import annotations
 
 from hashlib import sha256
-from queue import Queue
-from threading import Thread
 
-WAITING_PIECES = 6
+# To hash a gigabyte takes about as long as to fetch it from the same machine.
+MOST_BYTES = 100_000_000
 
 
 class Digest:
-    """The SHA-256 of the pieces that it is given, made in a thread of its own.
+    """The SHA-256 of a file that arrives in pieces; of a large one it is not known.
 
-    A pair of cores receives and hashes at once: a download is then about as quick as
-    without the hash.
+    Args:
+        size_bytes: How long the file is; None is unknown.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, size_bytes: int | None = None) -> None:
         self._hash = sha256()
-        self._pieces: Queue[bytes] = Queue(WAITING_PIECES)
-        self._thread: Thread | None = None
+        self._left_bytes = MOST_BYTES if (size_bytes or 0) <= MOST_BYTES else -1
 
-    def update(self, piece: bytes) -> None:
-        """Take the next piece, which must not change any more."""
-        if self._thread is None:
-            self._thread = Thread(target=self._run, name="mediakit-hash", daemon=True)
-            self._thread.start()
-        self._pieces.put(piece)
-
-    def _run(self) -> None:
-        while piece := self._pieces.get():
+    def update(self, piece: bytes | memoryview) -> None:
+        """Take the next piece."""
+        self._left_bytes -= len(piece)
+        if self._left_bytes >= 0:
             self._hash.update(piece)
 
-    def hexdigest(self) -> str:
-        """Return the hash of all that was given, in hex, and end the thread."""
-        self.close()
-        return self._hash.hexdigest()
-
-    def close(self) -> None:
-        """End the thread."""
-        if self._thread is not None:
-            self._pieces.put(b"")
-            self._thread.join()
-            self._thread = None
+    def hexdigest(self) -> str | None:
+        """Return the hash of all that was given, in hex; None of a large file."""
+        return self._hash.hexdigest() if self._left_bytes >= 0 else None

@@ -67,8 +67,8 @@ class Sink(Protocol):
     def cut(self, size_bytes: int) -> None:
         """Keep so many bytes of what is there; the others follow."""
 
-    def write(self, piece: bytes) -> None:
-        """Take the next bytes."""
+    def write(self, piece: bytes | memoryview) -> None:
+        """Take the next bytes, which are good until the next call."""
 
 
 class Fetcher:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
-from mediakit.client.bare_http import PIECE_BYTES
+from mediakit.client.bare_http import BLOCK_BYTES
 from mediakit.client.digests import Digest
 from mediakit.client.fetching import Version
 
@@ -51,14 +51,22 @@ class Part:
         if self.version is None:
             self._file.truncate(0)
             return
-        while piece := self._file.read(PIECE_BYTES):
-            self._digest.update(piece)
-            self.size_bytes += len(piece)
+        self._read_again(self._file.seek(0, os.SEEK_END))
+
+    def _read_again(self, size_bytes: int) -> None:
+        """Hash so many bytes of what is there, and go on behind them."""
+        self._digest, self.size_bytes = Digest(size_bytes), size_bytes
+        if self._digest.hexdigest() is not None:
+            self._file.seek(0)
+            while piece := self._file.read(BLOCK_BYTES):
+                self._digest.update(piece)
+        self._file.seek(size_bytes)
 
     def start(self, version: Version) -> None:
         """Forget what is there: the bytes of this version follow, from the first."""
         self.cut(0)
         self.version = version
+        self._digest = Digest(version.size_bytes)
         if self._is_kept:
             note = {"source": self._source, **asdict(version)}
             write_whole(self._note, json.dumps(note).encode())
@@ -67,16 +75,10 @@ class Part:
         """Keep so many bytes of what is there; the others follow."""
         if size_bytes == self.size_bytes:
             return
-        self._digest.close()
-        self._digest = Digest()
         self._file.truncate(size_bytes)
-        self._file.seek(0)
-        self.size_bytes = 0
-        while piece := self._file.read(PIECE_BYTES):
-            self._digest.update(piece)
-            self.size_bytes += len(piece)
+        self._read_again(size_bytes)
 
-    def write(self, piece: bytes) -> None:
+    def write(self, piece: bytes | memoryview) -> None:
         """Take the next bytes."""
         view = memoryview(piece)
         while view:
@@ -85,8 +87,8 @@ class Part:
         self._digest.update(piece)
 
     @property
-    def sha256(self) -> str:
-        """Return the hash of all that arrived, in hex."""
+    def sha256(self) -> str | None:
+        """Return the hash of all that arrived, in hex; None of a large file."""
         return self._digest.hexdigest()
 
     def publish(self, *, overwrite: bool) -> None:
@@ -103,7 +105,6 @@ class Part:
         else:
             _rename_to_free_name(self._path, self._target)
         self._note.unlink(missing_ok=True)
-        self._digest.close()
         self._file.close()
 
     def close(self, *, keep: bool = True) -> None:
@@ -112,7 +113,6 @@ class Part:
         Args:
             keep: Keep it if possible.
         """
-        self._digest.close()
         can_go_on = self.version is not None and self.version.validator is not None
         if not self._is_kept:
             self._path.unlink(missing_ok=True)

@@ -87,7 +87,7 @@ class RemotePart:
         """Forget what is there: the bytes of this version follow, from the first."""
         self._forget()
         self._file = self._files.open(self._part, "wb")
-        self._digest = Digest()
+        self._digest = Digest(version.size_bytes)
         self.version, self.size_bytes = version, 0
 
     def cut(self, size_bytes: int) -> None:
@@ -100,15 +100,15 @@ class RemotePart:
             self.start(UNKNOWN)
             raise BrokenError("another part was answered than was asked for")
 
-    def write(self, piece: bytes) -> None:
+    def write(self, piece: bytes | memoryview) -> None:
         """Take the next bytes."""
         self._file.write(piece)
         self.size_bytes += len(piece)
         self._digest.update(piece)
 
     @property
-    def sha256(self) -> str:
-        """The hash of all that arrived, in hex."""
+    def sha256(self) -> str | None:
+        """The hash of all that arrived, in hex; None of a large file."""
         return self._digest.hexdigest()
 
     def publish(self, *, overwrite: bool) -> None:
@@ -125,7 +125,6 @@ class RemotePart:
 
     def close(self, *, keep: bool = True) -> None:
         """Let go of it; what is not whole is removed."""
-        self._digest.close()
         self._forget()
 
     def _forget(self) -> None:

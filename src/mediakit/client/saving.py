@@ -109,8 +109,7 @@ class Outputs:
         self, job: AsyncJob, target: Target, store: Store, *, overwrite: bool
     ) -> None:
         """Give the file its name, then write its sidecar."""
-        sha256 = await to_thread.run_sync(lambda: store.sha256)
-        saved = Saved(store.size_bytes, sha256, self._clock.now())
+        saved = Saved(store.size_bytes, store.sha256, self._clock.now())
         entry = self._history.find(job.id)
         inputs = self._history.uploads_at(
             urls_in(job.state.body),
@@ -172,7 +171,7 @@ class Memory:
         """Keep so many bytes of what is there; the others follow."""
         del self.content[size_bytes:]
 
-    def write(self, piece: bytes) -> None:
+    def write(self, piece: bytes | memoryview) -> None:
         """Take the next bytes.
 
         Raises:

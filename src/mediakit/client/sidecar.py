@@ -22,12 +22,12 @@ class Saved:
 
     Args:
         size_bytes: The file's length.
-        sha256: Its hash, in hex.
+        sha256: Its hash, in hex; None of a large file.
         saved_at: When it was.
     """
 
     size_bytes: int
-    sha256: str
+    sha256: str | None
     saved_at: datetime
 
 

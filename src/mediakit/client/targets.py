@@ -23,8 +23,8 @@ class Store(Sink, Protocol):
     """A file that is being written, and appears under its name when it is whole."""
 
     @property
-    def sha256(self) -> str:
-        """The hash of all that arrived, in hex."""
+    def sha256(self) -> str | None:
+        """The hash of all that arrived, in hex; None of a large file."""
 
     def publish(self, *, overwrite: bool) -> None:
         """Give the file its name.
@@ -95,7 +95,8 @@ class LocalTarget:
         """Tell whether what is there is what the sidecar was written for."""
         if self.size_bytes() != sidecar.get("size_bytes"):
             return False
-        return fingerprint(self.place).sha256 == sidecar.get("sha256")
+        sha256 = sidecar.get("sha256")
+        return sha256 is None or fingerprint(self.place).sha256 == sha256
 
     def beside(self) -> bytes | None:
         """Return what the sidecar's file holds; None when there is none."""
