@@ -92,9 +92,9 @@ class AsyncClient(Staying):
         self._progress = Progress()
         http = BareHTTP(timeout_s)
         files = Files(self._transport, http, self._clock)
-        self._uploads = Uploads(files, history, service, self._progress)
+        self._uploads = Uploads(files, self._ledger, self._progress)
         fetcher = Fetcher(http, self._clock)
-        outputs = Outputs(fetcher, history, service, self._clock, self._progress)
+        outputs = Outputs(fetcher, self._ledger, service, self._clock, self._progress)
         self._jobs = Jobs(
             self._transport, self._ledger, self.catalog, self._clock, outputs
         )

@@ -10,6 +10,7 @@ from anyio import to_thread
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.fetching import Fetcher, Version
 from mediakit.client.in_flight import Slots
+from mediakit.client.ledger import Ledger
 from mediakit.client.progress import Progress
 from mediakit.client.service import Service
 from mediakit.client.sidecar import Saved, is_of, sidecar_of, urls_in, written
@@ -34,7 +35,7 @@ class Outputs:
 
     Args:
         fetcher: Fetches.
-        history: Knows what was asked for.
+        ledger: Knows what was asked for.
         service: Whose jobs they are.
         clock: Dates the sidecars.
         progress: Hears how far the downloads are.
@@ -43,13 +44,13 @@ class Outputs:
     def __init__(
         self,
         fetcher: Fetcher,
-        history: History,
+        ledger: Ledger,
         service: Service,
         clock: Clock,
         progress: Progress,
     ) -> None:
         self._fetcher = fetcher
-        self._history = history
+        self._ledger = ledger
         self._service = service
         self._clock = clock
         self._progress = progress
@@ -110,11 +111,9 @@ class Outputs:
     ) -> None:
         """Give the file its name, then write its sidecar."""
         saved = Saved(store.size_bytes, store.sha256, self._clock.now())
-        entry = self._history.find(job.id)
-        inputs = self._history.uploads_at(
-            urls_in(job.state.body),
-            service=self._service.identity,
-            account=self._service.account,
+        entry = await self._ledger.ask(History.find, job.id)
+        inputs = await self._ledger.ask(
+            History.uploads_at, urls_in(job.state.body), **self._ledger.owner
         )
         sidecar = sidecar_of(job.state, entry, self._service, saved, inputs)
         content = written(sidecar)

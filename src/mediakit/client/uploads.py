@@ -11,9 +11,9 @@ from anyio import to_thread
 
 from mediakit.client.files import Files, Upload, fingerprint, unreadable
 from mediakit.client.in_flight import InFlight, Slots
+from mediakit.client.ledger import Ledger
 from mediakit.client.prepare import Prepared
 from mediakit.client.progress import Progress
-from mediakit.client.service import Service
 from mediakit.errors import InputError
 from mediakit.history import History
 from mediakit.media import MediaInfo, is_url, probe
@@ -29,18 +29,14 @@ class Uploads:
 
     Args:
         files: Sends.
-        history: Remembers.
-        service: Where they go.
+        ledger: Remembers.
         progress: Hears how far they are.
     """
 
-    def __init__(
-        self, files: Files, history: History, service: Service, progress: Progress
-    ) -> None:
+    def __init__(self, files: Files, ledger: Ledger, progress: Progress) -> None:
         self._files = files
-        self._history = history
+        self._ledger = ledger
         self._progress = progress
-        self._owner = {"service": service.identity, "account": service.account}
         self._slots = Slots(AT_ONCE)
         self._sending: InFlight[str] = InFlight()
 
@@ -68,7 +64,7 @@ class Uploads:
         except OSError as error:
             raise unreadable(field, file, error) from None
         upload = Upload(file, content_type, seen, field)
-        known = self._known(upload)
+        known = await self._known(upload)
         if known is not None:
             return known
         return await self._sending.once(
@@ -78,22 +74,24 @@ class Uploads:
     async def _send(self, upload: Upload) -> str:
         async with self._slots.one():
             # Another process may have sent the same bytes meanwhile.
-            known = self._known(upload)
+            known = await self._known(upload)
             if known is not None:
                 return known
             tell = self._progress.of("upload", upload.path.name)
             url = await self._files.put(upload, tell)
-        return self._history.remember_upload(
-            **self._owner,
+        return await self._ledger.ask(
+            History.remember_upload,
+            **self._ledger.owner,
             sha256=upload.seen.sha256,
             size_bytes=upload.seen.size_bytes,
             content_type=upload.content_type,
             url=url,
         )
 
-    def _known(self, upload: Upload) -> str | None:
-        return self._history.uploaded(
-            **self._owner,
+    async def _known(self, upload: Upload) -> str | None:
+        return await self._ledger.ask(
+            History.uploaded,
+            **self._ledger.owner,
             sha256=upload.seen.sha256,
             content_type=upload.content_type,
         )
