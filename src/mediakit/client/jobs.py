@@ -94,7 +94,7 @@ class Jobs:
             await self.read(known)
             return known
         record = await self._read_record(job_id)
-        entry = await self._ledger.ask(History.record, record)
+        entry = await self._ledger.write(History.record, record)
         if entry is None:
             return self.watched(state_of_record(record, self._catalog, self.service))
         return self.watched(await self.state_of(entry, record))
@@ -157,7 +157,7 @@ class Jobs:
         await self._take(job, await self._read_record(job.id))
 
     async def _take(self, job: AsyncJob, record: JobRecord) -> None:
-        await self._ledger.ask(History.record, record)
+        await self._ledger.write(History.record, record)
         if job.see(record, self._clock.now()):
             for listener in tuple(self._settled_listeners):
                 listener(job)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from anyio import to_thread
 
@@ -29,6 +30,7 @@ class Ledger:
     def __init__(self, history: History, service: Service) -> None:
         self.history = history
         self.owner = {"service": service.identity, "account": service.account}
+        self._batch: _Batch | None = None
 
     async def ask(
         self,
@@ -42,3 +44,79 @@ class Ledger:
         if self.history.is_local:
             return call()
         return await to_thread.run_sync(call)
+
+    async def write(
+        self,
+        change: Callable[Concatenate[History, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Call a method of the history that writes; committed when this returns.
+
+        What many tasks write in one turn of the loop is committed at once.
+        """
+        call = partial(change, self.history, *args, **kwargs)
+        if not self.history.is_local:
+            return await to_thread.run_sync(call)
+        loop = asyncio.get_running_loop()
+        batch = self._batch
+        if batch is None or not batch.takes_from(loop):
+            batch = self._batch = _Batch(self.history, loop)
+        written: T = await batch.add(call)
+        return written
+
+
+class _Batch:
+    """What is written in one turn of a loop.
+
+    Args:
+        history: Where.
+        loop: Runs it in its next turn.
+    """
+
+    def __init__(self, history: History, loop: asyncio.AbstractEventLoop) -> None:
+        self._history = history
+        self._loop = loop
+        self._calls: list[tuple[Callable[[], Any], asyncio.Future[Any]]] = []
+        self._is_open = True
+        loop.call_soon(self._run)
+
+    def takes_from(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Tell whether a task of this loop can still add to it."""
+        return self._is_open and self._loop is loop
+
+    def add(self, call: Callable[[], Any]) -> asyncio.Future[Any]:
+        """Add a call; its result comes once all is committed."""
+        future = self._loop.create_future()
+        self._calls.append((call, future))
+        return future
+
+    def _run(self) -> None:
+        self._is_open = False
+        wanted = [(call, future) for call, future in self._calls if not future.done()]
+        try:
+            tell = self._committed(wanted)
+        except Exception as error:  # noqa: BLE001 - each of them raises it
+            tell = [partial(future.set_exception, error) for _, future in wanted]
+        for (_, future), told in zip(wanted, tell, strict=True):
+            if not future.done():
+                told()
+
+    def _committed(
+        self, wanted: list[tuple[Callable[[], Any], asyncio.Future[Any]]]
+    ) -> list[Callable[[], None]]:
+        """Make all calls in one transaction; return what tells of each."""
+        if len(wanted) == 1:
+            return [_told(*wanted[0])]
+        with self._history.together():
+            return [_told(call, future) for call, future in wanted]
+
+
+def _told(call: Callable[[], Any], future: asyncio.Future[Any]) -> Callable[[], None]:
+    """Make a call; return what tells its future how it went."""
+    try:
+        result = call()
+    except Exception as error:  # noqa: BLE001 - its caller raises it
+        return partial(future.set_exception, error)
+    return partial(future.set_result, result)

@@ -96,7 +96,7 @@ class Purse:
     async def _claim(
         self, intent: Intent, spendable: Spendable | None
     ) -> tuple[Entry, bool]:
-        return await self._ledger.ask(
+        return await self._ledger.write(
             History.claim, intent, spendable=spendable, budget=self._budget
         )
 

@@ -119,7 +119,7 @@ class Submitter:
     async def _known(self, intent: Intent, job: Job | None) -> Entry | None:
         if job is None:
             return None
-        return await self._ledger.ask(History.record_job, intent.key, job)
+        return await self._ledger.write(History.record_job, intent.key, job)
 
     async def _ask(self, intent: Intent, *, in_doubt: bool) -> _Said:
         """Post an intent, the same key and bytes again until it is decided."""
@@ -170,7 +170,7 @@ class Submitter:
         if job is not None:
             return rejection(answer, job, self._clock)
         if is_final(answer) or not said.in_doubt:
-            await self._ledger.ask(
+            await self._ledger.write(
                 History.record_refusal,
                 intent.key,
                 code=str(answer.status),

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import local
 from typing import Any
 
 from sqlalchemy import Executable, Row, Select
@@ -53,6 +54,7 @@ class Database:
             else self._engine.execution_options(isolation_level="AUTOCOMMIT")
         )
         self._statements = Statements(self._engine.dialect)
+        self._of_thread = local()
         self._inherited: list[object] = []
 
     def close(self) -> None:
@@ -82,10 +84,38 @@ class Database:
         Raises:
             MediakitError: The database is locked, full, damaged or out of reach.
         """
+        joined = self._joined
+        if joined is not None:
+            with self._in_words("written"), joined.part():
+                yield joined
+            return
         with self._in_words("written"), FORKS.kept_off():
             begun = self._file_transaction() if self.is_local else self._writer.begin()
             with begun as connection:
                 yield connection
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Make one transaction of all that this thread writes to a file meanwhile.
+
+        Each transaction in it still fails alone. To commit takes longer than to write,
+        and pages that many rows share are written once.
+        """
+        with (
+            self._in_words("written"),
+            FORKS.kept_off(),
+            self._file_transaction() as connection,
+        ):
+            self._of_thread.connection = connection
+            try:
+                yield
+            finally:
+                self._of_thread.connection = None
+
+    @property
+    def _joined(self) -> FileConnection | None:
+        """The transaction that this thread is in, by `together`."""
+        return getattr(self._of_thread, "connection", None)
 
     @contextmanager
     def _file_transaction(self) -> Iterator[FileConnection]:
@@ -110,6 +140,11 @@ class Database:
     @contextmanager
     def _lone(self, verb: str) -> Iterator[Connected]:
         """Give a connection for one statement, a transaction of its own."""
+        joined = self._joined
+        if joined is not None:
+            with self._in_words(verb):
+                yield joined
+            return
         with self._in_words(verb), FORKS.kept_off():
             if self.is_local:
                 with self._file() as driver:

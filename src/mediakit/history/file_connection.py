@@ -6,7 +6,8 @@ writes is written once for each statement, and what it knows of types is kept.
 
 import sqlite3
 from collections import namedtuple
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -121,6 +122,18 @@ class FileConnection:
         prepared = self._statements.prepared(statement)
         cursor = self._driver.execute(prepared.sql, prepared.values(values or {}))
         return Rows(cursor, prepared)
+
+    @contextmanager
+    def part(self) -> Iterator[None]:
+        """Undo what the block does if it fails, and no more than that."""
+        self._driver.execute("SAVEPOINT part")
+        try:
+            yield
+        except BaseException:
+            self._driver.execute("ROLLBACK TO part")
+            raise
+        finally:
+            self._driver.execute("RELEASE part")
 
 
 Connected = Connection | FileConnection

@@ -1,0 +1,115 @@
+"""What many tasks write at once is one commit, and each of them fails alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit.client import Service
+from mediakit.client.ledger import Ledger
+from mediakit.errors import BudgetError, MediakitError, NotFoundError
+from mediakit.history import Budget, Entry, History
+from tests.intents import costing, intent, job
+
+BUDGET = Budget("kites", 1_000)
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Iterator[History]:
+    with History(tmp_path / "history.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def ledger(history: History) -> Ledger:
+    return Ledger(history, Service("http://127.0.0.1:1", "key-0123456789"))
+
+
+def at_once(*writes: Any) -> list[Any]:
+    """Await all in one turn of a loop; errors are returned."""
+
+    async def gathered() -> list[Any]:
+        return await asyncio.gather(*writes, return_exceptions=True)
+
+    with asyncio.Runner() as runner:
+        return runner.run(gathered())
+
+
+def test_of_claims_at_once_only_those_that_fit_are_written(
+    history: History, ledger: Ledger
+) -> None:
+    claims = [costing(f"k{n}", 300) for n in range(5)]
+
+    found = at_once(
+        *(ledger.write(History.claim, each, budget=BUDGET) for each in claims)
+    )
+
+    assert [type(each) for each in found] == [tuple] * 3 + [BudgetError] * 2
+    assert history.budget_use(BUDGET.name).reserved_micro_usd == 900
+    assert [history.find_key(f"k{n}") is not None for n in range(5)] == [
+        *([True] * 3),
+        *([False] * 2),
+    ]
+
+
+def test_the_same_key_at_once_is_claimed_once(ledger: Ledger) -> None:
+    found = at_once(*(ledger.write(History.claim, intent()) for _ in range(4)))
+
+    assert [claimed for _, claimed in found] == [True, False, False, False]
+
+
+def test_what_fails_takes_nothing_else_with_it(
+    history: History, ledger: Ledger
+) -> None:
+    history.claim(intent(key="known"))
+
+    wrong, right = at_once(
+        ledger.write(History.record_job, "unknown", job()),
+        ledger.write(History.record_job, "known", job()),
+    )
+
+    assert isinstance(wrong, NotFoundError)
+    assert isinstance(right, Entry)
+    assert history.find_key("known") == right
+
+
+def test_what_could_not_be_committed_is_an_error_of_all_and_is_not_remembered(
+    history: History, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history.claim(intent(key="k0"))
+
+    def full(*_: object) -> None:
+        raise MediakitError("The disk is full.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("mediakit.history.database.FileConnection.__init__", full)
+        found = at_once(*(ledger.write(History.claim, intent(key=k)) for k in "ab"))
+
+    assert [str(each) for each in found] == ["The disk is full."] * 2
+    assert history.record_job("k0", job()).job_id == "media_1"
+    assert history.find_key("a") is None
+
+
+def test_what_was_given_up_before_its_turn_is_not_written(
+    history: History, ledger: Ledger
+) -> None:
+    async def give_up() -> None:
+        writing = asyncio.ensure_future(ledger.write(History.claim, intent()))
+        await asyncio.sleep(0)
+        writing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await writing
+
+    at_once(give_up())
+
+    assert history.find_key(intent().key) is None
+
+
+def test_several_loops_may_use_one_ledger(history: History, ledger: Ledger) -> None:
+    for key in ("one", "two"):
+        ((entry, claimed),) = at_once(ledger.write(History.claim, intent(key=key)))
+        assert (entry.key, claimed) == (key, True)
