@@ -32,6 +32,8 @@ def test_a_timeline_is_put_together_by_hand_and_priced_while_it_grows(
     urls = form.get_by_label("url *")
 
     form.get_by_role("button", name="image", exact=True).click()
+    # The boxes of another kind of track take the place of those that were there.
+    expect(form.locator(".mk-tl-kind")).to_have_text("image")
     form.get_by_label("id *").first.fill("stills")
     starts.first.fill("0")
     lengths.first.fill("2000")

@@ -69,6 +69,26 @@ class Control(ABC):
     def write(self, value: object) -> None:
         """Show a value."""
 
+    def amend(self, value: object) -> None:
+        """Show a value that differs from the shown one in few places.
+
+        What is the same stays as it is on the page, with its focus.
+        """
+        if value != self.value:
+            self.value = value
+
+    def reveal(self, place: str, at: str = "") -> Control:
+        """Unfold what stands at a place inside the value.
+
+        Args:
+            place: The place, such as "tracks[0].keyframes[2]".
+            at: Where the value stands.
+
+        Returns:
+            The innermost control at or around the place.
+        """
+        return self
+
     @property
     def parts(self) -> tuple[Any, ...]:
         """Return the widgets that people change."""

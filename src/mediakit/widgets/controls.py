@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import ipywidgets as w
 
+from mediakit.rules import Rule
 from mediakit.schema import FieldSpec
+from mediakit.widgets.axis import Axis
 from mediakit.widgets.control import Control, Note
 from mediakit.widgets.item_list import ItemList
 from mediakit.widgets.json_box import JsonBox
@@ -16,6 +18,8 @@ from mediakit.widgets.number_box import SERVICE_DEFAULT, NumberBox
 from mediakit.widgets.number_control import NumberControl, reach_of
 from mediakit.widgets.object_list import ObjectList
 from mediakit.widgets.objects import ObjectControl
+from mediakit.widgets.timeline_control import TimelineControl
+from mediakit.widgets.timeline_widget import has_anywidget
 from mediakit.widgets.variants import Variants
 
 MOST_BUTTONS = 3
@@ -33,6 +37,18 @@ def build(spec: FieldSpec, kit: Kit) -> Control:
         kit: What controls are made with.
     """
     return _BUILDERS[spec.kind](spec, kit)
+
+
+def build_field(spec: FieldSpec, kit: Kit, rules: Iterable[Rule]) -> Control:
+    """Make the control of a function's field; stretches of time get a timeline.
+
+    Args:
+        spec: The field.
+        kit: What controls are made with.
+        rules: The function's rules, which tell where stretches of time are.
+    """
+    axis = Axis.of(spec, rules) if has_anywidget() else None
+    return build(spec, kit) if axis is None else TimelineControl(axis, kit, build)
 
 
 class Choice(Control):

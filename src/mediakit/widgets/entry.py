@@ -20,6 +20,7 @@ from mediakit.widgets.words import (
     summary_text,
 )
 
+CHOSEN = "mk-chosen"
 UNFOLDABLE = "a value that its fields can show; change it in code, or remove it"
 
 
@@ -114,12 +115,15 @@ class Entry:
         if change.new == (self.control is not None):
             return
         if change.new:
-            self._unfold()
+            self.unfold()
         else:
             self.fold()
         self._owner.renew()
 
-    def _unfold(self) -> None:
+    def unfold(self) -> None:
+        """Make its control and its buttons, which show its value."""
+        if self.control is not None:
+            return
         try:
             self.control = self._make_control()
         except (TraitError, ValueError) as error:
@@ -139,6 +143,19 @@ class Entry:
         self._show_fold()
         for widget in gone:
             close_tree(widget)
+
+    def amend(self, value: object) -> None:
+        """Show a value that differs from the shown one in few places."""
+        if self.control is not None:
+            self.control.amend(value)
+        elif value != self._value:
+            self._value = value
+            self._show_fold()
+
+    def mark(self, *, chosen: bool) -> None:
+        """Show that it is what is at work, or not."""
+        change = self.widget.add_class if chosen else self.widget.remove_class
+        change(CHOSEN)
 
     def _show_fold(self) -> None:
         for name, value in self._fold_traits.items():

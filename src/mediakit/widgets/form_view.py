@@ -13,9 +13,10 @@ import ipywidgets as w
 from mediakit.catalog import Function
 from mediakit.rules import OnlyWhen
 from mediakit.schema import FieldSpec
+from mediakit.widgets.axis import Axis
 from mediakit.widgets.card_handle import CardHandle
 from mediakit.widgets.control import Control
-from mediakit.widgets.controls import build
+from mediakit.widgets.controls import build_field
 from mediakit.widgets.form_media import Inspection, MediaKey
 from mediakit.widgets.form_state import FormState
 from mediakit.widgets.json_box import FurtherBox
@@ -23,6 +24,7 @@ from mediakit.widgets.json_values import FURTHER
 from mediakit.widgets.look import Kit, close_tree
 from mediakit.widgets.price_bar import PriceBar
 from mediakit.widgets.theme import error_html, line_html, style_block
+from mediakit.widgets.timeline_still import still_html
 from mediakit.widgets.words import label_of, problems_text, title_of
 
 
@@ -121,7 +123,8 @@ class FormView:
     ) -> None:
         texts = (spec.doc for spec in function.fields.values() if spec.multiline)
         self._kit = kit = replace(kit, prompts=" ".join(texts))
-        self.controls = {n: build(s, kit) for n, s in function.fields.items()}
+        fields, rules = function.fields.items(), function.rules
+        self.controls = {n: build_field(s, kit, rules) for n, s in fields}
         main = {n: c for n, c in self.controls.items() if is_main(function, c.spec)}
         more = {n: c for n, c in self.controls.items() if n not in main}
         if function.is_open:
@@ -280,7 +283,7 @@ def _accepted(spec: FieldSpec) -> str:
 def values_html(state: FormState) -> str:
     """Write a form as it stands, for a copy of the notebook without a kernel."""
     rows = "".join(
-        f"<tr><td>{escape(name)}</td><td>{escape(_shown(value), quote=True)}</td></tr>"
+        f"<tr><td>{escape(name)}</td><td>{_value_html(state, name, value)}</td></tr>"
         for name, value in state.body().items()
     )
     price = state.estimate.text if state.estimate else state.estimate_gap or ""
@@ -290,7 +293,13 @@ def values_html(state: FormState) -> str:
     )
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, dict | list):
-        return json.dumps(value, ensure_ascii=False)
-    return str(value)
+def _value_html(state: FormState, name: str, value: object) -> str:
+    spec = state.function.fields.get(name)
+    axis = None if spec is None else Axis.of(spec, state.function.rules)
+    picture = "" if axis is None else still_html(axis, value)
+    text = (
+        json.dumps(value, ensure_ascii=False)
+        if isinstance(value, dict | list)
+        else str(value)
+    )
+    return picture + escape(text, quote=True)

@@ -51,7 +51,7 @@ def found_html(kind: MediaName, value: str, found: Inspection | None) -> str:
     elif found is None:
         return '<div class="mk-media-found mk-quiet">looking at the file …</div>'
     else:
-        source = _data_url(found.thumbnail)
+        source = data_url(found.thumbnail)
         facts = facts_text(found.info) if found.info else ""
     picture = f'<img src="{escape(source, quote=True)}" alt="">' if source else ""
     if not picture and not facts:
@@ -65,7 +65,8 @@ def _remote_text(found: Inspection | None) -> str:
     return f"remote · {facts_text(found.info)}"
 
 
-def _data_url(jpeg: bytes | None) -> str:
+def data_url(jpeg: bytes | None) -> str:
+    """Write a small picture as a URL; no picture is no URL."""
     return f"data:image/jpeg;base64,{b64encode(jpeg).decode()}" if jpeg else ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import ipywidgets as w
 
@@ -134,6 +134,22 @@ class Placed(Protocol):
 
     def show(self, problems: tuple[Problem, ...], place: str) -> None:
         """Show what is wrong with its value."""
+
+
+M = TypeVar("M", bound=Placed)
+
+
+def at_place(members: Iterable[M], place: str, at: str) -> M | None:
+    """Return the member at a place, or around it; None when there is none.
+
+    Args:
+        members: The members of one control.
+        place: The place, such as "tracks[0].keyframes[2]".
+        at: Where the control's value stands.
+    """
+    target = Problem(place, None, "")
+    around = (each for each in members if is_within(target, at + each.step))
+    return next(around, None)
 
 
 def share(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from html import escape
+from itertools import takewhile
 from typing import Any
 
 import ipywidgets as w
@@ -15,7 +16,7 @@ from mediakit.schema import FieldSpec
 from mediakit.widgets.control import Build, Control
 from mediakit.widgets.entry import Entry
 from mediakit.widgets.look import Kit, close_tree
-from mediakit.widgets.nest import Nest, share
+from mediakit.widgets.nest import Nest, at_place, share
 from mediakit.widgets.objects import Fields
 from mediakit.widgets.words import label_of, one_of
 
@@ -134,6 +135,43 @@ class ObjectList(Nest):
         self._arrange()
         for entry in gone:
             close_tree(entry.widget)
+
+    def amend(self, value: object) -> None:
+        """Show items of which few differ from the shown ones; the others stay."""
+        if not isinstance(value, list):
+            super().amend(value)
+            return
+        gone = [self._drop(value) for _ in self._entries[len(value) :]]
+        for entry, item in zip(self._entries, value, strict=False):
+            entry.amend(item)
+        for item in value[len(self._entries) :]:
+            few = len(self._entries) < MOST_UNFOLDED
+            self._entries.append(Entry(self, len(self._entries), item, unfolded=few))
+        if gone or len(self._rows.children) != len(self._entries):
+            self._arrange()
+            self.renew()
+        for entry in gone:
+            close_tree(entry.widget)
+
+    def _drop(self, value: list[object]) -> Entry:
+        """Take out the first row that is none of the first of some items."""
+        pairs = zip(self._entries, value, strict=False)
+        kept = takewhile(lambda pair: pair[0].value == pair[1], pairs)
+        return self._entries.pop(sum(1 for _ in kept))
+
+    def reveal(self, place: str, at: str = "") -> Control:
+        """Unfold and mark the row at a place, and fold the others: it is at work."""
+        found = at_place(self._entries, place, at)
+        for entry in self._entries:
+            entry.mark(chosen=entry is found)
+            if found is not None and entry is not found:
+                entry.fold()
+        if found is None:
+            return self
+        found.unfold()
+        self.renew()
+        inner = found.control
+        return self if inner is None else inner.reveal(place, at + found.step)
 
     def _make_entries(self, value: Sequence[object] | None) -> list[Entry]:
         items = [None] * self.fewest if value is None else value

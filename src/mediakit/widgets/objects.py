@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from typing import Any
 
@@ -15,7 +15,7 @@ from mediakit.widgets.control import Build, Control
 from mediakit.widgets.json_box import FurtherBox
 from mediakit.widgets.json_values import FURTHER
 from mediakit.widgets.look import Kit, close_tree
-from mediakit.widgets.nest import Member, Nest, share
+from mediakit.widgets.nest import Member, Nest, at_place, share
 
 
 class Fields(Nest):
@@ -87,6 +87,23 @@ class Fields(Nest):
         Raises:
             ValueError: It is no object, or holds what a control cannot show.
         """
+        for control, item in self._spread(value):
+            control.value = item
+
+    def amend(self, value: object) -> None:
+        """Show an object of which few fields differ from the shown one's."""
+        for control, item in self._spread(value):
+            control.amend(item)
+
+    def reveal(self, place: str, at: str = "") -> Control:
+        """Unfold what stands at a place in one of the fields."""
+        member = at_place(self._members.values(), place, at)
+        if member is None:
+            return self
+        return member.control.reveal(place, at + member.step)
+
+    def _spread(self, value: object) -> Iterator[tuple[Control, object]]:
+        """Give what each field's control is to show."""
         if not isinstance(value, dict):
             raise ValueError(f"{value!r} is not {self.spec.accepted}")
         rest = {n: item for n, item in value.items() if n not in self._members}
@@ -96,7 +113,7 @@ class Fields(Nest):
                 # A text that is no JSON, or what the fields do not name.
                 item, rest = item or rest or None, {}
             default = member.control.spec.default
-            member.control.value = default if item is None else item
+            yield member.control, default if item is None else item
         self._unknown = rest
 
     def share_problems(

@@ -81,6 +81,8 @@ CSS = """
 .mk-form .mk-entry{gap:8px;width:100%;padding:8px 12px 12px;border-radius:4px;
  border:1px solid var(--jp-border-color2)}
 .mk-form .mk-entry:not(:has(>:nth-child(2))){padding:2px 12px}
+.mk-form .mk-chosen:not(:has(.mk-chosen)){
+ border-left:3px solid var(--jp-brand-color1)}
 .mk-form .mk-title{flex:1 1 auto;min-width:0;text-align:left;overflow:hidden;
  text-overflow:ellipsis;white-space:nowrap;color:var(--jp-ui-font-color1)}
 .mk-form .mk-title.mod-active{font-weight:600}

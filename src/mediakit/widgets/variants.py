@@ -119,6 +119,18 @@ class Variants(Nest):
         if self._body is not None:
             self._body.value = _without(given, self._tag)
 
+    def amend(self, value: object) -> None:
+        """Show an object of which few fields differ from the shown one's."""
+        body, given = self._body, value if isinstance(value, dict) else {}
+        if body is not None and given.get(self._tag) == self._chooser.control.value:
+            body.amend(_without(given, self._tag))
+        else:
+            super().amend(value)
+
+    def reveal(self, place: str, at: str = "") -> Control:
+        """Unfold what stands at a place in the chosen object."""
+        return self if self._body is None else self._body.reveal(place, at)
+
     def share_problems(
         self, problems: tuple[Problem, ...], place: str
     ) -> tuple[Problem, ...]:

@@ -129,13 +129,17 @@ def _facts(value: dict[str, object]) -> Iterator[str]:
 
 def _fact(name: str, item: object) -> str:
     if isinstance(item, str):
-        text = item
-        if "://" in item or item.startswith("/"):
-            text = item.split("?", 1)[0].rsplit("/", 1)[-1]
-        return text if len(text) <= SHORT_TEXT else f"{text[: SHORT_TEXT - 1]}…"
+        return short_name(item)
     if item is None or isinstance(item, dict | list):
         return name
     return f"{name} {str(item).lower()}".strip()
+
+
+def short_name(text: str) -> str:
+    """Write a text in short: of a URL or a path, the file's name."""
+    if "://" in text or text.startswith("/"):
+        text = text.split("?", 1)[0].rsplit("/", 1)[-1]
+    return text if len(text) <= SHORT_TEXT else f"{text[: SHORT_TEXT - 1]}…"
 
 
 def problem_text(problem: Problem) -> str:

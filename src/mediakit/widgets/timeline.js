@@ -1,0 +1,743 @@
+// The timeline of a form: rows of blocks to scale, which people move and stretch.
+//
+// The kernel says what there is ("timeline"); this file draws it and says what was
+// done. What is on its way to the kernel is shown at once, and given up as soon as
+// the kernel has heard of it: the number in "heard" is the last one it has. All text
+// is set as text, never as markup.
+
+const STEP_MS = 100;
+const FAR_MS = 1000;
+const LEAST_MS = 100;
+const EMPTY_MS = 10_000;
+const SEND_EVERY_MS = 100;
+const ANSWER_MS = 3000;
+const SNAP_PX = 7;
+const MOVED_PX = 3;
+const EDGE_PX = 24;
+const TICK_PX = 68;
+const ZOOM = 1.5;
+const TICKS_MS = [
+  100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000,
+  600_000,
+];
+const GONE = "The kernel is gone: this is what it showed last, and nothing changes it.";
+const SLOW = "Waiting for the kernel …";
+const KEYS =
+  "Arrow keys move a block by 0.1 s, with Shift by 1 s, with Alt they change how long " +
+  "it is; up and down choose another block, Enter goes to its fields, Delete " +
+  "removes it.";
+
+const make = (tag, name, text) => {
+  const element = document.createElement(tag);
+  element.className = name;
+  if (text !== undefined) element.textContent = text;
+  return element;
+};
+// What does not change is not written: writing moves the page's focus and costs time.
+const write = (element, text) => {
+  if (element.textContent !== text) element.textContent = text;
+};
+const seconds = (ms) => String(Math.round(ms) / 1000);
+const grouped = (ms) => (ms / 1000).toLocaleString("en");
+const count = (number, name) => `${number} ${name}${number === 1 ? "" : "s"}`;
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+const same = (one, other) => String(one) === String(other);
+const clock = (ms) => {
+  const minutes = Math.floor(ms / 60_000);
+  return `${minutes}:${String(Math.round((ms % 60_000) / 1000)).padStart(2, "0")}`;
+};
+const tickStep = (perMs) =>
+  TICKS_MS.find((step) => step * perMs >= TICK_PX) ?? TICKS_MS.at(-1);
+
+class Timeline {
+  constructor(model, el) {
+    this.model = model;
+    this.told = 0; // the number of the last edit that was sent
+    this.local = new Map(); // what was done and not heard yet, by block
+    this.picked = null; // the block that was chosen and not heard yet
+    this.drag = null;
+    this.lost = false;
+    this.perMs = null; // null fits everything
+    this.wantsFocus = false;
+    this.rows = [];
+    this.build();
+    el.append(this.root);
+    this.changed = () => this.hear();
+    for (const name of ["timeline", "posters", "disabled"])
+      model.on(`change:${name}`, this.changed);
+    this.sizes = new ResizeObserver(() => this.draw());
+    this.sizes.observe(this.scroll);
+    this.shown = model.get("timeline");
+    this.draw();
+  }
+
+  close() {
+    this.sizes.disconnect();
+    clearTimeout(this.sendTimer);
+    clearTimeout(this.answerTimer);
+    for (const name of ["timeline", "posters", "disabled"])
+      this.model.off(`change:${name}`, this.changed);
+  }
+
+  // What is there once.
+
+  build() {
+    this.root = make("div", "mk-timeline");
+    this.root.setAttribute("role", "group");
+    // The notebook's own keys (delete a cell, choose another one) rest in here.
+    this.root.dataset.lmSuppressShortcuts = "true";
+    this.root.tabIndex = -1;
+    this.summary = make("span", "mk-tl-summary");
+    this.zooms = ["−", "Fit", "+"].map((text, at) => {
+      const words = ["Zoom out", "Fit all into view", "Zoom in"][at];
+      return this.button(text, words, () => this.zoom(at - 1));
+    });
+    const zooms = make("span", "mk-tl-buttons");
+    zooms.append(...this.zooms);
+    const bar = make("div", "mk-tl-bar");
+    bar.append(this.summary, zooms);
+    this.adds = make("div", "mk-tl-buttons mk-tl-adds");
+    this.says = make("div", "mk-tl-says");
+    this.says.setAttribute("role", "status");
+    this.spoken = make("div", "mk-tl-spoken");
+    this.spoken.setAttribute("aria-live", "polite");
+    this.root.append(bar, this.buildScroll(), this.adds, this.says, this.spoken);
+    this.listen();
+  }
+
+  buildScroll() {
+    this.scroll = make("div", "mk-tl-scroll");
+    this.body = make("div", "mk-tl-body");
+    this.ruler = make("div", "mk-tl-row mk-tl-ruler");
+    this.ticks = make("div", "mk-tl-lane");
+    this.ruler.append(make("div", "mk-tl-head"), this.ticks);
+    this.gaps = make("div", "mk-tl-marks mk-tl-gaps");
+    this.marks = make("div", "mk-tl-marks");
+    this.end = make("div", "mk-tl-end");
+    this.beyond = make("div", "mk-tl-beyond");
+    this.guide = make("div", "mk-tl-guide");
+    this.marks.append(this.end, this.beyond, this.guide);
+    this.body.append(this.gaps, this.ruler, this.marks);
+    this.scroll.append(this.body);
+    return this.scroll;
+  }
+
+  button(text, words, press) {
+    const button = make("button", "mk-tl-button", text);
+    button.type = "button";
+    button.title = words;
+    button.setAttribute("aria-label", words);
+    button.addEventListener("click", press);
+    return button;
+  }
+
+  listen() {
+    const hear = (name, act) => this.root.addEventListener(name, (event) => act(event));
+    hear("pointerdown", (event) => this.grab(event));
+    hear("pointermove", (event) => this.pull(event));
+    hear("pointerup", () => this.drop());
+    hear("pointercancel", () => this.drop());
+    hear("dblclick", (event) => this.doubled(event));
+    hear("keydown", (event) => this.key(event));
+  }
+
+  // What the kernel says.
+
+  hear() {
+    const before = this.shown;
+    this.shown = this.model.get("timeline");
+    const heard = this.shown.heard;
+    if (before.shape !== this.shown.shape) {
+      this.local.clear();
+      this.drag = null;
+    }
+    for (const [key, edit] of this.local)
+      if (edit.number <= heard) this.local.delete(key);
+    if (this.picked && this.picked.number <= heard) this.picked = null;
+    if (heard >= this.told) this.answered();
+    this.draw();
+  }
+
+  answered() {
+    clearTimeout(this.answerTimer);
+    this.trouble = "";
+  }
+
+  get gone() {
+    return this.lost || Boolean(this.root.closest(".jupyter-widgets-disconnected"));
+  }
+
+  get locked() {
+    return this.gone || this.model.get("disabled");
+  }
+
+  // Returns the number of the edit, or 0 when nobody can hear of it.
+  send(edit) {
+    const number = this.told + 1;
+    if (this.locked || !this.reaches({ ...edit, shape: this.shown.shape, number })) {
+      this.trouble = this.gone ? GONE : "";
+      this.local.clear();
+      this.drag = this.picked = null;
+      this.draw();
+      return 0;
+    }
+    this.told = number;
+    clearTimeout(this.answerTimer);
+    this.answerTimer = setTimeout(() => {
+      this.trouble = this.gone ? GONE : SLOW;
+      this.draw();
+    }, ANSWER_MS);
+    return number;
+  }
+
+  reaches(message) {
+    try {
+      this.model.send(message);
+    } catch {
+      this.lost = true; // there is no kernel at all
+    }
+    return !this.lost;
+  }
+
+  // Blocks by their places.
+
+  key_of([row, at]) {
+    return `${row}:${at}`;
+  }
+
+  get chosen() {
+    return this.picked ? this.picked.place : this.shown.chosen;
+  }
+
+  times(row, block) {
+    return this.local.get(this.key_of([row, block.at])) ?? block;
+  }
+
+  all() {
+    return this.shown.rows.flatMap((row, at) =>
+      row.blocks.map((block) => ({ place: [at, block.at], ...this.times(at, block) })),
+    );
+  }
+
+  timesAt(place) {
+    return this.all().find((block) => same(block.place, place));
+  }
+
+  element(place) {
+    return place && this.rows[place[0]]?.blocks.get(place[1])?.root;
+  }
+
+  // What people do.
+
+  choose(place) {
+    if (same(place, this.chosen)) return;
+    const number = this.send({ edit: "choose", row: place[0], at: place[1] });
+    if (number) this.picked = { place, number };
+    this.draw();
+  }
+
+  // Times to be shown at once, and sent now or with others soon.
+  put(place, start_ms, length_ms, soon) {
+    const times = { start_ms, length_ms, number: Infinity };
+    this.local.set(this.key_of(place), times);
+    if (!soon) {
+      this.sendPut(place);
+    } else if (!this.sendTimer) {
+      this.sendTimer = setTimeout(() => this.sendPut(place), SEND_EVERY_MS);
+    }
+    this.draw();
+  }
+
+  sendPut(place) {
+    clearTimeout(this.sendTimer);
+    this.sendTimer = null;
+    const times = this.local.get(this.key_of(place));
+    if (!times) return;
+    const { start_ms, length_ms } = times;
+    const [row, at] = place;
+    const number = this.send({ edit: "put", row, at, start_ms, length_ms });
+    // While the block is held, what the kernel says of it comes too late.
+    if (!this.drag) times.number = number;
+  }
+
+  remove([row, at]) {
+    this.wantsFocus = true;
+    this.send({ edit: "remove", row, at });
+  }
+
+  add(row, start_ms) {
+    this.wantsFocus = true;
+    this.send({ edit: "add", row, start_ms });
+  }
+
+  // The fields stand in the form's own list, which unfolds them.
+  openFields(place) {
+    this.choose(place);
+    const number = this.told;
+    let tries = 60;
+    const look = () => {
+      const form = this.root.closest(".mk-form");
+      const field = form?.querySelector(".mk-chosen .mk-chosen input");
+      if (field && this.shown.heard >= number) field.focus();
+      else if (tries-- > 0) requestAnimationFrame(look);
+    };
+    look();
+  }
+
+  zoom(by) {
+    const fit = this.fit;
+    const before = this.perMs ?? fit;
+    const after = by && before * (by > 0 ? ZOOM : 1 / ZOOM);
+    // What is in the middle, or chosen, stays where it is.
+    const block = this.chosen && this.timesAt(this.chosen);
+    const middle = this.scroll.scrollLeft + this.room / 2;
+    const at = block ? block.start_ms : middle / before;
+    const offset = at * before - this.scroll.scrollLeft;
+    this.perMs = !by || after <= fit ? null : Math.min(after, 1);
+    this.draw();
+    this.scroll.scrollLeft = at * (this.perMs ?? fit) - offset;
+  }
+
+  // The pointer.
+
+  grab(event) {
+    const root = event.target.closest(".mk-tl-block");
+    if (!root || event.button !== 0) return;
+    const place = [Number(root.dataset.row), Number(root.dataset.at)];
+    event.preventDefault();
+    root.focus({ preventScroll: true });
+    this.choose(place);
+    if (this.locked) return;
+    root.setPointerCapture(event.pointerId);
+    const { start_ms, length_ms } = this.timesAt(place);
+    const mode = event.target.dataset.edge ?? "move";
+    const from_ms = this.timeOf(event);
+    this.drag = { place, mode, from_ms, start_ms, length_ms, x: event.clientX };
+  }
+
+  timeOf(event) {
+    return (event.clientX - this.ticks.getBoundingClientRect().left) / this.scale;
+  }
+
+  pull(event) {
+    const drag = this.drag;
+    if (!drag) return;
+    if (!drag.moved && Math.abs(event.clientX - drag.x) < MOVED_PX) return;
+    drag.moved = true;
+    this.roll(event);
+    const by_ms = this.timeOf(event) - drag.from_ms;
+    const free = event.altKey;
+    const next = this.dragged(drag, by_ms, free);
+    this.put(drag.place, next.start_ms, next.length_ms, true);
+  }
+
+  // What is dragged to the edge of the view rolls it on.
+  roll(event) {
+    const { left, right } = this.scroll.getBoundingClientRect();
+    if (event.clientX > right - EDGE_PX) this.scroll.scrollLeft += EDGE_PX;
+    if (event.clientX < left + this.headPx + EDGE_PX) this.scroll.scrollLeft -= EDGE_PX;
+  }
+
+  dragged({ place, mode, start_ms, length_ms }, by_ms, free) {
+    const end_ms = start_ms + length_ms;
+    const snap = (ms, other) => (free ? Math.round(ms) : this.snap(place, ms, other));
+    if (mode === "end") {
+      const end = Math.max(start_ms + LEAST_MS, snap(end_ms + by_ms));
+      return { start_ms, length_ms: end - start_ms };
+    }
+    if (mode === "start") {
+      const latest = end_ms - LEAST_MS;
+      const start = Math.min(latest, Math.max(0, snap(start_ms + by_ms)));
+      return { start_ms: start, length_ms: end_ms - start };
+    }
+    const start = Math.max(0, snap(start_ms + by_ms, length_ms));
+    return { start_ms: start, length_ms };
+  }
+
+  // To an edge of another block (with either end, when it has a length), or to tenths.
+  snap(place, ms, length_ms = 0) {
+    const others = this.all().filter((block) => !same(block.place, place));
+    const edges = others.flatMap((b) => [b.start_ms, b.start_ms + b.length_ms]);
+    const goals = [0, ...edges].flatMap((edge) =>
+      length_ms ? [{ edge, ms: edge }, { edge, ms: edge - length_ms }] : [{ edge, ms: edge }],
+    );
+    const far = (goal) => Math.abs(goal.ms - ms);
+    const best = goals.reduce((one, other) => (far(other) < far(one) ? other : one));
+    const near = far(best) * this.scale <= SNAP_PX;
+    this.guideMs = near ? best.edge : null;
+    return near ? best.ms : Math.round(ms / STEP_MS) * STEP_MS;
+  }
+
+  drop() {
+    const drag = this.drag;
+    this.drag = this.guideMs = null;
+    if (drag?.moved) this.sendPut(drag.place);
+    if (drag) this.draw();
+  }
+
+  // Back to where it was taken from.
+  letGo() {
+    const { place, start_ms, length_ms, moved } = this.drag;
+    this.drag = this.guideMs = null;
+    if (moved) this.put(place, start_ms, length_ms);
+  }
+
+  doubled(event) {
+    const block = event.target.closest(".mk-tl-block");
+    if (block) {
+      this.openFields([Number(block.dataset.row), Number(block.dataset.at)]);
+      return;
+    }
+    const lane = event.target.closest(".mk-tl-lane");
+    const row = this.rows.findIndex((each) => each.lane === lane);
+    if (row < 0) return;
+    const ms = Math.max(0, this.timeOf(event));
+    this.add(row, Math.floor(ms / STEP_MS) * STEP_MS);
+  }
+
+  // The keyboard.
+
+  key(event) {
+    if (event.key === "Escape" && this.drag) this.letGo();
+    const block = event.target.closest(".mk-tl-block");
+    if (!block || event.ctrlKey || event.metaKey) return;
+    const place = [Number(block.dataset.row), Number(block.dataset.at)];
+    const act = this.acts(event, place)[event.key];
+    if (!act) return;
+    event.preventDefault();
+    event.stopPropagation();
+    act();
+  }
+
+  acts(event, place) {
+    const step = event.shiftKey ? FAR_MS : STEP_MS;
+    const remove = () => this.remove(place);
+    return {
+      ArrowLeft: () => this.nudge(place, -step, event.altKey),
+      ArrowRight: () => this.nudge(place, step, event.altKey),
+      ArrowUp: () => this.go(place, -1),
+      ArrowDown: () => this.go(place, 1),
+      Home: () => this.go(place, -Infinity),
+      End: () => this.go(place, Infinity),
+      Enter: () => this.openFields(place),
+      " ": () => this.choose(place),
+      Delete: remove,
+      Backspace: remove,
+      "+": () => this.zoom(1),
+      "-": () => this.zoom(-1),
+    };
+  }
+
+  nudge(place, by_ms, stretch) {
+    this.choose(place);
+    const { start_ms, length_ms } = this.timesAt(place);
+    const start = stretch ? start_ms : Math.max(0, Math.round(start_ms + by_ms));
+    const length = stretch ? Math.max(LEAST_MS, length_ms + by_ms) : length_ms;
+    this.put(place, start, length);
+    this.bringIntoView(place);
+    const text = `starts at ${seconds(start)} s, ${seconds(length)} s long`;
+    write(this.spoken, text);
+  }
+
+  go(place, by) {
+    const blocks = this.all().sort(
+      (one, other) => one.place[0] - other.place[0] || one.start_ms - other.start_ms,
+    );
+    const now = blocks.findIndex((block) => same(block.place, place));
+    const next = Math.min(blocks.length - 1, Math.max(0, now + by));
+    const to = blocks[next].place;
+    this.choose(to);
+    this.element(to)?.focus({ preventScroll: true });
+    this.bringIntoView(to);
+  }
+
+  bringIntoView(place) {
+    const block = this.timesAt(place);
+    const row = this.rows[place[0]]?.root;
+    if (!block || !row) return;
+    const from = block.start_ms * this.scale;
+    const to = from + block.length_ms * this.scale;
+    const { scrollLeft, scrollTop } = this.scroll;
+    if (to > scrollLeft + this.room) this.scroll.scrollLeft = to - this.room + EDGE_PX;
+    if (from < this.scroll.scrollLeft) this.scroll.scrollLeft = from - EDGE_PX;
+    const top = row.offsetTop - this.ruler.offsetHeight;
+    if (top < scrollTop) this.scroll.scrollTop = top;
+    const bottom = row.offsetTop + row.offsetHeight - this.scroll.clientHeight;
+    if (bottom > scrollTop) this.scroll.scrollTop = bottom;
+  }
+
+  // What is drawn.
+
+  get headPx() {
+    return this.ruler.firstChild.offsetWidth;
+  }
+
+  get room() {
+    return Math.max(80, this.scroll.clientWidth - this.headPx);
+  }
+
+  get endMs() {
+    return Math.max(0, ...this.all().map((b) => b.start_ms + b.length_ms));
+  }
+
+  // A round stretch of time with some air behind the last block.
+  get span() {
+    const end = this.endMs;
+    if (!end) return EMPTY_MS;
+    const step = tickStep(this.room / end);
+    return Math.ceil((end * 1.04) / step) * step;
+  }
+
+  get fit() {
+    return this.room / this.span;
+  }
+
+  draw() {
+    if (!this.shown.rows) return;
+    const hadFocus = this.root.contains(document.activeElement);
+    // The scale rests while a block is held, or it would run from the pointer.
+    if (!this.drag) this.scale = this.perMs ?? this.fit;
+    const far = Math.max(this.span, this.drag ? this.room / this.scale : 0);
+    this.lanePx = Math.max(this.room, Math.floor(far * this.scale));
+    this.root.setAttribute("aria-label", `Timeline. ${KEYS}`);
+    this.drawSummary();
+    this.drawRuler();
+    this.drawRows();
+    this.drawMarks();
+    this.drawAdds();
+    this.drawWords();
+    this.keepFocus(hadFocus);
+  }
+
+  keepFocus(hadFocus) {
+    const lost = hadFocus && !this.root.contains(document.activeElement);
+    const heard = this.shown.heard >= this.told;
+    if (!lost && !(this.wantsFocus && heard)) return;
+    const block = this.element(this.chosen);
+    // A button that was pressed keeps the focus; it may be pressed again.
+    const busy = document.activeElement?.classList.contains("mk-tl-button");
+    if (lost || !busy) (block ?? this.root).focus({ preventScroll: true });
+    if (heard && this.wantsFocus && block) this.bringIntoView(this.chosen);
+    if (heard) this.wantsFocus = false;
+  }
+
+  drawSummary() {
+    const { rows, item_name, span_name, limit_ms } = this.shown;
+    const blocks = this.all().length;
+    const facts = [count(rows.length, item_name), count(blocks, span_name)];
+    if (blocks) {
+      const limit = limit_ms === null ? "" : ` of at most ${grouped(limit_ms)} s`;
+      facts.push(`ends at ${seconds(this.endMs)} s${limit}`);
+    }
+    write(this.summary, facts.join(" · "));
+    this.zooms[0].disabled = this.zooms[1].disabled = this.perMs === null;
+  }
+
+  drawRuler() {
+    const step = tickStep(this.scale);
+    const texts = [];
+    for (let ms = 0; ms * this.scale < this.lanePx - 12; ms += step) texts.push(ms);
+    const long = texts.at(-1) >= 60_000 && step >= 1000;
+    this.body.style.setProperty("--mk-lane", `${this.lanePx}px`);
+    this.body.style.setProperty("--mk-tick", `${step * this.scale}px`);
+    while (this.ticks.children.length > texts.length) this.ticks.lastChild.remove();
+    texts.forEach((ms, at) => {
+      const tick = this.ticks.children[at] ?? make("span", "mk-tl-tick");
+      if (!tick.parentNode) this.ticks.append(tick);
+      write(tick, long ? clock(ms) : `${seconds(ms)} s`);
+      tick.style.left = `${ms * this.scale}px`;
+    });
+  }
+
+  drawRows() {
+    const { rows } = this.shown;
+    while (this.rows.length > rows.length) this.rows.pop().root.remove();
+    while (this.rows.length < rows.length) this.rows.push(this.makeRow());
+    rows.forEach((row, at) => this.drawRow(this.rows[at], row, at));
+  }
+
+  makeRow() {
+    const root = make("div", "mk-tl-row");
+    const head = make("div", "mk-tl-head");
+    const name = make("div", "mk-tl-name");
+    const facts = make("div", "mk-tl-facts");
+    const kind = make("span", "mk-tl-kind");
+    const bare = make("button", "mk-tl-bare");
+    const lane = make("div", "mk-tl-lane");
+    bare.type = "button";
+    facts.append(kind, bare);
+    head.append(name, facts);
+    root.append(head, lane);
+    this.body.insertBefore(root, this.marks);
+    return { root, name, kind, bare, lane, blocks: new Map(), overlaps: [] };
+  }
+
+  drawRow(view, row, at) {
+    const { item_name, span_name } = this.shown;
+    view.root.setAttribute("role", "group");
+    view.root.setAttribute("aria-label", `${capital(item_name)} ${at + 1}, ${row.name}`);
+    view.root.dataset.medium = row.medium;
+    write(view.name, row.name);
+    view.name.title = row.name;
+    write(view.kind, row.kind);
+    view.bare.hidden = !row.bare.length;
+    write(view.bare, `${row.bare.length} to place`);
+    const words = `${count(row.bare.length, span_name)} without a time: open the fields`;
+    view.bare.setAttribute("aria-label", `${view.bare.textContent}: ${words}`);
+    view.bare.title = capital(words);
+    view.bare.onclick = () => this.openFields([at, row.bare[0]]);
+    this.drawBlocks(view, row, at);
+    this.drawStrips(view, "overlaps", row.overlaps, view.lane, "mk-tl-overlap");
+  }
+
+  drawBlocks(view, row, at) {
+    const there = new Set(row.blocks.map((block) => block.at));
+    for (const [place, block] of view.blocks) {
+      if (there.has(place)) continue;
+      block.root.remove();
+      view.blocks.delete(place);
+    }
+    for (const block of row.blocks) {
+      if (!view.blocks.has(block.at))
+        view.blocks.set(block.at, this.makeBlock(view.lane, at, block.at));
+      this.drawBlock(view.blocks.get(block.at), row, at, block);
+    }
+  }
+
+  makeBlock(lane, row, at) {
+    const root = make("div", "mk-tl-block");
+    root.setAttribute("role", "button");
+    Object.assign(root.dataset, { row, at });
+    const picture = make("img", "mk-tl-picture");
+    picture.alt = "";
+    picture.draggable = false;
+    const words = make("div", "mk-tl-words");
+    const label = make("div", "mk-tl-label");
+    const times = make("div", "mk-tl-times");
+    words.append(label, times);
+    const [start, end] = ["start", "end"].map((edge) => {
+      const handle = make("i", `mk-tl-edge mk-tl-${edge}`);
+      handle.dataset.edge = edge;
+      return handle;
+    });
+    root.append(picture, words, start, end);
+    lane.append(root);
+    return { root, picture, label, times };
+  }
+
+  drawBlock(view, row, at, block) {
+    const { span_name } = this.shown;
+    const { start_ms, length_ms } = this.times(at, block);
+    const place = [at, block.at];
+    const chosen = same(place, this.chosen);
+    const width = Math.max(4, length_ms * this.scale);
+    view.root.style.left = `${start_ms * this.scale}px`;
+    view.root.style.width = `${width}px`;
+    view.root.classList.toggle("mk-tl-wrong", Boolean(block.problem));
+    view.root.classList.toggle("mk-tl-chosen", chosen);
+    view.root.tabIndex = same(place, this.tabStop) ? 0 : -1;
+    view.root.setAttribute("aria-pressed", String(chosen));
+    const label = block.label || `no ${row.medium || "medium"} yet`;
+    const end = seconds(start_ms + length_ms);
+    write(view.label, label);
+    view.label.classList.toggle("mk-tl-nothing", !block.label);
+    write(view.times, `${seconds(start_ms)} – ${end} s`);
+    const facts = [
+      `${span_name} ${block.at + 1} of ${row.name}, ${label}`,
+      `from ${seconds(start_ms)} to ${end} s`,
+      block.problem,
+    ].filter(Boolean);
+    view.root.setAttribute("aria-label", capital(facts.join(", ")));
+    view.root.title = [block.url || label, ...facts.slice(1)].join("\n");
+    this.drawPicture(view.picture, block, width);
+  }
+
+  drawPicture(picture, block, width) {
+    const source = this.model.get("posters")[block.url] ?? "";
+    picture.hidden = !source || width < 120;
+    if (source && picture.getAttribute("src") !== source) picture.src = source;
+  }
+
+  // The block that the tabulator key goes to: what is chosen, or the first one.
+  get tabStop() {
+    const blocks = this.all();
+    const chosen = blocks.find((block) => same(block.place, this.chosen));
+    return (chosen ?? blocks[0])?.place;
+  }
+
+  drawStrips(view, name, strips, parent, style) {
+    while (view[name].length > strips.length) view[name].pop().remove();
+    strips.forEach(([start_ms, length_ms], at) => {
+      view[name][at] ??= parent.appendChild(make("div", style));
+      view[name][at].style.left = `${start_ms * this.scale}px`;
+      view[name][at].style.width = `${Math.max(2, length_ms * this.scale)}px`;
+    });
+  }
+
+  drawMarks() {
+    const { gaps, limit_ms } = this.shown;
+    this.gapStrips ??= [];
+    this.drawStrips(this, "gapStrips", gaps, this.gaps, "mk-tl-gap");
+    const at = (mark, ms) => {
+      mark.hidden = ms === null || ms * this.scale > this.lanePx;
+      if (!mark.hidden) mark.style.left = `${ms * this.scale}px`;
+    };
+    at(this.end, this.endMs || null);
+    at(this.beyond, limit_ms);
+    at(this.guide, this.drag?.moved ? (this.guideMs ?? null) : null);
+  }
+
+  drawAdds() {
+    const { rows, kinds, span_name, item_name } = this.shown;
+    const row = this.chosen?.[0] ?? Math.max(0, rows.length - 1);
+    const key = JSON.stringify([kinds, row, rows[row]?.name, span_name, item_name]);
+    if (this.addsKey !== key) {
+      this.addsKey = key;
+      this.makeAdds(row);
+    }
+    const [place, ...others] = this.adds.children;
+    const full = !rows[row] || (rows[row].full && !rows[row].bare.length);
+    place.disabled = full || this.model.get("disabled");
+    for (const button of others) button.disabled = this.model.get("disabled");
+  }
+
+  makeAdds(row) {
+    const { rows, kinds, span_name, item_name } = this.shown;
+    const focused = [...this.adds.children].indexOf(document.activeElement);
+    const on = rows[row] ? ` on ${rows[row].name}` : "";
+    const place = this.button(
+      `Place a ${span_name}`,
+      `Place a ${span_name}${on}, behind the others`,
+      () => this.add(row, null),
+    );
+    const others = kinds.map((kind) => {
+      const what = kind ? `${kind} ${item_name}` : item_name;
+      return this.button(`+ ${what}`, `Add one more ${what}`, () =>
+        this.send({ edit: "add-item", kind }),
+      );
+    });
+    this.adds.replaceChildren(place, ...others);
+    if (focused >= 0) (this.adds.children[focused] ?? place).focus();
+  }
+
+  drawWords() {
+    const { hint, problems, cautions } = this.shown;
+    const lines = [
+      ...(this.trouble ? [["mk-tl-caution", this.trouble]] : []),
+      ...problems.map((text) => ["mk-tl-problem", text]),
+      ...cautions.map((text) => ["mk-tl-caution", text]),
+      ...(hint ? [["mk-tl-hint", hint]] : []),
+    ];
+    const key = JSON.stringify(lines);
+    if (this.wordsKey === key) return;
+    this.wordsKey = key;
+    this.says.replaceChildren(...lines.map(([name, text]) => make("div", name, text)));
+  }
+}
+
+function render({ model, el }) {
+  const timeline = new Timeline(model, el);
+  return () => timeline.close();
+}
+
+export default { render };

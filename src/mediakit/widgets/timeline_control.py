@@ -1,0 +1,167 @@
+"""A list of items with stretches of time: a timeline above the rows of fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any, cast
+
+import ipywidgets as w
+
+from mediakit.media import is_url
+from mediakit.rules import Problem
+from mediakit.schema import MediaName
+from mediakit.widgets.axis import Axis
+from mediakit.widgets.control import Build, Control, Note
+from mediakit.widgets.form_media import Inspection, MediaKey
+from mediakit.widgets.look import Kit
+from mediakit.widgets.media_row import data_url
+from mediakit.widgets.nest import Nest
+from mediakit.widgets.timeline import Timeline, shape_of, timeline_of
+from mediakit.widgets.timeline_edits import Edit, Edited, Place, edited
+from mediakit.widgets.timeline_widget import widget_type
+
+
+class TimelineControl(Nest):
+    """A timeline and a list of rows that show the same value.
+
+    The list holds the value: an edit on the timeline changes the boxes in it, which
+    stay in place, and what is typed into them moves the blocks.
+
+    Args:
+        axis: Where the stretches are in the field.
+        kit: What controls are made with.
+        build: Makes the list.
+    """
+
+    def __init__(self, axis: Axis, kit: Kit, build: Build) -> None:
+        super().__init__(axis.spec, kit, build)
+        self._axis = axis
+        self._list = build(axis.spec, kit)
+        self._list.listen(self.tell)
+        self._chosen: Place | None = None
+        self._heard = 0
+        view_type, shown = widget_type(), self._traits(self.shown)
+        self._view = kit.look.make(view_type, "mk-wide", timeline=shown)
+        self._view.on_msg(kit.guard(self._done))
+        self.named = self._list.named
+        self.widget = kit.look.make(
+            w.VBox, "mk-list", children=(self._view, self._list.widget)
+        )
+
+    @property
+    def controls(self) -> Iterable[Control]:
+        """Return the list."""
+        return (self._list,)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """Return what people change in the list, and the timeline."""
+        return (*super().parts, self._view)
+
+    @property
+    def note(self) -> Note:
+        """Return what the list has to say."""
+        return self._list.note
+
+    def set_enabled(self, *, enabled: bool) -> None:
+        """Let people change it, or not; its value stays."""
+        self._view.disabled = not enabled
+        super().set_enabled(enabled=enabled)
+
+    def set_required(self, *, required: bool) -> None:
+        """Mark it as required, or not."""
+        self._list.set_required(required=required)
+
+    def read(self) -> object:
+        """Return the items."""
+        return self._list.value
+
+    def write(self, value: object) -> None:
+        """Show some items.
+
+        Raises:
+            ValueError: It holds what the list cannot show.
+        """
+        self._list.value = value
+        self._draw()
+
+    def amend(self, value: object) -> None:
+        """Show items of which few differ from the shown ones."""
+        self._list.amend(value)
+        self._draw()
+
+    def reveal(self, place: str, at: str = "") -> Control:
+        """Unfold what stands at a place in the list."""
+        return self._list.reveal(place, at)
+
+    def show_found(self, found: Mapping[MediaKey, Inspection]) -> None:
+        """Show what was found out about the media, in the list and as pictures."""
+        super().show_found(found)
+        self._draw()
+
+    def share_problems(
+        self, problems: tuple[Problem, ...], place: str
+    ) -> tuple[Problem, ...]:
+        """Show problems at the blocks and in the list; return those of neither."""
+        self._draw()
+        return self._list.place_problems(problems, place)
+
+    def tell(self) -> None:
+        """Say that the value was changed by hand, and show it."""
+        super().tell()
+        self._draw()
+
+    # What people do on the timeline.
+
+    def _done(self, _: object, edit: Edit, __: object) -> None:
+        number = edit.get("number")
+        self._heard = number if isinstance(number, int) else self._heard
+        before = self.value
+        # What was done to other blocks than those that are here now comes too late.
+        late = "at" in edit and edit.get("shape") != shape_of(self._axis, before)
+        if self._enabled and not late:
+            after = edited(self._axis, before, edit)
+            if after is not None:
+                self._take(after, before)
+        self._draw()
+
+    def _take(self, after: Edited, before: object) -> None:
+        moved = shape_of(self._axis, after.value) != shape_of(self._axis, before)
+        self._list.amend(after.value)
+        if after.chosen is not None and (moved or after.chosen != self._chosen):
+            place = self._axis.spans.label(*after.chosen)
+            self._list.reveal(place, self.spec.name)
+        self._chosen = after.chosen
+        if after.value != before:
+            self.tell()
+
+    # What the timeline shows.
+
+    def _draw(self) -> None:
+        shown = self.shown
+        with self._view.hold_sync():
+            self._view.timeline = self._traits(shown)
+            self._view.posters = self._posters(shown)
+
+    @property
+    def shown(self) -> Timeline:
+        """Return what the timeline shows."""
+        return timeline_of(self._axis, self.value, self._problems, self._chosen)
+
+    def _traits(self, shown: Timeline) -> dict[str, Any]:
+        return asdict(shown) | {"heard": self._heard}
+
+    def _posters(self, shown: Timeline) -> dict[str, str]:
+        """Return small pictures by the media that they are of.
+
+        A remote picture is fetched by the browser.
+        """
+        sources = {url: self._poster(kind, url) for kind, url in shown.pictures}
+        return {url: source for url, source in sources.items() if source}
+
+    def _poster(self, kind: str, url: str) -> str:
+        if is_url(url):
+            return url if kind == "image" else ""
+        found = self._found.get((cast("MediaName", kind), url))
+        return data_url(found.thumbnail) if found else ""

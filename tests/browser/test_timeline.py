@@ -1,0 +1,296 @@
+"""The timeline of compose-video in real JupyterLab: by mouse and by keys."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.harness import Lab, LabServer
+from tests.browser.harness.lab import THEMES
+
+pytestmark = pytest.mark.browser
+
+MEDIA = """
+from PIL import Image
+import mediakit as mk
+Image.radial_gradient("L").convert("RGB").resize((300, 200)).save("cat.png")
+Image.linear_gradient("L").convert("RGB").resize((300, 200)).save("dog.png")
+client = mk.connect()
+def key(start, length, url):
+    return dict(timestamp=start, duration=length, url=url)
+"""
+EMPTY = f"{MEDIA}form = client.form('compose-video')\nform"
+PAIR = f"""{MEDIA}
+form = client.form("compose-video", tracks=[
+    dict(id="stills", type="image", keyframes=[
+        key(0, 2000, "cat.png"), key(3000, 2000, "dog.png")])])
+form
+"""
+MANY = f"""{MEDIA}
+form = client.form("compose-video", tracks=[
+    dict(id="stills", type="image", keyframes=[
+        key(0, 2000, "cat.png"), key(2000, 1500, "dog.png"),
+        key(5000, 3000, "cat.png")]),
+    dict(id="clips of the harbour, the second draft", type="video", keyframes=[
+        key(500, 2500, "https://a.test/a-rather-long-name-of-a-clip.mp4"),
+        key(2600, 1400, "https://a.test/b.mp4?token=1")]),
+    dict(id="a voice", type="audio", keyframes=[
+        key(1000, 8000, "https://a.test/v.mp3")]),
+    dict(id="later", type="image", keyframes=[{{}}])])
+form
+"""
+LONG = f"""{MEDIA}
+form = client.form("compose-video", tracks=[
+    dict(id=f"track {{t}}", type="image", keyframes=[
+        key(k * 20_000 + t * 2_000, 15_000, "cat.png") for k in range(4)])
+    for t in range(8)])
+form
+"""
+CANARY = """<img src=x onerror='window.canary=1'>"""
+HOSTILE = f"""{MEDIA}
+mark = "{CANARY}"
+form = client.form("compose-video", tracks=[
+    dict(id=mark, type="image", keyframes=[
+        key(0, 2000, mark), key(2000, 2000, "javascript:window.canary=1"),
+        key(4000, 2000, 'https://a.test/"><script>window.canary=1</script>')])])
+form
+"""
+DASH = "\N{EN DASH}"
+FITS = """() => [".mk-timeline", ".mk-tl-scroll", ".mk-tl-facts"].every(name =>
+    [...document.querySelectorAll(name)].every(e => e.scrollWidth <= e.clientWidth))"""
+VALUES = "form.values['tracks']"
+
+
+def show(lab: Lab, lab_server: LabServer, code: str, cell: str = VALUES) -> Locator:
+    """Open a notebook with a form, run it, and return its timeline."""
+    lab.open(lab_server.add_notebook("timeline.ipynb", [code, cell]))
+    lab.resize(1280, 1300)
+    lab.hide_sidebar()
+    lab.run_cell(0)
+    timeline = lab.cell(0).locator(".mk-timeline")
+    expect(timeline).to_be_visible()
+    return timeline
+
+
+def block(timeline: Locator, row: int, at: int) -> Locator:
+    return timeline.locator(f".mk-tl-block[data-row='{row}'][data-at='{at}']")
+
+
+def box_of(what: Locator) -> tuple[float, float, float, float]:
+    box = what.bounding_box()
+    assert box is not None
+    return box["x"], box["y"], box["width"], box["height"]
+
+
+def drag(lab: Lab, what: Locator, by_px: float, *, from_end: bool = False) -> None:
+    """Take a block in its middle, or at its end, and let it go elsewhere."""
+    x, y, width, height = box_of(what)
+    start = x + width - 3 if from_end else x + width / 2
+    lab.page.mouse.move(start, y + height / 2)
+    lab.page.mouse.down()
+    lab.page.mouse.move(start + by_px / 2, y + height / 2, steps=5)
+    lab.page.mouse.move(start + by_px, y + height / 2, steps=5)
+    lab.page.mouse.up()
+
+
+def fields(lab: Lab) -> tuple[Locator, Locator, Locator]:
+    """Return the boxes of the chosen block: start, length and medium."""
+    at_work = lab.cell(0).locator(".mk-chosen .mk-chosen")
+    start = at_work.get_by_label("timestamp (ms) *")
+    return start, at_work.get_by_label("dur"), at_work.get_by_label("url *")
+
+
+def test_a_composition_grows_on_the_timeline_and_is_priced_on_the_way(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    timeline = show(lab, lab_server, EMPTY)
+    expect(timeline).to_contain_text("Double-click a row to place its first keyframe")
+    lab.screenshot("timeline-empty", lab.cell(0))
+
+    timeline.get_by_role("button", name="Add one more image track").click()
+    expect(timeline).to_contain_text("image-1")
+    lab.page.mouse.dblclick(*_middle(timeline.locator(".mk-tl-lane").nth(1)))
+    expect(block(timeline, 0, 0)).to_be_focused()
+    start, length, url = fields(lab)
+    expect(length).to_have_value("2000")
+    lab.page.keyboard.press("Enter")
+    expect(start).to_be_focused()
+    start.fill("0")
+    url.fill("cat.png")
+    lab.see(0, "$0.0004")
+    expect(block(timeline, 0, 0)).to_contain_text("cat.png")
+    expect(block(timeline, 0, 0)).to_contain_text(f"0 {DASH} 2 s")
+    timeline.get_by_role("button", name="Place a keyframe").click()
+    expect(start).to_have_value("2000")
+    url.fill("dog.png")
+    lab.see(0, "$0.0008")
+    timeline.get_by_role("button", name="Add one more audio track").click()
+    expect(timeline).to_contain_text("2 tracks · 2 keyframes · ends at 4 s")
+    lab.screenshot("timeline-begun", lab.cell(0))
+    assert lab.console_errors() == []
+
+
+def _middle(what: Locator) -> tuple[float, float]:
+    x, y, width, height = box_of(what)
+    return x + width / 2, y + height / 2
+
+
+def test_a_block_is_dragged_and_lengthened_and_the_numbers_follow(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    timeline = show(lab, lab_server, PAIR)
+    second = block(timeline, 0, 1)
+    width = box_of(second)[2]
+
+    second.click()
+    start, length, _ = fields(lab)
+    expect(start).to_have_value("3000")
+    drag(lab, second, width / 4)
+    expect(start).to_have_value("3500")
+    lab.see(0, "$0.0011")
+    drag(lab, second, -box_of(second)[2] / 4, from_end=True)
+    expect(length).to_have_value("1500")
+    lab.see(0, "$0.001")
+    # 2055 is nearer to 2100, but the end of the other one holds it.
+    drag(lab, second, -1445 * box_of(second)[2] / 1500)
+    expect(start).to_have_value("2000")
+    lab.see(0, "$0.0007")
+    drag(lab, second, -box_of(second)[2] / 3)
+    expect(timeline).to_contain_text("accepted: at least 2000 ms")
+    expect(lab.cell(0).get_by_role("button", name="Generate")).to_be_disabled()
+    lab.screenshot("timeline-overlap", lab.cell(0))
+    lab.run_cell(1)
+    lab.see(1, "'timestamp': 1500, 'duration': 1500, 'url': 'dog.png'")
+
+
+def test_keys_move_stretch_choose_and_remove_blocks_and_leave_the_cell_alone(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    timeline = show(lab, lab_server, PAIR)
+    keyboard = lab.page.keyboard
+    first, second = block(timeline, 0, 0), block(timeline, 0, 1)
+
+    first.click()
+    keyboard.press("ArrowDown")
+    expect(second).to_be_focused()
+    start, length, url = fields(lab)
+    expect(url).to_have_value("dog.png")
+    for pressed in ("ArrowRight", "ArrowRight", "Shift+ArrowRight", "ArrowLeft"):
+        keyboard.press(pressed)
+    expect(start).to_have_value("4100")
+    keyboard.press("Alt+ArrowRight")
+    keyboard.press("Alt+Shift+ArrowLeft")
+    expect(length).to_have_value("1100")
+    lab.see(0, "$0.00104")
+    start.fill("4500")
+    expect(second).to_contain_text(f"4.5 {DASH} 5.6 s")
+    second.focus()
+    keyboard.press("Delete")
+    expect(second).to_have_count(0)
+    expect(first).to_be_focused()
+    lab.see(0, "$0.0004")
+    assert lab.page.locator(".jp-Notebook .jp-Cell").count() == 2
+    lab.run_cell(1)
+    lab.see(1, "[{'type': 'image', 'id': 'stills', 'keyframes': [{'timestamp': 0,")
+
+
+def test_what_was_put_together_is_there_after_a_reload(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    timeline = show(lab, lab_server, PAIR)
+    block(timeline, 0, 1).click()
+    lab.page.keyboard.press("Shift+ArrowRight")
+    expect(block(timeline, 0, 1)).to_contain_text(f"4 {DASH} 6 s")
+    lab.see(0, "$0.0012")
+    lab.save()
+
+    lab.reload()
+    timeline = lab.cell(0).locator(".mk-timeline")
+    expect(block(timeline, 0, 1)).to_contain_text(f"4 {DASH} 6 s")
+    block(timeline, 0, 1).click()
+    lab.page.keyboard.press("ArrowRight")
+    lab.see(0, "$0.00122")
+
+
+@pytest.mark.parametrize("end", ["shut down", "restarted"])
+def test_it_stands_still_and_says_so_when_its_kernel_is_gone(
+    lab: Lab, lab_server: LabServer, end: str
+) -> None:
+    timeline = show(lab, lab_server, PAIR)
+    second = block(timeline, 0, 1)
+    before = box_of(second)
+    if end == "restarted":
+        lab.restart_kernel()
+    else:
+        lab.shutdown_kernel()
+
+    drag(lab, second, 100)
+    expect(timeline).to_contain_text("The kernel is gone")
+    second.focus()
+    lab.page.keyboard.press("ArrowRight")
+    expect(second).to_contain_text(f"3 {DASH} 5 s")
+    assert box_of(second)[2] == before[2]
+    lab.screenshot(f"timeline-{end}", lab.cell(0))
+
+
+def test_a_saved_notebook_shows_the_composition_without_a_kernel(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    show(lab, lab_server, PAIR)
+    lab.save()
+    lab_server.shut_down_kernels()
+
+    lab.open("timeline.ipynb", kernel=False)
+    lab.see(0, "3 to 5 s")
+    lab.screenshot("timeline-saved", lab.cell(0))
+
+
+def test_names_with_markup_stay_text(lab: Lab, lab_server: LabServer) -> None:
+    timeline = show(lab, lab_server, HOSTILE)
+
+    expect(timeline).to_contain_text(CANARY)
+    block(timeline, 0, 1).click()
+    expect(block(timeline, 0, 1)).to_have_attribute("aria-pressed", "true")
+    assert lab.page.evaluate("() => window.canary") is None
+    assert timeline.locator("script").count() == 0
+
+
+def test_long_compositions_are_zoomed_and_scrolled(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    timeline = show(lab, lab_server, LONG)
+    last = block(timeline, 7, 3)
+    before = box_of(last)[2]
+
+    expect(timeline.locator(".mk-tl-block")).to_have_count(32)
+    lab.screenshot("timeline-long", timeline)
+    last.click()
+    zoom_in = timeline.get_by_role("button", name="Zoom in")
+    for _ in range(3):
+        zoom_in.click()
+    assert box_of(last)[2] > before * 3
+    expect(last).to_be_in_viewport()
+    lab.screenshot("timeline-zoomed", timeline)
+    timeline.get_by_role("button", name="Fit all into view").click()
+    assert abs(box_of(last)[2] - before) < 1
+    last.focus()
+    lab.page.keyboard.press("Home")
+    expect(block(timeline, 0, 0)).to_be_focused()
+    expect(block(timeline, 0, 0)).to_be_in_viewport()
+
+
+def test_it_is_readable_in_both_themes_and_widths(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    timeline = show(lab, lab_server, MANY)
+    block(timeline, 1, 1).click()
+    expect(block(timeline, 1, 1)).to_have_attribute("aria-pressed", "true")
+
+    for theme, width in product(THEMES, (1280, 1024, 800)):
+        lab.theme(theme)
+        lab.resize(width, 1300)
+        expect(timeline).to_be_visible()
+        lab.page.wait_for_function(FITS)
+        lab.screenshot(f"timeline-{theme}-{width}")
