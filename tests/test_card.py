@@ -1,13 +1,16 @@
+import json
 from datetime import UTC, datetime
 from io import BytesIO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from mediakit.client import JobState
 from mediakit.records import ErrorCode
 from mediakit.widgets.card import card_html, card_text
+from mediakit.widgets.preview import POSTER_MAX_BYTES
 from tests.job_states import (
     EXACT,
     HOSTILE,
@@ -114,6 +117,17 @@ def test_a_picture_is_its_poster_and_leads_to_the_whole(poster: bytes) -> None:
 def test_a_card_with_its_poster_is_small_enough_to_be_kept(poster: bytes) -> None:
     html = card_html(state_of("completed", **settled(340_000)), poster=poster)
     assert len(html) < 3 * len(poster) + 5_000
+
+
+def test_fifty_results_with_the_largest_posters_are_under_two_megabytes() -> None:
+    out = BytesIO()
+    Image.effect_noise((130, 90), 120).save(out, "JPEG", quality=78)
+    poster = out.getvalue()
+    assert len(poster) < POSTER_MAX_BYTES
+    poster += bytes(POSTER_MAX_BYTES - len(poster))
+    state = state_of("completed", prompt="word " * 40, **settled(340_000))
+    kept = json.dumps({"html": card_html(state, poster=poster), "t": card_text(state)})
+    assert 50 * len(kept) < 2_000_000
 
 
 def test_no_number_stands_for_a_charge_that_is_not_settled() -> None:

@@ -230,7 +230,7 @@ def test_a_submit_that_fails_says_so_and_leaves_the_form_as_it_was(
         function = stranger.catalog.function("text-to-video")
         form = Form(stranger, function, {"prompt": "a kite"})
         until(lambda: form.state.funds.trouble, form)
-        values = form.values
+        values = dict(form.values)
 
         assert "The balance is not known." in shown(form)
         assert form.state.submit_reason is None  # unknown is not zero

@@ -396,6 +396,20 @@ def test_the_settled_total_can_be_of_all_or_of_one_account(history):
     assert history.settled_total_micro_usd(service="hosted") == 0
 
 
+def test_the_settled_total_can_be_of_what_settled_since_an_instant(place):
+    clock = VirtualClock(START)
+    with History(place, clock=clock) as history, asyncio.Runner() as runner:
+        history.claim(intent("k1"))
+        history.record_job("k1", completed(1, job_id="media_1"))
+        runner.run(clock.advance(60))
+        history.claim(intent("k2"))
+        history.record_job("k2", completed(20, job_id="media_2"))
+        later = clock.now()
+        assert history.settled_total_micro_usd(START) == 21
+        assert history.settled_total_micro_usd(later, **HERE) == 20
+        assert history.settled_total_micro_usd(later, service="hosted") == 0
+
+
 # -- reading ----------------------------------------------------------------------
 
 

@@ -144,3 +144,36 @@ def test_any_word_of_a_prompt_finds_it_whatever_its_case(text, start, length):
             assert found(history, folded(word)) == ["k1"]
             if word.isascii():
                 assert found(history, word.upper()[start : start + length]) == ["k1"]
+
+
+def paged(history, order, **chosen):
+    """Return the keys of all pages of two, one after the other."""
+    keys, before = [], None
+    while page := history.page(limit=2, before=before, order=order, **chosen):
+        keys += [entry.key for entry in page]
+        before = page[-1]
+    return keys
+
+
+def test_pages_follow_each_other_in_every_order(history):
+    for key, charge in [("a", 5), ("b", None), ("c", 0), ("d", 5), ("e", None)]:
+        history.claim(intent(key))
+        if charge is not None:
+            history.record_job(key, completed(charge, job_id=f"media_{key}"))
+    assert paged(history, "newest") == ["e", "d", "c", "b", "a"]
+    assert paged(history, "oldest") == ["a", "b", "c", "d", "e"]
+    assert paged(history, "dearest") == ["d", "a", "c", "e", "b"]
+    assert paged(history, "dearest", status="completed") == ["d", "a", "c"]
+
+
+def test_an_order_that_there_is_not_is_refused(history):
+    with pytest.raises(InputError, match="newest, oldest, dearest"):
+        history.page(order="cheapest")
+
+
+def test_the_projects_that_occur_are_listed_once_in_order(history):
+    for number, project in enumerate(["Spring", None, "Autumn", "Spring"]):
+        history.claim(intent(f"k{number}", project=project))
+    history.claim(intent("k9", project="Elsewhere", service="another"))
+    assert history.projects(service=HERE["service"]) == ["Autumn", "Spring"]
+    assert history.projects() == ["Autumn", "Elsewhere", "Spring"]

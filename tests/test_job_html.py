@@ -34,11 +34,29 @@ def test_a_video_that_may_stay_black_shows_its_poster_and_says_so(
     poster: bytes,
 ) -> None:
     page = Markup(stage_html(state_of("completed"), Preview(poster, "hevc")))
-    video = page.first("video")
-    assert video is not None
-    assert (video["poster"] or "").startswith("data:image/jpeg")
+    picture = page.first("img")
+    assert picture is not None
+    assert (picture["src"] or "").startswith("data:image/jpeg")
+    assert page.first("video") is None
     assert "H.265 (HEVC)" in page.text
     assert URL in page.addresses()
+
+
+def test_beside_a_copy_that_plays_stands_why_and_the_way_to_the_original(
+    poster: bytes,
+) -> None:
+    preview = Preview(poster, "hevc", clip=b"a clip", clip_note=HOSTILE)
+    page = Markup(stage_html(state_of("completed"), preview))
+    assert "H.265 (HEVC)" in page.text
+    assert HOSTILE in page.text
+    assert page.addresses() == [URL]
+    assert page.first("video") is None
+
+
+def test_an_address_that_is_none_stays_none_beside_a_copy_too(poster: bytes) -> None:
+    preview = Preview(poster, "hevc", clip=b"a clip")
+    state = state_of("completed", url="javascript:canary()")
+    assert Markup(stage_html(state, preview)).addresses() == []
 
 
 def test_the_trouble_of_a_preview_stands_under_the_player() -> None:

@@ -18,7 +18,8 @@ from mediakit.clock import VirtualClock
 from mediakit.records import ErrorCode
 from mediakit.sandbox.server import RunningSandbox
 from mediakit.widgets.card_handle import CardHandle
-from mediakit.widgets.job_view import JobView, display_job
+from mediakit.widgets.job_column import display_job
+from mediakit.widgets.job_view import JobView
 from tests.job_states import (
     HOSTILE,
     JOB_ID,
@@ -135,9 +136,9 @@ def test_a_queued_job_says_that_it_waits_and_its_clock_moves(
 ) -> None:
     view = show(at(state_of("queued")), clock=clock)
     assert "Queued" in part(view, "title")
-    assert "In the queue for 0 s. It starts on its own" in part(view, "clock")
+    assert "In the queue for 0 s, since 12:00:00 UTC." in part(view, "clock")
     client.io.call(clock.advance, 3)
-    eventually(lambda: "In the queue for 3 s." in part(view, "clock"))
+    eventually(lambda: "In the queue for 3 s," in part(view, "clock"))
     assert buttons(view) == {}
     assert "<progress" not in part(view, "bar")
 
@@ -148,7 +149,7 @@ def test_a_running_job_shows_its_time_against_the_usual_and_no_percentage(
     state = state_of("running", started_at=NOON, usual_runtime_s=8.0)
     view = show(at(state), clock=clock)
     client.io.call(clock.advance, 6)
-    eventually(lambda: "Running for 6 s; it usually takes 8 s." in words(view))
+    eventually(lambda: "usually it is done after 8 s." in words(view))
     bar = Markup(part(view, "bar")).first("progress")
     assert bar is not None
     assert (bar["value"], bar["max"]) == ("6", "8")
@@ -523,7 +524,7 @@ def test_a_notebook_keeps_the_card_of_a_job_and_nothing_of_the_widget(
         "import anyio\n"
         "import mediakit as mk\n"
         "from mediakit.widgets.card_handle import current_cell\n"
-        "from mediakit.widgets.job_view import show_in\n"
+        "from mediakit.widgets.job_column import show_in\n"
         f"client = mk.Client({sandbox.base_url!r}, {sandbox.api_key!r}, home='.')",
         "job = client.submit('image-upscale', image_url='in.png', take='next')\n"
         "view = show_in(current_cell(), job.core, client)",
@@ -554,7 +555,7 @@ def test_a_cell_that_is_run_again_closes_the_view_that_it_replaces(
         "import ipywidgets\n"
         "import mediakit as mk\n"
         "from mediakit.widgets.card_handle import Cell\n"
-        "from mediakit.widgets.job_view import show_in\n"
+        "from mediakit.widgets.job_column import show_in\n"
         f"client = mk.Client({sandbox.base_url!r}, {sandbox.api_key!r}, home='.')\n"
         "job = client.submit('image-upscale', image_url='in.png', take='next')\n"
         "def in_use():\n"

@@ -58,18 +58,30 @@ def test_a_queued_job_tells_its_time_in_the_queue_and_that_it_starts_by_itself()
     None
 ):
     text = clock_text(state_of("queued"), after(7.8))
-    assert text == "In the queue for 7 s. It starts on its own when a slot is free."
+    since = "In the queue for 7 s, since 12:00:00 UTC."
+    assert text == f"{since} It starts when a slot is free."
+    usual = clock_text(state_of("queued", usual_runtime_s=8.4), after(7.8))
+    assert usual == (
+        f"{since} It starts when a slot is free; usually it is done after 8.4 s."
+    )
 
 
 def test_a_queued_job_from_elsewhere_tells_no_time() -> None:
     text = clock_text(state_of("queued", submitted_at=None), NOON)
-    assert text == "In the queue. It starts on its own when a slot is free."
+    assert text == "In the queue. It starts when a slot is free."
 
 
 def test_a_running_job_holds_its_time_against_the_usual_one() -> None:
-    state = state_of("running", started_at=NOON, usual_runtime_s=8.4)
-    assert clock_text(state, after(6)) == "Running for 6 s; it usually takes 8.4 s."
+    state = state_of("running", started_at=after(2), usual_runtime_s=8.4)
+    text = "Running for 4 s. It was sent 6 s ago; usually it is done after 8.4 s."
+    assert clock_text(state, after(6)) == text
     assert clock_text(state, after(20)).endswith("8.4 s, so this one is slow.")
+
+
+def test_a_running_job_from_elsewhere_is_timed_from_when_it_was_seen_to_run() -> None:
+    more = {"submitted_at": None, "started_at": NOON, "usual_runtime_s": 8.4}
+    text = clock_text(state_of("running", **more), after(6))
+    assert text == "Running for 6 s; usually it is done after 8.4 s."
 
 
 def test_a_running_job_without_a_usual_time_tells_its_own() -> None:
@@ -80,7 +92,8 @@ def test_a_running_job_without_a_usual_time_tells_its_own() -> None:
 
 def test_a_running_job_whose_start_nobody_saw_does_not_invent_one() -> None:
     state = state_of("running", started_at=None, usual_runtime_s=8.0)
-    assert clock_text(state, NOON) == "Running; it usually takes 8 s."
+    text = "Running. It was sent 0 s ago; usually it is done after 8 s."
+    assert clock_text(state, NOON) == text
 
 
 def test_an_ended_job_tells_how_long_it_waited_and_ran() -> None:

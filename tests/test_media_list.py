@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mediakit.catalog import Catalog
-from mediakit.media import MediaInfo
+from mediakit.media import MediaInfo, kept_file
 from mediakit.rules import Problem
 from mediakit.widgets.controls import build
 from mediakit.widgets.form_media import Inspection
@@ -16,7 +16,6 @@ from mediakit.widgets.guard import guarded
 from mediakit.widgets.look import Kit, Look
 from mediakit.widgets.media_list import MediaControl
 from mediakit.widgets.media_row import facts_text, found_html
-from mediakit.widgets.uploads import kept_file
 
 CATALOG = Catalog.default()
 A_URL = "https://a.test/1.png"

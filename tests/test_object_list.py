@@ -231,3 +231,25 @@ def test_32_keyframes_cost_about_two_widgets_each() -> None:
 
     rows.value = [track("a", 32)]
     assert len(registry._instances) - counted < 32 * 3
+
+
+def test_another_kind_of_row_keeps_the_boxes_that_people_may_be_typing_into() -> None:
+    control = tracks()
+    control.value = [{"type": "video", "id": "a", "keyframes": [{"url": "a.mp4"}]}]
+    names = ("id *", "timestamp (ms) *", "duration (ms) *", "url *")
+    before = [named(control, name) for name in names]
+
+    named(control, "type *").value = "audio"
+    assert [named(control, name) for name in names] == before
+    before[1].value = "500"
+    before[3].value = "a.mp3"
+    assert control.value == [
+        {
+            "type": "audio",
+            "id": "a",
+            "keyframes": [{"timestamp": 500, "url": "a.mp3"}],
+        }
+    ]
+    assert [b.accept for b in all_in(control.widget) if hasattr(b, "accept")] == [
+        "audio/*"
+    ]

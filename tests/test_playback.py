@@ -1,6 +1,7 @@
 import pytest
 
 from mediakit.widgets.playback import (
+    Embedded,
     Still,
     browser_url,
     fitted,
@@ -62,11 +63,11 @@ def test_the_content_type_tells_the_medium_where_the_media_type_does_not() -> No
     assert Markup(player_html(URL, "", None)).first("video") is None
 
 
-@pytest.mark.parametrize("codec", ["hevc", "prores", "mpeg4"])
+@pytest.mark.parametrize("codec", ["hevc", "prores", "mpeg4", "mjpeg"])
 def test_a_codec_that_may_stay_black_is_said_in_words(codec: str) -> None:
     page = Markup(player_html(URL, "video", "video/mp4", codec))
     assert "The file is " in page.text
-    assert "Download it to play it." in page.text
+    assert "Open the original video" in page.text
     assert URL in page.addresses()
 
 
@@ -173,3 +174,61 @@ def test_without_a_hub_or_for_the_hosted_service_an_address_stays_as_it_is() -> 
 def test_the_player_and_its_link_go_through_the_proxy_too() -> None:
     html = player_html("http://127.0.0.1:8123/x.mp4", "video", environment=HUB)
     assert set(Markup(html).addresses()) == {"/user/ann/proxy/8123/x.mp4"}
+
+
+# -- what is part of the notebook --------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("medium", "content_type", "start"),
+    [
+        ("video", "video/mp4", "data:video/mp4;base64,"),
+        ("video", "video/quicktime", "data:video/mp4;base64,"),
+        ("video", 'video/mp4"><script>', "data:video/mp4;base64,"),
+        ("image", "image/webp", "data:image/webp;base64,"),
+        ("audio", "", "data:audio/mpeg;base64,"),
+        ("hologram", "", "data:application/octet-stream;base64,"),
+    ],
+)
+def test_what_is_embedded_has_a_type_that_browsers_try(
+    medium: str, content_type: str, start: str
+) -> None:
+    embedded = Embedded(b"bytes", medium, content_type)
+    assert embedded.uri == start + "Ynl0ZXM="
+
+
+def test_an_embedded_result_says_its_size_and_links_to_the_original(
+    still: Still,
+) -> None:
+    embedded = Embedded(bytes(1_500_000), "video", "video/mp4")
+    page = Markup(player_html(URL, "video", still=still, embedded=embedded))
+    video = page.first("video")
+    assert video is not None
+    assert video["src"] == embedded.uri
+    assert "2.0 MB, 1.33 times the file's 1.5 MB." in page.text
+    assert URL in page.addresses()
+
+
+def test_an_embedded_copy_is_called_a_copy() -> None:
+    copy = Embedded(bytes(30_000), "video", is_copy=True)
+    assert copy.note == (
+        "Embedded in this notebook: 40 kB, 1.33 times the small copy's 30 kB."
+    )
+    page = Markup(player_html(URL, "video", codec="hevc", embedded=copy))
+    assert page.first("video") is not None
+    assert "Open the original video" in page.text
+
+
+def test_an_embedded_picture_is_the_whole_one(still: Still) -> None:
+    embedded = Embedded(b"the whole", "image", "image/png")
+    picture = Markup(player_html(URL, "image", still=still, embedded=embedded))
+    shown = picture.first("img")
+    assert shown is not None
+    assert (shown["src"], shown["alt"]) == (embedded.uri, "a kite")
+
+
+def test_an_embedded_sound_plays(still: Still) -> None:
+    embedded = Embedded(b"la", "audio", "audio/wav")
+    sound = Markup(player_html(URL, "audio", embedded=embedded)).first("audio")
+    assert sound is not None
+    assert sound["src"] == embedded.uri

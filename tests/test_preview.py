@@ -1,11 +1,26 @@
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
+import anyio
+import av
 import numpy as np
 import pytest
 from PIL import Image
 
-from mediakit.widgets.preview import POSTER_MAX_BYTES, picture_codec, preview_of
+from mediakit.client.looks import Looks
+from mediakit.widgets import preview as preview_module
+from mediakit.widgets.preview import (
+    CLIP_NOTE,
+    MAKING,
+    POSTER_MAX_BYTES,
+    Preview,
+    embedded_of,
+    look_at,
+    picture_codec,
+    preview_of,
+)
+from tests.job_states import NOON, state_of
 from tests.media_samples import make_mp3, make_mp4, make_png
 
 
@@ -72,3 +87,114 @@ def test_a_picture_of_too_many_pixels_is_refused_with_a_sentence(
     preview = preview_of(make_png(tmp_path / "a.png").read_bytes(), "image")
     assert preview.poster is None
     assert "DecompressionBombError" in (preview.trouble or "")
+
+
+# -- what does not play, and what is kept --------------------------------------------
+
+
+class Output:
+    """A job with an output in memory, as far as a look at it needs one."""
+
+    def __init__(self, data: bytes, folder: Path | None) -> None:
+        self.id = "media_1"
+        self.state = state_of("completed")
+        self.looks = Looks(folder)
+        self.data = data
+        self.fetched = 0
+
+    async def fetch_output(self, max_bytes: int) -> bytes:
+        self.fetched += 1
+        return self.data
+
+    def seen(self) -> list[Preview]:
+        shown: list[Preview] = []
+        job: Any = self
+        anyio.run(look_at, job, shown.append)
+        return shown
+
+
+@pytest.fixture
+def hevc(tmp_path: Path) -> bytes:
+    clip = make_mp4(tmp_path / "a.mp4", (320, 180), 0.5, codec="libx265", audio=True)
+    return clip.read_bytes()
+
+
+def test_what_does_not_play_is_shown_at_once_and_then_with_a_copy_that_does(
+    hevc: bytes, tmp_path: Path
+) -> None:
+    first, then = Output(hevc, tmp_path / "looks").seen()
+    assert (first.codec, first.clip, first.clip_note) == ("hevc", None, MAKING)
+    assert first.poster is not None
+    assert then.clip is not None
+    assert then.clip_note == CLIP_NOTE
+    with av.open(BytesIO(then.clip)) as copy:
+        assert copy.streams.video[0].codec_context.name == "h264"
+
+
+def test_a_copy_is_made_once_on_a_machine(hevc: bytes, tmp_path: Path) -> None:
+    made = Output(hevc, tmp_path / "looks").seen()[-1]
+    again = Output(b"", tmp_path / "looks")
+    assert again.seen() == [made]
+    assert again.fetched == 0
+
+
+def test_what_plays_is_not_fetched_twice_and_not_copied(tmp_path: Path) -> None:
+    clip = make_mp4(tmp_path / "a.mp4", (320, 180), 0.5)
+    (seen,) = Output(clip.read_bytes(), tmp_path / "looks").seen()
+    assert (seen.codec, seen.clip) == ("h264", None)
+    again = Output(b"", tmp_path / "looks")
+    assert again.seen() == [seen]
+    assert again.fetched == 0
+
+
+def test_a_copy_that_cannot_be_made_is_said_and_tried_again_another_time(
+    hevc: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(source: Path, target: Path) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(preview_module, "make_small_clip", refuse)
+    job = Output(hevc, tmp_path / "looks")
+    assert job.seen()[-1].clip_note == (
+        "No copy that plays here could be made: the disk is full."
+    )
+    assert job.seen()[-1].clip is None
+    assert job.fetched == 2
+
+
+def test_a_copy_that_is_too_large_is_not_sent_to_the_page(
+    hevc: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview_module, "CLIP_MAX_BYTES", 100)
+    assert "the copy has" in Output(hevc, None).seen()[-1].clip_note
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b"[]", b'{"poster": 1, "codec": 2}'])
+def test_a_kept_look_that_cannot_be_read_is_looked_at_anew(
+    text: bytes, tmp_path: Path
+) -> None:
+    clip = make_mp4(tmp_path / "a.mp4", (320, 180), 0.5)
+    job = Output(clip.read_bytes(), tmp_path / "looks")
+    job.looks.keep(job.id, ".json", text)
+    assert job.seen()[0].codec == "h264"
+    assert job.fetched == 1
+
+
+def test_nothing_is_kept_of_what_was_erased_meanwhile(tmp_path: Path) -> None:
+    clip = make_mp4(tmp_path / "a.mp4", (320, 180), 0.5)
+    job = Output(clip.read_bytes(), tmp_path / "looks")
+    job.state = state_of("completed", deleted_at=NOON)
+    job.seen()
+    assert job.looks.read(job.id, ".json") is None
+
+
+def test_a_copy_is_embedded_in_place_of_what_does_not_play() -> None:
+    job: Any = Output(b"the original", None)
+    copy = anyio.run(embedded_of, job, Preview(codec="hevc", clip=b"copy"))
+    assert (copy.data, copy.is_copy) == (b"copy", True)
+    whole = anyio.run(embedded_of, job, Preview(codec="h264"))
+    assert (whole.data, whole.medium, whole.is_copy) == (
+        b"the original",
+        "video",
+        False,
+    )

@@ -141,7 +141,7 @@ def test_overlaps_are_seen_and_said_by_the_rule_before_all_is_filled_in() -> Non
     assert [bool(block.problem) for block in row.blocks] == [False, True]
     assert seen.problems == (
         "Track 1, keyframe 2, timestamp: got 1500; accepted: at least 2000 ms, "
-        "where tracks[0].keyframes[0] ends.",
+        "where track 1, keyframe 1 ends.",
     )
 
 

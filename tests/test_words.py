@@ -12,6 +12,7 @@ from mediakit.widgets.words import (
     missing_text,
     one_of,
     place_text,
+    problem_text,
     problems_text,
     summary_text,
 )
@@ -44,6 +45,20 @@ def test_a_place_at_the_top_reads_as_its_label() -> None:
     images = CATALOG.function("r1").fields["image_urls"]
 
     assert place_text(images, "image_urls[1]") == "image 2"
+
+
+def test_a_rule_names_other_places_as_people_do() -> None:
+    late = Problem(
+        "tracks[0]", 400, "at least 500 ms, where tracks[0].keyframes[0] ends"
+    )
+    twice = Problem("tracks[1].id", "tracks[0]", "another one than tracks[0] has")
+
+    assert problem_text(late) == (
+        "got 400; accepted: at least 500 ms, where track 1, keyframe 1 ends"
+    )
+    assert problem_text(twice) == (
+        "got 'tracks[0]'; accepted: another one than track 1 has"
+    )
 
 
 def test_what_is_missing_inside_is_named_by_its_place() -> None:

@@ -79,5 +79,16 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """Add the magics `%%generate`, `%jobs` and `%balance`: `%load_ext mediakit`.
+
+    Args:
+        shell: The shell of IPython that loads it.
+    """
+    from mediakit.magics import load
+
+    load(shell)
+
+
 def __dir__() -> list[str]:
     return sorted([*globals(), *_HOMES, "__version__"])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from mediakit import client as core
 from mediakit.catalog import Catalog
 from mediakit.client import Amount
+from mediakit.client.functions import Functions
 from mediakit.clock import Clock
 from mediakit.connection import Place, Settings, locate
 from mediakit.history import History
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from mediakit.spend import AsyncSpend, Spend
     from mediakit.widgets.card_handle import Cell
     from mediakit.widgets.form import Form
+    from mediakit.widgets.studio import Studio
 
 log = logging.getLogger("mediakit")
 
@@ -71,6 +73,7 @@ class AsyncClient(core.AsyncClient):
             clock=clock,
             project=project,
             budget=budget,
+            home=settings.home,
         )
 
     async def aclose(self) -> None:
@@ -81,6 +84,11 @@ class AsyncClient(core.AsyncClient):
         """
         await super().aclose()
         self.store.close()
+
+    @cached_property
+    def functions(self) -> Functions:
+        """Return the functions as attributes, with their fields as arguments."""
+        return Functions(self, self.catalog)
 
     @cached_property
     def spend(self) -> AsyncSpend:
@@ -94,6 +102,7 @@ class Job(core.Job):
     """A job that shows itself in a notebook: progress, result, price and charge."""
 
     _shown_in: Cell | None = None
+    _client: Client | None = None
 
     def _ipython_display_(self) -> None:
         from mediakit.widgets.card_handle import current_cell
@@ -102,13 +111,24 @@ class Job(core.Job):
         if self._shown_in is None or self._shown_in != current_cell():
             self.show()
 
-    def show(self) -> None:
-        """Show the job in this cell: live, and as a card in the saved notebook."""
+    def show(self, *, embed: bool = False) -> None:
+        """Show the job in this cell: live, and as a card in the saved notebook.
+
+        Args:
+            embed: Make the result part of the notebook, 1.33 times its size, which
+                the card says; what a browser cannot play is embedded as a small copy.
+                The notebook otherwise keeps a small picture, the facts and the link.
+        """
         from mediakit.widgets.card_handle import current_cell
-        from mediakit.widgets.job_view import display_job
+        from mediakit.widgets.job_column import display_job
 
         self._shown_in = current_cell()
-        display_job(self.core)
+        display_job(self.core, self._client, embed=embed)
+
+    def _another(self, core: core.AsyncJob) -> Self:
+        made = super()._another(core)
+        made._client = self._client
+        return made
 
     def wait(self, timeout_s: float | None = None) -> Self:
         """Wait until the job completes, showing it in a notebook's cell meanwhile.
@@ -130,9 +150,22 @@ class Job(core.Job):
 
 def in_notebook() -> bool:
     """Tell whether this process is a notebook's kernel, without importing IPython."""
-    shell = sys.modules.get("IPython.core.getipython")
-    running = shell.get_ipython() if shell is not None else None
-    return getattr(running, "kernel", None) is not None
+    return getattr(_shell(), "kernel", None) is not None
+
+
+def _shell() -> Any:
+    """Return the shell of IPython that runs, if one does."""
+    module = sys.modules.get("IPython.core.getipython")
+    return module.get_ipython() if module is not None else None
+
+
+def _offer_names() -> None:
+    """Let the Tab key offer functions and fields inside a client's calls."""
+    shell = _shell()
+    if shell is not None:
+        from mediakit.completion import offer_at, offer_in
+
+        offer_in(shell, offer_at)
 
 
 class Client(core.Client[Job]):
@@ -186,11 +219,22 @@ class Client(core.Client[Job]):
         super().__init__(made, Job)
 
     @cached_property
+    def functions(self) -> Functions:
+        """Return the functions as attributes, with their fields as arguments."""
+        return Functions(self, self.catalog)
+
+    @cached_property
     def spend(self) -> Spend:
         """Return the reports of what was spent (spec 4.19)."""
         from mediakit.spend import AsyncSpend, Spend
 
         return Spend(AsyncSpend(self.core.billing), self.io)
+
+    def owned(self, job: core.AsyncJob) -> Job:
+        """Return the blocking face of a job, which can open forms of this client."""
+        made = super().owned(job)
+        made._client = self
+        return made
 
     def _say(self, line: str) -> None:
         if in_notebook():
@@ -198,20 +242,41 @@ class Client(core.Client[Job]):
         else:
             super()._say(line)
 
-    def form(self, function: str, /, **values: object) -> Form:
+    def form(
+        self, function: str, /, *, like: Job | str | None = None, **values: object
+    ) -> Form:
         """Return a form for a function, to be shown in the cell.
 
         Args:
             function: A kind or a path.
+            like: Begin with the values of an earlier request: "last" for the last one
+                of this function, or a job, or its id. A form that is on the page
+                already keeps what it holds.
             values: What its fields hold at first; what is not acceptable is said in
                 the form.
 
         Raises:
             InputError: The function is unknown; the nearest names are in the message.
+            NotFoundError: The earlier request is not in this history.
         """
-        from mediakit.widgets.form import Form
+        from mediakit.widgets.form import Form, is_open
+        from mediakit.widgets.recalling import recalled
 
-        return Form(self, self.catalog.function(function), values)
+        found = self.catalog.function(function)
+        if like is not None and not is_open(self, found):
+            values = recalled(self, found, like) | values
+        return Form(self, found, values)
+
+    def studio(self) -> Studio:
+        """Return the studio, to be shown in the cell.
+
+        In one place: all functions with a search and their forms, the history with a
+        search and filters, and balance and spend. A cell that is run again goes on
+        where it was.
+        """
+        from mediakit.widgets.studio import Studio
+
+        return Studio(self)
 
 
 def connect(
@@ -261,6 +326,7 @@ def connect(
         raise
     print(_greeting(client.place, balance.spendable_micro_usd))  # noqa: T201
     client.io.post(client.core.resume).add_done_callback(_log_failure)
+    _offer_names()
     return client
 
 

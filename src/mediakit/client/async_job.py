@@ -20,6 +20,7 @@ from mediakit.records import Job as JobRecord
 from mediakit.records import JobStatus
 
 if TYPE_CHECKING:
+    from mediakit.client.looks import Looks
     from mediakit.client.saving import Outputs
 
 Listener = Callable[[JobState], None]
@@ -43,6 +44,9 @@ class Keeper(Protocol):
 
     async def retry(self, job: AsyncJob) -> AsyncJob:
         """Ask once more for what it failed to make."""
+
+    async def next_take(self, job: AsyncJob) -> AsyncJob:
+        """Ask for another draw of the same request."""
 
 
 class AsyncJob(Staying):
@@ -315,6 +319,11 @@ class AsyncJob(Staying):
         """
         return await self._keeper.outputs.fetch(self, max_bytes)
 
+    @property
+    def looks(self) -> Looks:
+        """Return where small pictures of results are kept on this machine."""
+        return self._keeper.outputs.looks
+
     async def erase(self) -> Self:
         """Erase the stored media and the captured request, for good (spec 4.18).
 
@@ -338,6 +347,20 @@ class AsyncJob(Staying):
             ServiceError: The service did not answer; the error says what was sent.
         """
         return await self._keeper.retry(self)
+
+    async def next_take(self) -> AsyncJob:
+        """Ask for another draw of the same request, which is paid for (spec 4.3).
+
+        Nothing is uploaded again. While the answer to an earlier one is unknown, that
+        one is asked for again instead.
+
+        Raises:
+            NotFoundError: It was not submitted from this history.
+            BalanceError: It may cost more than is left; nothing was sent.
+            BudgetError: The same, of the client's budget.
+            ServiceError: The service did not answer; the error says what was sent.
+        """
+        return await self._keeper.next_take(self)
 
 
 def _resolve(waiter: asyncio.Future[None]) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.jobs import Jobs
 from mediakit.client.ledger import Ledger
-from mediakit.client.orders import Order, next_attempt, was_rejected
+from mediakit.client.orders import Order, next_attempt, take_of, was_rejected
 from mediakit.client.purse import Purse
 from mediakit.client.submitting import Submitter, asks_unasked
 from mediakit.clock import Clock
@@ -51,6 +53,7 @@ class Buyer:
         self._submitter = submitter
         self._jobs = jobs
         jobs.retrier = self.retry
+        jobs.next_taker = self.next_take
         self._ledger = ledger
         self._purse = purse
         self._clock = clock
@@ -60,7 +63,7 @@ class Buyer:
     async def place(self, order: Order, take: Take) -> AsyncJob:
         """Find the job of an order that was bought before, or buy it."""
         if take == "next":
-            entry = await self._unanswered(order)
+            entry = await self._unanswered(order.draw_key)
         else:
             entry = await self._newest(order.draw_key, take)
         if entry is not None and entry.job_id and not was_rejected(entry):
@@ -76,13 +79,7 @@ class Buyer:
         A later attempt that has not failed is the answer, so that asking twice does
         not pay twice.
         """
-        failed = await self._ledger.ask(History.find, job_id)
-        if failed is None:
-            raise NotFoundError(
-                f"{job_id} is not in this history, so what it asked for is not known. "
-                "Nothing was sent. Submit it anew.",
-                job_id=job_id,
-            )
+        failed = await self._known(job_id)
         if failed.status is not JobStatus.FAILED:
             raise ConflictError(
                 f"{job_id} has not failed, so there is nothing to try again. Nothing "
@@ -96,6 +93,25 @@ class Buyer:
         if last.job_id is not None:
             return await self._owned(last, last.job_id)
         return await self._send(last, asked_before=not fresh)
+
+    async def next_take(self, job_id: str) -> AsyncJob:
+        """Ask for another draw of a job's request, in the bytes that were sent."""
+        before = await self._known(job_id)
+        entry = await self._unanswered(before.draw_key)
+        fresh = entry is None
+        if entry is None:
+            entry = await self._claim_next(partial(take_of, before), before.draw_key)
+        return await self._send(entry, asked_before=not fresh)
+
+    async def _known(self, job_id: str) -> Entry:
+        entry = await self._ledger.ask(History.find, job_id)
+        if entry is None:
+            raise NotFoundError(
+                f"{job_id} is not in this history, so what it asked for is not known. "
+                "Nothing was sent. Submit it anew.",
+                job_id=job_id,
+            )
+        return entry
 
     async def _send(self, intent: Intent, *, asked_before: bool) -> AsyncJob:
         self._sending.add(intent.key)
@@ -118,13 +134,13 @@ class Buyer:
             History.last_take, **self._ledger.owner, draw_key=draw_key
         )
 
-    async def _unanswered(self, order: Order) -> Entry | None:
+    async def _unanswered(self, draw_key: str) -> Entry | None:
         """Return the latest take while its outcome is unknown; it comes first.
 
         Whoever presses Generate again after a lost answer wants one job, not two.
         """
-        last = await self._last_take(order.draw_key)
-        entry = await self._newest(order.draw_key, last) if last else None
+        last = await self._last_take(draw_key)
+        entry = await self._newest(draw_key, last) if last else None
         if entry is None or entry.state is not EntryState.INTENT:
             return None
         return None if entry.key in self._sending else entry
@@ -136,17 +152,19 @@ class Buyer:
         if entry is not None and entry.state is EntryState.INTENT:
             return entry, False
         if take == "next":
-            return await self._claim_next(order), True
+            intent = partial(order.intent, attempt=1)
+            return await self._claim_next(intent, order.draw_key), True
         if entry is not None and was_rejected(entry):
             return await self._purse.claim(next_attempt(entry))
         attempt = entry.attempt if entry else 1
         return await self._purse.claim(order.intent(take=take, attempt=attempt))
 
-    async def _claim_next(self, order: Order) -> Entry:
+    async def _claim_next(
+        self, intent_of: Callable[..., Intent], draw_key: str
+    ) -> Entry:
         while True:
-            take = await self._last_take(order.draw_key) + 1
-            intent = order.intent(take=take, attempt=1)
-            entry, claimed = await self._purse.claim(intent)
+            take = await self._last_take(draw_key) + 1
+            entry, claimed = await self._purse.claim(intent_of(take=take))
             if claimed:
                 return entry
 

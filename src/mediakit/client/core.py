@@ -22,8 +22,9 @@ from mediakit.client.files import Files
 from mediakit.client.history_view import AsyncHistoryView
 from mediakit.client.jobs import Jobs
 from mediakit.client.ledger import Ledger
+from mediakit.client.looks import Looks
 from mediakit.client.orders import Order
-from mediakit.client.prepare import Prepared, Seconds, names_files, prepare
+from mediakit.client.prepare import Prepared, Seconds, prepare, reads_files
 from mediakit.client.progress import Progress, Transfer
 from mediakit.client.purse import (
     Amount,
@@ -64,6 +65,7 @@ class AsyncClient(Staying):
             by this client when there is no project; None for as much as there is.
         submit_retry_for_s: Seconds to go on asking while no answer comes.
         timeout_s: Seconds of silence that count as no answer.
+        home: The folder that small pictures of results are kept in; None keeps none.
 
     Raises:
         InputError: The budget is no amount of US dollars.
@@ -80,6 +82,7 @@ class AsyncClient(Staying):
         budget: Amount | None = None,
         submit_retry_for_s: float = 60.0,
         timeout_s: float = TIMEOUT_S,
+        home: Path | None = None,
     ) -> None:
         self.service = service
         self.store = history
@@ -94,7 +97,14 @@ class AsyncClient(Staying):
         files = Files(self._transport, http, self._clock)
         self._uploads = Uploads(files, self._ledger, self._progress)
         fetcher = Fetcher(http, self._clock)
-        outputs = Outputs(fetcher, self._ledger, service, self._clock, self._progress)
+        outputs = Outputs(
+            fetcher,
+            self._ledger,
+            service,
+            self._clock,
+            self._progress,
+            Looks(home / "looks" if home else None),
+        )
         self._jobs = Jobs(
             self._transport, self._ledger, self.catalog, self._clock, outputs
         )
@@ -180,7 +190,7 @@ class AsyncClient(Staying):
         found = self.catalog.function(function)
         work = partial(prepare, found, fields, seconds=seconds, price_only=price_only)
         # A thread takes longer to wake than all this takes without a file to read.
-        reads = names_files(found, fields)
+        reads = reads_files(found, fields)
         prepared = await to_thread.run_sync(work) if reads else work()
         wanted = [(item.kind, item.value) for item in prepared.lengths_wanted]
         if not wanted:

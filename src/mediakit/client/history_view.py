@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, fields
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from anyio import to_thread
 from mediakit.client.io_thread import IOThread
 from mediakit.client.rebuilding import OUTCOMES, SOURCES, Rebuilder, Rebuilt
 from mediakit.client.service import Service
-from mediakit.history import Entry, History
+from mediakit.history import Entry, History, Order
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,6 +114,7 @@ class AsyncHistoryView:
         kind: str | None = None,
         status: str | None = None,
         everywhere: bool = False,
+        order: Order = "newest",
     ) -> list[Entry]:
         """Return some submits, newest first; new ones do not shift the pages.
 
@@ -124,9 +126,11 @@ class AsyncHistoryView:
             kind: Only of this kind of function.
             status: Only in this status (spec 3.1).
             everywhere: Those to other services too.
+            order: "newest" or "oldest" first, or "dearest": the highest charge
+                first, those without a charge last.
 
         Raises:
-            InputError: The limit is below 1.
+            InputError: The limit is below 1, or there is no such status or order.
         """
         return await to_thread.run_sync(
             partial(
@@ -138,18 +142,32 @@ class AsyncHistoryView:
                 kind=kind,
                 status=status,
                 service=self.scope(everywhere=everywhere),
+                order=order,
             )
         )
 
-    async def settled_total_micro_usd(self, *, everywhere: bool = False) -> int:
+    async def projects(self, *, everywhere: bool = False) -> list[str]:
+        """Return the labels of projects that occur, each once, in order.
+
+        Args:
+            everywhere: Those of submits to other services too.
+        """
+        service = self.scope(everywhere=everywhere)
+        return await to_thread.run_sync(partial(self.store.projects, service=service))
+
+    async def settled_total_micro_usd(
+        self, *, since: datetime | None = None, everywhere: bool = False
+    ) -> int:
         """Return the sum of the settled charges, in micro-USD (spec 2.2).
 
         Args:
+            since: Only those that were first seen settled at this instant or later.
             everywhere: Those of other services too.
         """
         return await to_thread.run_sync(
             partial(
                 self.store.settled_total_micro_usd,
+                since,
                 service=self.scope(everywhere=everywhere),
             )
         )
@@ -254,6 +272,7 @@ class HistoryView:
         kind: str | None = None,
         status: str | None = None,
         everywhere: bool = False,
+        order: Order = "newest",
     ) -> list[Entry]:
         """Return some submits, newest first; see `AsyncHistoryView.page`."""
         return self._io.call(
@@ -265,11 +284,20 @@ class HistoryView:
             kind=kind,
             status=status,
             everywhere=everywhere,
+            order=order,
         )
 
-    def settled_total_micro_usd(self, *, everywhere: bool = False) -> int:
+    def projects(self, *, everywhere: bool = False) -> list[str]:
+        """Return the labels of projects that occur, each once, in order."""
+        return self._io.call(self._core.projects, everywhere=everywhere)
+
+    def settled_total_micro_usd(
+        self, *, since: datetime | None = None, everywhere: bool = False
+    ) -> int:
         """Return the sum of the settled charges, in micro-USD (spec 2.2)."""
-        return self._io.call(self._core.settled_total_micro_usd, everywhere=everywhere)
+        return self._io.call(
+            self._core.settled_total_micro_usd, since=since, everywhere=everywhere
+        )
 
     def rebuild(
         self,

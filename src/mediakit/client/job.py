@@ -196,4 +196,22 @@ class Job(Staying):
             BudgetError: The same, of the client's budget.
             ServiceError: The service did not answer; the error says what was sent.
         """
-        return type(self)(self.io.call(self.core.retry), self.io)
+        return self._another(self.io.call(self.core.retry))
+
+    def next_take(self) -> Self:
+        """Ask for another draw of the same request, which is paid for (spec 4.3).
+
+        Nothing is uploaded again. While the answer to an earlier one is unknown, that
+        one is asked for again instead.
+
+        Raises:
+            NotFoundError: It was not submitted from this history.
+            BalanceError: It may cost more than is left; nothing was sent.
+            BudgetError: The same, of the client's budget.
+            ServiceError: The service did not answer; the error says what was sent.
+        """
+        return self._another(self.io.call(self.core.next_take))
+
+    def _another(self, core: AsyncJob) -> Self:
+        """Return the blocking face of another job of the same client."""
+        return type(self)(core, self.io)

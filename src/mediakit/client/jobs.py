@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from weakref import WeakValueDictionary
 
+from anyio import to_thread
+
 from mediakit.catalog import Catalog
 from mediakit.client.answers import error_of, parse
 from mediakit.client.async_job import AsyncJob
@@ -55,6 +57,8 @@ class Jobs:
 
     retrier: Callable[[str], Awaitable[AsyncJob]]
     """Buys once more what a job failed to make; whoever buys sets it."""
+    next_taker: Callable[[str], Awaitable[AsyncJob]]
+    """Buys another draw of a job's request; whoever buys sets it."""
 
     def __init__(
         self,
@@ -158,6 +162,8 @@ class Jobs:
 
     async def _take(self, job: AsyncJob, record: JobRecord) -> None:
         await self._ledger.write(History.record, record)
+        if record.deleted_at is not None:
+            await to_thread.run_sync(self.outputs.looks.drop, job.id)
         if job.see(record, self._clock.now()):
             for listener in tuple(self._settled_listeners):
                 listener(job)
@@ -193,6 +199,10 @@ class Jobs:
     async def retry(self, job: AsyncJob) -> AsyncJob:
         """Ask once more for what a job failed to make; see `AsyncJob.retry`."""
         return await self.retrier(job.id)
+
+    async def next_take(self, job: AsyncJob) -> AsyncJob:
+        """Ask for another draw of a job's request; see `AsyncJob.next_take`."""
+        return await self.next_taker(job.id)
 
     async def erase(self, job: AsyncJob) -> None:
         """Erase a job's media and request; see `AsyncJob.erase`."""

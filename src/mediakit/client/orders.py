@@ -106,10 +106,18 @@ def key_of(draw_key: str, take: int, attempt: int) -> str:
 
 def next_attempt(intent: Intent) -> Intent:
     """Return the same take under a fresh key, after its job failed."""
-    attempt = intent.attempt + 1
-    key = key_of(intent.draw_key, intent.take, attempt)
+    return _again(intent, intent.take, intent.attempt + 1)
+
+
+def take_of(intent: Intent, *, take: int) -> Intent:
+    """Return another draw of what an intent asks for."""
+    return _again(intent, take, 1)
+
+
+def _again(intent: Intent, take: int, attempt: int) -> Intent:
     plain = {name: getattr(intent, name) for name in Intent.__dataclass_fields__}
-    return replace(Intent(**plain), attempt=attempt, key=key)
+    key = key_of(intent.draw_key, take, attempt)
+    return replace(Intent(**plain), take=take, attempt=attempt, key=key)
 
 
 def was_rejected(entry: Entry) -> bool:

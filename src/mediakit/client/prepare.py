@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from mediakit.catalog import Function, MediaItem
+from mediakit.client.plain import plain_fields
 from mediakit.errors import InputError
 from mediakit.media import (
     MediaInfo,
@@ -120,7 +121,7 @@ def prepare(
     Raises:
         InputError: Something is not acceptable; all problems are in it.
     """
-    body = _body(fields)
+    body = _body(function, fields)
     infos, problems = _probed(function, body)
     checked, _ = body_with_stand_ins(function, body)
     prepared = Prepared(function, body, infos, dict(seconds or {}), price_only)
@@ -128,32 +129,24 @@ def prepare(
     return prepared
 
 
-def names_files(function: Function, fields: Mapping[str, object]) -> bool:
-    """Tell whether a request names local files, which take time to read.
+def reads_files(function: Function, fields: Mapping[str, object]) -> bool:
+    """Tell whether a request names local files or objects, which take time.
 
     Args:
         function: The function.
         fields: The fields as people wrote them.
     """
-    media = function.media(_body(fields))
-    return any(not is_url(item.value) for item in media)
+    plain = plain_fields(function, fields, _as_if_kept)
+    return any(not is_url(item.value) for item in function.media(plain))
 
 
-def _body(fields: Mapping[str, object]) -> dict[str, object]:
-    return {name: plain(value) for name, value in fields.items() if value is not None}
+def _as_if_kept(value: object, _: str) -> Path | None:
+    return None if isinstance(value, str | Path | list | tuple | None) else Path()
 
 
-def plain(value: object) -> object:
-    """Turn what notebooks hold into what JSON holds: paths, tuples, array scalars."""
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, Mapping):
-        return {name: plain(item) for name, item in value.items()}
-    if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
-        return plain(value.tolist())
-    return value
+def _body(function: Function, fields: Mapping[str, object]) -> dict[str, object]:
+    given = {name: value for name, value in fields.items() if value is not None}
+    return plain_fields(function, given)
 
 
 def _probed(

@@ -11,6 +11,7 @@ from mediakit.client.async_job import AsyncJob
 from mediakit.client.fetching import Fetcher, Version
 from mediakit.client.in_flight import Slots
 from mediakit.client.ledger import Ledger
+from mediakit.client.looks import Looks
 from mediakit.client.progress import Progress
 from mediakit.client.service import Service
 from mediakit.client.sidecar import Saved, is_of, sidecar_of, urls_in, written
@@ -39,6 +40,7 @@ class Outputs:
         service: Whose jobs they are.
         clock: Dates the sidecars.
         progress: Hears how far the downloads are.
+        looks: Where small pictures of them are kept.
     """
 
     def __init__(
@@ -48,12 +50,14 @@ class Outputs:
         service: Service,
         clock: Clock,
         progress: Progress,
+        looks: Looks,
     ) -> None:
         self._fetcher = fetcher
         self._ledger = ledger
         self._service = service
         self._clock = clock
         self._progress = progress
+        self.looks = looks
         self._slots = Slots(AT_ONCE)
 
     async def save(

@@ -2,6 +2,7 @@
 
 from mediakit.history.entries import Entry, EntryState, Intent
 from mediakit.history.limits import Budget, BudgetUse, Spendable
+from mediakit.history.ordering import Order
 from mediakit.history.store import History
 from mediakit.history.uploads import Upload
 
@@ -12,6 +13,7 @@ __all__ = [
     "EntryState",
     "History",
     "Intent",
+    "Order",
     "Spendable",
     "Upload",
 ]

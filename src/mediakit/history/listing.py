@@ -9,6 +9,7 @@ from mediakit.errors import InputError
 from mediakit.history import queries
 from mediakit.history.database import Database
 from mediakit.history.entries import Entry
+from mediakit.history.ordering import Order, behind, check_order, in_order
 from mediakit.history.searching import words_of
 from mediakit.history.tables import entries
 from mediakit.records import JobStatus
@@ -35,8 +36,9 @@ class Listing:
         status: str | None = None,
         service: str | None = None,
         account: str | None = None,
+        order: Order = "newest",
     ) -> list[Entry]:
-        """Return entries, newest first.
+        """Return entries, newest first unless another order is asked for.
 
         Pages follow each other without gaps and repeats while new entries arrive.
 
@@ -49,21 +51,30 @@ class Listing:
             status: Only jobs that are, as far as was seen, in this status (spec 3.1).
             service: Only of this service.
             account: Only of this account.
+            order: "newest" or "oldest" first, or "dearest": the highest charge
+                first, those without a charge last.
 
         Raises:
-            InputError: The limit is below 1, there is no such status, or the text is
-                too long.
+            InputError: The limit is below 1, there is no such status or order, or
+                the text is too long.
         """
         _check_limit(limit)
-        query = queries.newest_first().where(
+        check_order(order)
+        query = queries.whole_entries().where(
             *_chosen(text, project, kind, status),
             *queries.owned_by(service, account),
         )
         if before is not None:
-            query = query.where(entries.c.number < before.number)
-        return [
-            queries.entry_of(row) for row in self._database.rows(query.limit(limit))
-        ]
+            query = query.where(behind(order, before))
+        page = query.order_by(*in_order(order)).limit(limit)
+        return [queries.entry_of(row) for row in self._database.rows(page)]
+
+    def projects(
+        self, *, service: str | None = None, account: str | None = None
+    ) -> list[str]:
+        """Return the labels of projects that occur, each once, in order."""
+        query = queries.projects(service, account)
+        return [row.project for row in self._database.rows(query)]
 
     def search(
         self,

@@ -3,6 +3,7 @@
 Building a statement of this many columns takes longer than running it.
 """
 
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -133,9 +134,18 @@ USE_OF_ACCOUNT = _use(*_OWN)
 USE_OF_BUDGET = _use(*_is("budget"))
 
 
-def settled(service: str | None, account: str | None) -> Select[Any]:
+def settled(
+    service: str | None, account: str | None, since: datetime | None
+) -> Select[Any]:
     """Select the sum of the settled charges; None selects all."""
-    return _spent(*owned_by(service, account))
+    late = () if since is None else (entries.c.settled_at >= since,)
+    return _spent(*owned_by(service, account), *late)
+
+
+def projects(service: str | None, account: str | None) -> Select[Any]:
+    """Select the labels of projects that occur, each once; None selects all."""
+    query = select(entries.c.project).distinct().order_by(entries.c.project)
+    return query.where(entries.c.project.is_not(None), *owned_by(service, account))
 
 
 def owned_by(

@@ -264,10 +264,21 @@ class History(Adopting, Listing, Uploads):
         return self._database.whole(queries.RESERVED, owner)
 
     def settled_total_micro_usd(
-        self, *, service: str | None = None, account: str | None = None
+        self,
+        since: datetime | None = None,
+        /,
+        *,
+        service: str | None = None,
+        account: str | None = None,
     ) -> int:
-        """Return the sum of all settled charges, in micro-USD (spec 2.2)."""
-        return self._database.whole(queries.settled(service, account))
+        """Return the sum of all settled charges, in micro-USD (spec 2.2).
+
+        Args:
+            since: Only those that were first seen settled at this instant or later.
+            service: Only of this service.
+            account: Only of this account.
+        """
+        return self._database.whole(queries.settled(service, account, since))
 
     def budget_use(self, name: str) -> BudgetUse:
         """Return what is gone of a budget, of all accounts together (spec 2.2)."""

@@ -9,6 +9,8 @@ from mediakit.media.bodies import (
     preflight,
     stand_in,
 )
+from mediakit.media.kept import kept_file
+from mediakit.media.objects import file_of
 from mediakit.media.posters import (
     POSTER_MAX_PX,
     THUMBNAIL_MAX_PX,
@@ -23,7 +25,9 @@ __all__ = [
     "MediaInfo",
     "body_with_stand_ins",
     "facts_of",
+    "file_of",
     "is_url",
+    "kept_file",
     "lengths_wanted",
     "local_file",
     "poster_jpeg",

@@ -60,7 +60,7 @@ async def probe_url(
 
 def _probe(url: str, expected: MediaName, given_up: Event) -> MediaInfo | None:
     try:
-        with _http(url) as http:
+        with http_for(url) as http:
             file = RemoteFile(http, url, given_up)
             return probe_file(
                 BufferedReader(file),
@@ -74,7 +74,8 @@ def _probe(url: str, expected: MediaName, given_up: Event) -> MediaInfo | None:
         return None
 
 
-def _http(url: str) -> httpx.Client:
+def http_for(url: str) -> httpx.Client:
+    """Return what reads media behind a URL: no key, no cookies, few redirects."""
     return httpx.Client(
         timeout=SILENCE_S,
         follow_redirects=True,

@@ -29,6 +29,7 @@ from mediakit.widgets.playback import (
     CARD_MAX_PX,
     NO_ENVIRONMENT,
     WHAT,
+    Embedded,
     Still,
     browser_url,
     link_html,
@@ -95,6 +96,7 @@ def card_html(
     player: bool = True,
     codec: str | None = None,
     environment: Mapping[str, str] = NO_ENVIRONMENT,
+    embedded: Embedded | None = None,
 ) -> str:
     """Return a job as HTML that stays readable whatever is stripped from it.
 
@@ -104,8 +106,11 @@ def card_html(
         player: Make a video play where that is possible.
         codec: The codec of the picture; None when it is not known.
         environment: See `playback.browser_url`.
+        embedded: What of its result is part of the notebook; None for nothing.
     """
-    media = _media_html(state, poster, codec, environment, player=player)
+    media = _media_html(
+        state, poster, codec, environment, player=player, embedded=embedded
+    )
     facts = "".join(
         [
             f'<div style="margin:0 0 4px">{title_html(state)}</div>',
@@ -194,6 +199,7 @@ def _media_html(
     environment: Mapping[str, str],
     *,
     player: bool,
+    embedded: Embedded | None,
 ) -> str:
     output = state.record.output
     if erased(state) or output is None or output.file is None:
@@ -208,6 +214,7 @@ def _media_html(
             still=still,
             max_px=CARD_MAX_PX,
             environment=environment,
+            embedded=embedded,
         )
     src = escape(browser_url(output.file.url, environment), quote=True)
     what = WHAT.get(output.media_type, "result")

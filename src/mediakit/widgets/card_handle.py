@@ -176,10 +176,11 @@ class CardHandle:
         self._publish(data, transient={"display_id": self.id}, update=update)
 
     def _wrapped(self, html: str) -> str:
-        # Where the kernel is gone, the widget beside the cards is one line of error
-        # that the cards make needless. It is the only widget without an element in it.
+        # Where the kernel is gone, the widget beside the cards is one line, an error
+        # or "Loading widget..." for good, that the cards make needless. It alone has
+        # neither an element in it nor a type, as every other output does.
         area = f".jp-OutputArea:has(.mediakit-cards-{self.id})"
-        dead = ".jp-OutputArea-output.jupyter-widgets:not(:has(*))"
+        dead = ".jp-OutputArea-output:not([data-mime-type]):not(:has(*))"
         return (
             f"<style>{area} {dead}{{display:none}}</style>"
             f'<div class="mediakit-cards-{self.id}">{html}</div>'

@@ -77,6 +77,16 @@ class Control(ABC):
         if value != self.value:
             self.value = value
 
+    def become(self, spec: FieldSpec) -> bool:
+        """Become the control of another field in place, and tell whether that can be.
+
+        What people type meanwhile so reaches it. The value stays as it is.
+
+        Args:
+            spec: The other field, of the same name.
+        """
+        return False
+
     def reveal(self, place: str, at: str = "") -> Control:
         """Unfold what stands at a place inside the value.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -11,32 +11,37 @@ from typing import Any
 
 from anyio import to_thread
 from IPython.display import publish_display_data
-from traitlets import TraitError
 
 from mediakit.catalog import Function
-from mediakit.client import AsyncJob, Client, Job
-from mediakit.client.prepare import plain
+from mediakit.client import AsyncJob, Client, Job, JobState
+from mediakit.client.plain import plain_fields
 from mediakit.clock import Clock, SystemClock
-from mediakit.errors import MediakitError
-from mediakit.rules import Problem
+from mediakit.errors import ConflictError, MediakitError
+from mediakit.media import kept_file
+from mediakit.widgets.assigning import assigned, assigned_together
 from mediakit.widgets.card_handle import CardHandle
 from mediakit.widgets.errands import Errands, read_funds
 from mediakit.widgets.form_media import Inspection, MediaKey
 from mediakit.widgets.form_state import FormState
+from mediakit.widgets.form_values import FormValues
 from mediakit.widgets.form_view import FormView, values_html
 from mediakit.widgets.funds import Funds
 from mediakit.widgets.guard import guarded, sentence_of
 from mediakit.widgets.inspector import Inspector
+from mediakit.widgets.job_home import JobHome, varied
 from mediakit.widgets.job_view import JobView
-from mediakit.widgets.json_values import FURTHER
 from mediakit.widgets.look import Kit, Look
-from mediakit.widgets.uploads import kept_file
+from mediakit.widgets.python_call import is_extra, python_call
 
 TYPING_PAUSE_S = 0.4
-RESERVED = ("take", "webhook_url", "extra", "seconds")
 CLICK_PAUSE_S = 0.2
+LEFT = "It was left as it is."
+CLOSED = (
+    "This form is closed, because its cell was run again or it was closed in code. "
+    "Nothing was changed. Use the form that client.form(...) gave last."
+)
 
-_open_forms: dict[tuple[str, str], Form] = {}
+_open_forms: dict[tuple[str, str, str], Form] = {}
 
 
 class Form:
@@ -50,6 +55,7 @@ class Form:
         function: The function.
         values: Values to begin with, by field.
         clock: Gives time; the system's by default.
+        name: Tells forms of one function apart; only one of the same name is replaced.
     """
 
     def __init__(
@@ -59,19 +65,23 @@ class Form:
         values: Mapping[str, object] | None = None,
         *,
         clock: Clock | None = None,
+        name: str = "",
     ) -> None:
         self.client = client
         self.function = function
+        self.name = name
         self._clock = clock or SystemClock()
         self._lock = threading.RLock()
         self._closed = False
         self._media_edits = 0
         self._jobs: tuple[JobView, ...] = ()
+        self._job_listeners: list[Callable[[], None]] = []
         self._inspector = Inspector(client.core.remote_media)
         self._errands = Errands(client.io, self._say)
         self._guard = guarded(self._say, self._lock)
         self._state = FormState.start(function)
-        self._given = {name: plain(value) for name, value in (values or {}).items()}
+        self._given = plain_fields(function, values or {})
+        self._live_values = FormValues(self._read_values, self._set_values)
         with self._lock:
             self._view = self._make_view()
             self._state = replace(self._state, values=self._view.values)
@@ -86,8 +96,8 @@ class Form:
         self._errands.run(self._look)
 
     @property
-    def _key(self) -> tuple[str, str]:
-        return (self.client.service.identity, self.function.kind)
+    def _key(self) -> tuple[str, str, str]:
+        return _key_of(self.client, self.function, self.name)
 
     def _make_view(self) -> FormView:
         view = FormView(
@@ -100,6 +110,7 @@ class Form:
             ),
             generate=self._generate,
             refresh=self._refresh,
+            code=self.as_python,
         )
         for name, control in view.controls.items():
             control.listen(partial(self._edited, name))
@@ -113,14 +124,38 @@ class Form:
         return self._state
 
     @property
-    def values(self) -> dict[str, object]:
-        """Return the value of every field; None stands for "not sent"."""
+    def values(self) -> FormValues:
+        """Return the value of every field; setting one moves the form's controls.
+
+        None stands for "not sent": `form.values.duration = 7`.
+        """
+        return self._live_values
+
+    def _read_values(self) -> dict[str, object]:
         values = {name: self._state.values[name] for name in self.function.fields}
         return values | self._state.further
 
     def request(self) -> dict[str, object]:
         """Return the body that Generate would send; local files still as paths."""
         return self._state.body()
+
+    def as_python(self) -> str:
+        """Return the call that makes the same request, as code."""
+        return python_call(self.client.catalog, self.function, self.request())
+
+    @property
+    def jobs(self) -> tuple[JobView, ...]:
+        """Return the views of the jobs that it made, the newest first."""
+        return self._jobs
+
+    def on_job(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call a function, on the I/O thread, when the form has made a job.
+
+        Returns:
+            A function that ends it.
+        """
+        self._job_listeners.append(listener)
+        return lambda: self._job_listeners.remove(listener)
 
     @property
     def widget(self) -> Any:
@@ -166,30 +201,33 @@ class Form:
             values = dict(before.state.values) | _changed(before._given, self._given)
             self._jobs, before._jobs = before._jobs, ()
             before.close()
-        said = [text for name in values for text in self._take(name, values[name])]
+        said = []
+        for name, value in values.items():
+            self._state, problem = assigned(
+                self._view.controls, self._state, name, value
+            )
+            said += [f"{problem.sentence}. {LEFT}"] if problem else []
         if before is not None:
             touched = before.state.touched | set(self._given)
             self._state = replace(self._state, touched=touched)
         self._view.show_results(tuple(job.widget for job in self._jobs))
         self._view.show_error("\n".join(said))
 
-    def _take(self, name: str, value: object) -> Iterator[str]:
-        """Show a value that came from code; give a sentence if that cannot be."""
-        if name not in self._view.controls and self.function.is_open:
-            name, value = FURTHER.name, self._state.further | {name: value}
-        control = self._view.controls.get(name)
-        if control is None:
-            problems = self.function.check({name: value})
-            yield next(p.sentence for p in problems if p.field == name)
-            return
-        before = control.value
-        try:
-            control.value = value
-        except (TraitError, ValueError):
-            control.value = before
-            accepted = control.spec.accepted
-            yield f"{Problem(name, value, accepted).sentence}. It was left as it is."
-        self._state = self._state.with_value(name, control.value)
+    def _set_values(self, values: Mapping[str, object]) -> None:
+        """Set values in code, all or none.
+
+        Raises:
+            InputError: There is no such field, or its control cannot show the value.
+            ConflictError: The form is closed.
+        """
+        given = plain_fields(self.function, values)
+        with self._lock:
+            if self._closed:
+                raise ConflictError(CLOSED)
+            self._state = assigned_together(self._view.controls, self._state, given)
+            self._show()
+            for name in given:
+                self._look_at_media_of(name)
 
     # What people do.
 
@@ -197,8 +235,13 @@ class Form:
         control = self._view.controls[name]
         self._state = self._state.with_value(name, control.value)
         self._show()
+        self._look_at_media_of(name)
+
+    def _look_at_media_of(self, name: str) -> None:
+        control = self._view.controls.get(name)
+        holds_media = control is not None and control.holds_media
         # Another field may make the price depend on the length of a clip.
-        if control.holds_media or self._state.media.unmeasured:
+        if holds_media or self._state.media.unmeasured:
             self._media_edits += 1
             edits = self._media_edits
             self._errands.run(lambda: self._look_after_typing(edits))
@@ -275,20 +318,26 @@ class Form:
         await self._read_funds()
 
     async def _submit(self, body: Mapping[str, Any]) -> AsyncJob:
-        extra = {n: value for n, value in body.items() if self._is_extra(n, value)}
+        extra = {n: v for n, v in body.items() if is_extra(self.function, n, v)}
         fields = {n: value for n, value in body.items() if n not in extra}
         return await self.client.core.submit(
             self.function.path, take="next", extra=extra, **fields
         )
 
-    def _is_extra(self, name: str, value: object) -> bool:
-        """Tell what `submit` would take for its own, or drop: it is sent as given."""
-        return name not in self.function.fields and (value is None or name in RESERVED)
-
     def _accept(self, job: AsyncJob) -> None:
         # The cell may have been run again while the request was under way.
         home = _open_forms.get(self._key, self) if self._closed else self
-        home._add(JobView(job, self.client))
+        home._add(JobView(job, self.client, home=JobHome(self._take_in, self._vary)))
+
+    def _take_in(self, job: AsyncJob) -> None:
+        """Show a job that was asked for from another one's view."""
+        self._accept(job)
+        self._refresh()
+
+    def _vary(self, state: JobState) -> str:
+        form = _open_forms.get(self._key, self)
+        form._set_values(varied(form.function, state.body))
+        return "The form has these settings now; nothing is sent yet."
 
     def _add(self, view: JobView) -> None:
         with self._lock:
@@ -296,6 +345,8 @@ class Form:
             if not self._closed:
                 self._view.show_results(tuple(job.widget for job in self._jobs))
         self._handle.follow(view)
+        for listener in tuple(self._job_listeners):
+            listener()
 
     # What is shown.
 
@@ -307,6 +358,17 @@ class Form:
         with self._lock:
             if not self._closed:
                 self._view.show_error(text)
+
+
+def is_open(client: Client[Any], function: Function) -> bool:
+    """Tell whether there is a form of a function that a new one would replace."""
+    return _key_of(client, function) in _open_forms
+
+
+def _key_of(
+    client: Client[Any], function: Function, name: str = ""
+) -> tuple[str, str, str]:
+    return (client.service.identity, function.kind, name)
 
 
 def _changed(

@@ -129,14 +129,14 @@ class FormState:
     def body(self) -> dict[str, object]:
         """Return what would be sent: fields that apply and have a value.
 
-        Empty text in a text box, an empty list and None are not sent, nor is a text
-        that should be JSON and is none.
+        Empty text in a text box, an empty list and None are not sent (in a box for
+        JSON both are values), nor is a text that should be JSON and is none.
         """
         fields = {
             name: value
-            for name in self.function.fields
+            for name, spec in self.function.fields.items()
             if name not in self.disabled
-            and not _is_nothing(value := sendable(self.values.get(name)))
+            and not _is_nothing(spec, value := sendable(self.values.get(name)))
         }
         return self.further | fields
 
@@ -275,5 +275,7 @@ class FormState:
         return f"{price}; {left} is left{held}."
 
 
-def _is_nothing(value: object) -> bool:
+def _is_nothing(spec: FieldSpec, value: object) -> bool:
+    if spec.kind == "json":
+        return value is None  # who writes [] means it
     return value is None or value == "" or value == [] or value == ()

@@ -15,6 +15,7 @@ from mediakit.rules import OnlyWhen
 from mediakit.schema import FieldSpec
 from mediakit.widgets.axis import Axis
 from mediakit.widgets.card_handle import CardHandle
+from mediakit.widgets.code_fold import CodeFold
 from mediakit.widgets.control import Control
 from mediakit.widgets.controls import build_field
 from mediakit.widgets.form_media import Inspection, MediaKey
@@ -22,6 +23,7 @@ from mediakit.widgets.form_state import FormState
 from mediakit.widgets.json_box import FurtherBox
 from mediakit.widgets.json_values import FURTHER
 from mediakit.widgets.look import Kit, close_tree
+from mediakit.widgets.names import namers
 from mediakit.widgets.price_bar import PriceBar
 from mediakit.widgets.theme import error_html, line_html, style_block
 from mediakit.widgets.timeline_still import still_html
@@ -110,6 +112,7 @@ class FormView:
         meta: Facts for the head of the form, each a few words.
         generate: What the Generate button does.
         refresh: Reads the balance again.
+        code: Writes the call that makes the same request.
     """
 
     def __init__(
@@ -120,6 +123,7 @@ class FormView:
         meta: tuple[str, ...],
         generate: Callable[[], object],
         refresh: Callable[[], object],
+        code: Callable[[], str],
     ) -> None:
         texts = (spec.doc for spec in function.fields.values() if spec.multiline)
         self._kit = kit = replace(kit, prompts=" ".join(texts))
@@ -132,6 +136,7 @@ class FormView:
             self.controls[FURTHER.name] = main[FURTHER.name] = box
         self._sections = [Section(kit, part) for part in (main, more) if part]
         self._price = PriceBar(kit, refresh)
+        self._code = CodeFold(kit, code)
         self._generate = self._make_generate(generate)
         self._reason = kit.look.make(w.HTML, "mk-reason")
         self._error = kit.look.make(w.HTML, "mk-error-box")
@@ -141,7 +146,7 @@ class FormView:
         self._body.children = (self._parts,)
         self._head = kit.look.make(w.HTML, "mk-head", value=head_html(function, meta))
         self.widget = kit.look.make(
-            w.VBox, "mk-form", children=(self._head, self._body)
+            w.VBox, "mk-form", children=(self._head, self._body, *namers(kit))
         )
 
     def _make_generate(self, generate: Callable[[], object]) -> Any:
@@ -172,6 +177,7 @@ class FormView:
                 main,
                 *folds,
                 make(w.VBox, "mk-pay", children=pay),
+                self._code.widget,
                 make(w.HTML, value=fields_html(function)),
             ),
         )
@@ -192,6 +198,7 @@ class FormView:
         for section in self._sections:
             section.show_notes(notes)
         self._price.show(state)
+        self._code.show()
         reason = state.submit_reason
         self._generate.disabled = reason is not None
         self._reason.value = line_html(reason or "")
@@ -232,6 +239,7 @@ class FormView:
         for section in self._sections:
             close_tree(section.widget)
         close_tree(self.widget)
+        self._code.close()
         self.results.close()
         self._kit.look.close()
 
@@ -272,6 +280,8 @@ def _places(
         fields = dict(inner.fields)
         for variant in inner.variants.values():
             fields = {**variant.fields, **fields}
+        if inner.tag in fields:
+            fields[inner.tag] = replace(fields[inner.tag], choices=(*inner.variants,))
         yield from _places(fields, f"{place}.")
 
 

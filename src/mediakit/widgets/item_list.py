@@ -81,8 +81,8 @@ class ItemList(Control):
             "mk-wide" if self._long else "mk-bare",
             value=item,
             continuous_update=self._long,
-            # Without a description, the tooltip is what names the box.
-            tooltip=f"{self.label}, {len(self._boxes) + 1}",
+            # Not shown, but read aloud.
+            description=f"{self.label}, {len(self._boxes) + 1}",
         )
         self.watch(box)
         return box

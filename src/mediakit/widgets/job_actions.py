@@ -1,20 +1,70 @@
-"""What people do with a job: save its result, and erase it for good."""
+"""What people do with a job: ask again, vary it, save its result, erase it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
-from mediakit.client import AsyncJob
+from mediakit.client import AsyncJob, JobState
 from mediakit.errors import InputError
-from mediakit.widgets.guard import Guard
+from mediakit.records import ErrorCode, JobStatus
+from mediakit.widgets.guard import Guard, guarded
+from mediakit.widgets.job_home import JobHome
 from mediakit.widgets.job_panel import JobPanel, Question
 from mediakit.widgets.job_tasks import JobTasks, Task
 from mediakit.widgets.job_words import erased, has_output
 
 KEEP = "Keep"
+RETRY, NEXT, VARY, SAVE, ERASE = "Try again", "Next take", "Vary…", "Download", "Erase…"
+TOOLTIPS = {
+    RETRY: "Ask once more for the same; failed jobs are not charged",
+    NEXT: "Ask for another draw of the same request; it is paid for when it completes",
+    VARY: "Put these settings into a form; nothing is sent",
+    SAVE: "Save the result to the working directory",
+    ERASE: "Erase the stored media and the captured request",
+}
+# The same request would fail the same way.
+FAILS_AGAIN = (ErrorCode.INVALID_INPUT, ErrorCode.CONTENT_MODERATION)
+
+
+def knows_request(state: JobState) -> bool:
+    """Tell whether it is known here what the job was asked for."""
+    return bool(state.body) and not erased(state)
+
+
+def can_take(state: JobState) -> bool:
+    """Tell whether another draw can be asked for."""
+    return state.record.status is JobStatus.COMPLETED and knows_request(state)
+
+
+def can_retry(state: JobState) -> bool:
+    """Tell whether asking once more for what failed may help."""
+    error = state.record.error
+    hopeless = error is not None and error.code in FAILS_AGAIN
+    failed = state.record.status is JobStatus.FAILED
+    return failed and knows_request(state) and not hopeless
+
+
+def offered(state: JobState, home: JobHome | None) -> tuple[str, ...]:
+    """Return the names of what can be done with a job, in order."""
+    can = {
+        RETRY: home is not None and can_retry(state),
+        NEXT: home is not None and can_take(state),
+        VARY: home is not None and home.vary is not None and knows_request(state),
+        SAVE: has_output(state),
+        ERASE: state.record.status.terminal and not erased(state),
+    }
+    return tuple(name for name, possible in can.items() if possible)
+
+
+def next_text(state: JobState) -> str:
+    """Write what another draw is estimated at, where that is known."""
+    estimate = state.estimate
+    if estimate is None or estimate.low is None:
+        return NEXT
+    return f"{NEXT} · {estimate.text}"
 
 
 class JobActions:
@@ -26,6 +76,7 @@ class JobActions:
         tasks: Runs what they do.
         guard: Wraps the handlers.
         lock: Held while widgets change.
+        home: Where the view is shown; without one, nothing new is asked for.
     """
 
     def __init__(
@@ -35,37 +86,68 @@ class JobActions:
         tasks: JobTasks,
         guard: Guard,
         lock: AbstractContextManager[object],
+        home: JobHome | None = None,
     ) -> None:
         self._job = job
         self._panel = panel
         self._tasks = tasks
         self._lock = lock
-        self.download = panel.button(
-            "Download", "Save the result to the working directory", guard(self._save)
-        )
-        self.erase = panel.button(
-            "Erase…",
-            "Erase the stored media and the captured request",
-            guard(self._ask_erase),
-        )
+        self._home = home
+        # Nothing is locked by what asks for more: another job's place has its own.
+        free = guarded(panel.complain)
+        self._acts = {
+            RETRY: free(self._ask_retry),
+            NEXT: free(self._ask_next),
+            VARY: free(self._fill_form),
+            SAVE: guard(self._save),
+            ERASE: guard(self._ask_erase),
+        }
+        self._buttons: dict[str, Any] = {}
 
     def offer(self) -> None:
         """Offer what can be done with the job as it is now."""
-        state = self._job.state
-        buttons = []
-        if has_output(state):
-            buttons.append(self.download)
-        if state.record.status.terminal and not erased(state):
-            buttons.append(self.erase)
+        names = offered(self._job.state, self._home)
+        buttons = [self._button(name) for name in names]
+        if NEXT in names:
+            self._button(NEXT).description = next_text(self._job.state)
         self._panel.offer(*buttons)
+
+    def _button(self, name: str) -> Any:
+        """Return a button, which is made when it is first needed."""
+        if name not in self._buttons:
+            made = self._panel.button(name, TOOLTIPS[name], self._acts[name])
+            self._buttons[name] = made
+        return self._buttons[name]
 
     def close(self) -> None:
         """Close the buttons, also while they are not shown."""
-        self.download.close()
-        self.erase.close()
+        for button in self._buttons.values():
+            button.close()
 
-    def _run(self, button: Any, words: str, task: Task) -> None:
+    def _ask_retry(self) -> None:
+        self._more(RETRY, "Asking once more…", self._job.retry)
+
+    def _ask_next(self) -> None:
+        self._more(NEXT, "Asking for the next take…", self._job.next_take)
+
+    def _more(
+        self, name: str, words: str, ask: Callable[[], Awaitable[AsyncJob]]
+    ) -> None:
+        async def bring() -> None:
+            made = await ask()
+            if self._home is not None:
+                self._home.add(made)
+            self._panel.note("")
+
+        self._run(name, words, bring)
+
+    def _fill_form(self) -> None:
+        if self._home is not None and self._home.vary is not None:
+            self._panel.note(self._home.vary(self._job.state))
+
+    def _run(self, name: str, words: str, task: Task) -> None:
         """Do something on the I/O thread; the button rests meanwhile."""
+        button = self._button(name)
         button.disabled = True
         self._panel.note(words)
 
@@ -79,7 +161,7 @@ class JobActions:
 
     def _save(self, *, overwrite: bool = False) -> None:
         self._run(
-            self.download,
+            SAVE,
             "Replacing the file…" if overwrite else "Saving the result…",
             partial(self._save_now, overwrite=overwrite),
         )
@@ -102,7 +184,7 @@ class JobActions:
         self._ask("Erase it for good?", "Yes, erase it", self._erase)
 
     def _erase(self) -> None:
-        self._run(self.erase, "Erasing…", self._erase_now)
+        self._run(ERASE, "Erasing…", self._erase_now)
 
     async def _erase_now(self) -> None:
         await self._job.erase()

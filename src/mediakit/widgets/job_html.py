@@ -24,13 +24,20 @@ from mediakit.widgets.job_words import (
     failure_of,
     has_output,
     over_usual,
+    sent_at,
 )
 from mediakit.widgets.playback import (
     NO_ENVIRONMENT,
+    VIEW_MAX_PX,
     WARN,
+    browser_url,
     jpeg_size,
+    notice_html,
+    original_html,
     playback_notice,
     player_html,
+    rows_html,
+    web_url,
 )
 from mediakit.widgets.preview import Preview
 
@@ -43,7 +50,13 @@ CSS = """
 .mk-job .widget-html:has(.mk-none){display:none}
 .mk-job .mk-job-title .widget-html-content{font-size:var(--jp-ui-font-size2)}
 .mk-job-main{display:flex;flex-flow:row wrap;gap:10px 20px;align-items:flex-start}
-.mk-job-main>.mk-job-stage{flex:0 1 auto;min-width:0;max-width:640px}
+.mk-job-main>.mk-job-left{flex:0 1 auto;min-width:0;max-width:640px}
+.mk-job-left:has(>.mk-job-stage:only-child .mk-none){display:none}
+.mk-job .mk-job-clip{display:block;max-width:100%;height:auto;border-radius:3px;
+ margin-bottom:6px}
+.mk-jobs{gap:10px;overflow:visible}
+.mk-jobs>.mk-job+.mk-job{border-top:1px solid var(--jp-border-color2);
+ padding-top:10px}
 .mk-job-main>.mk-job-facts{flex:1 1 300px;min-width:0}
 .mk-job-actions{display:flex;flex-flow:row wrap;gap:8px;align-items:center}
 .mk-job .jupyter-button{width:auto;flex:0 0 auto;padding:0 14px;border-radius:3px}
@@ -73,12 +86,12 @@ def bar_html(state: JobState, now: datetime) -> str:
     """
     if state.record.status is not JobStatus.RUNNING:
         return ""
-    usual_s, started_at = state.usual_runtime_s, state.started_at
-    if not usual_s or started_at is None or over_usual(state, now):
+    usual_s, since = state.usual_runtime_s, sent_at(state)
+    if not usual_s or since is None or over_usual(state, now):
         return '<progress aria-label="running"></progress>'
-    ran_s = min(elapsed_s(started_at, now), usual_s)
-    label = f"{ran_s:.0f} s of usually {usual_s:.0f} s"
-    scale = f'value="{ran_s:.0f}" max="{usual_s:.0f}"'
+    gone_s = min(elapsed_s(since, now), usual_s)
+    label = f"{gone_s:.0f} s of usually {usual_s:.0f} s"
+    scale = f'value="{gone_s:.0f}" max="{usual_s:.0f}"'
     return f'<progress {scale} aria-label="{label}"></progress>'
 
 
@@ -112,8 +125,15 @@ def stage_html(
     output = state.record.output
     if not has_output(state) or output is None or output.file is None:
         return ""
+    url = web_url(output.file.url)
+    if preview.clip and url is not None:
+        # The copy is a widget of its own beside this; see `JobPanel.play`.
+        src = escape(browser_url(url, environment), quote=True)
+        notice = playback_notice(preview.codec)
+        said = [notice_html(notice), quiet_html(preview.clip_note)]
+        return rows_html([*said, original_html(src, "video", notice)], VIEW_MAX_PX)
     # The first frame is sharper than the poster, where the browser can decode it.
-    poster = preview.poster if playback_notice(preview.codec) else None
+    poster = preview.poster if preview.needs_clip else None
     player = player_html(
         output.file.url,
         output.media_type,
@@ -123,6 +143,9 @@ def stage_html(
         shape=jpeg_size(preview.poster) if preview.poster else None,
         environment=environment,
     )
-    if not preview.trouble:
-        return player
-    return f'{player}<div style="{QUIET}">{escape(preview.trouble)}</div>'
+    return f"{player}{quiet_html(preview.clip_note or preview.trouble or '')}"
+
+
+def quiet_html(text: str) -> str:
+    """Return a line in the colour of asides; no text is no line."""
+    return f'<div style="{QUIET}">{escape(text)}</div>' if text else ""

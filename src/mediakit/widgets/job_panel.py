@@ -13,6 +13,7 @@ from mediakit.widgets.card import BAD
 from mediakit.widgets.guard import Guard
 from mediakit.widgets.job_html import CSS
 from mediakit.widgets.look import Look, close_tree
+from mediakit.widgets.playback import VIEW_MAX_PX, fitted, jpeg_size
 
 NOTHING = '<span class="mk-none"></span>'
 PARTS = ("title", "clock", "bar", "stage", "facts", "note")
@@ -58,7 +59,8 @@ class JobPanel:
 
     def _children(self) -> tuple[Any, ...]:
         title, clock, bar, stage, facts, note = self._parts.values()
-        main = self._look.make(w.HBox, "mk-job-main", children=(stage, facts))
+        self._left = self._look.make(w.VBox, "mk-job-left", children=(stage,))
+        main = self._look.make(w.HBox, "mk-job-main", children=(self._left, facts))
         return (self._style, title, clock, bar, main, self._row, note)
 
     def button(
@@ -85,6 +87,39 @@ class JobPanel:
     def show(self, part: str, html: str) -> None:
         """Show HTML in a part; none takes no room, the same is not sent again."""
         self._parts[part].value = html or NOTHING
+
+    def play(self, clip: bytes | None, poster: bytes | None = None) -> None:
+        """Show a player of a small mp4 above the stage; None takes it away.
+
+        Its bytes go to the page with the widgets, wherever that page is; a notebook
+        that is saved does not keep them.
+
+        Args:
+            clip: The whole file.
+            poster: A JPEG of the same shape.
+        """
+        *before, stage = self._left.children
+        if clip is None and not before:
+            return
+        self._left.children = (stage,)
+        for video in before:
+            video.close()
+        if clip is not None:
+            self._left.children = (self._video(clip, poster), stage)
+
+    def _video(self, clip: bytes, poster: bytes | None) -> Any:
+        size = fitted(jpeg_size(poster), VIEW_MAX_PX) if poster else ("", "")
+        # No tooltip: the page's half of ipywidgets 8.1 fails on one of a Video.
+        return self._look.make(
+            w.Video,
+            "mk-job-clip",
+            value=clip,
+            format="mp4",
+            autoplay=False,
+            loop=False,
+            width=str(size[0]),
+            height=str(size[1]),
+        )
 
     def note(self, text: str) -> None:
         """Show plain text under the buttons; no text clears it."""

@@ -18,9 +18,10 @@ from mediakit.client import AsyncJob, Client, Job, JobState
 from mediakit.client.io_thread import io_thread
 from mediakit.clock import Clock, SystemClock
 from mediakit.widgets.card import card_html, card_text, title_html
-from mediakit.widgets.card_handle import CardHandle, Cell, current_cell, publish
+from mediakit.widgets.card_handle import CardHandle
 from mediakit.widgets.guard import guarded
 from mediakit.widgets.job_actions import JobActions
+from mediakit.widgets.job_home import JobHome
 from mediakit.widgets.job_html import (
     bar_html,
     clock_html,
@@ -30,8 +31,8 @@ from mediakit.widgets.job_html import (
 from mediakit.widgets.job_panel import JobPanel
 from mediakit.widgets.job_tasks import JobTasks
 from mediakit.widgets.job_words import erased, has_output
-from mediakit.widgets.playback import playback_notice
-from mediakit.widgets.preview import Preview, fetch_preview
+from mediakit.widgets.playback import Embedded
+from mediakit.widgets.preview import Preview, embedded_of, look_at
 
 TICK_S = 1.0
 PATIENCE_S = 3.0
@@ -44,6 +45,8 @@ class JobView:
         job: The job, on the I/O thread.
         client: The client of the job; gives the I/O thread, this process's own when
             omitted.
+        home: Where it is shown; without one, nothing is asked for from the view.
+        embed: Make the result part of the notebook.
         clock: Gives time; the system's by default.
         environment: See `playback.browser_url`; this process's own when omitted.
     """
@@ -53,6 +56,8 @@ class JobView:
         job: AsyncJob,
         client: Client[Job] | None = None,
         *,
+        home: JobHome | None = None,
+        embed: bool = False,
         clock: Clock | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
@@ -62,14 +67,19 @@ class JobView:
         self._environment = os.environ if environment is None else environment
         self._lock = threading.RLock()
         self._preview = Preview()
+        self._embed = embed
+        self._embedded: Embedded | None = None
         self._looked = False
+        self._seen = threading.Event()
         self._listeners: list[Callable[[], None]] = []
         self._closed = False
         self._shown = False
         guard = guarded(lambda text: self._panel.complain(text), self._lock)
         self._panel = JobPanel(guard)
         self._tasks = JobTasks(io, self._panel.complain)
-        self._actions = JobActions(job, self._panel, self._tasks, guard, self._lock)
+        self._actions = JobActions(
+            job, self._panel, self._tasks, guard, self._lock, home
+        )
         self._unsubscribe = job.subscribe(guard(self._on_state))
 
     # -- for those who keep it ----------------------------------------------------
@@ -92,6 +102,7 @@ class JobView:
             poster=self._preview.poster,
             codec=self._preview.codec,
             environment=self._environment,
+            embedded=self._embedded,
         )
 
     @property
@@ -107,6 +118,17 @@ class JobView:
         """
         self._listeners.append(listener)
         return partial(_remove, self._listeners, listener)
+
+    def wait_until_seen(self, timeout_s: float) -> bool:
+        """Wait until the result was looked at, on another thread than the I/O thread.
+
+        Args:
+            timeout_s: Seconds to wait at the most.
+
+        Returns:
+            Whether it was; a job without a result has nothing to look at.
+        """
+        return has_output(self.state) and self._seen.wait(timeout_s)
 
     def hide(self, handle: CardHandle) -> None:
         """Hide a handle's cards for as long as this view is on the page."""
@@ -141,7 +163,7 @@ class JobView:
             self._looked = True
             self._tasks.start("look", self._bring_result)
         elif erased(state):
-            self._preview = Preview()
+            self._preview, self._embedded = Preview(), None
             self._show_stage()
         self._actions.offer()
         self._tell()
@@ -158,6 +180,7 @@ class JobView:
     def _show_stage(self) -> None:
         html = stage_html(self.state, self._preview, self._environment)
         self._panel.show("stage", html)
+        self._panel.play(self._preview.clip, self._preview.poster)
         self._shown = True
 
     # -- what runs on the I/O thread ----------------------------------------------
@@ -171,67 +194,41 @@ class JobView:
 
     async def _bring_result(self) -> None:
         """Look at the result before showing it, for no longer than is patient."""
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._show_anyway)
-            preview = await fetch_preview(self._job)
-            group.cancel_scope.cancel()
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._show_anyway)
+                await look_at(self._job, self._see)
+                group.cancel_scope.cancel()
+            if self._embed:
+                await self._bring_embedded()
+        finally:
+            self._seen.set()
+
+    def _see(self, preview: Preview) -> None:
         with self._lock:
             if self._closed or not has_output(self.state):
                 return
             self._preview = preview
             # A player that is there already may be playing: it is not replaced.
-            if not self._shown or playback_notice(preview.codec):
+            if not self._shown or preview.needs_clip:
                 self._show_stage()
             self._tell()
+
+    async def _bring_embedded(self) -> None:
+        embedded = await embedded_of(self._job, self._preview)
+        with self._lock:
+            if not self._closed and has_output(self.state):
+                self._embedded = embedded
+                self._panel.note(embedded.note)
+                self._tell()
 
     async def _show_anyway(self) -> None:
         await self._clock.sleep(PATIENCE_S)
         with self._lock:
-            self._show_stage()
+            if not self._shown:
+                self._show_stage()
 
 
 def _remove(listeners: list[Callable[[], None]], listener: Callable[[], None]) -> None:
     if listener in listeners:
         listeners.remove(listener)
-
-
-_shown: dict[tuple[str, str], tuple[str, JobView, CardHandle]] = {}
-
-
-def display_job(job: AsyncJob, client: Client[Job] | None = None) -> None:
-    """Show a job in the cell that is being executed, live, with a card that stays.
-
-    A cell that is run again closes the view of that job which it replaces.
-
-    Args:
-        job: The job.
-        client: Its client.
-    """
-    cell = current_cell()
-    if cell is None:
-        print(card_text(job.state))  # noqa: T201 - there is no cell to show it in
-    else:
-        show_in(cell, job, client)
-
-
-def show_in(cell: Cell, job: AsyncJob, client: Client[Job] | None = None) -> JobView:
-    """Show a job in a cell and return its view; see `display_job`."""
-    _close_shown(cell, job.id)
-    view, handle = JobView(job, client), CardHandle()
-    _shown[cell.id, job.id] = (cell.run, view, handle)
-    view.hide(handle)
-    handle.follow(view)
-    handle.display()
-    # The card stays; what the widget would leave behind is a dump of its innards.
-    bundle = view.widget._repr_mimebundle_()
-    publish({**bundle, "text/plain": "", "text/html": ""})
-    return view
-
-
-def _close_shown(cell: Cell, job_id: str) -> None:
-    before = _shown.get((cell.id, job_id))
-    if before is not None:
-        run, view, handle = before
-        if run != cell.run:
-            view.close()
-            handle.close()

@@ -156,23 +156,38 @@ def clock_text(state: JobState, now: datetime) -> str:
         state: The job.
         now: The instant to count to.
     """
+    usual_s = state.usual_runtime_s
+    usual = f"; usually it is done after {seconds_text(usual_s)}" if usual_s else ""
     if state.record.status is JobStatus.QUEUED:
-        waited = _since(state.submitted_at, now)
-        so_far = f" for {waited}" if waited else ""
-        return f"In the queue{so_far}. It starts on its own when a slot is free."
-    ran = _since(state.started_at, now)
-    so_far = f"Running for {ran}" if ran else "Running"
-    if state.usual_runtime_s is None:
-        return f"{so_far}."
-    usual = f"{so_far}; it usually takes {seconds_text(state.usual_runtime_s)}"
-    return f"{usual}, so this one is slow." if over_usual(state, now) else f"{usual}."
+        return f"{_queued_text(state, now)} It starts when a slot is free{usual}."
+    ran = f" for {_since(state.started_at, now)}" if state.started_at else ""
+    sent = f"It was sent {_since(state.submitted_at, now)} ago"
+    slow = ", so this one is slow" if over_usual(state, now) else ""
+    if not usual:
+        return f"Running{ran}."
+    if state.submitted_at is None:
+        return f"Running{ran}{usual}{slow}."
+    return f"Running{ran}. {sent}{usual}{slow}."
+
+
+def _queued_text(state: JobState, now: datetime) -> str:
+    since = state.submitted_at
+    if since is None:
+        return "In the queue."
+    return f"In the queue for {_since(since, now)}, since {since:%H:%M:%S} UTC."
+
+
+def sent_at(state: JobState) -> datetime | None:
+    """Return from when a job is held against the usual time, which is from sending."""
+    return state.submitted_at or state.started_at
 
 
 def over_usual(state: JobState, now: datetime) -> bool:
-    """Tell whether a running job takes clearly longer than its function usually."""
-    if state.usual_runtime_s is None or state.started_at is None:
+    """Tell whether a job takes clearly longer than its function usually does."""
+    since = sent_at(state)
+    if state.usual_runtime_s is None or since is None:
         return False
-    return elapsed_s(state.started_at, now) > 1.5 * state.usual_runtime_s
+    return elapsed_s(since, now) > 1.5 * state.usual_runtime_s
 
 
 def elapsed_s(since: datetime, now: datetime) -> float:

@@ -131,6 +131,19 @@ class MediaBox(MediaControl):
         """Return the path or URL; None for none."""
         return self._row.value or None
 
+    def become(self, spec: FieldSpec) -> bool:
+        """Become the field of another medium in place; the path or URL stays."""
+        if spec.media_kind is None:
+            return False
+        self.spec, self.kind = spec, spec.media_kind
+        self.named.description = self.heading
+        self._row.show_found("")
+        before = self._row.buttons
+        self.place_upload(self.make_upload())
+        for button in before:
+            button.close()
+        return True
+
     def write(self, value: object) -> None:
         """Show a path or URL."""
         self._row.box.value = "" if value is None else str(value)

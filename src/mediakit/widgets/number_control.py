@@ -134,15 +134,14 @@ class NumberControl(Control):
         return self.spec.kind == "integer"
 
     def _make_box(self) -> Any:
-        # Behind the switch, which has the name, the tooltip is what names the box.
-        name = "description" if self._switch is None else "tooltip"
+        # Behind the switch, which shows the name, that of the box is only read aloud.
         return self.kit.look.make(
             w.IntText if self._whole else w.FloatText,
             "mk-box" if self._switch is None else "mk-bare",
             value=self._number,
             step=self._reach.step,
             continuous_update=False,
-            **{name: self.heading},
+            description=self.heading,
         )
 
     def _make_slider(self) -> Any:

@@ -136,6 +136,19 @@ class ObjectList(Nest):
         for entry in gone:
             close_tree(entry.widget)
 
+    def become(self, spec: FieldSpec) -> bool:
+        """Become a list of other objects in place; its rows stay."""
+        frames = [e.control for e in self._entries if isinstance(e.control, Fields)]
+        item = spec.item
+        if item is None or item.kind != self._item.kind or not item.fields:
+            return False
+        if len(frames) != len(list(self.controls)):
+            return False
+        self.spec, self._item = spec, replace(item, required=True)
+        for frame in frames:
+            frame.change(self._item, frame.read())
+        return True
+
     def amend(self, value: object) -> None:
         """Show items of which few differ from the shown ones; the others stay."""
         if not isinstance(value, list):

@@ -34,7 +34,9 @@ class Fields(Nest):
         members: dict[str, Member] = {}
         for name, field in self.spec.fields.items():
             kept = before.get(name)
-            if kept is None or kept.control.spec != field:
+            if kept is None or not (
+                kept.control.spec == field or kept.control.become(field)
+            ):
                 kept = Member(f".{name}", self._build(field, self.kit), self.tell)
             members[name] = kept
         if not self.spec.closed:

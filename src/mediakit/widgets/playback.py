@@ -25,6 +25,7 @@ WARN = "color:#b26a00;color:var(--jp-warn-color1,#b26a00)"
 
 WHAT = {"video": "video", "image": "picture", "audio": "sound"}
 
+PLAYS = ("h264", "vp8", "vp9", "av1")
 # A file of the first kind plays its sound without a picture and without an error in
 # many browsers, so it cannot be left to the browser to say so.
 NOT_EVERYWHERE = {
@@ -67,8 +68,10 @@ def browser_url(url: str, environment: Mapping[str, str] = NO_ENVIRONMENT) -> st
 
 def playback_notice(codec: str | None) -> str:
     """Say why a file may not play in the browser; nothing when it does."""
-    reason = NOT_EVERYWHERE.get(codec or "")
-    return f"The file is {reason}. Download it to play it." if reason else ""
+    if codec is None or codec in PLAYS:
+        return ""
+    reason = NOT_EVERYWHERE.get(codec, f"{codec}: most browsers cannot play it")
+    return f"The file is {reason}."
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,52 @@ class Still:
         return f'<img src="{self.uri}" alt="{escape(self.alt)}"{box}>'
 
 
+@dataclass(frozen=True)
+class Embedded:
+    """A result, or a copy of it, that is part of the notebook itself.
+
+    Args:
+        data: The whole file.
+        medium: "video", "image" or "audio".
+        content_type: Its type.
+        is_copy: Whether it is the small copy of a result that does not play.
+    """
+
+    data: bytes = field(repr=False)
+    medium: str
+    content_type: str = ""
+    is_copy: bool = False
+
+    @property
+    def uri(self) -> str:
+        """Return the file as a `data:` URI of a type that browsers try to play."""
+        known = self.content_type if self.content_type in _PLAIN_TYPES else ""
+        kind = known or _USUAL_TYPES.get(self.medium, "application/octet-stream")
+        return f"data:{kind};base64,{b64encode(self.data).decode()}"
+
+    @property
+    def note(self) -> str:
+        """Say how much larger the notebook is by it."""
+        file_mb, embedded_mb = len(self.data) / 1e6, 4 * len(self.data) / 3e6
+        what = "small copy's" if self.is_copy else "file's"
+        return (
+            f"Embedded in this notebook: {_mb(embedded_mb)}, 1.33 times the {what} "
+            f"{_mb(file_mb)}."
+        )
+
+
+# A mov says "video/quicktime", which browsers do not even try: it goes as an mp4.
+_USUAL_TYPES = {"video": "video/mp4", "image": "image/png", "audio": "audio/mpeg"}
+_PLAIN_TYPES = (
+    *("video/mp4", "video/webm", "image/png", "image/jpeg", "image/webp"),
+    *("image/gif", "audio/mpeg", "audio/wav", "audio/mp4", "audio/ogg"),
+)
+
+
+def _mb(size_mb: float) -> str:
+    return f"{size_mb:.1f} MB" if size_mb >= 1 else f"{size_mb * 1000:.0f} kB"
+
+
 def jpeg_size(jpeg: bytes) -> tuple[int, int]:
     """Return the width and height of a JPEG, in pixels."""
     from PIL import Image
@@ -117,6 +166,7 @@ def player_html(
     shape: tuple[int, int] | None = None,
     max_px: int = VIEW_MAX_PX,
     environment: Mapping[str, str] = NO_ENVIRONMENT,
+    embedded: Embedded | None = None,
 ) -> str:
     """Return the player or the picture of a result, with a plain link under it.
 
@@ -131,6 +181,7 @@ def player_html(
             not jump when the file is loaded; the still's when omitted.
         max_px: The most pixels across and down.
         environment: See `browser_url`.
+        embedded: What plays in place of the address; the link leads there all the same.
     """
     address = web_url(url)
     if address is None:
@@ -144,17 +195,38 @@ def player_html(
         medium = (content_type or "").split("/", 1)[0]
     notice = playback_notice(codec) if medium == "video" else ""
     box = _box(still.shape if still else shape, max_px)
-    tag = _TAGS[medium](src, box, still, max_px) if medium in _TAGS else ""
-    link = link_html(src, f"Open the {WHAT.get(medium, 'result')} in a new tab")
-    rows = [
-        f'<div style="margin:0 0 4px">{part}</div>'
-        for part in (tag, _notice_html(notice), link)
-        if part
-    ]
+    if embedded is not None and medium in _TAGS:
+        tag = _TAGS[medium](embedded.uri, box, still, max_px)
+    elif notice and still is not None:
+        # A player would play the sound alone, and look broken.
+        tag = link_html(src, still.html(max_px))
+    else:
+        tag = _TAGS[medium](src, box, still, max_px) if medium in _TAGS else ""
+    said = (notice_html(notice), escape(embedded.note) if embedded else "")
+    return rows_html([tag, *said, original_html(src, medium, notice)], max_px)
+
+
+def original_html(src: str, medium: str, notice: str = "") -> str:
+    """Return the link to a result.
+
+    Args:
+        src: The address, escaped.
+        medium: "video", "image" or "audio".
+        notice: Why it may not play in the browser, where that is so.
+    """
+    what = WHAT.get(medium, "result")
+    words = f"Open the original {what}" if notice else f"Open the {what} in a new tab"
+    return link_html(src, words)
+
+
+def rows_html(parts: list[str], max_px: int) -> str:
+    """Return pieces of HTML below each other; empty ones take no room."""
+    rows = [f'<div style="margin:0 0 4px">{part}</div>' for part in parts if part]
     return f'<div style="max-width:{max_px}px">{"".join(rows)}</div>'
 
 
-def _notice_html(notice: str) -> str:
+def notice_html(notice: str) -> str:
+    """Return a notice in the colour of warnings; no text is no notice."""
     return f'<span style="{WARN}">{escape(notice)}</span>' if notice else ""
 
 
@@ -178,9 +250,11 @@ def _video_html(src: str, box: str, still: Still | None, max_px: int) -> str:
 
 
 def _image_html(src: str, box: str, still: Still | None, max_px: int) -> str:
-    if still:
+    if still and not src.startswith("data:"):
         return link_html(src, still.html(max_px))
-    return link_html(src, f'<img src="{src}" alt="The picture that was made"{box}>')
+    alt = escape(still.alt) if still else "The picture that was made"
+    picture = f'<img src="{src}" alt="{alt}"{box}>'
+    return picture if src.startswith("data:") else link_html(src, picture)
 
 
 def _audio_html(src: str, box: str, still: Still | None, max_px: int) -> str:

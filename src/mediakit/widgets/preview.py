@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
 from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from anyio import to_thread
 
 from mediakit.client import AsyncJob
+from mediakit.client.in_flight import Slots
 from mediakit.errors import MediakitError
 from mediakit.media import POSTER_MAX_PX, poster_jpeg
+from mediakit.media.small_clips import CLIP_MAX_PX, CLIP_MAX_S, make_small_clip
+from mediakit.widgets.job_words import erased
+from mediakit.widgets.playback import Embedded, playback_notice
 
 FETCH_MAX_BYTES = 64 * 1024 * 1024
+EMBED_MAX_BYTES = 24 * 1024 * 1024
+CLIP_MAX_BYTES = 6 * 1024 * 1024
 POSTER_MAX_BYTES = 12_000
 SMALLER_PX = (POSTER_MAX_PX, 256, 208, 160, 112)
+LOOK, CLIP = ".json", ".mp4"
+
+MAKING = "Making a small copy that plays here…"
+CLIP_NOTE = (
+    f"Shown is a small H.264 copy made on this machine: at most {CLIP_MAX_PX} pixels "
+    f"and {CLIP_MAX_S:.0f} s."
+)
+
+_making = Slots(1)
 
 
 @dataclass(frozen=True)
@@ -24,20 +45,124 @@ class Preview:
         poster: A small JPEG of it; None when there is no picture to show.
         codec: The codec of its picture; None when it is not known.
         trouble: Why there is no picture, as a sentence; None when nothing is wrong.
+        clip: A small H.264 copy of it, where browsers cannot play the result itself.
+        clip_note: What is to be known of the copy, or why there is none.
     """
 
     poster: bytes | None = field(default=None, repr=False)
     codec: str | None = None
     trouble: str | None = None
+    clip: bytes | None = field(default=None, repr=False)
+    clip_note: str = ""
+
+    @property
+    def needs_clip(self) -> bool:
+        """Tell whether the result itself may stay without a picture in a browser."""
+        return bool(playback_notice(self.codec))
 
 
-async def fetch_preview(job: AsyncJob) -> Preview:
-    """Fetch a job's output once and look at it, decoding on another thread."""
+async def look_at(job: AsyncJob, show: Callable[[Preview], object]) -> None:
+    """Look at a job's output, and make a small copy of it where it does not play.
+
+    What was seen before on this machine is not fetched again.
+
+    Args:
+        job: The job; it has an output.
+        show: Takes what was seen, and takes it again once there is a copy.
+    """
+    kept = await to_thread.run_sync(_kept, job)
+    if kept is not None:
+        show(kept)
+        return
+    # On the disk, so that results that wait for their turn take no memory.
+    with TemporaryDirectory(prefix="mediakit-", ignore_cleanup_errors=True) as folder:
+        source = Path(folder, "source")
+        preview = await _looked_at(job, source)
+        show(preview)
+        if preview.needs_clip:
+            preview = await _with_clip(preview, source)
+            show(preview)
+    # A copy that could not be made is tried again another day.
+    if preview.trouble is None and preview.needs_clip == bool(preview.clip):
+        await to_thread.run_sync(_keep, job, preview)
+
+
+async def embedded_of(job: AsyncJob, preview: Preview) -> Embedded:
+    """Return what of a result becomes part of the notebook when that is asked for.
+
+    Args:
+        job: The job; it has an output.
+        preview: What was seen of it: a copy that plays comes before the result itself.
+
+    Raises:
+        GoneError: The output was erased.
+        ServiceError: It is larger than `EMBED_MAX_BYTES`, or could not be fetched.
+    """
+    if preview.clip is not None:
+        return Embedded(preview.clip, "video", "video/mp4", is_copy=True)
+    data = await job.fetch_output(EMBED_MAX_BYTES)
+    output = job.state.record.output
+    file = output.file if output is not None else None
+    content_type = (file.content_type if file is not None else None) or ""
+    medium = job.state.media_type
+    return Embedded(data, medium, content_type)
+
+
+async def _looked_at(job: AsyncJob, source: Path) -> Preview:
+    """Fetch the output; write it to a file when a copy of it is to be made."""
     try:
         data = await job.fetch_output(FETCH_MAX_BYTES)
     except MediakitError as error:
         return Preview(trouble=f"There is no poster of the result: {error}")
-    return await to_thread.run_sync(preview_of, data, job.state.media_type)
+    preview = await to_thread.run_sync(preview_of, data, job.state.media_type)
+    if preview.needs_clip:
+        await to_thread.run_sync(source.write_bytes, data)
+        preview = replace(preview, clip_note=MAKING)
+    return preview
+
+
+async def _with_clip(preview: Preview, source: Path) -> Preview:
+    async with _making.one():
+        make = partial(_clip, preview, source, source.with_name("copy.mp4"))
+        return await to_thread.run_sync(make, abandon_on_cancel=True)
+
+
+def _clip(preview: Preview, source: Path, target: Path) -> Preview:
+    try:
+        make_small_clip(source, target)
+        size_bytes = target.stat().st_size
+        if size_bytes > CLIP_MAX_BYTES:
+            raise OSError(f"the copy has {size_bytes:,} bytes")
+        return replace(preview, clip=target.read_bytes(), clip_note=CLIP_NOTE)
+    except OSError as error:
+        said = f"No copy that plays here could be made: {error}."
+        return replace(preview, clip_note=said)
+
+
+def _kept(job: AsyncJob) -> Preview | None:
+    text = job.looks.read(job.id, LOOK)
+    if text is None:
+        return None
+    try:
+        said = json.loads(text)
+        poster = b64decode(said["poster"]) if said["poster"] else None
+        preview = Preview(poster=poster, codec=said["codec"])
+    except (ValueError, KeyError, TypeError):
+        return None  # another version wrote it, or the disk was full
+    if not preview.needs_clip:
+        return preview
+    clip = job.looks.read(job.id, CLIP)
+    return replace(preview, clip=clip, clip_note=CLIP_NOTE) if clip else None
+
+
+def _keep(job: AsyncJob, preview: Preview) -> None:
+    if erased(job.state):
+        return
+    if preview.clip is not None:
+        job.looks.keep(job.id, CLIP, preview.clip)
+    poster = b64encode(preview.poster).decode() if preview.poster else None
+    said = json.dumps({"codec": preview.codec, "poster": poster})
+    job.looks.keep(job.id, LOOK, said.encode())
 
 
 def preview_of(data: bytes, media_type: str) -> Preview:
@@ -88,4 +213,4 @@ def picture_codec(data: bytes) -> str | None:
 
     with av.open(BytesIO(data), mode="r") as container:
         videos = container.streams.video
-        return videos[0].codec_context.name if videos else None
+        return videos[0].codec_context.codec.canonical_name if videos else None

@@ -38,6 +38,15 @@ CSS = """
 .mk-form .widget-dropdown select{flex:0 1 240px;height:28px}
 .mk-form .mk-box{flex:0 0 auto;width:calc(var(--mk-label) + 110px)}
 .mk-form .mk-bare{flex:0 0 auto;width:84px}
+.mk-form .mk-bare>.widget-label,.mk-form .mk-items .widget-label{position:absolute;
+ width:1px;height:1px;min-height:0;
+ padding:0;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
+.mk-form .mk-names{display:none}
+.mk-form .jupyter-widgets-disconnected::before{content:none}
+.mk-form.jupyter-widgets-disconnected::before{padding:6px 12px;margin-bottom:8px;
+ content:"The kernel is gone: this is what the form held last. Run its cell again.";
+ font:inherit;align-self:stretch;display:block;color:var(--jp-ui-font-color1);
+ border-left:3px solid var(--jp-warn-color1);background:var(--jp-layout-color2)}
 .mk-form .mk-wide{flex:1 1 auto;width:auto;min-width:0}
 .mk-form .mk-slider{flex:1 1 160px;width:auto;max-width:320px;min-width:110px;
  height:28px;min-height:28px;align-items:center;padding:0 10px 0 14px}
@@ -69,7 +78,8 @@ CSS = """
 .mk-form .mk-note{margin-top:-4px}
 .mk-quiet{color:var(--jp-ui-font-color2)}
 .mk-bad{color:var(--jp-error-color1)}
-.mk-warn{color:var(--jp-warn-color1)}
+.mk-warn{color:color-mix(in srgb,var(--jp-warn-color1) 65%,
+ var(--jp-ui-font-color0))}
 .mk-form .mk-list,.mk-form .mk-media{gap:6px;width:100%}
 .mk-form .mk-items{display:flex;flex-flow:row wrap;gap:6px;width:100%;
  padding-left:calc(var(--mk-label) + 10px)}
@@ -114,6 +124,10 @@ CSS = """
 .mk-bar.mk-warn i{background:var(--jp-warn-color1)}
 .mk-bar.mk-bad i{background:var(--jp-error-color1)}
 .mk-small-print{font-size:12px}
+.mk-form pre.mk-code{margin:6px 0 0;padding:8px 12px;overflow-x:auto;
+ border-radius:3px;background:var(--jp-layout-color2);user-select:all;
+ font-family:var(--jp-code-font-family);font-size:12px;line-height:1.45;
+ color:var(--jp-content-font-color1)}
 .mk-form .mk-pay-row{display:flex;flex-flow:row wrap;align-items:center;gap:8px;
  width:100%}
 .mk-form .mk-go{font-weight:600;padding:0 24px;height:34px;line-height:34px}

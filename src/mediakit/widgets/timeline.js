@@ -611,6 +611,10 @@ class Timeline {
     const picture = make("img", "mk-tl-picture");
     picture.alt = "";
     picture.draggable = false;
+    picture.addEventListener("error", () => {
+      picture.dataset.broken = picture.getAttribute("src");
+      picture.hidden = true;
+    });
     const words = make("div", "mk-tl-words");
     const label = make("div", "mk-tl-label");
     const times = make("div", "mk-tl-times");
@@ -654,7 +658,8 @@ class Timeline {
 
   drawPicture(picture, block, width) {
     const source = this.model.get("posters")[block.url] ?? "";
-    picture.hidden = !source || width < 120;
+    const broken = picture.dataset.broken === source;
+    picture.hidden = !source || broken || width < 120;
     if (source && picture.getAttribute("src") !== source) picture.src = source;
   }
 

@@ -12,6 +12,8 @@ LONG_TEXT = 100
 SHORT_TEXT = 24
 SUMMARY_FACTS = 4
 STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+PLACE = re.compile(r"\b[a-z]\w*\[\d+\](?:\.[a-z]\w*|\[\d+\])*")
+"""A place in a sentence of a rule: "tracks[0].keyframes[2]"."""
 MISSING = "it is required"
 MEDIA_WORDS = {
     "image": ("a picture", "pictures"),
@@ -59,13 +61,22 @@ def place_text(spec: FieldSpec, label: str) -> str:
         spec: The top-level field.
         label: The place, such as "tracks[0].keyframes[2].url".
     """
+    return _spoken(label, label_of(spec))
+
+
+def _spoken(label: str, root: str) -> str:
     words: list[str] = []
     for name, index in STEPS.findall(label):
         if index:
             words[-1] = f"{one_of(words[-1])} {int(index) + 1}"
         else:
-            words.append(_plain(name) if words else label_of(spec))
+            words.append(_plain(name) if words else root)
     return ", ".join(words)
+
+
+def rule_text(text: str) -> str:
+    """Write a rule's words with the places in them as people call them."""
+    return PLACE.sub(lambda at: _spoken(at[0], _plain(at[0].split("[")[0])), text)
 
 
 def is_within(problem: Problem, place: str) -> bool:
@@ -144,9 +155,9 @@ def short_name(text: str) -> str:
 
 def problem_text(problem: Problem) -> str:
     """Write a problem as it stands beside its field, without the field's name."""
-    got = problem.got
+    got, accepted = problem.got, rule_text(problem.accepted)
     if got is None:
-        return problem.accepted
+        return accepted
     if isinstance(got, bool):
         words = f"got {any_of([got])}"
     elif isinstance(got, list | tuple):
@@ -156,7 +167,7 @@ def problem_text(problem: Problem) -> str:
     else:
         words = f"got {shown(got)}"
     # For people, null is nothing.
-    accepted = problem.accepted.replace(", or null", ", or nothing")
+    accepted = accepted.replace(", or null", ", or nothing")
     return f"{words}; accepted: {accepted}"
 
 

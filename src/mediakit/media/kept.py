@@ -1,4 +1,4 @@
-"""Files that came from the browser, kept for as long as the kernel lives."""
+"""Media that are on no disk yet, kept for as long as the kernel lives."""
 
 import tempfile
 from functools import cache
@@ -10,12 +10,12 @@ LONGEST_NAME = 80
 
 
 def kept_file(name: str, content: bytes) -> Path:
-    """Write a file that came from the browser and return where it is.
+    """Write bytes that came from the browser or from code; return where they are.
 
     The same file, given twice, has the same place.
 
     Args:
-        name: What the browser calls it; only its last part and plain characters count.
+        name: What it is called; only its last part and plain characters count.
         content: Its bytes.
     """
     last = name.replace("\\", "/").rsplit("/", 1)[-1]

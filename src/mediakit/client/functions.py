@@ -1,0 +1,152 @@
+"""The functions of a client as attributes, with their fields as arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import wraps
+from inspect import Parameter, Signature, cleandoc
+from typing import Any, Literal
+
+from mediakit.catalog import Catalog, Function
+from mediakit.rules import any_of
+from mediakit.schema import FieldSpec
+
+VERBS = ("submit", "run", "estimate", "form")
+"""The methods of a client that take a function and its fields."""
+_PLAIN_TYPES: dict[str, Any] = {
+    "boolean": bool,
+    "integer": int,
+    "number": float,
+    "text": str,
+    "list": list,
+    "object": dict,
+    "variants": dict,
+}
+
+
+class Functions:
+    """The functions of a client, for people who look for names with the Tab key.
+
+    `client.functions.text_to_video.submit(prompt="a kite")` is the same call as
+    `client.submit("text-to-video", prompt="a kite")`; its arguments and what they
+    mean are known to the editor.
+
+    Args:
+        client: The client.
+        catalog: Its functions; of several of one kind none is an attribute.
+    """
+
+    def __init__(self, client: object, catalog: Catalog) -> None:
+        kinds = [function.kind for function in catalog]
+        self._client = client
+        self._by_name = {
+            name_of(function.kind): function
+            for function in catalog
+            if kinds.count(function.kind) == 1
+        }
+
+    def __getattr__(self, name: str) -> BoundFunction:
+        known = vars(self).get("_by_name", {})
+        if name not in known:
+            raise AttributeError(
+                f"no function {name!r}; accepted: {any_of(sorted(known))}"
+            )
+        return BoundFunction(self._client, known[name])
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._by_name)
+
+    def __iter__(self) -> Iterator[BoundFunction]:
+        return (BoundFunction(self._client, each) for each in self._by_name.values())
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __repr__(self) -> str:
+        return f"<functions: {', '.join(sorted(self._by_name))}>"
+
+
+class BoundFunction:
+    """A function of a client; what it is asked for with is its arguments.
+
+    Args:
+        client: The client.
+        function: The function.
+    """
+
+    def __init__(self, client: object, function: Function) -> None:
+        self.function = function
+        self.__doc__ = doc_of(function)
+        for verb in VERBS:
+            method = getattr(client, verb, None)
+            if method is not None:
+                setattr(self, verb, _bound(method, function))
+
+    # What is there is set above, as the client has it.
+    submit: Callable[..., Any]
+    run: Callable[..., Any]
+    estimate: Callable[..., Any]
+    form: Callable[..., Any]
+
+    def __repr__(self) -> str:
+        return f"<{self.function.kind}: {self.function.doc}>"
+
+
+def name_of(kind: str) -> str:
+    """Write a kind as a name of Python: "text_to_video"."""
+    return kind.replace("-", "_")
+
+
+def doc_of(function: Function) -> str:
+    """Write what a function does and what each field means."""
+    fields = "".join(
+        f"\n    {name}: {_sentence(spec)}" for name, spec in function.fields.items()
+    )
+    return f"{function.doc}\n\nArgs:{fields}" if fields else function.doc
+
+
+def _sentence(spec: FieldSpec) -> str:
+    return " ".join(filter(None, (spec.doc, f"Accepted: {spec.accepted}.")))
+
+
+def _bound(method: Callable[..., Any], function: Function) -> Callable[..., Any]:
+    @wraps(method)
+    def call(**fields: Any) -> Any:
+        return method(function.path, **fields)
+
+    own = Signature.from_callable(method)
+    call.__signature__ = own.replace(  # type: ignore[attr-defined]
+        parameters=list(_parameters(own, function))
+    )
+    about = f"\n\n{cleandoc(method.__doc__)}" if method.__doc__ else ""
+    call.__doc__ = f"{doc_of(function)}{about}"
+    return call
+
+
+def _parameters(own: Signature, function: Function) -> Iterator[Parameter]:
+    """Give the function's fields, what must be given first, then the call's own."""
+    fields = sorted(function.fields.values(), key=lambda spec: not spec.required)
+    for spec in fields:
+        default = Parameter.empty if spec.required else spec.default
+        yield Parameter(
+            spec.name,
+            Parameter.KEYWORD_ONLY,
+            default=default,
+            annotation=_annotation(spec),
+        )
+    for parameter in own.parameters.values():
+        if parameter.kind is Parameter.KEYWORD_ONLY:
+            if parameter.name not in function.fields:
+                yield parameter
+        elif parameter.kind is Parameter.VAR_KEYWORD and function.is_open:
+            yield parameter
+
+
+def _annotation(spec: FieldSpec) -> Any:
+    if spec.media_kind:
+        return f"{spec.media_kind}: path, URL or object"
+    if spec.kind == "choice":
+        kind: Any = Literal[spec.choices]
+    else:
+        kind = _PLAIN_TYPES.get(spec.kind, Any)
+    return kind if spec.required or spec.default is not None else kind | None

@@ -1,0 +1,5 @@
+"""Magics for IPython and notebooks: `%%generate`, `%jobs` and `%balance`."""
+
+from mediakit.magics.magics import MediakitMagics, load
+
+__all__ = ["MediakitMagics", "load"]

@@ -1,0 +1,126 @@
+"""The magics themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
+
+from mediakit.catalog import Catalog
+from mediakit.completion import Offer, offer_at, offer_in
+from mediakit.errors import InputError, MediakitError
+from mediakit.face import Client, Job, connect
+from mediakit.magics.completing import line_offer
+from mediakit.magics.options import Line, fields_of, help_text, read_line
+from mediakit.magics.table import JobsTable
+from mediakit.money import format_usd
+from mediakit.widgets.job_words import estimate_text
+
+USUAL_CLIENT = "client"
+LATEST_JOBS = 10
+MOST_JOBS = 500
+
+
+class StoppedError(MediakitError):
+    """The waiting was interrupted; the job goes on."""
+
+
+@magics_class
+class MediakitMagics(Magics):
+    """Generate media with the text of a cell, and see jobs and balance.
+
+    They use the variable `client` where it is one, and else connect once, as
+    `mediakit.connect()` does.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        super().__init__(shell)
+        self._names: Mapping[str, object] = shell.user_ns
+        self._own: Client | None = None
+
+    @line_cell_magic
+    def generate(self, line: str, cell: str | None = None) -> Job | None:
+        """Generate media; the text of the cell is the prompt.
+
+            %%generate text-to-video --duration 5 --resolution 1080p
+            a paper kite over dunes, late afternoon light
+
+        The options are the function's fields, `--help` lists them. The price is said
+        before anything is sent. The same cell finds the job that it bought before;
+        `--take next` buys another one. It waits for the result, which Ctrl-C ends
+        while the job goes on; with `--no-wait` the cell ends at once and shows the
+        job. `--client name` uses the client in that variable. A value in braces,
+        such as `{path}`, is one of your variables.
+        """
+        asked = read_line(line)
+        client = self._client(asked.client)
+        function = client.catalog.function(asked.function)
+        if asked.help:
+            print(help_text(function))  # noqa: T201 - it is the answer
+            return None
+        fields = fields_of(function, asked, cell)
+        return _bought(client, function.path, asked, fields)
+
+    @line_magic
+    def jobs(self, line: str) -> JobsTable:
+        """Show the latest jobs, newest first: `%jobs`, or so many: `%jobs 30`."""
+        wanted = line.strip() or str(LATEST_JOBS)
+        if not wanted.isdecimal() or not 1 <= int(wanted) <= MOST_JOBS:
+            accepted = f"how many, from 1 to {MOST_JOBS}"
+            raise InputError("%jobs", got=wanted, accepted=accepted)
+        return JobsTable(self._client().history.page(limit=int(wanted)))
+
+    @line_magic
+    def balance(self, line: str) -> None:
+        """Say what can be spent, and what unsettled jobs hold of it."""
+        if line.strip():
+            raise InputError("%balance", got=line.strip(), accepted="nothing behind it")
+        client = self._client()
+        spendable = client.balance().spendable_micro_usd
+        held = client.reserved_micro_usd()
+        text = f"{format_usd(max(0, spendable - held))} can be spent"
+        if held:
+            text += f"; {format_usd(held)} more is held until jobs are settled"
+        print(f"{text} ({client.service.label}).")  # noqa: T201 - it is the answer
+
+    def _client(self, name: str | None = None) -> Client:
+        found = self._names.get(name or USUAL_CLIENT)
+        if isinstance(found, Client):
+            return found
+        if name is not None:
+            accepted = "a variable that holds a client of mediakit.connect()"
+            raise InputError("--client", got=name, accepted=accepted)
+        if self._own is None:
+            self._own = connect()
+        return self._own
+
+    def offer(self, code: str, names: Mapping[str, object]) -> Offer | None:
+        """Return what the Tab key offers in the line of `%%generate`."""
+        mine = names.get(USUAL_CLIENT)
+        client = mine if isinstance(mine, Client) else self._own
+        catalog = Catalog.default() if client is None else client.catalog
+        return line_offer(code, catalog, names)
+
+
+def _bought(client: Client, path: str, asked: Line, fields: Mapping[str, Any]) -> Job:
+    price = estimate_text(client.estimate(path, **fields))
+    print(f"{asked.function}: {price}")  # noqa: T201 - said before it is sent
+    try:
+        job = client.submit(path, take=asked.take, **fields)
+        return job.wait() if asked.wait else job
+    except KeyboardInterrupt as stopped:
+        text = str(stopped)
+        raise StoppedError(f"{text[:1].upper()}{text[1:]}") from None
+
+
+def load(shell: Any) -> None:
+    """Add the magics, and what the Tab key offers, to a shell of IPython.
+
+    Args:
+        shell: The shell.
+    """
+    magics = MediakitMagics(shell)
+    shell.register_magics(magics)
+    offer_in(shell, offer_at)
+    offer_in(shell, magics.offer, name="mediakit-magics")

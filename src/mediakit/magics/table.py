@@ -1,0 +1,103 @@
+"""The latest jobs as a small table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from mediakit.history import Entry, EntryState
+from mediakit.money import format_usd
+from mediakit.records import JobStatus
+
+LONGEST_PROMPT = 48
+HEADS = ("asked", "function", "prompt", "state", "price", "charge", "job")
+STATES = {EntryState.INTENT: "no answer yet", EntryState.REFUSED: "refused"}
+
+
+@dataclass(frozen=True)
+class JobsTable:
+    """Jobs of the history, newest first, as last seen.
+
+    Args:
+        entries: The jobs.
+    """
+
+    entries: Sequence[Entry]
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return the cells of each job as plain text, in the order of `HEADS`."""
+        return [_row(entry) for entry in self.entries]
+
+    def __repr__(self) -> str:
+        if not self.entries:
+            return "No jobs yet."
+        rows = [HEADS, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join(
+            "  ".join(f"{c:{w}}" for c, w in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        )
+
+    def _repr_html_(self) -> str:
+        if not self.entries:
+            return "<p>No jobs yet.</p>"
+        heads = "".join(f"<th style='text-align:left'>{head}</th>" for head in HEADS)
+        body = "".join(_row_html(row) for row in self.rows)
+        return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _row_html(row: tuple[str, ...]) -> str:
+    cells = "".join(
+        f"<td style='text-align:left'>{escape(cell, quote=True)}</td>" for cell in row
+    )
+    return f"<tr>{cells}</tr>"
+
+
+def _row(entry: Entry) -> tuple[str, ...]:
+    return (
+        f"{entry.created_at.astimezone():%Y-%m-%d %H:%M}",
+        entry.kind,
+        _short(entry.prompt or ""),
+        state_of(entry),
+        price_of(entry),
+        charge_of(entry),
+        entry.job_id or "",
+    )
+
+
+def _short(prompt: str) -> str:
+    line = " ".join(prompt.split())
+    return line if len(line) <= LONGEST_PROMPT else f"{line[: LONGEST_PROMPT - 1]}…"
+
+
+def state_of(entry: Entry) -> str:
+    """Write how a job stands, as last seen."""
+    if entry.deleted_at is not None:
+        return "erased"
+    if entry.status is JobStatus.FAILED and entry.error_code:
+        return f"failed: {entry.error_code}"
+    if entry.status is not None:
+        return entry.status.value
+    return STATES.get(entry.state, entry.state.value)
+
+
+def price_of(entry: Entry) -> str:
+    """Write what a job was estimated to cost; unknown is not free."""
+    low, high = entry.estimate_low_micro_usd, entry.estimate_high_micro_usd
+    if low is None:
+        return "unknown"
+    if high is None:
+        return f"at least {format_usd(low)}"
+    return (
+        format_usd(low) if low == high else f"{format_usd(low)} to {format_usd(high)}"
+    )
+
+
+def charge_of(entry: Entry) -> str:
+    """Write what a job was charged; no amount is written before that is settled."""
+    if entry.charge_micro_usd is not None:
+        return format_usd(entry.charge_micro_usd)
+    ended = entry.status is not None and entry.status.terminal
+    return "settling…" if ended and entry.gone_at is None else ""

@@ -1,0 +1,178 @@
+"""Small H.264 copies of clips, for browsers that cannot play the clips themselves.
+
+The copy is made in a process of its own: a broken or hostile file takes nobody's
+notebook down with it, memory and time have limits, and no lock of Python's is held.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import av
+    from av.container import InputContainer, OutputContainer
+
+CLIP_MAX_PX = 640
+CLIP_MAX_S = 30.0
+CLIP_MAX_FPS = 30
+MAX_MEMORY_BYTES = 4 * 1024**3
+TIMEOUT_S = 90
+NICENESS = 10
+
+# A playlist would have further files read.
+_FORMATS = "avi,matroska,mp4,mpegts"
+_PICTURE = {"preset": "veryfast", "crf": "27", "maxrate": "800k", "bufsize": "1600k"}
+_SOUND_HZ = 48_000
+_SOUND_BITS_PER_S = 96_000
+_ENTRY = "from mediakit.media.small_clips import main; main()"
+
+
+def make_small_clip(
+    source: Path, target: Path, *, timeout_s: float = TIMEOUT_S
+) -> None:
+    """Write a small H.264 copy of a clip, in another process; this call waits for it.
+
+    It is at most `CLIP_MAX_PX` pixels wide and high, and holds the first `CLIP_MAX_S`
+    seconds, with their sound.
+
+    Args:
+        source: The clip.
+        target: Where the copy goes; something else may be left there after an error.
+        timeout_s: After how many seconds it is given up.
+
+    Raises:
+        OSError: The clip cannot be read, or it takes too long or too much memory.
+    """
+    # -P: a folder with a file named av.py must not matter.
+    command = [sys.executable, "-P", "-c", _ENTRY, str(source), str(target)]
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout_s,
+            env=_without_settings(),
+            # Interrupting a notebook's kernel interrupts its whole group.
+            start_new_session=True,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise OSError(f"it takes longer than {timeout_s:g} s") from None
+    if done.returncode != 0:
+        words = done.stderr.decode(errors="replace").strip().splitlines()
+        raise OSError(words[-1][:200] if words else "it cannot be decoded here")
+
+
+def _without_settings() -> dict[str, str]:
+    """Leave out mediakit's settings: who reads hostile files needs no API key."""
+    return {k: v for k, v in os.environ.items() if not k.startswith("MEDIAKIT_")}
+
+
+def main() -> None:
+    """Make the copy in this process; its words are the reason when it ends with 1."""
+    import av
+
+    source, target = map(Path, sys.argv[1:3])
+    _stay_small()
+    try:
+        write_small_clip(source, target)
+    except (av.FFmpegError, OSError, ValueError, MemoryError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise SystemExit(f"{type(error).__name__}: {reason}") from None
+
+
+def _stay_small() -> None:
+    with suppress(ImportError):  # Windows has neither; the time limit holds there too
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
+        os.nice(NICENESS)
+
+
+def write_small_clip(source: Path, target: Path) -> None:
+    """Write a small H.264 copy of a clip, in this process.
+
+    Args:
+        source: The clip.
+        target: Where the copy goes, an mp4.
+
+    Raises:
+        OSError: The clip cannot be read, or the copy not be written.
+        ValueError: It has no picture.
+    """
+    import av
+
+    with (
+        source.open("rb") as file,
+        av.open(file, mode="r", options={"format_whitelist": _FORMATS}) as clip,
+        av.open(
+            str(target), "w", format="mp4", options={"movflags": "+faststart"}
+        ) as copy,
+    ):
+        if not clip.streams.video:
+            raise ValueError("it has no picture")
+        _copy(clip, copy)
+
+
+def _copy(clip: InputContainer, copy: OutputContainer) -> None:
+    import av
+
+    seen = clip.streams.video[0]
+    seen.thread_type = "AUTO"
+    picture = copy.add_stream("libx264", rate=CLIP_MAX_FPS, options=_PICTURE)
+    picture.width, picture.height = _small(seen.width, seen.height)
+    picture.pix_fmt = "yuv420p"
+    picture.codec_context.time_base = Fraction(1, 1000)
+    picture.codec_context.thread_count = 1
+    heard = clip.streams.audio[0] if clip.streams.audio else None
+    sound = copy.add_stream("aac", rate=_SOUND_HZ) if heard else None
+    if sound is not None:
+        sound.bit_rate, sound.layout = _SOUND_BITS_PER_S, "stereo"
+    even = av.AudioResampler("fltp", "stereo", _SOUND_HZ)
+    last_s = -1.0
+    for frame in _frames(clip, [s for s in (seen, heard) if s is not None]):
+        if sound is not None and isinstance(frame, av.AudioFrame):
+            for piece in even.resample(frame):
+                copy.mux(sound.encode(piece))
+        elif frame.time - last_s > 0.9 / CLIP_MAX_FPS:
+            last_s = frame.time
+            copy.mux(picture.encode(_shrunk(frame, picture)))
+    copy.mux(picture.encode(None))
+    if sound is not None:
+        copy.mux(sound.encode(None))
+
+
+def _frames(clip: InputContainer, streams: list[Any]) -> Iterator[Any]:
+    """Decode until every stream is past the longest time that is copied."""
+    open_streams = {stream.index for stream in streams}
+    for packet in clip.demux(*streams):
+        for frame in packet.decode():
+            if frame.pts is None:
+                continue
+            if frame.time < CLIP_MAX_S:
+                yield frame
+            else:
+                open_streams.discard(packet.stream.index)
+        if not open_streams:
+            return
+
+
+def _shrunk(frame: av.VideoFrame, picture: Any) -> av.VideoFrame:
+    small = frame.reformat(picture.width, picture.height, "yuv420p")
+    small.pts = round(frame.time * 1000)
+    small.time_base = Fraction(1, 1000)
+    return small
+
+
+def _small(width: int, height: int) -> tuple[int, int]:
+    """Return even sides of the same shape, at most `CLIP_MAX_PX` long."""
+    scale = min(1.0, CLIP_MAX_PX / max(width, height, 1))
+    across, down = (max(2, round(side * scale / 2) * 2) for side in (width, height))
+    return across, down

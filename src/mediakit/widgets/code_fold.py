@@ -1,0 +1,89 @@
+"""The call that a form stands for, as code that can be copied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as w
+
+from mediakit.widgets.look import Kit
+from mediakit.widgets.timeline_widget import has_anywidget
+
+TITLE = "Copy as Python"
+HINT = "This call makes the same request. A click into it selects it whole."
+
+
+def code_html(code: str) -> str:
+    """Write code so that one click selects all of it."""
+    return (
+        f'<div class="mk-quiet mk-small-print">{HINT}</div>'
+        f'<pre class="mk-code" tabindex="0" role="region" aria-label="Code">'
+        f"{escape(code, quote=True)}</pre>"
+    )
+
+
+class CodeFold:
+    """A button that unfolds the code; nothing of it is made before.
+
+    Args:
+        kit: What widgets are made with.
+        write: Returns the code as it is now.
+    """
+
+    def __init__(self, kit: Kit, write: Callable[[], str]) -> None:
+        self._kit = kit
+        self._write = write
+        self._code: Any = None
+        self._copy: Any = None
+        # A button, not an Accordion: its head cannot be reached by the keyboard.
+        self._button = kit.look.make(
+            w.ToggleButton, "mk-fold", description=TITLE, icon="caret-right"
+        )
+        self._button.observe(kit.guard(self._turn), "value")
+        self.widget = kit.look.make(w.VBox, "mk-fields", children=(self._button,))
+
+    def show(self) -> None:
+        """Show the code as it is now, if it is unfolded."""
+        if self._code is None or not self._button.value:
+            return
+        code = self._write()
+        self._code.value = code_html(code)
+        if self._copy is not None:
+            self._copy.code = code
+
+    def _turn(self, change: Any) -> None:
+        self._button.icon = "caret-down" if change.new else "caret-right"
+        if change.new:
+            self._make()
+            self.show()
+        shown = (self._code, self._copy) if change.new else ()
+        self.widget.children = (self._button, *(each for each in shown if each))
+
+    def _make(self) -> None:
+        if self._code is None:
+            self._code = self._kit.look.make(w.HTML)
+            if has_anywidget():
+                self._copy = self._kit.look.make(copy_button_type())
+
+    def close(self) -> None:
+        """Close what may be folded away."""
+        for widget in (self._code, self._copy):
+            if widget is not None:
+                widget.close()
+
+
+@cache
+def copy_button_type() -> Any:
+    """Return the class of the button that copies; only where anywidget is."""
+    import anywidget
+    from traitlets import Unicode
+
+    class CopyButton(anywidget.AnyWidget):
+        _esm = Path(__file__).parent / "copy_button.js"
+        code = Unicode().tag(sync=True)
+
+    return CopyButton

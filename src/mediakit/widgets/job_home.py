@@ -1,0 +1,35 @@
+"""Where a job view is shown, as far as the view must know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from mediakit.catalog import Function
+from mediakit.client import AsyncJob, JobState
+
+
+@dataclass(frozen=True)
+class JobHome:
+    """What the place around a job view does for it.
+
+    Args:
+        add: Shows a job that was asked for from the view, above the others.
+        vary: Gives a job's settings to a form, and says what was done; None where
+            there can be no form.
+    """
+
+    add: Callable[[AsyncJob], object]
+    vary: Callable[[JobState], str] | None = None
+
+
+def varied(function: Function, body: Mapping[str, object]) -> dict[str, object]:
+    """Return the values that let a form make a request again.
+
+    Args:
+        function: The function of the form.
+        body: What was sent. A field that is not in it has its default.
+    """
+    defaults = {name: spec.default for name, spec in function.fields.items()}
+    sent = {name: value for name, value in body.items() if name != "webhook_url"}
+    return defaults | sent

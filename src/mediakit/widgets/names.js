@@ -1,0 +1,58 @@
+// Gives sliders and rows of buttons around it the names and states that screen readers
+// need: ipywidgets draws them without, and calls what has no tooltip "null".
+
+const LABELS = ".widget-label";
+const NAMES = ".widget-label, .widget-label-basic";
+
+const set = (element, name, value) => {
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+};
+const words = (element) => element?.textContent.trim() ?? "";
+
+// A slider's box, or the switch in front of it, shows the name of both.
+const beside = (slider) => words(slider.closest(".mk-row")?.querySelector(NAMES));
+
+function name(root) {
+  for (const each of root.querySelectorAll("[title='null']")) each.title = "";
+  for (const handle of root.querySelectorAll(".widget-slider [role='slider']")) {
+    const slider = handle.closest(".widget-slider");
+    set(handle, "aria-label", words(slider.querySelector(LABELS)) || beside(slider));
+    const off = Boolean(slider.querySelector("[disabled]"));
+    set(handle, "aria-disabled", String(off));
+    set(handle, "tabindex", off ? "-1" : "0");
+  }
+  for (const group of root.querySelectorAll(".widget-toggle-buttons")) {
+    set(group, "role", "group");
+    set(group, "aria-label", words(group.querySelector(LABELS)));
+  }
+  for (const button of root.querySelectorAll(".widget-toggle-button"))
+    set(button, "aria-pressed", String(button.classList.contains("mod-active")));
+}
+
+function render({ el }) {
+  let frame, watcher;
+  const look = () => {
+    const root = el.closest(".mk-form");
+    if (!root) return;
+    name(root);
+    watcher ??= watch(root);
+  };
+  const soon = () => {
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(look);
+  };
+  const watch = (root) => {
+    const found = new MutationObserver(soon);
+    const attributeFilter = ["class", "title", "disabled"];
+    found.observe(root, { childList: true, subtree: true, attributeFilter });
+    return found;
+  };
+  el.hidden = true;
+  soon();
+  return () => {
+    cancelAnimationFrame(frame);
+    watcher?.disconnect();
+  };
+}
+
+export default { render };

@@ -1,0 +1,329 @@
+"""The studio: all functions, their forms, the history and the spend in one widget."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from IPython.display import publish_display_data
+
+from mediakit.catalog import Function
+from mediakit.client import Client, Job
+from mediakit.clock import Clock, SystemClock
+from mediakit.errors import InputError, MediakitError
+from mediakit.history import Entry
+from mediakit.widgets.card_handle import CardHandle
+from mediakit.widgets.errands import Errands
+from mediakit.widgets.form import Form, session_text
+from mediakit.widgets.funds import Funds
+from mediakit.widgets.guard import guarded, sentence_of
+from mediakit.widgets.job_view import JobView
+from mediakit.widgets.look import Kit, Look
+from mediakit.widgets.studio_forms import StudioForms
+from mediakit.widgets.studio_history import HistoryQuery
+from mediakit.widgets.studio_history_view import HistoryActs
+from mediakit.widgets.studio_html import kept_html, kept_text
+from mediakit.widgets.studio_reading import read_known_funds, read_spend
+from mediakit.widgets.studio_state import Place, StudioState
+from mediakit.widgets.studio_thumbs import Thumbs
+from mediakit.widgets.studio_view import StudioActs, StudioView
+from mediakit.widgets.studio_words import Row, function_of, row_of, settings_of
+
+TYPING_PAUSE_S = 0.3
+
+_open_studios: dict[str, Studio] = {}
+
+
+class Studio:
+    """All functions, the history and the spend; showing it is enough to use it.
+
+    A studio that is made again, because its cell was run again, takes over what was
+    chosen, looked for and filled in, and closes the one that it replaces.
+
+    Args:
+        client: The client that sends, watches and remembers.
+        clock: Gives time; the system's by default.
+    """
+
+    def __init__(self, client: Client[Job], *, clock: Clock | None = None) -> None:
+        self.client = client
+        self._clock = clock or SystemClock()
+        self._lock = threading.RLock()
+        self._closed = False
+        self._asked = 0
+        self._glances = 0
+        self._state = StudioState()
+        self._job: JobView | None = None
+        self._thumbs = Thumbs()
+        self._errands = Errands(client.io, self._say)
+        guard = guarded(self._say, self._lock)
+        self._handle = CardHandle()
+        with self._lock:
+            before = _open_studios.pop(self._key, None)
+            self._forms = StudioForms(client, self._made)
+            self._view = self._make_view(Kit(Look(), guard, _keep_nothing))
+            self._view.hide(self._handle)
+            self._begin(before)
+            self._show()
+            _open_studios[self._key] = self
+        self._unsubscribe = client.on_settled(lambda _: self._refresh())
+        self._refresh()
+
+    @property
+    def _key(self) -> str:
+        return self.client.service.identity
+
+    def _make_view(self, kit: Kit) -> StudioView:
+        history = HistoryActs(
+            ask=self._ask,
+            next=lambda: self._turn(self._state.page.next_query()),
+            previous=lambda: self._turn(self._state.page.previous_query()),
+            open=self._open,
+            reuse=self._reuse,
+        )
+        acts = StudioActs(
+            go=self._go,
+            choose=self._choose,
+            refresh=self._refresh,
+            shut=self._shut,
+            history=history,
+        )
+        head = (self.client.service.label, session_text())
+        return StudioView(self.client.catalog, kit, head, acts)
+
+    def _begin(self, before: Studio | None) -> None:
+        if before is None:
+            return
+        with before._lock:
+            chosen = before.state.chosen
+            self._forms.take_over(before._forms)
+            page = before.state.page
+            self._state = StudioState(place=before.state.place, page=page)
+            self._view.history.search.value = page.query.text
+            self._view.catalogue.search.value = before._view.catalogue.search.value
+            before.close()
+        if chosen in self._forms:
+            self._state = replace(self._state, chosen=chosen)
+
+    # -- what people read ---------------------------------------------------------
+
+    @property
+    def state(self) -> StudioState:
+        """Return what the studio shows, as one value."""
+        return self._state
+
+    @property
+    def form(self) -> Form | None:
+        """Return the form that is shown; None while there is none."""
+        return self._forms.get(self._state.chosen)
+
+    @property
+    def widget(self) -> Any:
+        """Return the widget that carries the studio."""
+        return self._view.widget
+
+    def __repr__(self) -> str:
+        return f"<Studio of {self.client.service.label}>"
+
+    def _ipython_display_(self) -> None:
+        """Show the live studio, and a place where what it made stays."""
+        self._write_cards()
+        self._handle.display()
+        show: Callable[..., None] = publish_display_data
+        show({**self._repr_mimebundle_(), "text/html": "", "text/plain": ""})
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
+        """Return the live widget, and what stays of it without a kernel."""
+        bundle: dict[str, Any] = dict(self.widget._repr_mimebundle_(**kwargs))
+        bundle["text/plain"] = repr(self)
+        bundle["text/html"] = self._kept()[0]
+        return bundle
+
+    def close(self) -> None:
+        """Close the studio with its forms and free its widgets; jobs go on."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._unsubscribe()
+            if _open_studios.get(self._key) is self:
+                del _open_studios[self._key]
+            self._handle.close()
+            self._view.close()
+            self._forms.close()
+            if self._job is not None:
+                self._job.close()
+
+    # -- what people do -----------------------------------------------------------
+
+    def _go(self, place: Place) -> None:
+        if place is not self._state.place:
+            self._change(self._state.at(place))
+            self._refresh()
+
+    def _choose(self, path: str | None) -> None:
+        if path is not None:
+            self._forms.open(self.client.catalog.function(path))
+        self._change(self._state.choosing(path))
+        if path is not None:
+            self._view.back.focus()
+
+    def _ask(self, **wishes: Any) -> None:
+        self._change(self._state.asking(self._state.page.query.asking(**wishes)))
+        self._asked += 1
+        asked = self._asked
+        self._errands.run(lambda: self._read_after_typing(asked))
+
+    def _turn(self, query: HistoryQuery) -> None:
+        self._change(self._state.asking(query))
+        self._errands.run(self._read_history)
+
+    def _open(self, entry: Entry) -> None:
+        job_id = entry.job_id
+        if job_id is not None:
+            self._change(self._state.opening_job(job_id))
+            self._errands.run(lambda: self._open_job(job_id))
+
+    def _reuse(self, entry: Entry) -> None:
+        try:
+            function = self._known_function(entry)
+            said = self._forms.fill(function, settings_of(entry))
+        except MediakitError as error:
+            self._change(self._state.saying(sentence_of(error)))
+            return
+        self._change(self._state.choosing(function.path))
+        self._change(self._state.saying(said))
+        self._view.back.focus()
+
+    def _known_function(self, entry: Entry) -> Function:
+        function = function_of(entry, self.client.catalog)
+        if function is None:
+            accepted = "a function of this client's catalogue; bind it to use it again"
+            raise InputError("function", got=entry.function, accepted=accepted)
+        return function
+
+    def _shut(self) -> None:
+        self._take_job(None)
+
+    def _refresh(self) -> None:
+        self._errands.run(self._read_glance)
+        self._errands.run(self._read_history)
+
+    # -- what the I/O thread does -------------------------------------------------
+
+    def _made(self) -> None:
+        """Note that a form has made a job, or that one of its jobs has changed."""
+        self._write_cards()
+        self._refresh()
+
+    async def _read_after_typing(self, asked: int) -> None:
+        await self._clock.sleep(TYPING_PAUSE_S)
+        if asked == self._asked:
+            await self._read_history()
+
+    async def _read_history(self) -> None:
+        if self._closed:
+            return
+        history, query = self.client.core.history, self._state.page.query
+        try:
+            found = await history.page(**query.wanted)
+            projects = await history.projects()
+        except MediakitError as error:
+            trouble = sentence_of(error)
+            self._take(lambda s: replace(s, page=s.page.failed(trouble)))
+            return
+        if query == self._state.page.query:  # else another answer is on its way
+            self._take(lambda s: replace(s, page=s.page.found(found, projects)))
+            self._write_cards()
+            await self._thumbs.bring(self._wanted, lambda: self._take(lambda s: s))
+
+    async def _read_glance(self) -> None:
+        if self._closed:
+            return
+        self._glances += 1
+        turn = self._glances
+        # What this machine knows is there at once; a service may be long in coming.
+        funds = self._state.glance.funds if self._state.glance else Funds()
+        known = await read_spend(self.client, self._clock.now(), funds)
+        self._take(lambda state: replace(state, glance=known))
+        glance = replace(known, funds=await read_known_funds(self.client))
+        if turn == self._glances:  # else a later reading is newer
+            self._take(lambda state: replace(state, glance=glance))
+            self._write_cards()
+
+    async def _open_job(self, job_id: str) -> None:
+        try:
+            job = await self.client.core.job(job_id)
+        except MediakitError as error:
+            self._say(sentence_of(error))
+            return
+        with self._lock:
+            if not self._closed and self._state.opening == job_id:
+                self._take_job(JobView(job, self.client))
+        self._write_cards()
+
+    # -- what is shown ------------------------------------------------------------
+
+    def _take_job(self, job: JobView | None) -> None:
+        before, self._job = self._job, job
+        if job is not None:
+            job.on_card(self._write_cards)
+        opened = None if job is None else job.state.record.id
+        self._change(self._state.with_job(opened))
+        if before is not None:
+            before.close()
+
+    def _take(self, change: Callable[[StudioState], StudioState]) -> None:
+        with self._lock:
+            self._change(change(self._state))
+
+    def _change(self, state: StudioState) -> None:
+        self._state = state
+        self._show()
+
+    def _show(self) -> None:
+        if self._closed:
+            return
+        form = self.form
+        self._view.show(
+            self._state,
+            self._rows(),
+            form=None if form is None else form.widget,
+            job=None if self._job is None else self._job.widget,
+        )
+
+    def _rows(self) -> list[Row]:
+        catalog, entries = self.client.catalog, self._state.page.rows
+        rows = (row_of(entry, catalog) for entry in entries)
+        return [replace(row, thumb=self._thumbs.get(row.picture_url)) for row in rows]
+
+    def _wanted(self) -> list[str]:
+        """Return the URLs of the results whose pictures are to be seen now."""
+        if self._closed or self._state.place is not Place.HISTORY:
+            return []
+        return [row.picture_url for row in self._rows() if row.picture_url is not None]
+
+    def _kept(self) -> tuple[str, str]:
+        kept = (self.client.service.label, self._state.glance, self._rows())
+        return kept_html(*kept), kept_text(*kept)
+
+    def _write_cards(self) -> None:
+        html, text = self._kept()
+        jobs = self._forms.jobs
+        made = {view.state.record.id for view in jobs}
+        opened = self._job
+        if opened is not None and opened.state.record.id not in made:
+            jobs = (opened, *jobs)
+        self._handle.show(
+            [html, *(view.card_html for view in jobs)],
+            [text, *(view.card_text for view in jobs)],
+        )
+
+    def _say(self, text: str) -> None:
+        self._take(lambda state: state.saying(text))
+
+
+def _keep_nothing(name: str, content: bytes, done: object) -> None:
+    """Take no file: the studio itself has no media controls, its forms have."""

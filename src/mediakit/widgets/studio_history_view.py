@@ -1,0 +1,216 @@
+"""The widgets of the history: a search, filters, rows that are used again, pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import ipywidgets as w
+
+from mediakit.history import Entry
+from mediakit.records import JobStatus
+from mediakit.widgets.look import Kit
+from mediakit.widgets.studio_history import ORDER_WORDS, HistoryPage
+from mediakit.widgets.studio_html import row_html
+from mediakit.widgets.studio_words import Row
+from mediakit.widgets.theme import line_html
+
+TITLE_LENGTH = 60
+ANY_FUNCTION, ANY_STATE, ANY_PROJECT = "All functions", "All states", "All projects"
+ANY = ""  # a list that is set to None shows nothing at all
+STATES = ((ANY_STATE, ANY), *((s.value.capitalize(), s) for s in JobStatus))
+
+
+@dataclass(frozen=True)
+class HistoryActs:
+    """What is done with the history.
+
+    Args:
+        ask: Takes what is looked for otherwise, by the names of a `HistoryQuery`.
+        next: Turns to the next page.
+        previous: Turns to the page before.
+        open: Shows the job of a submit.
+        reuse: Fills a form with the settings of a submit.
+    """
+
+    ask: Callable[..., object]
+    next: Callable[[], object]
+    previous: Callable[[], object]
+    open: Callable[[Entry], object]
+    reuse: Callable[[Entry], object]
+
+
+class HistoryRow:
+    """The widgets of one row, which show one submit after the other.
+
+    Args:
+        kit: What widgets are made with.
+        acts: What is done with it.
+    """
+
+    def __init__(self, kit: Kit, acts: HistoryActs) -> None:
+        self._entry: Entry | None = None
+        make = kit.look.make
+        self._html = make(w.HTML)
+        self.open = make(w.Button, "mk-small mk-st-pick", description="Open")
+        self.reuse = make(w.Button, "mk-small", description="Reuse settings")
+        self.open.on_click(kit.guard(lambda _: self._act(acts.open)))
+        self.reuse.on_click(kit.guard(lambda _: self._act(acts.reuse)))
+        children = (self._html, self.open, self.reuse)
+        self.widget = make(w.HBox, "mk-st-row", children=children)
+
+    def _act(self, act: Callable[[Entry], object]) -> None:
+        if self._entry is not None:
+            act(self._entry)
+
+    def show(self, entry: Entry, row: Row, *, opened: bool) -> None:
+        """Show a submit.
+
+        Args:
+            entry: The submit.
+            row: The same in words.
+            opened: Its job stands beside the list.
+        """
+        self._entry = entry
+        self._html.value = row_html(row)
+        name = row.prompt[:TITLE_LENGTH]
+        self.open.disabled = row.job_id is None
+        self.open.tooltip = row.no_job or f"Open the job: {name}"
+        self.reuse.tooltip = f"Open its form with the settings of: {name}"
+        if opened:
+            self.widget.add_class("mk-st-now")
+        else:
+            self.widget.remove_class("mk-st-now")
+
+
+class HistoryView:
+    """The history, to be searched, filtered, sorted and turned over.
+
+    Args:
+        kit: What widgets are made with.
+        kinds: Name and kind of each function.
+        acts: What is done with it.
+    """
+
+    def __init__(
+        self, kit: Kit, kinds: Sequence[tuple[str, str]], acts: HistoryActs
+    ) -> None:
+        self._kit = kit
+        self._acts = acts
+        self._quiet = False
+        self._rows: list[HistoryRow] = []
+        make = kit.look.make
+        self.search = make(
+            w.Text,
+            "mk-st-tool mk-st-search",
+            description="Search history",
+            placeholder="words of the prompt, the function, the job id …",
+            continuous_update=True,
+        )
+        ask = self._asking(lambda text: {"text": text})
+        self.search.observe(ask, "value")
+        self.kind = self._dropdown("Function", "kind", [(ANY_FUNCTION, ANY), *kinds])
+        self.status = self._dropdown("State", "status", STATES)
+        self.project = self._dropdown("Project", "project", [(ANY_PROJECT, ANY)])
+        orders = [(words, order) for order, words in ORDER_WORDS.items()]
+        self.order = self._dropdown("Sort", "order", orders)
+        self._tools = make(w.HBox, "mk-st-tools")
+        self.said = make(w.HTML)
+        self.next = self._button("Next", "Go on by one page", acts.next)
+        self.previous = self._button("Previous", "Go back by one page", acts.previous)
+        self._pages = make(w.HBox, "mk-st-pages")
+        self.list = make(w.VBox, "mk-st-list")
+        self.columns = make(w.HBox, "mk-st-history", children=(self.list,))
+        self.widget = make(w.VBox, children=(self._tools, self.columns))
+        self._show_tools(projects=())
+
+    def _dropdown(
+        self, label: str, name: str, options: Sequence[tuple[str, object]]
+    ) -> Any:
+        box = self._kit.look.make(
+            w.Dropdown, "mk-st-tool", description=label, options=tuple(options)
+        )
+        # The empty label of a project is none either.
+        ask = self._asking(lambda value: {name: None if value == ANY else value})
+        box.observe(ask, "value")
+        return box
+
+    def _asking(self, wish_of: Callable[[Any], dict[str, Any]]) -> Callable[..., None]:
+        def ask(change: Any) -> None:
+            if not self._quiet:
+                self._acts.ask(**wish_of(change.new))
+
+        return self._kit.guard(ask)
+
+    def _button(self, words: str, tooltip: str, act: Callable[[], object]) -> Any:
+        button = self._kit.look.make(
+            w.Button, "mk-small", description=words, tooltip=tooltip
+        )
+        button.on_click(self._kit.guard(lambda _: act()))
+        return button
+
+    @contextmanager
+    def _quietly(self) -> Iterator[None]:
+        self._quiet = True
+        try:
+            yield
+        finally:
+            self._quiet = False
+
+    # -- what is shown ------------------------------------------------------------
+
+    def show(
+        self, page: HistoryPage, rows: Sequence[Row], opened: str | None = None
+    ) -> None:
+        """Show a page; only differences are sent.
+
+        Args:
+            page: The page.
+            rows: Its entries in words.
+            opened: The job that stands beside the list.
+        """
+        with self._quietly():
+            self._show_query(page)
+        while len(self._rows) < len(rows):
+            self._rows.append(HistoryRow(self._kit, self._acts))
+        for widget, entry, row in zip(self._rows, page.rows, rows, strict=False):
+            is_open = row.job_id is not None and row.job_id == opened
+            widget.show(entry, row, opened=is_open)
+        self.said.value = line_html(page.said, "warn" if page.trouble else "quiet")
+        self.next.disabled = not page.has_more
+        self.previous.disabled = not page.has_previous
+        several = page.has_more or page.has_previous
+        buttons = (self.previous, self.next) if several else ()
+        self._pages.children = (*buttons, self.said)
+        shown = self._rows[: len(rows)]
+        self.list.children = (*(row.widget for row in shown), self._pages)
+
+    def _show_query(self, page: HistoryPage) -> None:
+        query = page.query
+        self._show_tools(page.projects)
+        self.kind.value = self._offered(self.kind, query.kind)
+        self.status.value = self._offered(self.status, query.status)
+        self.project.value = self._offered(self.project, query.project)
+        self.order.value = query.order
+
+    def _offered(self, box: Any, value: object) -> object:
+        return value if any(each == value for _, each in box.options) else ANY
+
+    def _show_tools(self, projects: Sequence[str]) -> None:
+        options = ((ANY_PROJECT, ANY), *((name, name) for name in projects))
+        if self.project.options != options:
+            self.project.options = options
+        boxes = (self.search, self.kind, self.status, self.project, self.order)
+        shown = (box for box in boxes if projects or box is not self.project)
+        self._tools.children = tuple(shown)
+
+    def show_opened(self, *widgets: Any) -> None:
+        """Show a job beside the list; none takes its place away."""
+        self.columns.children = (self.list, *widgets)
+
+    def loose(self) -> Iterator[Any]:
+        """Give the widgets that are not in the tree at the moment."""
+        yield from (row.widget for row in self._rows)
+        yield from (self.previous, self.next, self.said, self.project)

@@ -1,0 +1,237 @@
+"""What the Tab key offers, asked of IPython's own completer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from IPython.core.completer import provisionalcompleter
+from IPython.core.interactiveshell import InteractiveShell
+
+import mediakit as mk
+from mediakit import Client, InputError, face
+from mediakit.catalog import Catalog
+from mediakit.client.functions import Functions
+from mediakit.completion import call_at, offer_at, offer_in
+from mediakit.magics import load
+from mediakit.magics.completing import line_offer
+from mediakit.sandbox.server import RunningSandbox
+
+CATALOG = Catalog.default()
+Complete = Callable[[str], list[str]]
+
+
+@pytest.fixture
+def shell(client: Client) -> Iterator[Any]:
+    """Give a shell of its own, in which `client` is a client."""
+    shell: Any = InteractiveShell()
+    shell.user_ns.update(client=client, other=object(), box={"client": client})
+    yield shell
+    shell.history_manager.end_session()
+    InteractiveShell.clear_instance()
+
+
+@pytest.fixture
+def complete(shell: Any) -> Complete:
+    """Give the texts that Tab offers at the end of some code, as they would stand."""
+    load(shell)
+
+    def at_the_end(code: str) -> list[str]:
+        with provisionalcompleter():
+            found = list(shell.Completer.completions(code, len(code)))
+        line = code.rsplit("\n", 1)[-1]
+        begin = len(code) - len(line)
+        return [line[: each.start - begin] + each.text for each in found]
+
+    return at_the_end
+
+
+@pytest.mark.parametrize(
+    ("code", "offered"),
+    [
+        (
+            'client.form("te',
+            ['client.form("text-to-image', 'client.form("text-to-video'],
+        ),
+        ("client.submit('r1", ["client.submit('r1", "client.submit('r1-finalize"]),
+        ('client.run("sandbox/r4', ['client.run("sandbox/r4/reference-to-video']),
+        (
+            'client.submit("text-to-video", d',
+            ['client.submit("text-to-video", duration='],
+        ),
+        (
+            'job = client.submit(\n    "text-to-video",\n    prompt="a, (b",\n    du',
+            ["    duration="],
+        ),
+        (
+            'client.estimate("text-to-video", resolution="7',
+            ['client.estimate("text-to-video", resolution="720p'],
+        ),
+        ("%%generate text-to-v", ["%%generate text-to-video"]),
+        (
+            "%%generate text-to-video --res",
+            ["%%generate text-to-video --resolution"],
+        ),
+        (
+            "%%generate text-to-video --audio n",
+            ["%%generate text-to-video --audio native"],
+        ),
+        (
+            "%generate text-to-video --audio=o",
+            ["%generate text-to-video --audio=off"],
+        ),
+        (
+            "%%generate keyframes --loop t",
+            ["%%generate keyframes --loop true"],
+        ),
+        ("%%generate r1 --client cl", ["%%generate r1 --client client"]),
+        ("client.functions.text_to_v", ["client.functions.text_to_video"]),
+    ],
+)
+def test_the_tab_key_offers_names_and_choices(
+    complete: Complete, code: str, offered: list[str]
+) -> None:
+    assert complete(code) == offered
+
+
+def test_fields_that_are_given_are_not_offered_again(complete: Complete) -> None:
+    code = 'client.submit("text-to-video", prompt="a", '
+
+    assert [each.removeprefix(code) for each in complete(code)] == [
+        "duration=",
+        "resolution=",
+        "aspect_ratio=",
+        "audio=",
+        "multi_shot=",
+    ]
+
+
+def test_the_arguments_of_a_function_that_is_an_attribute_are_offered(
+    complete: Complete,
+) -> None:
+    code = "client.functions.text_to_video.submit(dur"
+
+    assert code.replace("dur", "duration=") in complete(code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'other.submit("te',
+        'missing.submit("te',
+        'client.job("te',
+        'client.submit("text-to-video", prompt="te',
+        'client.submit("nothing", du',
+        'client.submit(["te',
+        'print("client.submit(te',
+        '# client.submit("te',
+        "client.submit(",
+        '%%generate text-to-video\nclient form("te',
+        "%%generate nothing --du",
+        "%%time text-to-v",
+    ],
+)
+def test_elsewhere_nothing_is_offered(client: Client, code: str) -> None:
+    names = {"client": client, "other": object()}
+
+    assert offer_at(code, names) is None
+    assert line_offer(code, CATALOG, names) is None
+
+
+def test_a_client_is_found_in_attributes_without_asking_for_them(
+    client: Client,
+) -> None:
+    class Bench:
+        def __init__(self) -> None:
+            self.client = client
+
+        @property
+        def other(self) -> Client:
+            raise AssertionError("nothing is called")
+
+    offer = offer_at('bench.client.form("text-to-v', {"bench": Bench()})
+    assert offer is not None
+    assert offer.texts == ("text-to-video",)
+    assert offer_at('bench.other.form("te', {"bench": Bench()}) is None
+
+
+def test_loading_twice_offers_everything_once(shell: Any) -> None:
+    load(shell)
+    load(shell)
+    offer_in(shell, offer_at)
+
+    assert len(shell.Completer.custom_matchers) == 2
+
+
+def test_connecting_is_enough_for_calls_to_be_completed(
+    shell: Any,
+    sandbox: RunningSandbox,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(face, "_shell", lambda: shell)
+    client = mk.connect(sandbox.base_url, sandbox.api_key, home=tmp_path / "other")
+    code = 'client.form("text-to-v'
+
+    with provisionalcompleter():
+        [offered] = shell.Completer.completions(code, len(code))
+    assert offered.text == "text-to-video"
+    client.close()
+
+
+@given(st.text("ab(\"'[{)]}#\\\n, =.", max_size=60))
+def test_any_code_can_be_scanned(code: str) -> None:
+    call = call_at(code)
+
+    assert call is None or code.startswith(call.callee)
+
+
+# -- functions as attributes ----------------------------------------------------------
+
+
+def test_a_function_that_is_an_attribute_makes_the_same_call(client: Client) -> None:
+    function = client.functions.text_to_video
+
+    assert function.estimate(prompt="a", duration=3).text == "$0.204"
+    job = function.submit(prompt="a kite", duration=3)
+    assert client.submit("text-to-video", prompt="a kite", duration=3).id == job.id
+    with pytest.raises(InputError, match="did you mean prompt"):
+        function.submit(promt="a")
+
+
+def test_its_arguments_and_docs_are_those_of_the_declaration(client: Client) -> None:
+    submit = client.functions.keyframes.submit
+    arguments = signature(submit).parameters
+
+    assert next(iter(arguments)) == "images"
+    assert arguments["resolution"].default == "1080p"
+    assert "take" in arguments
+    assert "self" not in arguments
+    assert "Accepted: a list of 1 to 5 items" in (submit.__doc__ or "")
+    assert "negative_prompt: " in (client.functions.keyframes.__doc__ or "")
+    assert repr(client.functions.r4).startswith("<r4: Make a video")
+
+
+def test_every_function_of_the_client_is_there(client: Client) -> None:
+    kinds = {each.function.kind for each in client.functions}
+
+    assert kinds == {function.kind for function in CATALOG}
+    assert len(client.functions) == len(dir(client.functions)) == len(CATALOG)
+    with pytest.raises(AttributeError, match="accepted: compose_video"):
+        client.functions.text_to_vidio  # noqa: B018
+
+
+def test_what_a_client_cannot_do_its_functions_cannot_do() -> None:
+    class Prices:
+        def estimate(self, function: str, /, **fields: object) -> str:
+            """Price it."""
+            return function
+
+    function = Functions(Prices(), CATALOG).text_to_video
+    assert function.estimate(prompt="a") == "sandbox/text-to-video/text-to-video"
+    assert not hasattr(function, "submit")
