@@ -158,6 +158,10 @@ class Lab:
         self.page.evaluate(f"() => {NOTEBOOK}.sessionContext.session.kernel.restart()")
         self.wait_idle(timeout_s=OPEN_S)
 
+    def interrupt_kernel(self) -> None:
+        """Interrupt the running cell, as Ctrl-C and the stop button do."""
+        self._command("notebook:interrupt-kernel", timeout_s=STEP_S)
+
     def shutdown_kernel(self) -> None:
         """End the kernel in good order; the notebook stays open."""
         self.page.evaluate(f"() => {{ void {NOTEBOOK}.sessionContext.shutdown(); }}")

@@ -1,0 +1,101 @@
+"""A form and code in one notebook: set values, copy the call, Tab, and magics."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.harness import Lab, LabServer, video_facts
+
+pytestmark = pytest.mark.browser
+
+SHOW = """
+import mediakit as mk
+%load_ext mediakit
+client = mk.connect()
+form = client.form("text-to-video", prompt="a kite over dunes", duration=5)
+form
+"""
+SET = """form.values.update(duration=3, prompt='"kite" & <b>sea</b>')"""
+READ = "print(form.values.duration, form.values.resolution)"
+GENERATE = "%%generate text-to-video --duration 3\na red balloon over a lake"
+TABLE = "%jobs"
+WRONG = "%%generate text-to-video --duration 99\na red balloon over a lake"
+TYPE = 'client.submit("text-to-video", prompt="a", '
+COPIED = """client.submit("text-to-video", prompt='"kite" & <b>sea</b>', duration=3)"""
+
+
+def clipboard(page: Page) -> str:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    return str(page.evaluate("() => navigator.clipboard.readText()"))
+
+
+def test_code_moves_the_form_and_the_form_gives_its_code(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    cells = [SHOW, SET, READ, TYPE]
+    lab.open(lab_server.add_notebook("code.ipynb", cells))
+    lab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    lab.resize(1280, 1500)
+    lab.hide_sidebar()
+    lab.run_cell(0)
+    lab.see(0, "$0.34")
+
+    lab.run_cell(1)
+    lab.see(0, "$0.204")
+    form = lab.cell(0)
+    prompt = form.get_by_label("prompt").first
+    expect(prompt).to_have_value('"kite" & <b>sea</b>')
+    form.get_by_role("button", name="1080p").click()
+    lab.see(0, "$0.27")
+    form.get_by_role("button", name="720p").click()
+    lab.see(0, "$0.204")
+
+    form.get_by_role("button", name="Copy as Python").click()
+    expect(form.locator("pre.mk-code")).to_have_text(COPIED)
+    assert form.locator("pre.mk-code b").count() == 0
+    form.get_by_role("button", name="Copy", exact=True).click()
+    form.get_by_role("button", name="Copied").wait_for()
+    assert clipboard(lab.page) == COPIED
+    lab.screenshot("copy-as-python", form)
+
+    form.get_by_role("button", name="1080p").click()
+    lab.see(0, "$0.27")
+    expect(form.locator("pre.mk-code")).to_contain_text('resolution="1080p"')
+    lab.run_cell(2)
+    lab.see(2, "3 1080p")
+
+    lab.cell(3).locator(".cm-content").click()
+    lab.page.keyboard.press("Control+End")
+    lab.page.keyboard.press("Tab")
+    menu = lab.page.locator(".jp-Completer-item")
+    menu.first.wait_for(state="visible")
+    expect(menu.first).to_contain_text("duration=")
+    expect(menu).to_have_count(5)
+    lab.screenshot("tab-completion")
+
+
+def test_a_cell_of_text_becomes_a_video_and_a_row_of_a_table(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    cells = [SHOW, GENERATE, TABLE, WRONG]
+    lab.open(lab_server.add_notebook("magics.ipynb", cells))
+    lab.resize(1280, 1600)
+    lab.hide_sidebar()
+    lab.run_cell(0)
+    lab.run_cell(1)
+    lab.see(1, "text-to-video: $0.204 (exact)")
+    lab.cell(1).locator("video:visible").first.wait_for()
+    facts = video_facts(lab.page, ".jp-Cell:nth-of-type(2) video:visible")
+    assert facts.shows_a_picture
+    lab.run_cell(2)
+    lab.see(2, "a red balloon over a lake")
+    lab.see(2, "completed")
+    lab.run_cell(3)
+    lab.see(3, "Nothing was sent.")
+    lab.screenshot("magics")
+
+    errors = lab.save()["cells"][3]["outputs"]
+    assert "Traceback" not in json.dumps(errors)

@@ -1,0 +1,93 @@
+"""The form where people use it beside JupyterLab: in Notebook 7 and in Voilà."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import VIEWPORT
+from tests.browser.harness import LabServer, video_facts
+from tests.browser.harness.wait import screenshot, within
+
+pytestmark = pytest.mark.browser
+
+QUICKSTART = Path(__file__).parents[2] / "notebooks" / "01_quickstart.ipynb"
+CONNECT, FORM = 1, 3
+CONNECTS = "import mediakit as mk\nclient = mk.connect()"
+SHOWS = 'client.form("text-to-video", prompt="a paper kite over dunes", duration=5)'
+PROMPT = "a red balloon over a mountain lake at dawn"
+IDLE = ".jp-Notebook-ExecutionIndicator[data-status=idle]"
+OPEN_S, STEP_S, JOB_S = 90.0, 30.0, 90.0
+
+
+@pytest.fixture
+def page(browser: Browser, lab_server: LabServer) -> Iterator[Page]:
+    with browser.new_context(viewport=VIEWPORT, device_scale_factor=1) as context:
+        page = context.new_page()
+        page.set_default_timeout(STEP_S * 1000)
+        yield page
+    lab_server.shut_down_kernels()
+
+
+def seen(where: Locator, text: str, page: Page, timeout_s: float = STEP_S) -> None:
+    with within(page, repr(text), timeout_s) as limit_ms:
+        found = where.get_by_text(text).filter(visible=True).first
+        found.wait_for(state="visible", timeout=limit_ms)
+
+
+def type_and_generate(page: Page, form: Locator, name: str) -> None:
+    """Change the form, see the price follow, press Generate, and see the video play."""
+    seen(form, "$0.34", page, OPEN_S)
+    form.get_by_label("prompt").first.fill(PROMPT)
+    duration = form.get_by_label("duration").first
+    duration.fill("3")
+    duration.press("Enter")
+    seen(form, "$0.204", page)
+    form.scroll_into_view_if_needed()
+    screenshot(form, f"{name}-form")
+
+    form.get_by_role("button", name="Generate").click()
+    video = form.locator("video:visible").first
+    with within(page, "the video", JOB_S) as limit_ms:
+        video.wait_for(state="visible", timeout=limit_ms)
+    seen(form, "as estimated", page, STEP_S)
+    facts = video_facts(page, ".mk-form video:visible")
+    assert (facts.width, facts.height) == (1280, 720)
+    assert facts.shows_a_picture
+    screenshot(page, f"{name}-done")
+
+
+def run_cell(page: Page, cell: Locator) -> None:
+    cell.locator(".jp-InputPrompt").first.click()
+    page.keyboard.press("Shift+Enter")
+
+
+def test_the_main_job_in_notebook_7(page: Page, lab_server: LabServer) -> None:
+    name = lab_server.add_file(QUICKSTART)
+    page.goto(f"{lab_server.url}/notebooks/{name}?token={lab_server.token}")
+    cells = page.locator(".jp-Notebook .jp-Cell")
+    with within(page, "the cells of Notebook 7", OPEN_S) as limit_ms:
+        cells.nth(FORM).wait_for(state="visible", timeout=limit_ms)
+        page.locator(IDLE).first.wait_for(timeout=limit_ms)
+
+    run_cell(page, cells.nth(CONNECT))
+    seen(cells.nth(CONNECT), "no real money", page, OPEN_S)
+    run_cell(page, cells.nth(FORM))
+    type_and_generate(page, cells.nth(FORM).locator(".mk-form").first, "notebook-7")
+
+
+def test_the_main_job_in_voila(page: Page, lab_server: LabServer) -> None:
+    name = lab_server.add_notebook("voila.ipynb", [CONNECTS, SHOWS])
+    page.goto(
+        f"{lab_server.url}/voila/render/{name}?token={lab_server.token}",
+        timeout=OPEN_S * 1000,
+    )
+    form = page.locator(".mk-form").first
+    with within(page, "the form in Voilà", OPEN_S) as limit_ms:
+        form.wait_for(state="visible", timeout=limit_ms)
+
+    expect(page.get_by_text("no real money").first).to_be_visible()
+    type_and_generate(page, form, "voila")

@@ -1,0 +1,275 @@
+"""Jobs and their results in real JupyterLab: live, saved, and without a kernel."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from playwright.sync_api import expect
+
+from mediakit.sandbox.server import RunningSandbox
+from tests.browser.harness import Lab, LabServer, video_facts
+from tests.browser.harness.wait import screenshot
+
+pytestmark = pytest.mark.browser
+
+JOB_S = 120.0
+MANY = 50
+MAX_SAVED_BYTES = 2_000_000
+POSTERS = "[src^='data:image/jpeg'],[poster^='data:image/jpeg']"
+
+
+def connected(sandbox: RunningSandbox, home: str) -> str:
+    """Return the cell that connects to a sandbox whose queue is quick."""
+    return f"""
+import mediakit as mk
+client = mk.connect({sandbox.base_url!r}, {sandbox.api_key!r}, home={home!r})
+"""
+
+
+def look_at(lab: Lab, name: str, index: int) -> None:
+    """Take pictures of a cell in both themes, wide and narrow."""
+    for theme, width_px in (("light", 1280), ("dark", 1280), ("dark", 800)):
+        lab.theme("dark" if theme == "dark" else "light")
+        lab.resize(width_px, 1500)
+        lab.screenshot(f"{name}-{theme}-{width_px}", lab.cell(index))
+    lab.theme("light")
+    lab.resize(1280, 1500)
+
+
+CLIP = """
+clip = client.run("r1", prompt="a slow wave", duration=4, resolution="480p",
+                  output_format="mov", take="next")
+clip
+"""
+UPSCALE = """
+tall = client.run("video-upscale", video_url=clip.url)
+tall
+"""
+EMBED = "tall.show(embed=True)"
+
+
+def test_what_the_browser_cannot_play_plays_as_a_copy_and_a_mov_by_itself(
+    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+) -> None:
+    first = connected(sandbox, "home-playback")
+    lab.open(lab_server.add_notebook("playback.ipynb", [first, CLIP, UPSCALE, EMBED]))
+    lab.resize(1280, 1500)
+    lab.hide_sidebar()
+    lab.run_cell(0)
+    lab.run_cell(1, timeout_s=JOB_S)
+    lab.cell(1).locator("video:visible").first.wait_for(state="visible")
+    mov = video_facts(lab.page, ".jp-Notebook video:visible")
+    assert mov.source.startswith("http")
+    assert mov.shows_a_picture
+
+    lab.run_cell(2, timeout_s=JOB_S)
+    cell = lab.cell(2)
+    lab.see(2, "H.265 (HEVC)", timeout_s=60)
+    lab.see(2, "small H.264 copy", timeout_s=60)
+    copy = video_facts(lab.page, ".jp-Notebook video.mk-job-clip:visible")
+    assert copy.source.startswith("blob:")
+    assert copy.error is None
+    assert copy.width == 640
+    assert copy.shows_a_picture
+    link = cell.get_by_role("link", name="Open the original video")
+    assert (link.get_attribute("href") or "").startswith(sandbox.base_url)
+    look_at(lab, "playback", 2)
+
+    assert "data:video" not in json.dumps(lab.save())
+    lab.run_cell(3, timeout_s=JOB_S)
+    lab.see(3, "Embedded in this notebook: ")
+    saved = json.dumps(lab.save())
+    assert saved.count("data:video/mp4;base64,") == 1
+    lab.shutdown_kernel()
+    lab.open(lab.notebook, kernel=False)
+    lab.see(2, "Open the original video")
+    expect(lab.cell(2).locator("video")).to_have_count(0)
+    poster = lab.cell(2).locator("img[src^='data:image/jpeg']:visible")
+    expect(poster).to_have_count(1)
+    lab.see(3, "1.33 times the small copy's ")
+    kept = video_facts(lab.page, ".jp-Notebook video[src^='data:video/mp4']")
+    assert kept.shows_a_picture
+    lab.screenshot("playback-embedded-without-a-kernel")
+
+
+VARIED = """
+job = client.submit("image-upscale", image_url="still.png")
+job
+"""
+PICTURE = """
+from PIL import Image
+Image.radial_gradient("L").convert("RGB").resize((300, 200)).save("still.png")
+"""
+FAILED = """
+bad = client.submit("text-to-video", prompt="a kite sandbox:fail=provider_error")
+bad
+"""
+WAITING = """
+slow = client.submit("text-to-video", prompt="a slow kite", duration=15,
+                     resolution="1080p", take="next")
+slow.wait()
+"""
+PICK_UP = """
+frame = client.history.frame()
+client.job(frame[frame["prompt"] == "a slow kite"]["job_id"].iloc[0])
+"""
+
+
+def test_a_job_is_taken_again_varied_tried_again_and_left_waiting(
+    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+) -> None:
+    first = connected(sandbox, "home-actions") + PICTURE
+    cells = [first, VARIED, FAILED, WAITING, PICK_UP]
+    lab.open(lab_server.add_notebook("actions.ipynb", cells))
+    lab.resize(1280, 1500)
+    lab.hide_sidebar()
+    lab.run_cell(0)
+    lab.run_cell(1)
+    lab.see(1, "as estimated", timeout_s=JOB_S)
+    cell = lab.cell(1)
+    cell.get_by_role("button", name="Next take").click()
+    expect(cell.locator(".mk-job")).to_have_count(2, timeout=30_000)
+    expect(cell.get_by_text("as estimated").filter(visible=True)).to_have_count(
+        2, timeout=60_000
+    )
+    cell.get_by_role("button", name="Vary…").last.click()
+    lab.see(1, "nothing is sent yet")
+    expect(cell.get_by_role("button", name="Generate")).to_be_visible()
+    look_at(lab, "job-actions", 1)
+
+    lab.run_cell(2)
+    lab.see(2, "The generation failed where the model runs.", timeout_s=JOB_S)
+    look_at(lab, "job-failed", 2)
+    cell = lab.cell(2)
+    cell.get_by_role("button", name="Try again").first.click()
+    expect(cell.locator(".mk-job")).to_have_count(2, timeout=30_000)
+
+    lab.start_cell(3)
+    lab.see(3, "Running")
+    lab.screenshot("job-running", lab.cell(3))
+    lab.interrupt_kernel()
+    lab.see(3, "stopped waiting; the job goes on")
+    lab.see(3, "as estimated", timeout_s=JOB_S)
+    lab.restart_kernel()
+    lab.run_cell(0)
+    lab.run_cell(4)
+    lab.see(4, "a slow kite")
+    lab.see(4, "as estimated")
+    lab.cell(4).locator("video:visible").wait_for(state="visible")
+
+
+PICTURES = """
+from pathlib import Path
+for n in range(45):
+    if not Path(f"p{n}.png").exists():
+        noise = Image.effect_noise((300, 200), 30 + n).convert("RGB")
+        noise.paste((5 * n, 90, 200), (40, 40, 260, 160))
+        noise.save(f"p{n}.png")
+"""
+SETTLED = """
+ids = client.history.frame()["job_id"]
+spent = sum(client.job(i).settle(120).charge_micro_usd for i in ids)
+print(f"{len(ids)} jobs, {mk.format_usd(spent)} spent, {client.balance()}")
+"""
+
+
+def many_cells(first: str) -> list[str]:
+    """Return a notebook of as many results, most of them pictures, and their sum."""
+    shown = [f'client.submit("image-upscale", image_url="p{n}.png")' for n in range(45)]
+    shown += [
+        f'client.submit("text-to-video", prompt="wave {n}", duration=3)'
+        for n in range(MANY - len(shown))
+    ]
+    return [first + PICTURE + PICTURES, *shown, SETTLED]
+
+
+# A cell that is not in view may not be on the page: each is brought there.
+LOOKED_AT = """async ([first, count, timeout_ms]) => {
+    const notebook = window.jupyterapp?.shell.currentWidget.content;
+    const cards = [...document.querySelectorAll("[class^=mediakit-cards-]")];
+    const place = index => notebook ? notebook.widgets[first + index].node
+        : cards[index].closest(".jp-Cell");
+    const shown = node => node.checkVisibility() && node.offsetHeight > 40;
+    const stands = node => {
+        const pictures = [...node.querySelectorAll("img, video")].filter(shown);
+        return pictures.length === 1
+            && (pictures[0].poster ?? pictures[0].src).startsWith("data:image/jpeg")
+            && node.innerText.includes("as estimated")
+            && node.innerText.includes("media_")
+            && !/loading|not found|error/i.test(node.innerText);
+    };
+    const missing = [], began = performance.now();
+    for (let index = 0; index < count; index++) {
+        if (notebook) await notebook.scrollToItem(first + index, "center");
+        while (!stands(place(index))) {
+            if (performance.now() - began > timeout_ms) {
+                missing.push(place(index).innerText);
+                break;
+            }
+            await new Promise(resolve => setTimeout(resolve, 50));
+        }
+    }
+    return missing;
+}"""
+LIVE = """async ([first, count, timeout_ms]) => {
+    const notebook = window.jupyterapp.shell.currentWidget.content;
+    const missing = [], began = performance.now();
+    for (let index = 0; index < count; index++) {
+        await notebook.scrollToItem(first + index, "center");
+        const node = notebook.widgets[first + index].node;
+        const stands = () => node.querySelector(".mk-job img, .mk-job video")
+            && node.innerText.includes("as estimated");
+        while (!stands()) {
+            if (performance.now() - began > timeout_ms) {
+                missing.push(node.innerText);
+                break;
+            }
+            await new Promise(resolve => setTimeout(resolve, 50));
+        }
+    }
+    return missing;
+}"""
+
+
+def test_fifty_results_stay_small_and_are_neither_bought_twice_nor_lost(
+    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+) -> None:
+    cells = many_cells(connected(sandbox, "home-many"))
+    lab.open(lab_server.add_notebook("many.ipynb", cells))
+    lab.resize(1280, 1500)
+    lab.run_all(timeout_s=400)
+    once = lab.outputs(MANY + 1).inner_text()
+    assert once.startswith(f"{MANY} jobs, $6.69 spent, ")
+
+    lab.restart_kernel()
+    lab.run_all(timeout_s=400)
+    assert lab.outputs(MANY + 1).inner_text() == once
+    lab.see(1, "nothing was sent")
+    assert lab.page.evaluate(LIVE, [1, MANY, 20_000]) == []
+
+    saved = json.dumps(lab.save())
+    assert (lab_server.root / "many.ipynb").stat().st_size < MAX_SAVED_BYTES
+    assert "data:video" not in saved
+
+    lab.shutdown_kernel()
+    lab.open(lab.notebook, kernel=False)
+    assert lab.page.evaluate(LOOKED_AT, [1, MANY, 10_000]) == []
+    lab.screenshot("many-without-a-kernel")
+
+    export = [
+        sys.executable,
+        "-m",
+        "jupyter",
+        "nbconvert",
+        "--to",
+        "html",
+        "many.ipynb",
+    ]
+    subprocess.run(export, cwd=lab_server.root, check=True, capture_output=True)
+    page = lab.page.context.new_page()
+    page.goto((lab_server.root / "many.html").as_uri(), wait_until="domcontentloaded")
+    assert page.evaluate(LOOKED_AT, [1, MANY, 10_000]) == []
+    screenshot(page, "many-as-html")
