@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mediakit import webhooks as webhooks
     from mediakit.catalog import Catalog as Catalog
     from mediakit.errors import AuthError as AuthError
     from mediakit.errors import BalanceError as BalanceError
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from mediakit.money import parse_usd as parse_usd
     from mediakit.nested import allow_nested_loops as allow_nested_loops
     from mediakit.rates import Estimate as Estimate
+    from mediakit.webhooks import Event as Event
+    from mediakit.webhooks import verify_webhook as verify_webhook
 
 # Everything is imported on first use, so that the import of mediakit is quick.
 _HOMES = {
@@ -46,6 +49,7 @@ _HOMES = {
     "Client": "face",
     "ConflictError": "errors",
     "Estimate": "rates",
+    "Event": "webhooks",
     "GoneError": "errors",
     "InputError": "errors",
     "Job": "face",
@@ -62,7 +66,11 @@ _HOMES = {
     "estimate": "face",
     "format_usd": "money",
     "parse_usd": "money",
+    "verify_webhook": "webhooks",
 }
+
+# `mk.webhooks.receiver(...)` needs no import of its own.
+_WEBHOOKS = "webhooks"
 
 __all__ = [*_HOMES]
 
@@ -72,6 +80,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("mediakit")
+    if name == _WEBHOOKS:
+        return import_module(f"{__name__}.{_WEBHOOKS}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

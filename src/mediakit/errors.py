@@ -304,7 +304,8 @@ class SignatureError(MediakitError):
 
     Args:
         message: One or more sentences for people.
-        reason: "missing_header", "timestamp", "signature", "secret" or "payload".
+        reason: "missing_header", "header" (repeated or unreadable), "timestamp",
+            "signature", "payload" (the body) or "secret" (your own).
     """
 
     def __init__(self, message: str, *, reason: str) -> None:

@@ -1,0 +1,12 @@
+"""Webhooks: verifying them, their events, and a receiver to mount (spec 6)."""
+
+from mediakit.webhooks.events import COMPLETED as COMPLETED
+from mediakit.webhooks.events import FAILED as FAILED
+from mediakit.webhooks.events import TEST as TEST
+from mediakit.webhooks.events import Event as Event
+from mediakit.webhooks.inbox import Inbox as Inbox
+from mediakit.webhooks.receiving import Receiver as Receiver
+from mediakit.webhooks.receiving import receiver as receiver
+from mediakit.webhooks.verifying import verify as verify
+
+verify_webhook = verify  # its name as `mk.verify_webhook`
