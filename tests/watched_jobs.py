@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from mediakit.client.async_job import AsyncJob, Keeper
 from mediakit.client.read_budget import ReadBudget
-from mediakit.client.watcher import Watchers
+from mediakit.client.watchers import Watchers
 from mediakit.clock import VirtualClock
 from mediakit.records import Job
 from tests.job_states import state_of

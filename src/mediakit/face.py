@@ -25,6 +25,7 @@ from mediakit.schema import InputFacts
 if TYPE_CHECKING:
     from mediakit.spend import AsyncSpend, Spend
     from mediakit.widgets.card_handle import Cell
+    from mediakit.widgets.deliveries import Deliveries
     from mediakit.widgets.form import Form
     from mediakit.widgets.studio import Studio
 
@@ -229,6 +230,13 @@ class Client(core.Client[Job]):
         from mediakit.spend import AsyncSpend, Spend
 
         return Spend(AsyncSpend(self.core.billing), self.io)
+
+    @cached_property
+    def deliveries(self) -> Deliveries:
+        """Return the log of webhook deliveries, and their signing secret."""
+        from mediakit.widgets.deliveries import Deliveries
+
+        return Deliveries(self.core.deliveries, self.io)
 
     def owned(self, job: core.AsyncJob) -> Job:
         """Return the blocking face of a job, which can open forms of this client."""

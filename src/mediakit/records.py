@@ -5,10 +5,14 @@ from enum import StrEnum
 from typing import Annotated, Any, Self
 
 from pydantic import (
+    AwareDatetime,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
     model_validator,
 )
 
@@ -169,3 +173,82 @@ class Balance(Record):
         if self.postpaid is not None:
             return MicroUSD(self.postpaid.cycle.remaining_micro_usd)
         return MicroUSD(self.balance_micro_usd)
+
+
+class DeliveryStatus(StrEnum):
+    """The states of a delivery (spec 3.2)."""
+
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    CANCELED = "canceled"
+
+
+def _readable(value: object, read: ValidatorFunctionWrapHandler) -> Any:
+    try:
+        return read(value)
+    except ValidationError:
+        return None
+
+
+# The log's fields are not specified (spec 2.5): what is of another type than here is
+# unknown, and its record is read all the same.
+_IfReadable = WrapValidator(_readable)
+_Text = Annotated[Annotated[str, Field(strict=True)] | None, _IfReadable]
+_Count = Annotated[Annotated[int, Field(strict=True)] | None, _IfReadable]
+_Instant = Annotated[AwareDatetime | None, _IfReadable]
+
+
+class Delivery(Record):
+    """One event on its way to one receiver (spec 3.2, 4.20); None is not known.
+
+    The address may hold a token of the receiver's: it is left out of the repr.
+    """
+
+    id: _Text = None
+    status: _Text = None
+    event_id: _Text = None
+    event_type: _Text = None
+    source_id: _Text = None
+    endpoint_id: _Text = None
+    url: _Text = Field(default=None, repr=False)
+    attempts: _Count = None
+    created_at: _Instant = None
+    next_attempt_at: _Instant = None
+    ended_at: _Instant = None
+
+    def __repr__(self) -> str:
+        facts = (self.status, self.event_type, self.source_id)
+        words = [self.id or "without an id", *(fact for fact in facts if fact)]
+        return f"<delivery {' · '.join(words)}>"
+
+
+_REASONS = {
+    "timeout": "no response came within 20 s",
+    "connect": "the connection could not be opened",
+    "blocked": "the address is private or not allowed, and was not reached",
+    "tls": "the TLS handshake or the certificate check failed",
+    "signing": "the service could not sign it; this costs no attempt",
+}
+
+
+class Attempt(Record):
+    """One attempt of a delivery (spec 6.5); None is not known."""
+
+    number: _Count = None
+    attempted_at: _Instant = None
+    status_code: _Count = None
+    reason: _Text = None
+    duration_ms: _Count = None
+
+    @property
+    def words(self) -> str:
+        """Return what came of it, in words (spec 6.5)."""
+        if self.reason is None:
+            code = "" if self.status_code is None else f" {self.status_code}"
+            return f"delivered: the receiver answered{code}"
+        kind, _, code = self.reason.partition(":")
+        if kind in ("http_4xx", "http_5xx"):
+            side = "refused it" if kind == "http_4xx" else "broke"
+            return f"the receiver {side}: it answered {code.strip() or 'so'}"
+        return _REASONS.get(kind, self.reason)

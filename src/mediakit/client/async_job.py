@@ -122,14 +122,27 @@ class AsyncJob(Staying):
         """Take a newer state, tell the listeners and wake whoever waits."""
         self._change(lambda _: state)
 
-    def see(self, record: JobRecord, now: datetime) -> bool:
+    def see(
+        self, record: JobRecord, now: datetime, *, of_its_end: bool = False
+    ) -> bool:
         """Take what the service says of it; a state never goes backwards.
+
+        Args:
+            record: What it says.
+            now: When it was said.
+            of_its_end: It is as the job was when it ended: whoever knows that it has
+                ended knows as much, and may know more.
 
         Returns:
             Whether its charge has settled by this.
         """
         self._ended = None
-        before, after = self._change(lambda state: state.seen(record, now))
+
+        def seen(state: JobState) -> JobState:
+            known = of_its_end and state.record.status.terminal
+            return state if known else state.seen(record, now)
+
+        before, after = self._change(seen)
         return before.charge_micro_usd is None and after.charge_micro_usd is not None
 
     def trouble(self, sentence: str | None) -> None:

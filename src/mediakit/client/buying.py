@@ -122,7 +122,7 @@ class Buyer:
         finally:
             self._sending.discard(intent.key)
         self._bought.add(record.id)
-        return self._jobs.watched(await self._jobs.state_of(entry, record))
+        return await self._jobs.begun(await self._jobs.state_of(entry, record))
 
     async def _newest(self, draw_key: str, take: int) -> Entry | None:
         return await self._ledger.ask(

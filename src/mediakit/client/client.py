@@ -12,11 +12,13 @@ from typing import Any, Generic, Self, TypeVar
 
 from mediakit.catalog import Catalog
 from mediakit.client.async_job import AsyncJob
+from mediakit.client.blocking_deliveries import Deliveries
 from mediakit.client.buying import Take, check_take
 from mediakit.client.core import AsyncClient
 from mediakit.client.history_view import HistoryView
 from mediakit.client.io_thread import IOThread, io_thread
 from mediakit.client.job import Job
+from mediakit.client.listening import Listener
 from mediakit.client.orders import Order
 from mediakit.client.prepare import Seconds
 from mediakit.client.progress import Transfer
@@ -79,6 +81,11 @@ class Client(Staying, Generic[JobT_co]):
     def history(self) -> HistoryView:
         """Return what was bought from this service."""
         return HistoryView(self.core.history, self.io)
+
+    @cached_property
+    def deliveries(self) -> Deliveries:
+        """Return the log of webhook deliveries, and their signing secret."""
+        return Deliveries(self.core.deliveries, self.io)
 
     def owned(self, job: AsyncJob) -> JobT_co:
         """Return the blocking face of a job."""
@@ -182,6 +189,10 @@ class Client(Staying, Generic[JobT_co]):
     def upload(self, path: str | Path, /, *, field: str = "file") -> str:
         """Upload a local file and return its permanent URL (spec 4.2)."""
         return self.io.call(self.core.upload, path, field=field)
+
+    def listen(self) -> Listener:
+        """Hear of the ends of jobs by event; see `AsyncClient.listen`."""
+        return Listener(self.io.call(self.core.listen), self.io)
 
     def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
         """Call a function, on the I/O thread, with each job that has settled."""

@@ -17,11 +17,14 @@ from mediakit.client.bare_http import BareHTTP
 from mediakit.client.billing import Billing
 from mediakit.client.buying import Buyer, Take, check_take
 from mediakit.client.connections import TIMEOUT_S
+from mediakit.client.deliveries import AsyncDeliveries
+from mediakit.client.endpoints import Endpoints
 from mediakit.client.fetching import Fetcher
 from mediakit.client.files import Files
 from mediakit.client.history_view import AsyncHistoryView
 from mediakit.client.jobs import Jobs
 from mediakit.client.ledger import Ledger
+from mediakit.client.listening import AsyncListener
 from mediakit.client.looks import Looks
 from mediakit.client.orders import Order
 from mediakit.client.prepare import Prepared, Seconds, prepare, reads_files
@@ -91,6 +94,7 @@ class AsyncClient(Staying):
         self._clock = clock or SystemClock()
         self._transport = Transport(service, clock=self._clock, timeout_s=timeout_s)
         self.billing = Billing(self._transport, self._clock)
+        self.deliveries = AsyncDeliveries(self._transport, self._clock)
         self.remote_media = RemoteMedia(self._clock)
         self._progress = Progress()
         http = BareHTTP(timeout_s)
@@ -111,6 +115,7 @@ class AsyncClient(Staying):
         submitter = Submitter(
             self._transport, self._ledger, self._clock, retry_for_s=submit_retry_for_s
         )
+        self._listeners: list[AsyncListener] = []
         self._project = project
         self._budget_name = budget_name(project)
         self._purse = Purse(
@@ -149,6 +154,8 @@ class AsyncClient(Staying):
         Calls that wait end with `WaitTimeoutError`; later ones say that the client is
         closed. Its history can still be read. Closing twice does nothing more.
         """
+        while self._listeners:
+            await self._listeners.pop().aclose()
         self._jobs.stop()
         await self._transport.aclose()
 
@@ -350,6 +357,24 @@ class AsyncClient(Staying):
             ServiceError: The service does not answer.
         """
         return await self._jobs.job(job_id)
+
+    async def listen(self) -> AsyncListener:
+        """Hear of the ends of jobs by event instead of polling them (spec 6).
+
+        A receiver on this machine is registered as an endpoint of the sandbox's
+        account; bodies and keys of submits stay the same. It receives on the running
+        event loop, until it or the client is closed. Only the end of a job is told:
+        until then it shows the status it had at its last read, once a minute.
+
+        Raises:
+            ServiceError: The service is no sandbox of this machine, or refuses.
+            ConflictError: It cannot be told whose events are wanted.
+        """
+        self._refuse_closed()
+        endpoints = Endpoints(self._transport)
+        listener = await AsyncListener(self._jobs, endpoints).open()
+        self._listeners.append(listener)
+        return listener
 
     def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
         """Call a function with each job whose charge has settled.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from weakref import WeakValueDictionary
@@ -22,7 +23,7 @@ from mediakit.client.service import Service
 from mediakit.client.states import record_of_entry, state_of_entry, state_of_record
 from mediakit.client.staying import closed
 from mediakit.client.transport import Transport
-from mediakit.client.watcher import Watchers
+from mediakit.client.watchers import Watchers
 from mediakit.clock import Clock
 from mediakit.errors import ConflictError
 from mediakit.history import Entry, History
@@ -33,6 +34,7 @@ log = logging.getLogger("mediakit.client")
 JOBS_PATH = "/v1/media/jobs"
 GOES_ON = "The job goes on."
 USUAL_FOR_S = 60.0
+EARLY_KEPT = 4_096
 
 
 @dataclass(frozen=True)
@@ -76,9 +78,10 @@ class Jobs:
         self.outputs = outputs
         self._jobs: WeakValueDictionary[str, AsyncJob] = WeakValueDictionary()
         self._lock = threading.Lock()
+        self._early: OrderedDict[str, JobRecord] = OrderedDict()
         self._usual: dict[str, _Usual] = {}
         account = f"{self.service.identity} {self.service.account}"
-        self._watchers = Watchers(self._glance, account, clock, budget)
+        self.watchers = Watchers(self._glance, account, clock, budget)
         self._settled_listeners: list[Callable[[AsyncJob], None]] = []
 
     @property
@@ -100,8 +103,10 @@ class Jobs:
         record = await self._read_record(job_id)
         entry = await self._ledger.write(History.record, record)
         if entry is None:
-            return self.watched(state_of_record(record, self._catalog, self.service))
-        return self.watched(await self.state_of(entry, record))
+            state = state_of_record(record, self._catalog, self.service)
+        else:
+            state = await self.state_of(entry, record)
+        return await self.begun(state)
 
     async def state_of(self, entry: Entry, record: JobRecord) -> JobState:
         """Return the state of a job that is in the history."""
@@ -128,6 +133,36 @@ class Jobs:
         job.watch()
         return job
 
+    async def begun(self, state: JobState) -> AsyncJob:
+        """Return the one object of a job that was just answered, watched.
+
+        Its end may have been heard of before the answer was here (spec 6.2).
+        """
+        job = self.watched(state)
+        with self._lock:
+            early = self._early.pop(job.id, None)
+        if early is not None:
+            await self.hear(early)
+        return job
+
+    async def hear(self, record: JobRecord) -> None:
+        """Take what an event says of a job that has ended; twice is as good as once.
+
+        Args:
+            record: The job as it stood when it ended. Of a job that is not known here
+                it is kept for a while: its submit may not be answered yet.
+        """
+        await self._ledger.ask(History.record, record)
+        with self._lock:
+            job = self._jobs.get(record.id)
+            if job is None:
+                self._early[record.id] = record
+                while len(self._early) > EARLY_KEPT:
+                    self._early.popitem(last=False)
+                return
+        job.see(record, self._clock.now(), of_its_end=True)
+        self.watchers.heard(job)
+
     async def taken_up(self, entry: Entry) -> AsyncJob:
         """Return a job as the history knows it; its watching reads it at once.
 
@@ -137,7 +172,7 @@ class Jobs:
             entry: The history's entry, of a job.
         """
         job = self._one(await self.state_of(entry, record_of_entry(entry)))
-        self._watchers.watch(job, at_once=True)
+        self.watchers.watch(job, at_once=True)
         return job
 
     def _one(self, state: JobState) -> AsyncJob:
@@ -159,6 +194,8 @@ class Jobs:
     async def read(self, job: AsyncJob) -> None:
         """Read a job once and take what the service says of it."""
         await self._take(job, await self._read_record(job.id))
+        if job.status.terminal:
+            self.watchers.heard(job)
 
     async def _take(self, job: AsyncJob, record: JobRecord) -> None:
         await self._ledger.write(History.record, record)
@@ -182,7 +219,7 @@ class Jobs:
         if self._transport.closed:
             job.end(closed())
         else:
-            self._watchers.watch(job)
+            self.watchers.watch(job)
 
     async def _glance(self, job: AsyncJob) -> None:
         """Read a job once; whoever watches decides when it is tried again."""
@@ -227,7 +264,7 @@ class Jobs:
 
     def stop(self) -> None:
         """End all watching, and the calls that wait; the jobs go on at the service."""
-        self._watchers.stop()
+        self.watchers.stop()
         for reference in self._jobs.valuerefs():
             job = reference()
             if job is not None:

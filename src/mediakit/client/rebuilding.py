@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from anyio import to_thread
 
 from mediakit.catalog import Catalog
 from mediakit.client.answers import error_of, parse
+from mediakit.client.delivery_log import DELIVERIES_PATH, LogReading, text_in
 from mediakit.client.found_jobs import JOB_ID, FoundJob, best_of
 from mediakit.client.found_jobs import found_by_sidecar as by_sidecar
 from mediakit.client.jobs import JOBS_PATH, Jobs
@@ -28,7 +30,6 @@ from mediakit.records import Job
 
 log = logging.getLogger("mediakit.client")
 
-DELIVERIES_PATH = "/v1/webhooks/deliveries"
 PAGE = "100"
 LARGEST_SIDECAR_BYTES = 4_000_000
 
@@ -167,20 +168,13 @@ class Rebuilder:
     async def _delivered(self) -> AsyncIterator[FoundJob]:
         """Go through the log, each job once; its records have no fixed shape."""
         seen: set[str] = set()
-        cursors: set[str] = set()
-        params = {"limit": PAGE}
-        while True:
-            body = await self._log_of(DELIVERIES_PATH, params)
-            for row in _rows(body):
+        reading = LogReading(partial(self._log_of, DELIVERIES_PATH), {"limit": PAGE})
+        while (page := await reading.next_page()) is not None:
+            for row in page:
                 job_id = _job_id_in(row)
                 if job_id is not None and job_id not in seen:
                     seen.add(job_id)
                     yield FoundJob(job_id, "delivery", row.get("id"))
-            cursor = _text(body, "next_cursor") or _text(body, "cursor")
-            if cursor is None or cursor in cursors:
-                return
-            cursors.add(cursor)
-            params = {"limit": PAGE, "cursor": cursor}
 
     async def _with_event(self, found: FoundJob) -> FoundJob:
         """Add what the delivered event says: which function ran, and until when."""
@@ -191,10 +185,10 @@ class Rebuilder:
             return found
         event = body.get("event") if isinstance(body, dict) else None
         data = event.get("data") if isinstance(event, dict) else None
-        ended_at = _instant(_text(event, "timestamp"))
-        return replace(found, function=_text(data, "model_id"), finished_at=ended_at)
+        ended_at = _instant(text_in(event, "timestamp"))
+        return replace(found, function=text_in(data, "model_id"), finished_at=ended_at)
 
-    async def _log_of(self, path: str, params: dict[str, str]) -> Any:
+    async def _log_of(self, path: str, params: Mapping[str, str]) -> Any:
         await self._budget.turn(self._lane, self._clock.monotonic_s())
         answer = await self._transport.read(path, params=params)
         if answer.status != 200:
@@ -259,23 +253,10 @@ def _files(folders: Iterable[Path]) -> Iterator[tuple[Path, FoundJob | None]]:
                 yield path, by_sidecar(fields, str(path))
 
 
-def _rows(body: Any) -> list[dict[str, Any]]:
-    """Return the records of a list, wherever the answer keeps it."""
-    lists = [body] if isinstance(body, list) else []
-    if isinstance(body, dict):
-        lists = [value for value in body.values() if isinstance(value, list)]
-    return [row for rows in lists for row in rows if isinstance(row, dict)]
-
-
 def _job_id_in(row: dict[str, Any]) -> str | None:
     values = [row.get("source_id"), *row.values()]
     ids = (v for v in values if isinstance(v, str) and JOB_ID.fullmatch(v))
     return next(ids, None)
-
-
-def _text(body: Any, name: str) -> str | None:
-    value = body.get(name) if isinstance(body, dict) else None
-    return value if isinstance(value, str) and value else None
 
 
 def _instant(text: str | None) -> datetime | None:

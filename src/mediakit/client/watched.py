@@ -20,6 +20,7 @@ class Watched:
         ended_s: When it was seen to have ended; None before.
         reads: How often it was read since it last changed its status.
         failures: How often it could not be read since it last could.
+        rests: Its place while it is not due; None while it is lined up or read.
     """
 
     job: AsyncJob
@@ -28,6 +29,7 @@ class Watched:
     ended_s: float | None
     reads: int = 0
     failures: int = 0
+    rests: Place | None = field(default=None, repr=False, compare=False)
 
     def was_read(self, now_s: float) -> None:
         """Take note of a read that went well."""
@@ -38,14 +40,20 @@ class Watched:
         if status.terminal and self.ended_s is None:
             self.ended_s = now_s
 
-    def gap_s(self, now_s: float) -> float:
-        """Return the seconds until it should be read again."""
+    def gap_s(self, now_s: float, *, listened: bool = False) -> float:
+        """Return the seconds until it should be read again.
+
+        Args:
+            now_s: The time, in seconds of the clock.
+            listened: Its end is heard of otherwise.
+        """
         settling_s = 0.0 if self.ended_s is None else now_s - self.ended_s
         return gap_s(
             self.job.state,
             self.reads,
             elapsed_s=now_s - self.began_s,
             settling_s=settling_s,
+            listened=listened,
         )
 
 

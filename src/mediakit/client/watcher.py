@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from itertools import count
 from random import Random
+from typing import ParamSpec
 
 from mediakit.client.async_job import AsyncJob
-from mediakit.client.read_budget import Lane, ReadBudget, process_budget
+from mediakit.client.read_budget import Lane, ReadBudget
 from mediakit.client.watched import Place, Watched
 from mediakit.client.watching import (
+    HEARD_GAP_S,
     PATIENT_FOR_S,
     concerns_all,
     jittered_s,
@@ -30,6 +31,7 @@ log = logging.getLogger("mediakit.client")
 AT_ONCE = 8
 
 Read = Callable[[AsyncJob], Awaitable[None]]
+P = ParamSpec("P")
 
 
 class Watcher:
@@ -49,16 +51,25 @@ class Watcher:
         lane: The service's lane in the budget.
         clock: Gives time.
         random: Gives jitter.
+        listened: Tells whether the ends of jobs are heard of otherwise: then those
+            that run are read seldom.
     """
 
     def __init__(
-        self, read: Read, budget: ReadBudget, lane: Lane, clock: Clock, random: Random
+        self,
+        read: Read,
+        budget: ReadBudget,
+        lane: Lane,
+        clock: Clock,
+        random: Random,
+        listened: Callable[[], bool],
     ) -> None:
         self._read = read
         self._budget = budget
         self._lane = lane
         self._clock = clock
         self._random = random
+        self._listened = listened
         self._loop = asyncio.get_running_loop()
         self._numbers = count()
         self._watched: dict[str, Watched] = {}
@@ -98,8 +109,7 @@ class Watcher:
 
     def stop(self) -> None:
         """End all watching; from another thread, as soon as its loop gets to it."""
-        with suppress(RuntimeError):  # the loop is closed, and nothing runs on it
-            self._loop.call_soon_threadsafe(self._stop)
+        self._soon(self._stop)
 
     def _stop(self) -> None:
         for task in (*self._reading, self._runner):
@@ -111,6 +121,37 @@ class Watcher:
         self._watched.clear()
         self._resting.clear()
         self._ready.clear()
+
+    # -- what is heard otherwise ----------------------------------------------------
+
+    def heard(self, job: AsyncJob) -> None:
+        """Take note that a job was heard to have ended; its charge is read later."""
+        self._soon(self._heard, job)
+
+    def unlistened(self) -> None:
+        """Read again what was read seldom, because nothing is heard any more."""
+        self._soon(self._read_running)
+
+    def _soon(self, act: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+        with suppress(RuntimeError):  # the loop is closed, and nothing runs on it
+            self._loop.call_soon_threadsafe(partial(act, *args, **kwargs))
+
+    def _heard(self, job: AsyncJob) -> None:
+        watched = self._watched.get(job.id)
+        # What is lined up or being read is read all the same.
+        if watched is None or watched.rests is None or watched.status.terminal:
+            return
+        now_s = self._clock.monotonic_s()
+        watched.was_read(now_s)
+        self._rest(watched, now_s + jittered_s(HEARD_GAP_S, self._random))
+        self._wake()
+
+    def _read_running(self) -> None:
+        now_s = self._clock.monotonic_s()
+        for watched in self._watched.values():
+            if watched.rests is not None and not watched.status.terminal:
+                self._rest(watched, now_s)
+        self._wake()
 
     # -- one after the other --------------------------------------------------------
 
@@ -127,10 +168,12 @@ class Watcher:
             self._forget()
 
     def _rest(self, watched: Watched, due_s: float) -> None:
-        heapq.heappush(self._resting, Place(due_s, next(self._numbers), watched))
+        watched.rests = Place(due_s, next(self._numbers), watched)
+        heapq.heappush(self._resting, watched.rests)
 
     def _gap_s(self, watched: Watched, now_s: float) -> float:
-        return jittered_s(watched.gap_s(now_s), self._random)
+        gap_s = watched.gap_s(now_s, listened=self._listened())
+        return jittered_s(gap_s, self._random)
 
     def _call_up(self) -> None:
         """Line up whatever is due."""
@@ -138,6 +181,9 @@ class Watcher:
         round_s = len(self._watched) / self._budget.steady_reads_per_s
         while self._resting and self._resting[0].rank_s <= now_s:
             place = heapq.heappop(self._resting)
+            if place is not place.watched.rests:
+                continue  # it was given another place since
+            place.watched.rests = None
             if place.watched.status.terminal:
                 place.rank_s += round_s
             heapq.heappush(self._ready, place)
@@ -235,63 +281,3 @@ def trouble_text(error: BaseException, wait_s: float) -> str:
     said = str(error) if isinstance(error, MediakitError) else type(error).__name__
     then = "" if isinstance(error, RateLimitError) else "; the job goes on"
     return f"{said.rstrip('.')}. Asking again in {wait_s:,.0f} s{then}."
-
-
-class Watchers:
-    """The watchers of one client, one for each event loop that it is used on.
-
-    A job that is used on two loops at a time is read by both.
-
-    Args:
-        read: Reads a job once.
-        service: Names the service and the account.
-        clock: Gives time.
-        budget: Gives turns to read; this process's own by default.
-        random: Gives jitter.
-    """
-
-    def __init__(
-        self,
-        read: Read,
-        service: str,
-        clock: Clock,
-        budget: ReadBudget | None = None,
-        random: Random | None = None,
-    ) -> None:
-        self._read = read
-        self._service = service
-        self._clock = clock
-        self._budget = budget or process_budget()
-        self._random = random or Random()
-        self._pid = os.getpid()
-        self._of_loop: dict[asyncio.AbstractEventLoop, Watcher] = {}
-
-    def watch(self, job: AsyncJob, *, at_once: bool = False) -> None:
-        """Watch a job on the running loop until its charge is settled.
-
-        Args:
-            job: The job.
-            at_once: Its state is from an earlier time: it is due now.
-        """
-        loop = asyncio.get_running_loop()
-        self._let_go()
-        watcher = self._of_loop.get(loop)
-        if watcher is None:
-            lane = self._budget.lane(self._service)
-            watcher = Watcher(self._read, self._budget, lane, self._clock, self._random)
-            self._of_loop[loop] = watcher
-        watcher.add(job, at_once=at_once)
-
-    def stop(self) -> None:
-        """End all watching, on all loops; the jobs go on at the service."""
-        self._let_go()
-        for loop in tuple(self._of_loop):
-            self._of_loop.pop(loop).stop()
-
-    def _let_go(self) -> None:
-        """Forget loops that have ended, and in a fork those of the other process."""
-        if self._pid != os.getpid():
-            self._pid, self._of_loop = os.getpid(), {}
-        for loop in tuple(self._of_loop):
-            if loop.is_closed():
-                self._of_loop.pop(loop, None)

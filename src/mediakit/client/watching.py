@@ -18,7 +18,13 @@ SHARE_OF_ELAPSED = 0.04
 SHORTEST_GAP_S = 0.3
 LONGEST_GAP_S = 5.0
 
+# With a listener: reading stays the truth where an event is lost.
+LISTENED_GAP_S = 60.0
+
 PENDING_GAPS_S = (1.0, 2.0, 5.0)
+# An event never names the charge: the first read comes when the second one would, and
+# most charges have settled by then.
+HEARD_GAP_S = PENDING_GAPS_S[0] + PENDING_GAPS_S[1]
 UNAVAILABLE_GAP_S = 30.0
 SETTLES_SOON_FOR_S = 1_800.0
 SETTLES_LATE_GAP_S = 300.0
@@ -64,7 +70,12 @@ def settling_gap_s(
 
 
 def gap_s(
-    state: JobState, reads: int, *, elapsed_s: float = 0.0, settling_s: float = 0.0
+    state: JobState,
+    reads: int,
+    *,
+    elapsed_s: float = 0.0,
+    settling_s: float = 0.0,
+    listened: bool = False,
 ) -> float:
     """Return the seconds until a job is read again (spec 2.2).
 
@@ -73,11 +84,14 @@ def gap_s(
         reads: How often it was read since it last changed its status.
         elapsed_s: Seconds since it was submitted.
         settling_s: Seconds since it was seen to have ended.
+        listened: Its end is heard of otherwise.
     """
     if state.record.status.terminal:
         billing = state.record.billing
         found = None if billing is None else billing.state
         return settling_gap_s(found, reads, settling_s=settling_s)
+    if listened:
+        return LISTENED_GAP_S
     return running_gap_s(reads, elapsed_s=elapsed_s, usual_s=state.usual_runtime_s)
 
 

@@ -1,0 +1,51 @@
+"""The delivery log as the service pages it; its records have no fixed shape."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+DELIVERIES_PATH = "/v1/webhooks/deliveries"
+
+Row = dict[str, Any]
+Ask = Callable[[Mapping[str, str]], Awaitable[Any]]
+
+
+class LogReading:
+    """One reading of the log, page after page, to its end (spec 4.20).
+
+    Args:
+        ask: Asks for the page that some parameters name.
+        params: What is asked for, without the cursor.
+    """
+
+    def __init__(self, ask: Ask, params: Mapping[str, str]) -> None:
+        self._ask = ask
+        self._params = params
+        self._cursor: str | None = None
+        self._seen: set[str | None] = set()
+
+    async def next_page(self) -> list[Row] | None:
+        """Return the next page's records; None after the last one."""
+        if self._cursor in self._seen:
+            return None
+        self._seen.add(self._cursor)
+        more = {} if self._cursor is None else {"cursor": self._cursor}
+        body = await self._ask({**self._params, **more})
+        # None was seen with the first page: without another cursor this was the last.
+        self._cursor = text_in(body, "next_cursor") or text_in(body, "cursor")
+        return rows_in(body)
+
+
+def rows_in(body: Any) -> list[Row]:
+    """Return the records of a list, wherever the answer keeps it."""
+    lists = [body] if isinstance(body, list) else []
+    if isinstance(body, dict):
+        lists = [value for value in body.values() if isinstance(value, list)]
+    return [row for rows in lists for row in rows if isinstance(row, dict)]
+
+
+def text_in(body: Any, name: str) -> str | None:
+    """Return a text of an object; None where there is none."""
+    value = body.get(name) if isinstance(body, dict) else None
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,103 @@
+"""Deliveries on a time line: what is shown, and that nothing from outside is markup."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mediakit import Client
+from mediakit.errors import InputError
+from mediakit.records import Attempt, Delivery
+from mediakit.widgets.delivery_html import Told, span_text, told_html, told_text
+
+NOON = datetime(2026, 10, 1, 12, tzinfo=UTC)
+HOSTILE = '<img src=x onerror="alert(1)">&amp;'
+GAPS_S = (0, 5, 305, 2_105)
+
+
+def told(**fields: Any) -> Told:
+    attempts = [
+        Attempt(
+            number=number,
+            attempted_at=NOON + timedelta(seconds=gap_s),
+            status_code=503 if number < 4 else 204,
+            reason="http_5xx: 503" if number < 4 else None,
+            duration_ms=12,
+        )
+        for number, gap_s in enumerate(GAPS_S, start=1)
+    ]
+    given_fields = {"id": "delivery_1", "status": "delivered", **fields}
+    return Told(Delivery.model_validate(given_fields), attempts)
+
+
+def test_the_time_between_attempts_stands_on_the_line_and_the_outcome_in_words() -> (
+    None
+):
+    html = told_html([told(url="http://127.0.0.1:9/hook?token=hidden")])
+
+    for gap in ("5 s", "5 min", "30 min"):
+        assert f">{gap}</span>" in html
+    assert html.count("✗") == 3
+    assert html.count("✓") == 1
+    assert 'aria-label="4 attempts over 35 min; the last: delivered' in html
+    assert "the receiver broke: it answered 503" in html
+    assert "127.0.0.1:9/hook" in html
+    assert "hidden" not in html
+
+
+def test_the_plain_text_says_the_same() -> None:
+    next_at = NOON + timedelta(days=1)
+    text = told_text([told(status="pending", next_attempt_at=next_at)], more=True)
+
+    assert text.splitlines() == [
+        "pending · delivery_1",
+        "  1. the receiver broke: it answered 503",
+        "  2. after 5 s, the receiver broke: it answered 503",
+        "  3. after 5 min, the receiver broke: it answered 503",
+        "  4. after 30 min, delivered: the receiver answered 204",
+        "  next attempt 2026-10-02 12:00:00",
+        "There are more: client.deliveries.list() goes through all of them.",
+    ]
+    assert "next attempt 2026-10-02 12:00:00" in told_html(
+        [told(status="pending", next_attempt_at=next_at)]
+    )
+
+
+def test_no_deliveries_and_no_attempts_are_said() -> None:
+    assert "No deliveries." in told_html([])
+    assert told_text([]) == "No deliveries."
+    assert "not attempted yet" in told_html([Told(Delivery(status="pending"), ())])
+
+
+@given(st.text(max_size=40))
+def test_whatever_comes_from_outside_is_text(text: str) -> None:
+    fields = ("id", "status", "event_type", "source_id", "url")
+    hostile = f"{HOSTILE}{text}"
+    delivery = Delivery.model_validate(dict.fromkeys(fields, hostile))
+    html = told_html([Told(delivery, [Attempt(reason=hostile), Attempt()])])
+
+    tags = set(re.findall(r"<([a-z]+)", html))
+    assert tags <= {"div", "b", "span", "details", "summary", "table", "tr", "th", "td"}
+    assert 'onerror="' not in html
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 s"), (5.2, "5.2 s"), (299, "5 min"), (7_300, "2 h"), (86_400, "1 d")],
+)
+def test_a_span_is_written_in_its_largest_unit(seconds: float, text: str) -> None:
+    assert span_text(seconds) == text
+
+
+def test_without_a_notebook_the_log_is_printed(
+    client: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client.deliveries.show(source_id="media_none")
+    assert capsys.readouterr().out == "No deliveries.\n"
+    with pytest.raises(InputError, match="many"):
+        client.deliveries.show(many=0)
