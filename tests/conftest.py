@@ -64,6 +64,17 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox
 
 
 @pytest.fixture
+def own_client(tmp_path: Path) -> Iterator[Client]:
+    """Give a client that nobody shares the balance with."""
+    running = start(
+        Sandbox(tmp_path / "own", balance_micro_usd=1_000_000_000, speed=20)
+    )
+    with Client(running.base_url, running.api_key, home=tmp_path / "home") as client:
+        yield client
+    running.stop()
+
+
+@pytest.fixture
 def client(sandbox: RunningSandbox, tmp_path: Path) -> Iterator[Client]:
     """Give a client of that sandbox with a history of its own."""
     with Client(sandbox.base_url, sandbox.api_key, home=tmp_path / "home") as client:

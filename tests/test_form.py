@@ -104,10 +104,11 @@ def press_generate(form: Form) -> None:
 
 
 def test_a_form_makes_a_job_and_the_balance_drops_by_its_price(
-    make_form: Callable[..., Form], client: Client
+    own_client: Client,
 ) -> None:
-    form = make_form("text-to-video")
-    before = client.balance().spendable_micro_usd
+    form = Form(own_client, own_client.catalog.function("text-to-video"), {})
+    until(lambda: form.state.funds.balance is not None, form)
+    before = own_client.balance().spendable_micro_usd
 
     assert generate_button(form).disabled
     assert "prompt is required." in shown(form)
@@ -121,8 +122,9 @@ def test_a_form_makes_a_job_and_the_balance_drops_by_its_price(
 
     assert view.state.charge_micro_usd == 204_000
     assert view.state.prompt == "a kite over dunes"
-    assert client.balance().spendable_micro_usd == before - 204_000
+    assert own_client.balance().spendable_micro_usd == before - 204_000
     until(lambda: form.state.funds.left_micro_usd == before - 204_000)
+    finish(form)
 
 
 def test_generate_always_buys_another_draw_and_shows_the_newest_first(

@@ -217,14 +217,14 @@ def test_help_sends_nothing(
 
 
 def test_the_balance_is_one_sentence(
-    shell: Any, client: Client, capsys: pytest.CaptureFixture[str]
+    shell: Any, own_client: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    shell.user_ns["client"] = own_client
     shell.run_line_magic("balance", "")
-    left = client.balance().spendable_micro_usd - client.reserved_micro_usd()
 
     said = capsys.readouterr().out
-    assert said == f"{mk.format_usd(left)} can be spent ({client.service.label}).\n"
-    client.submit("text-to-video", prompt="held", duration=3)
+    assert said == f"$1,000.00 can be spent ({own_client.service.label}).\n"
+    own_client.submit("text-to-video", prompt="held", duration=3)
     shell.run_line_magic("balance", "")
     assert "can be spent" in capsys.readouterr().out
     with pytest.raises(InputError, match="nothing behind it"):

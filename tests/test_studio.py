@@ -124,10 +124,10 @@ def test_an_empty_history_says_how_to_begin_and_every_function_is_offered(
 
 
 def test_from_the_catalogue_over_a_form_to_the_history_and_back(
-    make_studio: Callable[..., Studio], client: Client
+    make_studio: Callable[..., Studio], own_client: Client
 ) -> None:
-    studio = make_studio()
-    balance = client.balance().spendable_micro_usd
+    studio = make_studio(own_client)
+    balance = own_client.balance().spendable_micro_usd
 
     press(studio, "Text to video")
     form = studio.form
