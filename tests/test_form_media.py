@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import ipywidgets
 import pytest
 
 from mediakit import Client
 from mediakit.widgets.form import Form
 from tests.file_server import FileServer
-from tests.media_samples import make_mp4
-from tests.test_form import finish, generate_button, shown, until
+from tests.media_samples import make_mp4, make_png
+from tests.test_form import _all, box, finish, generate_button, shown, until
+
+A_PICTURE = "https://a.test/1.png"
 
 EDIT = {
     "prompt": "make it rain",
@@ -93,3 +97,34 @@ def test_a_warning_stands_beside_its_field_and_keeps_nothing_back(
 
     assert "got &#x27;@Image1&#x27;; accepted: a citation" in shown(form)
     assert not generate_button(form).disabled
+
+
+def cite_buttons(form: Form) -> list[Any]:
+    buttons = (w for w in _all(form.widget) if isinstance(w, ipywidgets.Button))
+    return [button for button in buttons if button.description == "Cite"]
+
+
+def test_a_reference_is_cited_behind_the_prompt_by_its_button(
+    make_form: Callable[..., Form], tmp_path: Path
+) -> None:
+    pictures = [str(make_png(tmp_path / f"{n}.png", (400, 300))) for n in range(2)]
+    form = make_form("r1", prompt="a kite ", duration=5, image_urls=pictures)
+    first, second = cite_buttons(form)
+    assert not second.disabled
+
+    second.click()
+    first.click()
+
+    assert box(form, "prompt").value == "a kite @Image2 @Image1"
+    assert form.request()["prompt"] == "a kite @Image2 @Image1"
+
+
+def test_an_empty_row_cannot_be_cited_and_other_functions_have_no_such_button(
+    make_form: Callable[..., Form],
+) -> None:
+    form = make_form("r1", image_urls=[A_PICTURE, ""])
+    assert [button.disabled for button in cite_buttons(form)] == [False, True]
+    cite_buttons(form)[0].click()
+    assert box(form, "prompt").value == "@Image1"
+
+    assert cite_buttons(make_form("keyframes")) == []

@@ -126,7 +126,8 @@ class FormView:
         code: Callable[[], str],
     ) -> None:
         texts = (spec.doc for spec in function.fields.values() if spec.multiline)
-        self._kit = kit = replace(kit, prompts=" ".join(texts))
+        cite = self._cite if "prompt" in function.fields else None
+        self._kit = kit = replace(kit, prompts=" ".join(texts), cite=cite)
         fields, rules = function.fields.items(), function.rules
         self.controls = {n: build_field(s, kit, rules) for n, s in fields}
         main = {n: c for n, c in self.controls.items() if is_main(function, c.spec)}
@@ -148,6 +149,12 @@ class FormView:
         self.widget = kit.look.make(
             w.VBox, "mk-form", children=(self._head, self._body, *namers(kit))
         )
+
+    def _cite(self, citation: str) -> None:
+        """Write a citation behind the prompt, as if it were typed there."""
+        box = self.controls["prompt"].parts[0]
+        text = str(box.value).rstrip()
+        box.value = f"{text} {citation}" if text else citation
 
     def _make_generate(self, generate: Callable[[], object]) -> Any:
         button = self._kit.look.make(

@@ -81,6 +81,7 @@ class Kit:
         keep: Stores uploaded files.
         draw: Draws a whole number between two, both included.
         prompts: What the prompts' documentation says, such as which media they cite.
+        cite: Puts a citation into the prompt; None where there is no prompt.
     """
 
     look: Look
@@ -88,6 +89,7 @@ class Kit:
     keep: Keep
     draw: Callable[[int, int], int] = field(default=random.randint)
     prompts: str = ""
+    cite: Callable[[str], object] | None = None
 
 
 def close_tree(widget: Any) -> None:

@@ -198,9 +198,11 @@ class MediaList(MediaControl):
         self._add.disabled = most is not None and len(self._rows) >= most
         self._upload.disabled = most is not None and len(self.given) >= most
         for index, row in enumerate(self._rows):
-            up, down, _ = row.buttons
+            up, down, _, *cite = row.buttons
             up.disabled = index == 0
             down.disabled = index == len(self._rows) - 1
+            for button in cite:
+                button.disabled = not row.value
 
     def read(self) -> object:
         """Return the paths and URLs in order; None when there are none."""
@@ -258,8 +260,22 @@ class MediaList(MediaControl):
             self._button("Up", "Move one place up", lambda: self._move(row, -1)),
             self._button("Down", "Move one place down", lambda: self._move(row, 1)),
             self._button("Remove", "Remove this row", lambda: self._remove(row)),
+            *self._cite_button(row),
         )
         return row
+
+    @property
+    def _tag(self) -> str | None:
+        """Return how prompts cite these media; None if they do not."""
+        tag = f"@{TAGS[self.kind]}"
+        return tag if f"{tag}1" in self.kit.prompts else None
+
+    def _cite_button(self, row: MediaRow) -> tuple[Any, ...]:
+        cite = self.kit.cite
+        if cite is None or self._tag is None:
+            return ()
+        tooltip = "Write this citation behind the prompt"
+        return (self._button("Cite", tooltip, lambda: cite(row.box.description)),)
 
     def _added(self) -> None:
         self._resize(len(self._rows) + 1)
@@ -280,9 +296,7 @@ class MediaList(MediaControl):
 
     def _arrange(self) -> None:
         """Number the rows as prompts cite them; a row without a value has no number."""
-        tag = f"@{TAGS[self.kind]}"
-        if f"{tag}1" not in self.kit.prompts:
-            tag = f"{TAGS[self.kind]} "
+        tag = self._tag or f"{TAGS[self.kind]} "
         number = 0
         for row in self._rows:
             number += bool(row.value)
