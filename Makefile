@@ -23,7 +23,7 @@ LAB_FLAGS := --ip=127.0.0.1 \
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help lab test check unit browser fix docs notebooks gallery sandbox bench \
+.PHONY: help lab test check unit browser pictures fix docs notebooks gallery sandbox bench \
 	constraints clean
 
 help: ## Print this list
@@ -49,6 +49,9 @@ unit: $(DEV_READY) ## Tests without a browser; every notebook is executed
 browser: $(DEV_READY) ## Tests in JupyterLab and a real Chromium
 	@$(BIN)/python tools/find_chromium.py --install || true
 	$(BIN)/python -m pytest tests/browser $(PYTEST_ARGS)
+
+pictures: browser ## Make the README's pictures from what the browser tests saw
+	$(BIN)/python tools/readme_pictures.py
 
 fix: $(DEV_READY) ## Mend what ruff can mend
 	$(BIN)/ruff check --fix .
