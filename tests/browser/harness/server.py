@@ -59,9 +59,11 @@ class LabServer:
         return [kernel["id"] for kernel in self._call("GET", "api/kernels").json()]
 
     def shut_down_kernels(self) -> None:
-        """End every session and with it its kernel."""
+        """End every session and with it its kernel; a kernel of Voilà has none."""
         for session in self._call("GET", "api/sessions").json():
             self._call("DELETE", f"api/sessions/{session['id']}")
+        for kernel_id in self.kernel_ids():
+            self._call("DELETE", f"api/kernels/{kernel_id}")
 
     def change_setting(self, plugin: str, values: Mapping[str, object]) -> None:
         """Store settings of a JupyterLab plugin, such as `apputils-extension:themes`.
