@@ -72,7 +72,7 @@ def test_the_main_job_from_the_form_to_the_charge_and_back_without_a_kernel(
 SLOW = "a slow train through snow"
 SUBMIT = f"""
 import mediakit as mk
-client = mk.connect()
+client = mk.connect(home="killed")  # books of its own: others spend elsewhere
 client.form("text-to-video", prompt={SLOW!r}, duration=15, resolution="1080p")
 """
 SPENT = """

@@ -16,10 +16,10 @@ pytestmark = pytest.mark.browser
 JOB_S = 90.0
 PROMPT = "a kite over dunes"
 CANARY = "<img src=x onerror='window.canary=1'>"
-STUDIO = "import mediakit as mk\nclient = mk.connect()\nclient.studio()"
+STUDIO = "import mediakit as mk\nclient = mk.connect(home='studio')\nclient.studio()"
 BEFORE = f"""
 import mediakit as mk
-client = mk.connect(project="Dunes")
+client = mk.connect(home="studio", project="Dunes")
 for place in "lake sea wood town farm hill moor cliff river port mill tower".split():
     client.submit("text-to-video", prompt=f"a balloon over a {{place}}", duration=3)
 client.submit("text-to-image", prompt={CANARY!r}).wait(timeout_s=60)
