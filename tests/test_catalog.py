@@ -128,3 +128,27 @@ def test_reported_tokens_make_the_price_exact(tokens: int) -> None:
 
     assert estimate.kind == "exact"
     assert estimate.low == estimate.high == (tokens * 11_235_000 + 500_000) // 1_000_000
+
+
+def every_value(spec):
+    """Give a value for a field that names media in each place that can."""
+    if spec.media_kind:
+        return "cat.png"
+    if spec.item is not None:
+        return [every_value(spec.item)] * 2
+    if spec.kind == "object":
+        return {name: every_value(inner) for name, inner in spec.fields.items()}
+    if spec.kind == "variants":
+        tag, variant = next(iter(spec.variants.items()))
+        return {**every_value(variant), spec.tag: tag}
+    return None
+
+
+@pytest.mark.parametrize("kind", sorted(f.kind for f in Catalog.default()))
+def test_no_medium_of_a_body_is_overlooked(kind):
+    function = Catalog.default().function(kind)
+    body = {name: every_value(spec) for name, spec in function.fields.items()}
+    named = str(body).count("cat.png")
+    assert len(function.media(body)) == named
+    changed = function.with_media(body, {"cat.png": "dog.png"})
+    assert str(changed).count("dog.png") == named

@@ -599,7 +599,11 @@ def test_states_come_back_as_their_enums(history):
 def test_the_usual_runtime_is_the_median_of_completed_jobs_and_none_before(tmp_path):
     clock = VirtualClock(START)
     with History(tmp_path / "h.db", clock=clock) as history, asyncio.Runner() as runner:
-        function = {"service": "sandbox", "function": intent().function}
+        function = {
+            "service": "sandbox",
+            "kind": intent().kind,
+            "function": intent().function,
+        }
         assert history.usual_runtime_s(**function) is None
         for number, seconds in enumerate([10, 30, 500]):
             key = f"k{number}"
@@ -609,7 +613,18 @@ def test_the_usual_runtime_is_the_median_of_completed_jobs_and_none_before(tmp_p
             history.record_job(key, completed(job_id=f"media_{number}"))
 
         assert history.usual_runtime_s(**function) == 30
-        assert history.usual_runtime_s(service="other", function="a/b/c") is None
+        assert history.usual_runtime_s(**function | {"service": "other"}) is None
+
+
+def test_a_refusal_that_is_remembered_does_not_hide_a_claim_of_another_process(path):
+    with History(path) as one, History(path) as other:
+        one.claim(intent())
+        one.record_refusal(intent().key, code="422", message="no")
+        assert other.claim(intent())[1]
+        entry = one.record_refusal(intent().key, code="422", message="no")
+        assert entry == other.find_key(intent().key)
+        assert entry.state is EntryState.REFUSED
+        assert other.reserved_micro_usd(**HERE) == 0
 
 
 def test_what_another_process_wrote_is_not_lost_to_what_is_remembered(path):

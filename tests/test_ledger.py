@@ -98,15 +98,67 @@ def test_what_was_given_up_before_its_turn_is_not_written(
     history: History, ledger: Ledger
 ) -> None:
     async def give_up() -> None:
-        writing = asyncio.ensure_future(ledger.write(History.claim, intent()))
+        first, second = (
+            asyncio.ensure_future(ledger.write(History.claim, intent(key)))
+            for key in ("first", "second")
+        )
         await asyncio.sleep(0)
-        writing.cancel()
+        second.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await writing
+            await second
+        await first
 
     at_once(give_up())
 
-    assert history.find_key(intent().key) is None
+    assert history.find_key("first") is not None
+    assert history.find_key("second") is None
+
+
+def test_a_task_that_writes_alone_waits_for_no_turn_of_the_loop(ledger: Ledger) -> None:
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    async def write_often() -> list[int]:
+        counting = asyncio.ensure_future(count_turns())
+        seen = []
+        for number in range(3):
+            await asyncio.sleep(0)
+            before = turns
+            await ledger.write(History.claim, intent(f"k{number}"))
+            its_job = job(job_id=f"media_{number}")
+            await ledger.write(History.record_job, f"k{number}", its_job)
+            seen.append(turns - before)
+        counting.cancel()
+        return seen
+
+    assert at_once(write_often()) == [[0, 0, 0]]
+
+
+def test_what_several_tasks_write_turn_after_turn_is_one_commit_a_turn(
+    history: History, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commits: list[None] = []
+    together = History.together
+
+    def counted(self: History) -> Any:
+        commits.append(None)
+        return together(self)
+
+    monkeypatch.setattr(History, "together", counted)
+
+    async def work(name: str) -> None:
+        for number in range(4):
+            await ledger.write(History.claim, intent(f"{name}{number}"))
+
+    at_once(*(work(name) for name in "abcde"))
+
+    assert len(history.page()) == 20
+    assert 4 <= len(commits) <= 5  # the first of all is written on the spot
 
 
 def test_several_loops_may_use_one_ledger(history: History, ledger: Ledger) -> None:

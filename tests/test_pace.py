@@ -131,7 +131,6 @@ def test_who_gives_up_waiting_leaves_the_turn_to_the_next(
         _, answered = submits.under_way.pop()
         answered.set_result(None)
         await asyncio.sleep(0)  # the first leaves, and the second is woken
-        await asyncio.sleep(0)
         second.cancel()
         await clock.advance(0)
         assert second.cancelled()

@@ -432,7 +432,8 @@ def test_an_adopted_job_is_no_open_intent_and_holds_no_made_up_times(
     assert entry.state is EntryState.SETTLED
     assert (entry.created_at, entry.submitted_at, entry.finished_at) == (AT, AT, None)
     assert history.open_intents(service="s", account="a") == []
-    assert history.usual_runtime_s(service="s", function=entry.function) is None
+    function = {"kind": entry.kind, "function": entry.function}
+    assert history.usual_runtime_s(service="s", **function) is None
     assert [found.key for found in history.page(text="media_1 KITE")] == ["k1"]
 
 

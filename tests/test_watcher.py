@@ -391,3 +391,35 @@ def test_who_stops_waiting_leaves_nothing_behind_and_the_watching_goes_on() -> N
         assert service.unsettled == []
 
     run(scenario())
+
+
+def test_a_job_that_settled_by_another_s_read_takes_nobody_s_turn() -> None:
+    """At three reads a second, a hundred turns would take half a minute."""
+    settled = {f"settled_{n}": Course(runs_s=0.0) for n in range(100)}
+    service = Service(settled | {"media_0": Course(runs_s=0.0)}, reads_per_s=3)
+
+    async def scenario() -> None:
+        (client,) = service.clients
+        for name in settled:
+            job = service.submit(name)
+            await service.read(job)
+            client.heard(job)
+        last = service.submit("media_0")
+        await service.clock.advance(2.0)
+        assert last.state.charge_micro_usd == 340_000
+
+    run(scenario())
+
+
+def test_what_is_due_before_all_others_is_not_slept_over() -> None:
+    usual = {"media_0": Course(runs_s=500.0, usual_s=500.0)}
+    service = Service(usual | {"media_1": Course(runs_s=0.0)})
+
+    async def scenario() -> None:
+        service.submit("media_0")
+        await service.clock.advance(100.0)
+        quick = service.submit("media_1")
+        await service.clock.advance(1.0)
+        assert quick.state.charge_micro_usd == 340_000
+
+    run(scenario())

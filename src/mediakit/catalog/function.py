@@ -10,7 +10,11 @@ from typing import Any
 from mediakit.catalog.documents.requests import request_type_of
 from mediakit.catalog.own_rates import OwnRate
 from mediakit.catalog.paths import path_of
-from mediakit.catalog.places import media_places, with_media_changed
+from mediakit.catalog.places import (
+    media_places,
+    that_may_hold_media,
+    with_media_changed,
+)
 from mediakit.errors import InputError
 from mediakit.limits import MediaLimits
 from mediakit.rates import Estimate, EstimateKind
@@ -102,6 +106,11 @@ class Function:
     def fields(self) -> Mapping[str, FieldSpec]:
         """Return its fields by name, as declared."""
         return fields_of(self.request_type)
+
+    @cached_property
+    def _fields_of_media(self) -> Mapping[str, FieldSpec]:
+        """The fields to look through: most functions take few media, or none."""
+        return that_may_hold_media(self.fields)
 
     @classmethod
     def from_schema(
@@ -228,7 +237,7 @@ class Function:
         """List the media that a body names, in the order of the fields."""
         return [
             MediaItem(label, spec.media_kind, value)
-            for label, spec, value in media_places(self.fields, body)
+            for label, spec, value in media_places(self._fields_of_media, body)
             if spec.media_kind
         ]
 
@@ -242,5 +251,5 @@ class Function:
             urls: The new value of each medium, by its old value.
         """
         return with_media_changed(
-            self.fields, body, lambda value: urls.get(value, value)
+            self._fields_of_media, body, lambda value: urls.get(value, value)
         )

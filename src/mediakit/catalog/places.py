@@ -6,6 +6,18 @@ from typing import Any
 from mediakit.schema import FieldSpec
 
 
+def that_may_hold_media(fields: Mapping[str, FieldSpec]) -> dict[str, FieldSpec]:
+    """Return the fields in which media may be named, however deep."""
+    return {name: spec for name, spec in fields.items() if _may_hold_media(spec)}
+
+
+def _may_hold_media(spec: FieldSpec) -> bool:
+    inner = [*spec.fields.values(), *spec.variants.values()]
+    if spec.item is not None:
+        inner.append(spec.item)
+    return bool(spec.media_kind) or any(_may_hold_media(each) for each in inner)
+
+
 def media_places(
     fields: Mapping[str, FieldSpec], body: Mapping[str, Any], within: str = ""
 ) -> Iterator[tuple[str, FieldSpec, str]]:

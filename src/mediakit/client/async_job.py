@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, overload
 import anyio
 
 from mediakit.client.job_state import JobState
+from mediakit.client.loops import call_on
 from mediakit.client.staying import Staying
 from mediakit.errors import JobFailedError, MediakitError, WaitTimeoutError
 from mediakit.records import Job as JobRecord
@@ -163,7 +164,9 @@ class AsyncJob(Staying):
         with self._lock:
             before = self._state
             after = self._state = change(before)
-            listeners = tuple(self._listeners) if after != before else ()
+            listeners = tuple(self._listeners)
+        if listeners and after == before:
+            listeners = ()
         for listener in listeners:
             listener(after)
         self._wake()
@@ -174,7 +177,7 @@ class AsyncJob(Staying):
             waiters = tuple(self._waiters)
         for waiter in waiters:
             with suppress(RuntimeError):  # its loop is closed, and nobody waits there
-                waiter.get_loop().call_soon_threadsafe(_resolve, waiter)
+                call_on(waiter.get_loop(), _resolve, waiter)
 
     def watch(self) -> None:
         """Watch the job on the running loop until its charge is settled."""

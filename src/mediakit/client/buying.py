@@ -23,6 +23,7 @@ from mediakit.errors import (
     NotFoundError,
 )
 from mediakit.history import Entry, EntryState, History, Intent
+from mediakit.rates import Estimate
 from mediakit.records import JobStatus
 
 log = logging.getLogger("mediakit.client")
@@ -69,9 +70,7 @@ class Buyer:
         if entry is not None and entry.job_id and not was_rejected(entry):
             return await self._owned(entry, entry.job_id)
         intent, fresh = await self._claim(order, take, entry)
-        job = await self._send(intent, asked_before=not fresh)
-        job.update(replace(job.state, estimate=order.estimate))
-        return job
+        return await self._send(intent, asked_before=not fresh, estimate=order.estimate)
 
     async def retry(self, job_id: str) -> AsyncJob:
         """Ask once more for what failed, under a fresh key (spec 4.3).
@@ -113,7 +112,9 @@ class Buyer:
             )
         return entry
 
-    async def _send(self, intent: Intent, *, asked_before: bool) -> AsyncJob:
+    async def _send(
+        self, intent: Intent, *, asked_before: bool, estimate: Estimate | None = None
+    ) -> AsyncJob:
         self._sending.add(intent.key)
         try:
             entry, record = await self._submitter.send(
@@ -122,7 +123,8 @@ class Buyer:
         finally:
             self._sending.discard(intent.key)
         self._bought.add(record.id)
-        return await self._jobs.begun(await self._jobs.state_of(entry, record))
+        state = await self._jobs.state_of(entry, record, estimate)
+        return await self._jobs.begun(state)
 
     async def _newest(self, draw_key: str, take: int) -> Entry | None:
         return await self._ledger.ask(

@@ -93,6 +93,7 @@ class Client(Staying, Generic[JobT_co]):
 
     def _bought(self, order: Order, take: Take) -> JobT_co:
         """Buy an order; an interrupt ends the waiting for the answer only."""
+        self.io.refuse_itself()
         buying = self.io.post(self.core._buy, order, take)
         try:
             return self.owned(self.io.result(buying))
@@ -144,9 +145,10 @@ class Client(Staying, Generic[JobT_co]):
     ) -> JobT_co:
         """Submit a job; see `AsyncClient.submit`."""
         check_take(take)
-        order, warnings = self.io.call(
-            self.core._ordered, function, fields, seconds, webhook_url, extra
-        )
+        asked = (function, fields, seconds, webhook_url, extra)
+        # To change the thread takes longer than to check and price most requests.
+        ordered = self.core._ordered_at_once(*asked)
+        order, warnings = ordered or self.io.call(self.core._ordered, *asked)
         for line in warnings:
             self._say(line)
         job = self._bought(order, take)

@@ -117,7 +117,7 @@ class AsyncClient(Staying):
         )
         self._listeners: list[AsyncListener] = []
         self._project = project
-        self._budget_name = budget_name(project)
+        self._budget_name = budget_name(project, budget)
         self._purse = Purse(
             self._ledger,
             self.billing,
@@ -278,8 +278,34 @@ class AsyncClient(Staying):
             What to buy, and what is likely a mistake in it.
         """
         prepared = await self._prepared(function, fields, seconds)
-        found = prepared.function
         urls = await self._uploads.of(prepared)
+        return self._order(prepared, urls, webhook_url, extra)
+
+    def _ordered_at_once(
+        self,
+        function: str,
+        fields: Mapping[str, object],
+        seconds: Seconds | None,
+        webhook_url: str | None,
+        extra: Mapping[str, object] | None,
+    ) -> tuple[Order, list[str]] | None:
+        """The same on any thread; None for what needs a file or the network."""
+        found = self.catalog.function(function)
+        if reads_files(found, fields):
+            return None
+        prepared = prepare(found, fields, seconds=seconds)
+        if prepared.lengths_wanted:
+            return None
+        return self._order(prepared, {}, webhook_url, extra)
+
+    def _order(
+        self,
+        prepared: Prepared,
+        urls: Mapping[str, str],
+        webhook_url: str | None,
+        extra: Mapping[str, object] | None,
+    ) -> tuple[Order, list[str]]:
+        found = prepared.function
         body = found.canonical_body(found.with_media(prepared.body, urls))
         order = Order(
             service=self.service,

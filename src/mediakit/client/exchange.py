@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from mediakit.errors import ServiceError
@@ -51,7 +52,7 @@ class Answer:
                 status=self.status,
             ) from None
 
-    @property
+    @cached_property
     def fields(self) -> Mapping[str, Any]:
         """Return the body if it is a JSON object, else nothing."""
         try:

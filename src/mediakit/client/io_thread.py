@@ -94,17 +94,25 @@ class IOThread:
         Raises:
             RuntimeError: The caller is on the I/O thread and would wait for itself.
         """
-        if threading.current_thread() is self._running().thread:
-            raise RuntimeError(
-                "a blocking call was made on the I/O thread, where it would wait for "
-                "itself; use AsyncClient, or the job's callbacks, there"
-            )
+        self.refuse_itself()
         future = self.post(function, *args, **kwargs)
         try:
             return self.result(future)
         except KeyboardInterrupt:
             future.cancel()
             raise
+
+    def refuse_itself(self) -> None:
+        """Refuse to wait for this thread on this thread.
+
+        Raises:
+            RuntimeError: The caller is on it and would wait for itself.
+        """
+        if threading.current_thread() is self._running().thread:
+            raise RuntimeError(
+                "a blocking call was made on the I/O thread, where it would wait for "
+                "itself; use AsyncClient, or the job's callbacks, there"
+            )
 
     def result(self, future: Future[T]) -> T:
         """Wait for what was started with `post`.

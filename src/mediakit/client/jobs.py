@@ -6,7 +6,7 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 from anyio import to_thread
@@ -27,6 +27,7 @@ from mediakit.client.watchers import Watchers
 from mediakit.clock import Clock
 from mediakit.errors import ConflictError
 from mediakit.history import Entry, History
+from mediakit.rates import Estimate
 from mediakit.records import Job as JobRecord
 
 log = logging.getLogger("mediakit.client")
@@ -108,11 +109,24 @@ class Jobs:
             state = await self.state_of(entry, record)
         return await self.begun(state)
 
-    async def state_of(self, entry: Entry, record: JobRecord) -> JobState:
-        """Return the state of a job that is in the history."""
-        usual_s = await self._usual_runtime_s(entry)
-        state = state_of_entry(entry, record, self._catalog, self.service)
-        return replace(state, usual_runtime_s=usual_s)
+    async def state_of(
+        self, entry: Entry, record: JobRecord, estimate: Estimate | None = None
+    ) -> JobState:
+        """Return the state of a job that is in the history.
+
+        Args:
+            entry: The entry.
+            record: What the service says of it.
+            estimate: Its estimate, where more is known of it than the entry says.
+        """
+        return state_of_entry(
+            entry,
+            record,
+            self._catalog,
+            self.service,
+            estimate=estimate,
+            usual_runtime_s=await self._usual_runtime_s(entry),
+        )
 
     async def _usual_runtime_s(self, entry: Entry) -> float | None:
         """Return what a job of this function usually takes; looked up once a minute."""
@@ -121,7 +135,10 @@ class Jobs:
         if known is not None and now_s < known.until_s:
             return known.runtime_s
         runtime_s = await self._ledger.ask(
-            History.usual_runtime_s, service=entry.service, function=entry.function
+            History.usual_runtime_s,
+            service=entry.service,
+            kind=entry.kind,
+            function=entry.function,
         )
         if runtime_s is not None:
             self._usual[entry.function] = _Usual(runtime_s, now_s + USUAL_FOR_S)

@@ -30,7 +30,7 @@ class Ledger:
     def __init__(self, history: History, service: Service) -> None:
         self.history = history
         self.owner = {"service": service.identity, "account": service.account}
-        self._batch: _Batch | None = None
+        self._turn: _Turn | None = None
 
     async def ask(
         self,
@@ -60,37 +60,52 @@ class Ledger:
         if not self.history.is_local:
             return await to_thread.run_sync(call)
         loop = asyncio.get_running_loop()
-        batch = self._batch
-        if batch is None or not batch.takes_from(loop):
-            batch = self._batch = _Batch(self.history, loop)
-        written: T = await batch.add(call)
-        return written
+        turn = self._turn
+        if turn is None or not turn.is_that_of(loop):
+            shared = turn is not None and turn.is_shared
+            turn = self._turn = _Turn(self.history, loop, expects_others=shared)
+        return await turn.make(call)
 
 
-class _Batch:
+class _Turn:
     """What is written in one turn of a loop.
+
+    A task that writes alone does not wait for others: its calls are made on the spot,
+    unless several tasks wrote in the turn before.
 
     Args:
         history: Where.
-        loop: Runs it in its next turn.
+        loop: Its loop.
+        expects_others: Whether several tasks wrote in the turn before.
     """
 
-    def __init__(self, history: History, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, history: History, loop: asyncio.AbstractEventLoop, *, expects_others: bool
+    ) -> None:
+        self.is_shared = False
         self._history = history
         self._loop = loop
+        self._expects_others = expects_others
+        self._first_task_id: int | None = None
         self._calls: list[tuple[Callable[[], Any], asyncio.Future[Any]]] = []
         self._is_open = True
         loop.call_soon(self._run)
 
-    def takes_from(self, loop: asyncio.AbstractEventLoop) -> bool:
+    def is_that_of(self, loop: asyncio.AbstractEventLoop) -> bool:
         """Tell whether a task of this loop can still add to it."""
         return self._is_open and self._loop is loop
 
-    def add(self, call: Callable[[], Any]) -> asyncio.Future[Any]:
-        """Add a call; its result comes once all is committed."""
-        future = self._loop.create_future()
+    async def make(self, call: Callable[[], T]) -> T:
+        """Make a call; returns once it is committed."""
+        task_id = id(asyncio.current_task())
+        if self._first_task_id is None:
+            self._first_task_id = task_id
+        self.is_shared = self.is_shared or task_id != self._first_task_id
+        if not (self.is_shared or self._expects_others):
+            return call()
+        future: asyncio.Future[T] = self._loop.create_future()
         self._calls.append((call, future))
-        return future
+        return await future
 
     def _run(self) -> None:
         self._is_open = False
@@ -107,8 +122,8 @@ class _Batch:
         self, wanted: list[tuple[Callable[[], Any], asyncio.Future[Any]]]
     ) -> list[Callable[[], None]]:
         """Make all calls in one transaction; return what tells of each."""
-        if len(wanted) == 1:
-            return [_told(*wanted[0])]
+        if len(wanted) <= 1:
+            return [_told(*each) for each in wanted]
         with self._history.together():
             return [_told(call, future) for call, future in wanted]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 
 from mediakit.catalog import Function
 from mediakit.client.service import Service
-from mediakit.history import Entry, Intent
+from mediakit.history import Entry, Intent, plain_values
 from mediakit.rates import Estimate
 from mediakit.records import ErrorCode, JobStatus
 from mediakit.schema import canonical_json
@@ -115,9 +115,9 @@ def take_of(intent: Intent, *, take: int) -> Intent:
 
 
 def _again(intent: Intent, take: int, attempt: int) -> Intent:
-    plain = {name: getattr(intent, name) for name in Intent.__dataclass_fields__}
     key = key_of(intent.draw_key, take, attempt)
-    return replace(Intent(**plain), take=take, attempt=attempt, key=key)
+    again = {"take": take, "attempt": attempt, "key": key}
+    return Intent(**plain_values(intent) | again)
 
 
 def was_rejected(entry: Entry) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from threading import Lock
 
+from mediakit.client.loops import call_on
 from mediakit.clock import Clock
 
 START_N = 16
@@ -112,7 +113,7 @@ class Pace:
             if woken.done():
                 continue
             try:
-                woken.get_loop().call_soon_threadsafe(_set, woken)
+                call_on(woken.get_loop(), _set, woken)
             except RuntimeError:  # its loop was closed while it waited
                 continue
             return

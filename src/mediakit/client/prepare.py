@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 
 from mediakit.catalog import Function, MediaItem
@@ -53,14 +54,14 @@ class Prepared:
         """Return each local file, by its value in the body."""
         return {value: local_file(value) for value in self.infos}
 
-    @property
+    @cached_property
     def facts(self) -> InputFacts:
         """Return the durations that are known; those that were given come first."""
         found = facts_of(self.function, self.body, {**self.infos, **self.remote})
         given = {stand_in(value): each for value, each in self.seconds.items()}
         return InputFacts(seconds={**found.seconds, **given})
 
-    @property
+    @cached_property
     def estimate(self) -> Estimate:
         """Return the price.
 

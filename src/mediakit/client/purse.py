@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
 from uuid import uuid4
 
@@ -17,6 +18,8 @@ from mediakit.money import parse_usd
 # What this account spends meanwhile is in the history; only what others spend, or top
 # up, makes a balance old.
 BALANCE_FOR_S = 10.0
+# What settles from now on bears a time after this, whoever writes it down.
+CLOCKS_AGREE_WITHIN = timedelta(minutes=5)
 
 
 Amount = str | int | Decimal
@@ -116,32 +119,35 @@ class Purse:
         return await asyncio.shield(reading)
 
     async def _read(self) -> Spendable:
+        since = self._clock.now() - CLOCKS_AGREE_WITHIN
         settled = await self._ledger.ask(
-            History.settled_total_micro_usd, **self._ledger.owner
+            History.settled_total_micro_usd, since, **self._ledger.owner
         )
         read_at_s = self._clock.monotonic_s()
         balance = await self._billing.balance()
-        self._last = Spendable(balance.spendable_micro_usd, settled)
+        self._last = Spendable(balance.spendable_micro_usd, settled, since)
         self._read_at_s = read_at_s
         return self._last
 
 
-def budget_name(project: str | None) -> str:
-    """Return what the submits of a client count against.
+def budget_name(project: str | None, amount: Amount | None) -> str | None:
+    """Return what the submits of a client count against; None for nothing.
 
-    A project is one budget over all its clients and starts; without one, a client is
-    a budget of its own.
+    A project is one budget over all its clients and starts, of which another may have
+    a limit; without one, a client that has a limit is a budget of its own.
     """
-    return f"project {project}" if project else f"client {uuid4().hex}"
+    if project:
+        return f"project {project}"
+    return None if amount is None else f"client {uuid4().hex}"
 
 
-def budget_of(name: str, amount: Amount | None) -> Budget | None:
-    """Return a budget; None for no amount.
+def budget_of(name: str | None, amount: Amount | None) -> Budget | None:
+    """Return a budget; None for no name or no amount.
 
     Raises:
         InputError: It is no amount of US dollars.
     """
-    if amount is None:
+    if name is None or amount is None:
         return None
     try:
         return Budget(name, parse_usd(amount))

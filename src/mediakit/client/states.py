@@ -16,7 +16,13 @@ from mediakit.records import Job, JobStatus
 
 
 def state_of_entry(
-    entry: Entry, record: Job, catalog: Catalog, service: Service
+    entry: Entry,
+    record: Job,
+    catalog: Catalog,
+    service: Service,
+    *,
+    estimate: Estimate | None = None,
+    usual_runtime_s: float | None = None,
 ) -> JobState:
     """Return the state of a job that is in the history."""
     function = _function(catalog, entry.function)
@@ -27,9 +33,10 @@ def state_of_entry(
         media_type=_media_type(record, function),
         prompt=entry.prompt,
         body=_body(entry.body),
-        estimate=_estimate(entry, function),
+        estimate=estimate or _estimate(entry),
         submitted_at=entry.submitted_at,
         finished_at=entry.finished_at,
+        usual_runtime_s=usual_runtime_s,
         charge_micro_usd=_charge(entry, record),
         service=service.label,
     )
@@ -83,7 +90,7 @@ def _body(content: bytes) -> dict[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
-def _estimate(entry: Entry, function: Function | None) -> Estimate:
+def _estimate(entry: Entry) -> Estimate:
     low, high = entry.estimate_low_micro_usd, entry.estimate_high_micro_usd
     return Estimate(
         low=None if low is None else MicroUSD(low),

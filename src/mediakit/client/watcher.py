@@ -9,10 +9,12 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from itertools import count
+from math import inf
 from random import Random
 from typing import ParamSpec
 
 from mediakit.client.async_job import AsyncJob
+from mediakit.client.loops import call_on
 from mediakit.client.read_budget import Lane, ReadBudget
 from mediakit.client.watched import Place, Watched
 from mediakit.client.watching import (
@@ -78,6 +80,7 @@ class Watcher:
         self._reading: set[asyncio.Task[None]] = set()
         self._runner: asyncio.Task[None] | None = None
         self._nap: asyncio.Future[None] | None = None
+        self._nap_until_s = 0.0
 
     def add(self, job: AsyncJob, *, at_once: bool) -> None:
         """Watch a job; one that is watched already stays as it is.
@@ -96,7 +99,6 @@ class Watcher:
         self._rest(watched, now_s if at_once else now_s + self._gap_s(watched, now_s))
         if self._runner is None or self._runner.done():
             self._runner = self._loop.create_task(self._run())
-        self._wake()
 
     def _new(self, job: AsyncJob) -> Watched:
         state, now_s = job.state, self._clock.monotonic_s()
@@ -125,7 +127,10 @@ class Watcher:
     # -- what is heard otherwise ----------------------------------------------------
 
     def heard(self, job: AsyncJob) -> None:
-        """Take note that a job was heard to have ended; its charge is read later."""
+        """Take note that a job was heard to have ended.
+
+        Where its charge is not known with its end, it is read later.
+        """
         self._soon(self._heard, job)
 
     def unlistened(self) -> None:
@@ -134,24 +139,26 @@ class Watcher:
 
     def _soon(self, act: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
         with suppress(RuntimeError):  # the loop is closed, and nothing runs on it
-            self._loop.call_soon_threadsafe(partial(act, *args, **kwargs))
+            call_on(self._loop, act, *args, **kwargs)
 
     def _heard(self, job: AsyncJob) -> None:
         watched = self._watched.get(job.id)
         # What is lined up or being read is read all the same.
-        if watched is None or watched.rests is None or watched.status.terminal:
+        if watched is None or watched.rests is None:
             return
-        now_s = self._clock.monotonic_s()
-        watched.was_read(now_s)
-        self._rest(watched, now_s + jittered_s(HEARD_GAP_S, self._random))
-        self._wake()
+        if job.state.charge_micro_usd is not None:
+            watched.rests = None  # its place is passed over
+            del self._watched[job.id]
+        elif not watched.status.terminal:
+            now_s = self._clock.monotonic_s()
+            watched.was_read(now_s)
+            self._rest(watched, now_s + jittered_s(HEARD_GAP_S, self._random))
 
     def _read_running(self) -> None:
         now_s = self._clock.monotonic_s()
         for watched in self._watched.values():
             if watched.rests is not None and not watched.status.terminal:
                 self._rest(watched, now_s)
-        self._wake()
 
     # -- one after the other --------------------------------------------------------
 
@@ -170,6 +177,8 @@ class Watcher:
     def _rest(self, watched: Watched, due_s: float) -> None:
         watched.rests = Place(due_s, next(self._numbers), watched)
         heapq.heappush(self._resting, watched.rests)
+        if due_s < self._nap_until_s:
+            self._wake()
 
     def _gap_s(self, watched: Watched, now_s: float) -> float:
         gap_s = watched.gap_s(now_s, listened=self._listened())
@@ -191,8 +200,10 @@ class Watcher:
     async def _rest_until_due(self) -> None:
         """Wait until a job is due or anything changes."""
         nap: asyncio.Future[None] = self._loop.create_future()
+        self._nap_until_s = inf
         if self._resting:
-            wait_s = self._resting[0].rank_s - self._clock.monotonic_s()
+            self._nap_until_s = self._resting[0].rank_s
+            wait_s = self._nap_until_s - self._clock.monotonic_s()
             nap = self._loop.create_task(self._clock.sleep(wait_s))
         self._nap = nap
         try:

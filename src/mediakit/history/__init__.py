@@ -1,6 +1,6 @@
 """Every job this user ever submitted, and every settled charge, on disk."""
 
-from mediakit.history.entries import Entry, EntryState, Intent
+from mediakit.history.entries import Entry, EntryState, Intent, plain_values
 from mediakit.history.limits import Budget, BudgetUse, Spendable
 from mediakit.history.ordering import Order
 from mediakit.history.store import History
@@ -16,4 +16,5 @@ __all__ = [
     "Order",
     "Spendable",
     "Upload",
+    "plain_values",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 from mediakit.clock import Clock
 from mediakit.history import queries
 from mediakit.history.database import Database
-from mediakit.history.entries import INTENT_FIELDS, Entry, EntryState, Intent
+from mediakit.history.entries import Entry, EntryState, Intent, plain_values
 from mediakit.history.file_connection import Connected
 from mediakit.history.locks import lock
 from mediakit.history.merging import News, news_of_job
@@ -69,10 +69,10 @@ class Adopting:
         entry = queries.entry_of(row)
         news = news_of_job(entry, job, now=self._clock.now()) | (times or {})
         if _tells_the_request(connection, entry, intent):
-            news |= {name: getattr(intent, name) for name in INTENT_FIELDS}
+            news |= plain_values(intent)
         if not news:
             return entry
-        after = replace(entry, **news)
+        after = entry.with_news(news)
         its = {"its_number": entry.number, "its_revision": row.revision}
         news = news | {"search": search_text(after)}
         connection.execute(queries.change(tuple(news)), news | its)
@@ -103,7 +103,7 @@ def _tells_the_request(connection: Connected, entry: Entry, intent: Intent) -> b
 
 def claim_values(intent: Intent, created_at: datetime) -> dict[str, Any]:
     """Return what is written of an intent, for `queries.claim`."""
-    values = {name: getattr(intent, name) for name in INTENT_FIELDS}
+    values = plain_values(intent)
     search = searchable([intent.prompt, intent.kind, intent.function, intent.project])
     news = {"state": EntryState.INTENT, "search": search, "created_at": created_at}
     return values | news

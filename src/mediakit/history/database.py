@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import local
+from types import TracebackType
 from typing import Any
 
-from sqlalchemy import Executable, Row, Select
+from sqlalchemy import Executable, PoolProxiedConnection, Row, Select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 
@@ -43,7 +44,7 @@ class Database:
         self._url = history_url(place)
         self.name = shown_place(self._url)
         self.is_local = is_local(self._url)
-        with FORKS.kept_off():
+        with FORKS:
             self._engine = open_engine(self._url)
             FORKS.watch(self)
         self.dialect = self._engine.dialect.name
@@ -55,15 +56,18 @@ class Database:
         )
         self._statements = Statements(self._engine.dialect)
         self._of_thread = local()
+        self._kept: list[PoolProxiedConnection] = []
         self._inherited: list[object] = []
 
     def close(self) -> None:
         """Close the connections; closing twice does nothing more."""
+        self._give_back()
         self._engine.dispose()
 
     def before_fork(self) -> None:
         """Close the file, so that a child does not inherit it open."""
         if self.is_local and not is_in_memory(self._url):
+            self._give_back()
             self._engine.dispose()
 
     def after_fork_in_child(self) -> None:
@@ -89,7 +93,7 @@ class Database:
             with self._in_words("written"), joined.part():
                 yield joined
             return
-        with self._in_words("written"), FORKS.kept_off():
+        with self._in_words("written"), FORKS:
             begun = self._file_transaction() if self.is_local else self._writer.begin()
             with begun as connection:
                 yield connection
@@ -103,7 +107,7 @@ class Database:
         """
         with (
             self._in_words("written"),
-            FORKS.kept_off(),
+            FORKS,
             self._file_transaction() as connection,
         ):
             self._of_thread.connection = connection
@@ -130,12 +134,25 @@ class Database:
 
     @contextmanager
     def _file(self) -> Iterator[sqlite3.Connection]:
-        held = self._engine.raw_connection()
+        """Give a connection to the file; one is kept at hand, without the pool."""
+        try:
+            held = self._kept.pop()
+        except IndexError:
+            held = self._engine.raw_connection()
         driver: Any = held.driver_connection
         try:
             yield driver
-        finally:
-            held.close()  # goes back to the pool
+        except BaseException:
+            held.close()  # goes back to the pool, which undoes what is left open
+            raise
+        if self._kept or is_in_memory(self._url):
+            held.close()
+        else:
+            self._kept.append(held)
+
+    def _give_back(self) -> None:
+        while self._kept:
+            self._kept.pop().close()
 
     @contextmanager
     def _lone(self, verb: str) -> Iterator[Connected]:
@@ -145,7 +162,7 @@ class Database:
             with self._in_words(verb):
                 yield joined
             return
-        with self._in_words(verb), FORKS.kept_off():
+        with self._in_words(verb), FORKS:
             if self.is_local:
                 with self._file() as driver:
                     yield FileConnection(driver, self._statements)
@@ -170,7 +187,7 @@ class Database:
         """Return all rows, of any query."""
         with (
             self._in_words("read"),
-            FORKS.kept_off(),
+            FORKS,
             self._single.connect() as connection,
         ):
             return connection.execute(query, values).all()
@@ -180,16 +197,21 @@ class Database:
         rows = self.rows(query, values)
         return int(rows[0][0] or 0) if rows else 0
 
-    @contextmanager
-    def _in_words(self, verb: str) -> Iterator[None]:
-        try:
-            yield
-        except (DBAPIError, NoConnectionError, sqlite3.Error) as error:
-            reason = error.orig if isinstance(error, DBAPIError) else error
-            raise MediakitError(
-                f"The history {self.name} could not be {verb}: "
-                f"{without_secrets(reason, self._url)}. {self._advice}"
-            ) from error
+    def _in_words(self, verb: str) -> "_InWords":
+        return _InWords(self, verb)
+
+    def unusable(self, error: Exception, verb: str) -> MediakitError:
+        """Return the error for people, of one of a driver.
+
+        Args:
+            error: The driver's.
+            verb: What could not be done to the history.
+        """
+        reason = error.orig if isinstance(error, DBAPIError) else error
+        return MediakitError(
+            f"The history {self.name} could not be {verb}: "
+            f"{without_secrets(reason, self._url)}. {self._advice}"
+        )
 
     @property
     def _advice(self) -> str:
@@ -202,3 +224,23 @@ class Database:
             "Repeating the call is safe: each entry is written once. See that the "
             "database can be reached, or set MEDIAKIT_HISTORY to another."
         )
+
+
+class _InWords:
+    """Turns a driver's error into one for people."""
+
+    def __init__(self, database: Database, verb: str) -> None:
+        self._database = database
+        self._verb = verb
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, DBAPIError | NoConnectionError | sqlite3.Error):
+            raise self._database.unusable(error, self._verb) from error

@@ -27,6 +27,8 @@ BUSY_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 10
 IDLE_TIMEOUT_S = 60.0
 WRITES = "mediakit_writes"
+PAGE_BYTES = 2_048
+LOG_BYTES = 4 << 20
 
 
 def open_engine(url: URL) -> Engine:
@@ -89,7 +91,10 @@ def _make_private(url: URL, file: Path) -> None:
 def _prepare_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
     # Transactions begin where `_begin` says, not where the driver guesses.
     connection.isolation_level = None
+    # Each change writes whole pages, and a row is smaller than half of one.
+    connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
     _switch_to_wal(connection)
+    connection.execute(f"PRAGMA wal_autocheckpoint={LOG_BYTES // PAGE_BYTES}")
     # A power cut may take the last commits, never the file. A lost intent costs
     # nothing: its key follows from its content.
     connection.execute("PRAGMA synchronous=NORMAL")

@@ -7,8 +7,6 @@ are closed; both sides open them again when they next need them.
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from threading import Condition
 from typing import Protocol
 from weakref import WeakSet
@@ -28,7 +26,10 @@ class Forkable(Protocol):
 
 
 class Forks:
-    """Keeps forks and transactions apart, for all databases of a process."""
+    """Keeps forks and transactions apart, for all databases of a process.
+
+    No fork happens within its blocks.
+    """
 
     def __init__(self) -> None:
         self._changed = Condition()
@@ -40,17 +41,17 @@ class Forks:
         """Tell a database of every fork from now on."""
         self._watched.add(database)
 
-    @contextmanager
-    def kept_off(self) -> Iterator[None]:
+    def __enter__(self) -> None:
         """Let no fork happen while the block lasts."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._is_forking)
+            while self._is_forking:
+                self._changed.wait()
             self._transactions += 1
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._transactions -= 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._transactions -= 1
+            if self._is_forking:
                 self._changed.notify_all()
 
     def before(self) -> None:

@@ -36,6 +36,20 @@ _VERSION_2 = (
     "CREATE INDEX ix_mediakit_budget ON mediakit_entries "
     "(budget, state, charge_micro_usd) WHERE budget IS NOT NULL",
 )
+_VERSION_3 = (
+    "DROP INDEX ix_mediakit_job",
+    "DROP INDEX ix_mediakit_draw",
+    "DROP INDEX ix_mediakit_state",
+    "DROP INDEX ix_mediakit_runs",
+    "DROP INDEX ix_mediakit_budget",
+    "CREATE INDEX ix_mediakit_job ON mediakit_entries (job_id) "
+    "WHERE job_id IS NOT NULL",
+    "CREATE INDEX ix_mediakit_draw ON mediakit_entries (draw_key, take, attempt)",
+    "CREATE INDEX ix_mediakit_charges ON mediakit_entries "
+    "(settled_at, charge_micro_usd, account, service)",
+    "CREATE INDEX ix_mediakit_budget ON mediakit_entries "
+    "(budget, charge_micro_usd) WHERE budget IS NOT NULL",
+)
 _BATCH = 1_000
 
 
@@ -44,6 +58,12 @@ def _to_version_2(connection: Connection) -> None:
     for statement in _VERSION_2:
         connection.execute(text(statement))
     _fill_search(connection)
+
+
+def _to_version_3(connection: Connection) -> None:
+    """Write fewer pages for each change of an entry."""
+    for statement in _VERSION_3:
+        connection.execute(text(statement))
 
 
 def _fill_search(connection: Connection) -> None:
@@ -65,7 +85,7 @@ def _fill_search(connection: Connection) -> None:
 
 # The nth step takes a database of version n to version n + 1. Steps of released
 # versions never change: a new version is a new step.
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_to_version_2,)
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_to_version_2, _to_version_3)
 
 
 def newest_version() -> int:

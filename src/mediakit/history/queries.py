@@ -28,7 +28,7 @@ from mediakit.records import BillingState, JobStatus
 
 USUAL_OF = 20
 _HELD = (EntryState.INTENT, EntryState.SUBMITTED, EntryState.TERMINAL)
-_UNSETTLED = (EntryState.SUBMITTED, EntryState.TERMINAL)
+_AT_WORK = (EntryState.SUBMITTED, EntryState.TERMINAL)
 _CLAIMED = (*INTENT_FIELDS, "state", "search")
 
 
@@ -66,6 +66,8 @@ def _in(states: tuple[EntryState, ...]) -> ColumnElement[bool]:
 
 
 _OWN = _is("service", "account")
+# One says as much as the other, and each is what another index knows.
+_IS_OPEN = (entries.c.settled_at.is_(None), entries.c.charge_micro_usd.is_(None))
 _SAME = (*_OWN, *_is("draw_key"))
 
 WITH_REVISION = whole_entries().add_columns(entries.c.revision).where(*_is("key"))
@@ -80,18 +82,22 @@ LATEST_ATTEMPT = (
 LAST_TAKE = select(func.max(entries.c.take)).where(*_SAME)
 OPEN_INTENTS = (
     whole_entries()
-    .where(*_OWN, entries.c.state == EntryState.INTENT)
+    .where(*_OWN, *_IS_OPEN, entries.c.state == EntryState.INTENT)
     .order_by(entries.c.number)
 )
 UNSETTLED = (
     whole_entries()
-    .where(*_OWN, _in(_UNSETTLED), entries.c.gone_at.is_(None))
+    .where(*_OWN, *_IS_OPEN, _in(_AT_WORK), entries.c.gone_at.is_(None))
     .order_by(entries.c.number)
 )
 # Start and end of the newest completed jobs of a function.
 RUNTIMES = (
     select(entries.c.submitted_at, entries.c.finished_at)
-    .where(*_is("service", "function"), entries.c.status == JobStatus.COMPLETED)
+    .where(
+        *_is("service", "kind", "function"),
+        entries.c.status == JobStatus.COMPLETED,
+        entries.c.finished_at.is_not(None),
+    )
     .order_by(entries.c.number.desc())
     .limit(USUAL_OF)
 )
@@ -106,32 +112,34 @@ MARK_GONE = (
 
 
 def _spent(*conditions: ColumnElement[bool]) -> Select[Any]:
-    total = select(func.sum(entries.c.charge_micro_usd))
-    return total.where(entries.c.state == EntryState.SETTLED, *conditions)
+    return select(func.sum(entries.c.charge_micro_usd)).where(*conditions)
 
 
 def _reserved(*conditions: ColumnElement[bool]) -> Select[Any]:
     not_failed = or_(entries.c.status.is_(None), entries.c.status != JobStatus.FAILED)
     return select(func.sum(entries.c.reserved_micro_usd)).where(
         *conditions,
+        *_IS_OPEN,
         _in(_HELD),
         entries.c.gone_at.is_(None),
         not_failed,
     )
 
 
-def _use(*conditions: ColumnElement[bool]) -> Select[Any]:
+def _use(spent: Select[Any], reserved: Select[Any]) -> Select[Any]:
     """Select both sums in one statement: of what settles meanwhile one has it."""
     sums: tuple[ScalarSelect[Any], ...] = (
-        _spent(*conditions).scalar_subquery(),
-        _reserved(*conditions).scalar_subquery(),
+        spent.scalar_subquery(),
+        reserved.scalar_subquery(),
     )
     return select(*sums)
 
 
+_SINCE = entries.c.settled_at >= bindparam("since", type_=entries.c.settled_at.type)
+_NAMED = _is("budget")
 RESERVED = _reserved(*_OWN)
-USE_OF_ACCOUNT = _use(*_OWN)
-USE_OF_BUDGET = _use(*_is("budget"))
+USE_OF_ACCOUNT = _use(_spent(*_OWN, _SINCE), _reserved(*_OWN))
+USE_OF_BUDGET = _use(_spent(*_NAMED), _reserved(*_NAMED))
 
 
 def settled(

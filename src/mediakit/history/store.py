@@ -193,14 +193,15 @@ class History(Adopting, Listing, Uploads):
         while True:
             entry, revision = known or self._with_revision(key)
             news = news_of(entry)
-            # Most reads of a job say nothing new: then no write lock is taken.
-            if not news:
+            if news:
+                after = entry.with_news(news)
+                if self._write(after, news, revision):
+                    self._recent.keep(after, revision + 1)
+                    return after
+            elif known is None:
+                # Most reads of a job say nothing new: then no write lock is taken.
                 return entry
-            after = replace(entry, **news)
-            if self._write(after, news, revision):
-                self._recent.keep(after, revision + 1)
-                return after
-            # Whoever changed the entry since it was read has raised its revision.
+            # Others may have changed the entry since it was read, or remembered.
             known = None
 
     def _with_revision(self, key: str) -> tuple[Entry, int]:
@@ -285,12 +286,14 @@ class History(Adopting, Listing, Uploads):
         row = self._database.first(queries.USE_OF_BUDGET, {"budget": name})
         return _use_of(row)
 
-    def usual_runtime_s(self, *, service: str, function: str) -> float | None:
+    def usual_runtime_s(
+        self, *, service: str, kind: str, function: str
+    ) -> float | None:
         """Return the median seconds of a function's latest completed jobs.
 
         None before the first. Queueing counts, since it is what one waits for.
         """
-        values = {"service": service, "function": function}
+        values = {"service": service, "kind": kind, "function": function}
         seconds = [
             (row.finished_at - row.submitted_at).total_seconds()
             for row in self._database.rows(queries.RUNTIMES, values)
@@ -328,7 +331,8 @@ def _check_limits(
     """Compare with what is gone once the intent is written, under the locks."""
     if spendable is not None:
         owner = {"service": intent.service, "account": intent.account}
-        use = _use_of(connection.execute(queries.USE_OF_ACCOUNT, owner).one())
+        wanted = owner | {"since": spendable.since}
+        use = _use_of(connection.execute(queries.USE_OF_ACCOUNT, wanted).one())
         check_balance(intent, spendable, use)
     if budget is not None:
         named = {"budget": budget.name}
