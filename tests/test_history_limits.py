@@ -134,9 +134,9 @@ def test_a_claim_looks_at_what_is_open_and_what_settled_lately_alone(tmp_path):
 
     steps = [step for *_, step in plan if "mediakit_entries" in step]
     assert [step.split(" USING ")[-1] for step in steps] == [
-        "COVERING INDEX ix_mediakit_charges (settled_at>?)",
-        "INDEX ix_mediakit_charges (settled_at=? AND charge_micro_usd=? AND account=?"
-        " AND service=?)",
+        "COVERING INDEX ix_mediakit_charges (service=? AND account=? AND settled_at>?)",
+        "INDEX ix_mediakit_charges (service=? AND account=? AND settled_at=?"
+        " AND charge_micro_usd=?)",
     ]
 
 

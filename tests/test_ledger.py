@@ -86,7 +86,7 @@ def test_what_could_not_be_committed_is_an_error_of_all_and_is_not_remembered(
         raise MediakitError("The disk is full.")
 
     with monkeypatch.context() as patch:
-        patch.setattr("mediakit.history.database.FileConnection.__init__", full)
+        patch.setattr("mediakit.history.database.FileConnection.transaction", full)
         found = at_once(*(ledger.write(History.claim, intent(key=k)) for k in "ab"))
 
     assert [str(each) for each in found] == ["The disk is full."] * 2

@@ -125,19 +125,18 @@ class Submitter:
         """Post an intent, the same key and bytes again until it is decided."""
         started_s, tries = self._clock.monotonic_s(), 0
 
-        async def once() -> Answer:
+        async def once() -> tuple[Answer, Job | None]:
             nonlocal in_doubt, tries
             tries += 1
             try:
                 answer = await self._post(intent)
-                outcome(answer)
+                return answer, outcome(answer)
             except NoAnswerError as error:
                 in_doubt = in_doubt or error.sent
                 raise
-            return answer
 
         try:
-            answer = await self._transport.again(once, for_s=self._retry_for_s)
+            answer, job = await self._transport.again(once, for_s=self._retry_for_s)
         except NoAnswerError as error:
             for_s = self._clock.monotonic_s() - started_s
             raise silence(
@@ -147,7 +146,7 @@ class Submitter:
                 in_doubt=in_doubt,
                 times=f"tried {tries} times in {for_s:.0f} s",
             ) from error
-        return _Said(answer, outcome(answer), in_doubt)
+        return _Said(answer, job, in_doubt)
 
     async def _post(self, intent: Intent) -> Answer:
         async with self._pace.turn() as its_round:

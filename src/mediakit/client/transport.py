@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 import tenacity
 
@@ -17,6 +18,8 @@ from mediakit.clock import Clock
 from mediakit.errors import ServiceError
 
 log = logging.getLogger("mediakit.client")
+
+T = TypeVar("T")
 
 READ_RETRY_FOR_S = 10.0
 LONGEST_RETRY_AFTER_S = 120.0
@@ -120,9 +123,7 @@ class Transport:
         except NoAnswerError as error:
             raise self.silence(error) from error
 
-    async def again(
-        self, once: Callable[[], Awaitable[Answer]], *, for_s: float
-    ) -> Answer:
+    async def again(self, once: Callable[[], Awaitable[T]], *, for_s: float) -> T:
         """Repeat an exchange that may be repeated until an answer comes.
 
         Args:
@@ -142,10 +143,10 @@ class Transport:
 
     async def _once_more(
         self,
-        once: Callable[[], Awaitable[Answer]],
+        once: Callable[[], Awaitable[T]],
         first: NoAnswerError,
         until_s: float,
-    ) -> Answer:
+    ) -> T:
         """Repeat an exchange whose first try had no answer."""
         failed = [first]
         asked_s = 0.0
@@ -156,7 +157,7 @@ class Transport:
             is_late = self._clock.monotonic_s() >= until_s + asked_s
             return is_late or asked_s > LONGEST_RETRY_AFTER_S
 
-        async def attempt() -> Answer:
+        async def attempt() -> T:
             if failed:
                 raise failed.pop()
             return await once()

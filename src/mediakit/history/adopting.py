@@ -75,7 +75,7 @@ class Adopting:
         after = entry.with_news(news)
         its = {"its_number": entry.number, "its_revision": row.revision}
         news = news | {"search": search_text(after)}
-        connection.execute(queries.change(tuple(news)), news | its)
+        connection.execute(queries.change(tuple(sorted(news))), news | its)
         return after
 
 

@@ -44,6 +44,7 @@ class Database:
         self._url = history_url(place)
         self.name = shown_place(self._url)
         self.is_local = is_local(self._url)
+        self._is_on_disk = self.is_local and not is_in_memory(self._url)
         with FORKS:
             self._engine = open_engine(self._url)
             FORKS.watch(self)
@@ -56,7 +57,7 @@ class Database:
         )
         self._statements = Statements(self._engine.dialect)
         self._of_thread = local()
-        self._kept: list[PoolProxiedConnection] = []
+        self._kept: list[tuple[PoolProxiedConnection, FileConnection]] = []
         self._inherited: list[object] = []
 
     def close(self) -> None:
@@ -66,7 +67,7 @@ class Database:
 
     def before_fork(self) -> None:
         """Close the file, so that a child does not inherit it open."""
-        if self.is_local and not is_in_memory(self._url):
+        if self._is_on_disk:
             self._give_back()
             self._engine.dispose()
 
@@ -90,13 +91,16 @@ class Database:
         """
         joined = self._joined
         if joined is not None:
-            with self._in_words("written"), joined.part():
+            with _InWords(self, "written"), joined.part():
                 yield joined
             return
-        with self._in_words("written"), FORKS:
-            begun = self._file_transaction() if self.is_local else self._writer.begin()
-            with begun as connection:
-                yield connection
+        with _InWords(self, "written"), FORKS:
+            if self.is_local:
+                with self._file() as file, file.transaction():
+                    yield file
+            else:
+                with self._writer.begin() as connection:
+                    yield connection
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -106,11 +110,12 @@ class Database:
         and pages that many rows share are written once.
         """
         with (
-            self._in_words("written"),
+            _InWords(self, "written"),
             FORKS,
-            self._file_transaction() as connection,
+            self._file() as file,
+            file.transaction(),
         ):
-            self._of_thread.connection = connection
+            self._of_thread.connection = file
             try:
                 yield
             finally:
@@ -122,50 +127,41 @@ class Database:
         return getattr(self._of_thread, "connection", None)
 
     @contextmanager
-    def _file_transaction(self) -> Iterator[FileConnection]:
-        with self._file() as driver:
-            driver.execute("BEGIN IMMEDIATE")
-            try:
-                yield FileConnection(driver, self._statements)
-            except BaseException:
-                driver.rollback()
-                raise
-            driver.commit()
-
-    @contextmanager
-    def _file(self) -> Iterator[sqlite3.Connection]:
+    def _file(self) -> Iterator[FileConnection]:
         """Give a connection to the file; one is kept at hand, without the pool."""
         try:
-            held = self._kept.pop()
+            pooled, file = self._kept.pop()
         except IndexError:
-            held = self._engine.raw_connection()
-        driver: Any = held.driver_connection
+            pooled = self._engine.raw_connection()
+            driver: Any = pooled.driver_connection
+            file = FileConnection(driver, self._statements)
         try:
-            yield driver
+            yield file
         except BaseException:
-            held.close()  # goes back to the pool, which undoes what is left open
+            pooled.close()  # goes back to the pool, which undoes what is left open
             raise
-        if self._kept or is_in_memory(self._url):
-            held.close()
+        if self._kept or not self._is_on_disk:
+            pooled.close()
         else:
-            self._kept.append(held)
+            self._kept.append((pooled, file))
 
     def _give_back(self) -> None:
         while self._kept:
-            self._kept.pop().close()
+            pooled, _ = self._kept.pop()
+            pooled.close()
 
     @contextmanager
     def _lone(self, verb: str) -> Iterator[Connected]:
         """Give a connection for one statement, a transaction of its own."""
         joined = self._joined
         if joined is not None:
-            with self._in_words(verb):
+            with _InWords(self, verb):
                 yield joined
             return
-        with self._in_words(verb), FORKS:
+        with _InWords(self, verb), FORKS:
             if self.is_local:
-                with self._file() as driver:
-                    yield FileConnection(driver, self._statements)
+                with self._file() as file:
+                    yield file
             else:
                 with self._single.connect() as connection:
                     yield connection
@@ -185,20 +181,13 @@ class Database:
         self, query: Select[Any], values: Values = _NO_VALUES
     ) -> Sequence[Row[Any]]:
         """Return all rows, of any query."""
-        with (
-            self._in_words("read"),
-            FORKS,
-            self._single.connect() as connection,
-        ):
+        with _InWords(self, "read"), FORKS, self._single.connect() as connection:
             return connection.execute(query, values).all()
 
     def whole(self, query: Select[Any], values: Values = _NO_VALUES) -> int:
         """Return the one number of an aggregate; 0 for no rows."""
         rows = self.rows(query, values)
         return int(rows[0][0] or 0) if rows else 0
-
-    def _in_words(self, verb: str) -> "_InWords":
-        return _InWords(self, verb)
 
     def unusable(self, error: Exception, verb: str) -> MediakitError:
         """Return the error for people, of one of a driver.

@@ -124,6 +124,21 @@ class FileConnection:
         return Rows(cursor, prepared)
 
     @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit what the block writes at its end, or undo all of it.
+
+        A transaction that reads first and then writes has to own the write lock from
+        its start; SQLite cannot make it wait for the lock later.
+        """
+        self._driver.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._driver.rollback()
+            raise
+        self._driver.commit()
+
+    @contextmanager
     def part(self) -> Iterator[None]:
         """Undo what the block does if it fails, and no more than that."""
         self._driver.execute("SAVEPOINT part")

@@ -63,7 +63,7 @@ def news_of_refusal(entry: Entry, *, code: str, message: str) -> News:
 
 
 def _new(entry: Entry, said: News) -> News:
-    return {name: to for name, to in said.items() if to != getattr(entry, name)}
+    return dict(said.items() - vars(entry).items())
 
 
 def _status(entry: Entry, job: Job, now: datetime) -> News:

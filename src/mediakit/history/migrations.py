@@ -46,7 +46,7 @@ _VERSION_3 = (
     "WHERE job_id IS NOT NULL",
     "CREATE INDEX ix_mediakit_draw ON mediakit_entries (draw_key, take, attempt)",
     "CREATE INDEX ix_mediakit_charges ON mediakit_entries "
-    "(settled_at, charge_micro_usd, account, service)",
+    "(service, account, settled_at, charge_micro_usd)",
     "CREATE INDEX ix_mediakit_budget ON mediakit_entries "
     "(budget, charge_micro_usd) WHERE budget IS NOT NULL",
 )

@@ -22,7 +22,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.dml import ReturningInsert
 
-from mediakit.history.entries import ENTRY_FIELDS, INTENT_FIELDS, Entry, EntryState
+from mediakit.history.entries import (
+    ENTRY_FIELDS,
+    INTENT_FIELDS,
+    Entry,
+    EntryState,
+    entry_with,
+)
 from mediakit.history.tables import entries, insert_into
 from mediakit.records import BillingState, JobStatus
 
@@ -39,7 +45,7 @@ def entry_of(row: Row[Any]) -> Entry:
     values["status"] = values["status"] and JobStatus(values["status"])
     billing_state = values["billing_state"]
     values["billing_state"] = billing_state and BillingState(billing_state)
-    return Entry(**values)
+    return entry_with(values)
 
 
 def whole_entries() -> Select[Any]:

@@ -219,7 +219,7 @@ class History(Adopting, Listing, Uploads):
         if not news.keys().isdisjoint(SEARCHED):
             news = news | {"search": search_text(after)}
         its = {"its_number": after.number, "its_revision": revision}
-        return self._database.write(queries.change(tuple(news)), news | its)
+        return self._database.write(queries.change(tuple(sorted(news))), news | its)
 
     # -- reading ------------------------------------------------------------------
 

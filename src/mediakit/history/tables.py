@@ -115,10 +115,9 @@ entries = Table(
     Column("search", Words, nullable=False, server_default=""),
     Column("revision", Integer, nullable=False, server_default="0"),
     Index("ix_mediakit_draw", "draw_key", "take", "attempt"),
-    # What is not settled comes first; sums of what is settled read no row. Numbers
-    # that differ are compared sooner than names that are alike.
+    # What is not settled comes first; sums of what is settled read no row.
     Index(
-        "ix_mediakit_charges", "settled_at", "charge_micro_usd", "account", "service"
+        "ix_mediakit_charges", "service", "account", "settled_at", "charge_micro_usd"
     ),
     Index("ix_mediakit_kind", "kind", "number"),
 )

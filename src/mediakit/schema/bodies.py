@@ -40,7 +40,7 @@ def canonical_body(
     known = fields_of(request_type)
     values = with_defaults(request_type, body)
     return {
-        name: deepcopy(value)
+        name: deepcopy(value) if isinstance(value, dict | list) else value
         for name, value in values.items()
         if value is not None or name not in known
     }
