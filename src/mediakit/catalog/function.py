@@ -165,6 +165,8 @@ class Function:
         Args:
             body: The body, as it would be sent.
         """
+        if not self.rules:
+            return []
         values = with_defaults(self.request_type, body)
         return [warning for rule in self.rules for warning in rule.warnings(values)]
 
@@ -235,6 +237,8 @@ class Function:
 
     def media(self, body: Mapping[str, object]) -> list[MediaItem]:
         """List the media that a body names, in the order of the fields."""
+        if not self._fields_of_media:
+            return []
         return [
             MediaItem(label, spec.media_kind, value)
             for label, spec, value in media_places(self._fields_of_media, body)
@@ -250,6 +254,8 @@ class Function:
             body: The body.
             urls: The new value of each medium, by its old value.
         """
+        if not urls:
+            return dict(body)
         return with_media_changed(
             self._fields_of_media, body, lambda value: urls.get(value, value)
         )

@@ -51,6 +51,8 @@ class Uploads:
         for item in prepared.function.media(prepared.body):
             if not is_url(item.value):
                 labels.setdefault(item.value, item.label)
+        if not labels:
+            return {}
         paths = prepared.paths
         urls = await _all(
             self._upload(paths[value], prepared.infos[value].content_type, label)

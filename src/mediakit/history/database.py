@@ -1,14 +1,14 @@
 """One open database: transactions, and errors that people can read."""
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from threading import local
 from types import TracebackType
 from typing import Any
 
-from sqlalchemy import Executable, PoolProxiedConnection, Row, Select
+from sqlalchemy import Connection, Executable, PoolProxiedConnection, Row, Select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 
@@ -24,7 +24,8 @@ from mediakit.history.places import (
     without_secrets,
 )
 
-Values = Mapping[str, Any]
+Values = dict[str, Any]
+Lent = tuple[PoolProxiedConnection, FileConnection]
 _NO_VALUES: Values = {}
 
 
@@ -57,7 +58,7 @@ class Database:
         )
         self._statements = Statements(self._engine.dialect)
         self._of_thread = local()
-        self._kept: list[tuple[PoolProxiedConnection, FileConnection]] = []
+        self._kept: list[Lent] = []
         self._inherited: list[object] = []
 
     def close(self) -> None:
@@ -93,14 +94,12 @@ class Database:
         if joined is not None:
             with _InWords(self, "written"), joined.part():
                 yield joined
-            return
-        with _InWords(self, "written"), FORKS:
-            if self.is_local:
-                with self._file() as file, file.transaction():
-                    yield file
-            else:
-                with self._writer.begin() as connection:
-                    yield connection
+        elif self.is_local:
+            with _File(self, "written") as file, file.transaction():
+                yield file
+        else:
+            with _InWords(self, "written"), FORKS, self._writer.begin() as connection:
+                yield connection
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -109,12 +108,7 @@ class Database:
         Each transaction in it still fails alone. To commit takes longer than to write,
         and pages that many rows share are written once.
         """
-        with (
-            _InWords(self, "written"),
-            FORKS,
-            self._file() as file,
-            file.transaction(),
-        ):
+        with _File(self, "written") as file, file.transaction():
             self._of_thread.connection = file
             try:
                 yield
@@ -126,45 +120,42 @@ class Database:
         """The transaction that this thread is in, by `together`."""
         return getattr(self._of_thread, "connection", None)
 
-    @contextmanager
-    def _file(self) -> Iterator[FileConnection]:
-        """Give a connection to the file; one is kept at hand, without the pool."""
-        try:
-            pooled, file = self._kept.pop()
-        except IndexError:
-            pooled = self._engine.raw_connection()
-            driver: Any = pooled.driver_connection
-            file = FileConnection(driver, self._statements)
-        try:
-            yield file
-        except BaseException:
-            pooled.close()  # goes back to the pool, which undoes what is left open
-            raise
-        if self._kept or not self._is_on_disk:
-            pooled.close()
-        else:
-            self._kept.append((pooled, file))
-
-    def _give_back(self) -> None:
-        while self._kept:
-            pooled, _ = self._kept.pop()
-            pooled.close()
-
-    @contextmanager
-    def _lone(self, verb: str) -> Iterator[Connected]:
+    def _lone(self, verb: str) -> AbstractContextManager[Connected]:
         """Give a connection for one statement, a transaction of its own."""
         joined = self._joined
         if joined is not None:
-            with _InWords(self, verb):
-                yield joined
-            return
-        with _InWords(self, verb), FORKS:
-            if self.is_local:
-                with self._file() as file:
-                    yield file
-            else:
-                with self._single.connect() as connection:
-                    yield connection
+            return _Joined(self, verb, joined)
+        return _File(self, verb) if self.is_local else self._elsewhere(verb)
+
+    @contextmanager
+    def _elsewhere(self, verb: str) -> Iterator[Connection]:
+        with _InWords(self, verb), FORKS, self._single.connect() as connection:
+            yield connection
+
+    def lend(self) -> "Lent":
+        """Lend a connection to the file; one is kept at hand, without the pool."""
+        try:
+            return self._kept.pop()
+        except IndexError:
+            pooled = self._engine.raw_connection()
+            driver: Any = pooled.driver_connection
+            return pooled, FileConnection(driver, self._statements)
+
+    def take_back(self, lent: "Lent", *, is_sound: bool) -> None:
+        """Take a connection back.
+
+        Args:
+            lent: The connection.
+            is_sound: Whether nothing is left open in it; the pool undoes what is.
+        """
+        if is_sound and self._is_on_disk and not self._kept:
+            self._kept.append(lent)
+        else:
+            lent[0].close()
+
+    def _give_back(self) -> None:
+        while self._kept:
+            self._kept.pop()[0].close()
 
     def write(self, statement: Executable, values: Values = _NO_VALUES) -> int:
         """Run one statement; return how many rows it changed."""
@@ -181,7 +172,7 @@ class Database:
         self, query: Select[Any], values: Values = _NO_VALUES
     ) -> Sequence[Row[Any]]:
         """Return all rows, of any query."""
-        with _InWords(self, "read"), FORKS, self._single.connect() as connection:
+        with self._elsewhere("read") as connection:
             return connection.execute(query, values).all()
 
     def whole(self, query: Select[Any], values: Values = _NO_VALUES) -> int:
@@ -189,18 +180,20 @@ class Database:
         rows = self.rows(query, values)
         return int(rows[0][0] or 0) if rows else 0
 
-    def unusable(self, error: Exception, verb: str) -> MediakitError:
-        """Return the error for people, of one of a driver.
+    def raise_in_words(self, error: BaseException | None, verb: str) -> None:
+        """Raise an error for people if there is one of a driver.
 
         Args:
-            error: The driver's.
+            error: What was raised; None for nothing.
             verb: What could not be done to the history.
         """
+        if not isinstance(error, DBAPIError | NoConnectionError | sqlite3.Error):
+            return
         reason = error.orig if isinstance(error, DBAPIError) else error
-        return MediakitError(
+        raise MediakitError(
             f"The history {self.name} could not be {verb}: "
             f"{without_secrets(reason, self._url)}. {self._advice}"
-        )
+        ) from error
 
     @property
     def _advice(self) -> str:
@@ -216,14 +209,22 @@ class Database:
 
 
 class _InWords:
-    """Turns a driver's error into one for people."""
+    """Turns a driver's error into one for people.
+
+    This and those below are no generators: on the way of every submit, these take
+    longer than the statements that they are for.
+
+    Args:
+        database: The history's.
+        verb: What is done to it.
+    """
 
     def __init__(self, database: Database, verb: str) -> None:
         self._database = database
         self._verb = verb
 
-    def __enter__(self) -> None:
-        pass
+    def __enter__(self) -> Any:
+        return None
 
     def __exit__(
         self,
@@ -231,5 +232,47 @@ class _InWords:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if isinstance(error, DBAPIError | NoConnectionError | sqlite3.Error):
-            raise self._database.unusable(error, self._verb) from error
+        self._database.raise_in_words(error, self._verb)
+
+
+class _Joined(_InWords):
+    """The transaction that a thread is in.
+
+    Args:
+        database: The history's.
+        verb: What is done to it.
+        file: The connection of the transaction.
+    """
+
+    def __init__(self, database: Database, verb: str, file: FileConnection) -> None:
+        super().__init__(database, verb)
+        self._connection = file
+
+    def __enter__(self) -> FileConnection:
+        return self._connection
+
+
+class _File(_InWords):
+    """A connection to a file, for one at a time; no fork happens meanwhile."""
+
+    def __enter__(self) -> FileConnection:
+        FORKS.__enter__()
+        try:
+            self._lent = self._database.lend()
+        except BaseException as error:
+            FORKS.__exit__()
+            self._database.raise_in_words(error, self._verb)
+            raise
+        return self._lent[1]
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            self._database.take_back(self._lent, is_sound=error is None)
+        finally:
+            FORKS.__exit__()
+        self._database.raise_in_words(error, self._verb)

@@ -6,7 +6,7 @@ writes is written once for each statement, and what it knows of types is kept.
 
 import sqlite3
 from collections import namedtuple
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -29,7 +29,7 @@ class Prepared:
         compiled = statement.compile(dialect=dialect)  # type: ignore[attr-defined]
         self.sql = str(compiled)
         self._places: Sequence[str] = compiled.positiontup or ()
-        self._fixed: Mapping[str, Any] = compiled.params
+        self._fixed: dict[str, Any] = dict(compiled.params)
         self._writers = _writers(compiled, dialect)
         found = getattr(statement, "exported_columns", None)
         columns = {} if found is None else dict(found.items())
@@ -41,12 +41,13 @@ class Prepared:
             if (reader := _reader(column.type, dialect)) is not None
         ]
 
-    def values(self, given: Mapping[str, Any]) -> list[Any]:
+    def values(self, given: dict[str, Any]) -> list[Any]:
         """Return the values for the statement's places, as SQLite keeps them."""
-        named = {**self._fixed, **given}
+        named = self._fixed | given
         for name, writer in self._writers:
-            named[name] = writer(named[name])
-        return [named[name] for name in self._places]
+            if named[name] is not None:
+                named[name] = writer(named[name])
+        return list(map(named.__getitem__, self._places))
 
     def row(self, found: Sequence[Any]) -> Any:
         """Return a row, as Python knows its values."""
@@ -112,7 +113,7 @@ class FileConnection:
         self._statements = statements
 
     def execute(
-        self, statement: Executable, values: Mapping[str, Any] | None = None
+        self, statement: Executable, values: dict[str, Any] | None = None
     ) -> Rows:
         """Run one statement.
 

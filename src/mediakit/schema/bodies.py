@@ -18,6 +18,11 @@ def _defaults(request_type: type[MediaRequest]) -> Mapping[str, object]:
     }
 
 
+_CANONICAL = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+)
+
+
 def with_defaults(
     request_type: type[MediaRequest], body: Mapping[str, object]
 ) -> dict[str, object]:
@@ -48,11 +53,4 @@ def canonical_body(
 
 def canonical_json(value: object) -> bytes:
     """Write JSON in one way only: sorted keys, no spaces, UTF-8."""
-    text = json.dumps(
-        value,
-        sort_keys=True,
-        separators=(",", ":"),
-        ensure_ascii=False,
-        allow_nan=False,
-    )
-    return text.encode()
+    return _CANONICAL.encode(value).encode()
