@@ -1,12 +1,8 @@
 """What is sent fits the balance and the budget, whoever sends it at the same time."""
 
-import asyncio
-import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from datetime import timedelta
 from itertools import count
 from pathlib import Path
 
@@ -23,7 +19,6 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from sqlalchemy.dialects import sqlite
 
 from mediakit.clock import VirtualClock
 from mediakit.errors import BalanceError, BudgetError
@@ -33,7 +28,6 @@ from mediakit.history import (
     EntryState,
     History,
     Spendable,
-    queries,
     store,
 )
 from tests.intents import (
@@ -106,38 +100,6 @@ def test_a_balance_read_after_a_charge_is_used_whole(history):
     history.record_job("k1", completed(300))
     spendable = Spendable(700, history.settled_total_micro_usd(**HERE))
     assert history.claim(costing("k2", 700), spendable=spendable)[1]
-
-
-def test_of_what_settled_before_a_balance_s_total_begins_nothing_is_subtracted(place):
-    clock = VirtualClock(START)
-    with History(place, clock=clock) as history, asyncio.Runner() as runner:
-        history.claim(costing("k1", 400))
-        history.record_job("k1", completed(300))
-        runner.run(clock.advance(600))
-        since = clock.now() - timedelta(minutes=5)
-        settled = history.settled_total_micro_usd(since, **HERE)
-        spendable = Spendable(700, settled, since)
-        history.claim(costing("k2", 400), spendable=spendable)
-        history.record_job("k2", completed(250, job_id="media_2"))
-        with pytest.raises(BalanceError) as caught:
-            history.claim(costing("k3", 451), spendable=spendable)
-    assert settled == 0
-    assert caught.value.available_micro_usd == 700 - 250
-
-
-def test_a_claim_looks_at_what_is_open_and_what_settled_lately_alone(tmp_path):
-    History(tmp_path / "history.db").close()
-    sql = str(queries.USE_OF_ACCOUNT.compile(dialect=sqlite.dialect()))
-    with closing(sqlite3.connect(tmp_path / "history.db")) as plain:
-        values = ["x"] * sql.count("?")
-        plan = plain.execute(f"EXPLAIN QUERY PLAN {sql}", values).fetchall()
-
-    steps = [step for *_, step in plan if "mediakit_entries" in step]
-    assert [step.split(" USING ")[-1] for step in steps] == [
-        "COVERING INDEX ix_mediakit_charges (service=? AND account=? AND settled_at>?)",
-        "INDEX ix_mediakit_charges (service=? AND account=? AND settled_at=?"
-        " AND charge_micro_usd=?)",
-    ]
 
 
 def test_what_others_hold_is_none_of_this_account_s_business(history):

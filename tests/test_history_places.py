@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from mediakit.errors import InputError, MediakitError
-from mediakit.history import History, engines
+from mediakit.history import History, engines, queries
 from tests.intents import HERE, intent, job, start
 
 
@@ -232,12 +232,13 @@ def test_a_connection_that_was_cut_between_two_calls_is_made_again(postgres_url)
 def test_a_connection_that_is_cut_inside_a_claim_is_an_error_in_words(
     postgres_url, monkeypatch
 ):
-    def cut_first(connection, *name):
+    def cut_first(connection, *_):
         cut_all_connections(postgres_url)
+        connection.execute(queries.TOTAL, {"name": "any"})
 
     with History(postgres_url) as history:
         with monkeypatch.context() as patch:
-            patch.setattr("mediakit.history.store._lock_limits", cut_first)
+            patch.setattr("mediakit.history.totals.add", cut_first)
             with pytest.raises(MediakitError, match="could not be written") as caught:
                 history.claim(intent(body=b"hunter2"))
         assert "Repeating the call is safe" in str(caught.value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from datetime import timedelta
 from decimal import Decimal
 from uuid import uuid4
 
@@ -18,8 +17,6 @@ from mediakit.money import parse_usd
 # What this account spends meanwhile is in the history; only what others spend, or top
 # up, makes a balance old.
 BALANCE_FOR_S = 10.0
-# What settles from now on bears a time after this, whoever writes it down.
-CLOCKS_AGREE_WITHIN = timedelta(minutes=5)
 
 
 Amount = str | int | Decimal
@@ -119,13 +116,10 @@ class Purse:
         return await asyncio.shield(reading)
 
     async def _read(self) -> Spendable:
-        since = self._clock.now() - CLOCKS_AGREE_WITHIN
-        settled = await self._ledger.ask(
-            History.settled_total_micro_usd, since, **self._ledger.owner
-        )
+        use = await self._ledger.ask(History.account_use, **self._ledger.owner)
         read_at_s = self._clock.monotonic_s()
         balance = await self._billing.balance()
-        self._last = Spendable(balance.spendable_micro_usd, settled, since)
+        self._last = Spendable(balance.spendable_micro_usd, use.spent_micro_usd)
         self._read_at_s = read_at_s
         return self._last
 

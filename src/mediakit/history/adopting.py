@@ -5,9 +5,15 @@ from datetime import datetime
 from typing import Any
 
 from mediakit.clock import Clock
-from mediakit.history import queries
+from mediakit.history import queries, totals
 from mediakit.history.database import Database
-from mediakit.history.entries import Entry, EntryState, Intent, plain_values
+from mediakit.history.entries import (
+    Entry,
+    EntryState,
+    Intent,
+    fresh_entry,
+    plain_values,
+)
 from mediakit.history.file_connection import Connected
 from mediakit.history.locks import lock
 from mediakit.history.merging import News, news_of_job
@@ -76,6 +82,7 @@ class Adopting:
         its = {"its_number": entry.number, "its_revision": row.revision}
         news = news | {"search": search_text(after)}
         connection.execute(queries.change(tuple(sorted(news))), news | its)
+        totals.add(connection, totals.changes(entry, after))
         return after
 
 
@@ -84,8 +91,11 @@ def _claim(
 ) -> str:
     """Write the request down, or find it unanswered; return the key of its entry."""
     statement = queries.claim(connection.dialect.name)
-    claimed = connection.execute(statement, claim_values(intent, created_at)).first()
-    if claimed is None:
+    row = connection.execute(statement, claim_values(intent, created_at)).first()
+    if row is not None:
+        entry = fresh_entry(intent, number=row.number, created_at=row.created_at)
+        totals.add(connection, totals.of_entry(entry))
+    else:
         row = connection.execute(queries.BY_KEY, {"key": intent.key}).one()
         if queries.entry_of(row).job_id is not None:
             # One request, two jobs: each was paid for, and each is kept.

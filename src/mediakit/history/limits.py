@@ -1,13 +1,10 @@
 """What a submit has to fit: the balance, and the caller's own budget."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from mediakit.errors import NOTHING_SENT, BalanceError, BudgetError, shown
 from mediakit.history.entries import Intent
 from mediakit.money import format_usd
-
-BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -21,13 +18,10 @@ class Spendable:
         micro_usd: What the service said can be spent, micro-USD (spec 2.4).
         settled_micro_usd: The history's settled total of the same service and account,
             taken before that reading began.
-        since: The instant that this total begins at, well before the reading; a total
-            of a whole history would take longer with every job.
     """
 
     micro_usd: int
     settled_micro_usd: int
-    since: datetime = BEGINNING
 
 
 @dataclass(frozen=True)
@@ -55,6 +49,15 @@ class BudgetUse:
     spent_micro_usd: int
     reserved_micro_usd: int
 
+    def __sub__(self, other: "BudgetUse") -> "BudgetUse":
+        return BudgetUse(
+            self.spent_micro_usd - other.spent_micro_usd,
+            self.reserved_micro_usd - other.reserved_micro_usd,
+        )
+
+
+NOTHING_USED = BudgetUse(0, 0)
+
 
 def check_balance(intent: Intent, spendable: Spendable, use: BudgetUse) -> None:
     """Refuse what the balance cannot carry beside all that is in flight.
@@ -64,8 +67,7 @@ def check_balance(intent: Intent, spendable: Spendable, use: BudgetUse) -> None:
     Args:
         intent: What is about to be sent.
         spendable: The balance as it was read.
-        use: What the account has settled since the balance's total begins, and what it
-            has reserved now, this intent included.
+        use: What the account has settled and reserved now, this intent included.
 
     Raises:
         BalanceError: It does not fit.

@@ -47,8 +47,18 @@ _VERSION_3 = (
     "CREATE INDEX ix_mediakit_draw ON mediakit_entries (draw_key, take, attempt)",
     "CREATE INDEX ix_mediakit_charges ON mediakit_entries "
     "(service, account, settled_at, charge_micro_usd)",
-    "CREATE INDEX ix_mediakit_budget ON mediakit_entries "
-    "(budget, charge_micro_usd) WHERE budget IS NOT NULL",
+    "CREATE TABLE mediakit_totals (name VARCHAR NOT NULL, "
+    "spent_micro_usd BIGINT NOT NULL, reserved_micro_usd BIGINT NOT NULL, "
+    "PRIMARY KEY (name))",
+    "INSERT INTO mediakit_totals SELECT 'account ' || service || ' ' || account, "
+    "{sums} FROM mediakit_entries GROUP BY service, account",
+    "INSERT INTO mediakit_totals SELECT 'budget ' || budget, "
+    "{sums} FROM mediakit_entries WHERE budget IS NOT NULL GROUP BY budget",
+)
+_SUMS_3 = (
+    "COALESCE(SUM(charge_micro_usd), 0), COALESCE(SUM(CASE "
+    "WHEN state IN ('intent', 'submitted', 'terminal') AND gone_at IS NULL "
+    "AND (status IS NULL OR status <> 'failed') THEN reserved_micro_usd END), 0)"
 )
 _BATCH = 1_000
 
@@ -61,9 +71,9 @@ def _to_version_2(connection: Connection) -> None:
 
 
 def _to_version_3(connection: Connection) -> None:
-    """Write fewer pages for each change of an entry."""
+    """Keep totals, and write fewer pages for each change of an entry."""
     for statement in _VERSION_3:
-        connection.execute(text(statement))
+        connection.execute(text(statement.format(sums=_SUMS_3)))
 
 
 def _fill_search(connection: Connection) -> None:

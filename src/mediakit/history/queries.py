@@ -11,7 +11,6 @@ from sqlalchemy import (
     BindParameter,
     ColumnElement,
     Row,
-    ScalarSelect,
     Select,
     Update,
     bindparam,
@@ -29,11 +28,10 @@ from mediakit.history.entries import (
     EntryState,
     entry_with,
 )
-from mediakit.history.tables import entries, insert_into
+from mediakit.history.tables import entries, insert_into, totals
 from mediakit.records import BillingState, JobStatus
 
 USUAL_OF = 20
-_HELD = (EntryState.INTENT, EntryState.SUBMITTED, EntryState.TERMINAL)
 _AT_WORK = (EntryState.SUBMITTED, EntryState.TERMINAL)
 _CLAIMED = (*INTENT_FIELDS, "state", "search")
 
@@ -72,8 +70,8 @@ def _in(states: tuple[EntryState, ...]) -> ColumnElement[bool]:
 
 
 _OWN = _is("service", "account")
-# One says as much as the other, and each is what another index knows.
-_IS_OPEN = (entries.c.settled_at.is_(None), entries.c.charge_micro_usd.is_(None))
+# By this, and not by the state, an index finds what is open.
+_IS_OPEN = entries.c.settled_at.is_(None)
 _SAME = (*_OWN, *_is("draw_key"))
 
 WITH_REVISION = whole_entries().add_columns(entries.c.revision).where(*_is("key"))
@@ -88,12 +86,12 @@ LATEST_ATTEMPT = (
 LAST_TAKE = select(func.max(entries.c.take)).where(*_SAME)
 OPEN_INTENTS = (
     whole_entries()
-    .where(*_OWN, *_IS_OPEN, entries.c.state == EntryState.INTENT)
+    .where(*_OWN, _IS_OPEN, entries.c.state == EntryState.INTENT)
     .order_by(entries.c.number)
 )
 UNSETTLED = (
     whole_entries()
-    .where(*_OWN, *_IS_OPEN, _in(_AT_WORK), entries.c.gone_at.is_(None))
+    .where(*_OWN, _IS_OPEN, _in(_AT_WORK), entries.c.gone_at.is_(None))
     .order_by(entries.c.number)
 )
 # Start and end of the newest completed jobs of a function.
@@ -107,45 +105,9 @@ RUNTIMES = (
     .order_by(entries.c.number.desc())
     .limit(USUAL_OF)
 )
-MARK_GONE = (
-    update(entries)
-    .where(entries.c.job_id == bindparam("its_job_id"), entries.c.gone_at.is_(None))
-    .values(
-        gone_at=bindparam("now", type_=entries.c.gone_at.type),
-        revision=entries.c.revision + 1,
-    )
+TOTAL = select(totals.c.spent_micro_usd, totals.c.reserved_micro_usd).where(
+    totals.c.name == bindparam("name", type_=totals.c.name.type)
 )
-
-
-def _spent(*conditions: ColumnElement[bool]) -> Select[Any]:
-    return select(func.sum(entries.c.charge_micro_usd)).where(*conditions)
-
-
-def _reserved(*conditions: ColumnElement[bool]) -> Select[Any]:
-    not_failed = or_(entries.c.status.is_(None), entries.c.status != JobStatus.FAILED)
-    return select(func.sum(entries.c.reserved_micro_usd)).where(
-        *conditions,
-        *_IS_OPEN,
-        _in(_HELD),
-        entries.c.gone_at.is_(None),
-        not_failed,
-    )
-
-
-def _use(spent: Select[Any], reserved: Select[Any]) -> Select[Any]:
-    """Select both sums in one statement: of what settles meanwhile one has it."""
-    sums: tuple[ScalarSelect[Any], ...] = (
-        spent.scalar_subquery(),
-        reserved.scalar_subquery(),
-    )
-    return select(*sums)
-
-
-_SINCE = entries.c.settled_at >= bindparam("since", type_=entries.c.settled_at.type)
-_NAMED = _is("budget")
-RESERVED = _reserved(*_OWN)
-USE_OF_ACCOUNT = _use(_spent(*_OWN, _SINCE), _reserved(*_OWN))
-USE_OF_BUDGET = _use(_spent(*_NAMED), _reserved(*_NAMED))
 
 
 def settled(
@@ -153,7 +115,8 @@ def settled(
 ) -> Select[Any]:
     """Select the sum of the settled charges; None selects all."""
     late = () if since is None else (entries.c.settled_at >= since,)
-    return _spent(*owned_by(service, account), *late)
+    total = select(func.sum(entries.c.charge_micro_usd))
+    return total.where(*owned_by(service, account), *late)
 
 
 def projects(service: str | None, account: str | None) -> Select[Any]:
@@ -183,6 +146,22 @@ def claim(dialect: str) -> ReturningInsert[Any]:
         set_=fresh,
         where=entries.c.state == EntryState.REFUSED,
     ).returning(entries.c.number, entries.c.created_at, entries.c.revision)
+
+
+@cache
+def add_to_total(dialect: str) -> ReturningInsert[Any]:
+    """Add to a total, which may be new, and return what it is then."""
+    values = {
+        column.name: bindparam(column.name, type_=column.type) for column in totals.c
+    }
+    statement = insert_into(totals, dialect).values(values)
+    sums = {
+        column.name: column + statement.excluded[column.name]
+        for column in (totals.c.spent_micro_usd, totals.c.reserved_micro_usd)
+    }
+    return statement.on_conflict_do_update(
+        index_elements=[totals.c.name], set_=sums
+    ).returning(totals.c.spent_micro_usd, totals.c.reserved_micro_usd)
 
 
 @cache

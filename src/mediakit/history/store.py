@@ -1,7 +1,7 @@
 """The history: written before anything is sent, read whenever anything is asked."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ from sqlalchemy import Select
 
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import NotFoundError
-from mediakit.history import queries
+from mediakit.history import queries, totals
 from mediakit.history.adopting import Adopting, claim_values, search_text
 from mediakit.history.database import Database, Values
 from mediakit.history.entries import (
@@ -22,6 +22,7 @@ from mediakit.history.entries import (
 )
 from mediakit.history.file_connection import Connected
 from mediakit.history.limits import (
+    NOTHING_USED,
     Budget,
     BudgetUse,
     Spendable,
@@ -29,7 +30,6 @@ from mediakit.history.limits import (
     check_budget,
 )
 from mediakit.history.listing import Listing
-from mediakit.history.locks import lock
 from mediakit.history.merging import News, news_of_job, news_of_refusal
 from mediakit.history.recent import Recent
 from mediakit.history.searching import SEARCHED
@@ -128,14 +128,13 @@ class History(Adopting, Listing, Uploads):
             intent = replace(intent, budget=budget.name)
         values = claim_values(intent, created_at or self._clock.now())
         with self._database.transaction() as connection:
-            _lock_limits(connection, intent, spendable, budget)
             statement = queries.claim(self._database.dialect)
             row = connection.execute(statement, values).first()
             if row is None:
                 known = connection.execute(queries.BY_KEY, {"key": intent.key}).one()
                 return queries.entry_of(known), False
-            _check_limits(connection, intent, spendable, budget)
-        entry = fresh_entry(intent, number=row.number, created_at=row.created_at)
+            entry = fresh_entry(intent, number=row.number, created_at=row.created_at)
+            _count(connection, entry, spendable, budget)
         self._recent.keep(entry, row.revision)
         return entry, True
 
@@ -145,10 +144,12 @@ class History(Adopting, Listing, Uploads):
         See `record_job`.
         """
         key = self._recent.key_of(job.id)
-        if key is None:
-            entry = self.find(job.id)
-            key = entry.key if entry else None
-        return None if key is None else self.record_job(key, job)
+        if key is not None:
+            # Whoever finds out what was sent gives the entry another key.
+            with suppress(NotFoundError):
+                return self.record_job(key, job)
+        entry = self.find(job.id)
+        return None if entry is None else self.record_job(entry.key, job)
 
     def record_job(self, key: str, job: Job) -> Entry:
         """Note what a record says of the job on this key, whenever it was read.
@@ -184,9 +185,9 @@ class History(Adopting, Listing, Uploads):
 
     def mark_gone(self, job_id: str) -> None:
         """Note that the service does not know this job any more; its hold ends."""
-        values = {"its_job_id": job_id, "now": self._clock.now()}
-        self._database.write(queries.MARK_GONE, values)
-        self._recent.clear()
+        entry, now = self.find(job_id), self._clock.now()
+        if entry is not None:
+            self._change(entry.key, lambda e: {} if e.gone_at else {"gone_at": now})
 
     def _change(self, key: str, news_of: Callable[[Entry], News]) -> Entry:
         known = self._recent.of_key(key)
@@ -195,7 +196,7 @@ class History(Adopting, Listing, Uploads):
             news = news_of(entry)
             if news:
                 after = entry.with_news(news)
-                if self._write(after, news, revision):
+                if self._write(entry, after, news, revision):
                     self._recent.keep(after, revision + 1)
                     return after
             elif known is None:
@@ -215,11 +216,20 @@ class History(Adopting, Listing, Uploads):
         self._recent.keep(entry, revision)
         return entry, revision
 
-    def _write(self, after: Entry, news: News, revision: int) -> int:
+    def _write(self, before: Entry, after: Entry, news: News, revision: int) -> bool:
+        """Write a change; False where somebody else has changed the entry."""
         if not news.keys().isdisjoint(SEARCHED):
             news = news | {"search": search_text(after)}
-        its = {"its_number": after.number, "its_revision": revision}
-        return self._database.write(queries.change(tuple(sorted(news))), news | its)
+        values = news | {"its_number": after.number, "its_revision": revision}
+        statement = queries.change(tuple(sorted(news)))
+        added = totals.changes(before, after)
+        if not added:
+            return self._database.write(statement, values) > 0
+        with self._database.transaction() as connection:
+            written: int = connection.execute(statement, values).rowcount
+            if written:
+                totals.add(connection, added)
+        return written > 0
 
     # -- reading ------------------------------------------------------------------
 
@@ -261,8 +271,12 @@ class History(Adopting, Listing, Uploads):
 
         Settled, refused, failed and vanished ones hold nothing (spec 7.3).
         """
-        owner = {"service": service, "account": account}
-        return self._database.whole(queries.RESERVED, owner)
+        use = self.account_use(service=service, account=account)
+        return use.reserved_micro_usd
+
+    def account_use(self, *, service: str, account: str) -> BudgetUse:
+        """Return what an account has spent and holds, micro-USD (spec 2.2)."""
+        return self._total(totals.of_account(service, account))
 
     def settled_total_micro_usd(
         self,
@@ -283,8 +297,11 @@ class History(Adopting, Listing, Uploads):
 
     def budget_use(self, name: str) -> BudgetUse:
         """Return what is gone of a budget, of all accounts together (spec 2.2)."""
-        row = self._database.first(queries.USE_OF_BUDGET, {"budget": name})
-        return _use_of(row)
+        return self._total(totals.of_budget(name))
+
+    def _total(self, name: str) -> BudgetUse:
+        row = self._database.first(queries.TOTAL, {"name": name})
+        return NOTHING_USED if row is None else BudgetUse(*row)
 
     def usual_runtime_s(
         self, *, service: str, kind: str, function: str
@@ -309,37 +326,20 @@ class History(Adopting, Listing, Uploads):
         return [queries.entry_of(row) for row in self._database.rows(query, values)]
 
 
-def _lock_limits(
+def _count(
     connection: Connected,
-    intent: Intent,
+    entry: Entry,
     spendable: Spendable | None,
     budget: Budget | None,
 ) -> None:
-    # Always in this order, so that no two wait for each other.
+    """Add an entry to its totals, and refuse what does not fit.
+
+    Whoever adds to a total holds it until all is committed: what was compared with it
+    stays true.
+    """
+    uses = totals.add(connection, totals.of_entry(entry))
     if spendable is not None:
-        lock(connection, "account", intent.service, intent.account)
+        account = totals.of_account(entry.service, entry.account)
+        check_balance(entry, spendable, uses[account])
     if budget is not None:
-        lock(connection, "budget", budget.name)
-
-
-def _check_limits(
-    connection: Connected,
-    intent: Intent,
-    spendable: Spendable | None,
-    budget: Budget | None,
-) -> None:
-    """Compare with what is gone once the intent is written, under the locks."""
-    if spendable is not None:
-        owner = {"service": intent.service, "account": intent.account}
-        wanted = owner | {"since": spendable.since}
-        use = _use_of(connection.execute(queries.USE_OF_ACCOUNT, wanted).one())
-        check_balance(intent, spendable, use)
-    if budget is not None:
-        named = {"budget": budget.name}
-        use = _use_of(connection.execute(queries.USE_OF_BUDGET, named).one())
-        check_budget(intent, budget, use)
-
-
-def _use_of(row: Any) -> BudgetUse:
-    spent, reserved = row
-    return BudgetUse(int(spent or 0), int(reserved or 0))
+        check_budget(entry, budget, uses[totals.of_budget(budget.name)])

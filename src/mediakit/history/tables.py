@@ -1,7 +1,6 @@
 """The history's tables, as this version of mediakit writes them."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -66,6 +65,20 @@ class Label(Words):
     cache_ok = True
 
 
+class Choice(TypeDecorator[str]):
+    """One of a few words, written as plain text.
+
+    SQLite's driver looks long for a way to write a member of an enumeration.
+    """
+
+    impl = String
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        """Write a word."""
+        return None if value is None else str(value)
+
+
 metadata = MetaData()
 _number = BigInteger().with_variant(Integer, "sqlite")  # there, the row's own number
 
@@ -94,12 +107,12 @@ entries = Table(
     Column("reserved_micro_usd", BigInteger, nullable=False),
     Column("project", Label),
     Column("budget", Label),
-    Column("state", String, nullable=False),
+    Column("state", Choice, nullable=False),
     Column("job_id", Label),
-    Column("status", String),
+    Column("status", Choice),
     Column("error_code", Label),
     Column("error_message", Words),
-    Column("billing_state", String),
+    Column("billing_state", Choice),
     Column("charge_micro_usd", BigInteger),
     Column("restated_charge_micro_usd", BigInteger),
     Column("output_url", Words),
@@ -115,30 +128,28 @@ entries = Table(
     Column("search", Words, nullable=False, server_default=""),
     Column("revision", Integer, nullable=False, server_default="0"),
     Index("ix_mediakit_draw", "draw_key", "take", "attempt"),
-    # What is not settled comes first; sums of what is settled read no row.
+    # What is not settled comes first; sums of what was settled since read no row.
     Index(
         "ix_mediakit_charges", "service", "account", "settled_at", "charge_micro_usd"
     ),
     Index("ix_mediakit_kind", "kind", "number"),
 )
 
+# Most of what is written has no job yet; a page takes longer than a row.
+Index(
+    "ix_mediakit_job",
+    entries.c.job_id,
+    sqlite_where=entries.c.job_id.is_not(None),
+    postgresql_where=entries.c.job_id.is_not(None),
+)
 
-def _index_where_known(column: Column[Any], name: str, *more: str) -> None:
-    """Add an index that holds nothing of an entry until a column of it is known.
-
-    To write a page of an index takes longer than to write the row.
-    """
-    is_known = column.is_not(None)
-    Index(
-        name,
-        *(entries.c[each] for each in more),
-        sqlite_where=is_known,
-        postgresql_where=is_known,
-    )
-
-
-_index_where_known(entries.c.job_id, "ix_mediakit_job", "job_id")
-_index_where_known(entries.c.budget, "ix_mediakit_budget", "budget", "charge_micro_usd")
+totals = Table(
+    "mediakit_totals",
+    metadata,
+    Column("name", Label, primary_key=True),
+    Column("spent_micro_usd", BigInteger, nullable=False),
+    Column("reserved_micro_usd", BigInteger, nullable=False),
+)
 
 uploads = Table(
     "mediakit_uploads",

@@ -1,0 +1,63 @@
+"""What an account and a budget have spent and hold, kept beside the entries.
+
+To sum it up for each claim would take longer with every job. A total changes in the
+transaction that changes the entry, so that the two always agree.
+"""
+
+from mediakit.history import queries
+from mediakit.history.entries import Entry, EntryState
+from mediakit.history.file_connection import Connected
+from mediakit.history.limits import NOTHING_USED, BudgetUse
+from mediakit.records import JobStatus
+
+_HOLDING = (EntryState.INTENT, EntryState.SUBMITTED, EntryState.TERMINAL)
+
+
+def of_account(service: str, account: str) -> str:
+    """Return the name of an account's total."""
+    return f"account {service} {account}"
+
+
+def of_budget(name: str) -> str:
+    """Return the name of a budget's total, of all accounts together."""
+    return f"budget {name}"
+
+
+def of_entry(entry: Entry) -> dict[str, BudgetUse]:
+    """Return what an entry adds to its totals, by their names.
+
+    Settled, refused, failed and vanished ones hold nothing (spec 7.3).
+    """
+    holds = (
+        entry.state in _HOLDING
+        and entry.gone_at is None
+        and entry.status is not JobStatus.FAILED
+    )
+    held = entry.reserved_micro_usd if holds else 0
+    # Always in this order, so that no two transactions wait for each other.
+    names = [of_account(entry.service, entry.account)]
+    if entry.budget is not None:
+        names.append(of_budget(entry.budget))
+    return dict.fromkeys(names, BudgetUse(entry.charge_micro_usd or 0, held))
+
+
+def changes(before: Entry, after: Entry) -> dict[str, BudgetUse]:
+    """Return what a change of an entry adds to totals, by their names."""
+    was, found = of_entry(before), of_entry(after)
+    for name, use in was.items():
+        found[name] = found.get(name, NOTHING_USED) - use
+    return {name: use for name, use in found.items() if use != NOTHING_USED}
+
+
+def add(connection: Connected, added: dict[str, BudgetUse]) -> dict[str, BudgetUse]:
+    """Add to totals; return what they are now, by their names."""
+    statement = queries.add_to_total(connection.dialect.name)
+    found = {}
+    for name, use in added.items():
+        values = {
+            "name": name,
+            "spent_micro_usd": use.spent_micro_usd,
+            "reserved_micro_usd": use.reserved_micro_usd,
+        }
+        found[name] = BudgetUse(*connection.execute(statement, values).one())
+    return found
