@@ -1,4 +1,4 @@
-"""One JupyterLab for all browser tests, and a Chromium with one page for each."""
+"""A JupyterLab for each process of browser tests; a Chromium with a page for each."""
 
 from __future__ import annotations
 
@@ -26,18 +26,16 @@ ARGUMENTS = [
 ]
 VIEWPORT = ViewportSize(width=1280, height=900)
 NOT_TESTED = "NOT TESTED: nothing was tried in a real browser, for want of a Chromium."
-untested = pytest.StashKey[str]()
 
 
 @pytest.fixture(scope="session")
-def chromium_path(pytestconfig: pytest.Config) -> str:
+def chromium_path() -> str:
     found = subprocess.run(
         [sys.executable, FINDER], capture_output=True, text=True, check=False
     )
     if found.returncode == 0:
         return found.stdout.strip()
     reason = f"{NOT_TESTED} {' '.join(found.stderr.split())}"
-    pytestconfig.stash[untested] = reason
     if os.environ.get("CI"):
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
@@ -86,8 +84,18 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+    terminalreporter: pytest.TerminalReporter,
 ) -> None:
-    if untested in config.stash:
+    # The reports come from xdist's workers too; what a worker keeps does not.
+    kinds = ("skipped", "error")
+    reports = (one for kind in kinds for one in terminalreporter.getreports(kind))
+    reasons = (_reason(report) for report in reports)
+    found = next((reason for reason in reasons if NOT_TESTED in reason), None)
+    if found is not None:
         terminalreporter.section(NOT_TESTED, sep="!", red=True, bold=True)
-        terminalreporter.write_line(config.stash[untested])
+        terminalreporter.write_line(found[found.index(NOT_TESTED) :])
+
+
+def _reason(report: pytest.TestReport) -> str:
+    why = report.longrepr
+    return str(why[2] if isinstance(why, tuple) else why)
