@@ -14,6 +14,9 @@ SANDBOX_ARGS ?=
 PYTEST_ARGS ?=
 WORKERS ?= 2
 
+# The tests start hundreds of processes: let each find what another one has compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Without a screen JupyterLab only prints its address: it would otherwise look for a
 # browser in the terminal. The superuser has to say so.
 SCREEN := $(DISPLAY)$(WAYLAND_DISPLAY)$(filter Darwin,$(shell uname -s))
@@ -48,7 +51,7 @@ unit: $(DEV_READY) ## Tests without a browser; every notebook is executed
 
 browser: $(DEV_READY) ## Tests in JupyterLab and a real Chromium
 	@$(BIN)/python tools/find_chromium.py --install || true
-	$(BIN)/python -m pytest tests/browser $(PYTEST_ARGS)
+	$(BIN)/python -m pytest tests/browser -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 pictures: browser ## Make the README's pictures from what the browser tests saw
 	$(BIN)/python tools/readme_pictures.py
