@@ -12,7 +12,9 @@ QUICKSTART := notebooks/01_quickstart.ipynb
 LAB_ARGS ?=
 SANDBOX_ARGS ?=
 PYTEST_ARGS ?=
-WORKERS ?= 2
+# Processes of tests, for two cores: those without a browser often wait.
+WORKERS ?= 3
+BROWSERS ?= 2
 
 # The tests start hundreds of processes: let each find what another one has compiled.
 unexport PYTHONDONTWRITEBYTECODE
@@ -51,7 +53,7 @@ unit: $(DEV_READY) ## Tests without a browser; every notebook is executed
 
 browser: $(DEV_READY) ## Tests in JupyterLab and a real Chromium
 	@$(BIN)/python tools/find_chromium.py --install || true
-	$(BIN)/python -m pytest tests/browser -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/python -m pytest tests/browser -n $(BROWSERS) --dist worksteal $(PYTEST_ARGS)
 
 pictures: browser ## Make the README's pictures from what the browser tests saw
 	$(BIN)/python tools/readme_pictures.py
