@@ -32,7 +32,7 @@ LIMIT_SEQUENTIAL = 1.15
 LIMIT_AT_ONCE = 2.0
 HERE = Path(__file__).parent
 ROOM = HERE.parent / "build" / "bench"
-SDKS = ("fal-client", "openai", "replicate")
+SDKS = ("fal-client", "openai", "replicate", "google-genai")
 GUESTS = (*SDKS, "httpx-aiohttp")
 ONE, ONE_ASYNC = "one, blocking", "one, async"
 THREADS, TASKS = "50 threads", "50 tasks"
@@ -132,16 +132,12 @@ def ratios(all_measured: list[Measured]) -> bool:
         ratio = rate["httpx", way] / rate["mediakit", way]
         held &= ratio <= LIMIT_SEQUENTIAL
         print(f"  {way}: ours / httpx, time {ratio:.2f} (at most {LIMIT_SEQUENTIAL})")
-    best = max(
-        (each for each in all_measured if each.client in SDKS and "50" in each.way),
-        key=lambda each: each.pairs_per_s,
-    )
     for way in (TASKS, THREADS):
-        ratio = rate["mediakit", way] / best.pairs_per_s
-        print(
-            f"  {way}: ours / {best.client} ({best.way}), pairs per second {ratio:.2f}"
-        )
-    ours = max(rate["mediakit", TASKS], rate["mediakit", THREADS]) / best.pairs_per_s
+        for name in SDKS:
+            ratio = rate["mediakit", way] / rate[name, way]
+            print(f"  {way}: ours / {name}, pairs per second {ratio:.2f}")
+    best = max(rate[name, way] for name in SDKS for way in (TASKS, THREADS))
+    ours = max(rate["mediakit", TASKS], rate["mediakit", THREADS]) / best
     print(f"  50 at once, each in its best mode: {ours:.2f} (at least {LIMIT_AT_ONCE})")
     return held and ours >= LIMIT_AT_ONCE
 

@@ -64,6 +64,14 @@ def job_of_replicate(job_id: str, *, is_done: bool) -> dict[str, object]:
     }
 
 
+def job_of_google(job_id: str, *, is_done: bool) -> dict[str, object]:
+    name = f"publishers/google/models/veo/operations/{job_id}"
+    if not is_done:
+        return {"name": name}
+    video = {"gcsUri": FILE["url"], "mimeType": FILE["content_type"]}
+    return {"name": name, "done": True, "response": {"videos": [video]}}
+
+
 def answer(method: bytes, path: str, base_url: str) -> dict[str, object] | None:
     """Return what to say; None for what is not served."""
     is_done = method == b"GET"
@@ -74,6 +82,9 @@ def answer(method: bytes, path: str, base_url: str) -> dict[str, object] | None:
         return job_of_openai(job_id, is_done=is_done)
     if path.startswith("/replicate/"):
         return job_of_replicate(job_id, is_done=is_done)
+    if path.startswith("/genai/"):
+        # It reads by a POST, too.
+        return job_of_google("1", is_done=path.endswith(":fetchPredictOperation"))
     if path == "/billing/balance":
         return {"balance_micro_usd": 1_000_000_000_000}
     if path.startswith("/v1/media/"):

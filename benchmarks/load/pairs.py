@@ -187,12 +187,38 @@ def replicate_async(order: Order) -> AsyncPair:
     return pair
 
 
+def genai_client(order: Order) -> Any:
+    from google import genai
+
+    options = genai.types.HttpOptions(base_url=f"{order['base_url']}/genai")
+    # The mode that makes videos; it reads an operation by a POST.
+    return genai.Client(vertexai=True, api_key=KEY, http_options=options)
+
+
+def genai_blocking(order: Order) -> Pair:
+    client = genai_client(order)
+    return lambda _: client.operations.get(
+        client.models.generate_videos(model="veo", prompt=BODY["prompt"])
+    )
+
+
+def genai_async(order: Order) -> AsyncPair:
+    client = genai_client(order).aio
+
+    async def pair(_: int) -> None:
+        begun = await client.models.generate_videos(model="veo", prompt=BODY["prompt"])
+        await client.operations.get(begun)
+
+    return pair
+
+
 BLOCKING: dict[str, Callable[[Order], Pair]] = {
     "httpx": httpx_blocking,
     "mediakit": ours_blocking,
     "fal-client": fal_blocking,
     "openai": openai_blocking,
     "replicate": replicate_blocking,
+    "google-genai": genai_blocking,
 }
 ASYNC: dict[str, Callable[[Order], AsyncPair]] = {
     "httpx": httpx_async,
@@ -202,6 +228,7 @@ ASYNC: dict[str, Callable[[Order], AsyncPair]] = {
     "fal-client": fal_async,
     "openai": openai_async,
     "replicate": replicate_async,
+    "google-genai": genai_async,
 }
 
 

@@ -1,6 +1,7 @@
 """Which service a client talks to, and as whom."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from urllib.parse import urlsplit
 
@@ -37,7 +38,7 @@ class Service(Staying):
         """Tell whether it is reached over loopback, where no proxy belongs."""
         return urlsplit(self.base_url).hostname in LOOPBACK
 
-    @property
+    @cached_property
     def account(self) -> str:
         """Return a name for the account that does not tell the key."""
         return sha256(self.api_key.encode()).hexdigest()[:16]

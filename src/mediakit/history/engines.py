@@ -28,7 +28,7 @@ CONNECT_TIMEOUT_S = 10
 IDLE_TIMEOUT_S = 60.0
 WRITES = "mediakit_writes"
 PAGE_BYTES = 2_048
-LOG_BYTES = 4 << 20
+LOG_BYTES = 16 << 20
 
 
 def open_engine(url: URL) -> Engine:
@@ -94,6 +94,7 @@ def _prepare_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> N
     # Each change writes whole pages, and a row is smaller than half of one.
     connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
     _switch_to_wal(connection)
+    # To move the log into the file takes as long as hundreds of submits.
     connection.execute(f"PRAGMA wal_autocheckpoint={LOG_BYTES // PAGE_BYTES}")
     # A power cut may take the last commits, never the file. A lost intent costs
     # nothing: its key follows from its content.
