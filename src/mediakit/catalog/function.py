@@ -25,7 +25,6 @@ from mediakit.schema import (
     MediaName,
     MediaRequest,
     canonical_body,
-    check,
     fields_of,
     is_open,
     json_schema,
@@ -107,6 +106,11 @@ class Function:
         """Return its fields by name, as declared."""
         return fields_of(self.request_type)
 
+    @property
+    def may_name_media(self) -> bool:
+        """Tell whether any of its fields names a medium."""
+        return bool(self._fields_of_media)
+
     @cached_property
     def _fields_of_media(self) -> Mapping[str, FieldSpec]:
         """The fields to look through: most functions take few media, or none."""
@@ -157,7 +161,17 @@ class Function:
             body: The body, as it would be sent.
             strict_names: Refuse unknown properties even where the service does not.
         """
-        return check(self.request_type, body, strict_names=strict_names)
+        return self.read(body, strict_names=strict_names)[1]
+
+    def read(
+        self, body: Mapping[str, object], *, strict_names: bool = True
+    ) -> tuple[MediaRequest | None, list[Problem]]:
+        """Read a body as a request; see `check`.
+
+        Returns:
+            The request, None when there is a problem; and the problems.
+        """
+        return read(self.request_type, body, strict_names=strict_names)
 
     def warnings(self, body: Mapping[str, object]) -> list[Problem]:
         """Find what is allowed and still likely a mistake, such as a wrong citation.
@@ -171,7 +185,11 @@ class Function:
         return [warning for rule in self.rules for warning in rule.warnings(values)]
 
     def estimate(
-        self, body: Mapping[str, object], facts: InputFacts = NO_FACTS
+        self,
+        body: Mapping[str, object],
+        facts: InputFacts = NO_FACTS,
+        *,
+        request: MediaRequest | None = None,
     ) -> Estimate:
         """Price a body without sending anything (spec 8).
 
@@ -180,16 +198,18 @@ class Function:
         Args:
             body: The body.
             facts: Known durations, and the tokens of a finished job.
+            request: The body as it was read; None reads it.
 
         Raises:
             InputError: A field that the price is made from is missing or wrong.
         """
         if self.rate is not None:
             return Estimate.of(self.rate.lines(with_defaults(self.request_type, body)))
-        request, problems = read(self.request_type, body)
         if request is None:
-            self._refuse_priced(problems)
-            request = self._request(body)
+            request, problems = self.read(body)
+            if request is None:
+                self._refuse_priced(problems)
+                request = self._request(body)
         estimate = Estimate.of(request.lines(facts), request.notes())
         if estimate.kind is EstimateKind.UNKNOWN:
             return replace(estimate, notes=(*estimate.notes, NO_RATE))
@@ -237,7 +257,7 @@ class Function:
 
     def media(self, body: Mapping[str, object]) -> list[MediaItem]:
         """List the media that a body names, in the order of the fields."""
-        if not self._fields_of_media:
+        if not self.may_name_media:
             return []
         return [
             MediaItem(label, spec.media_kind, value)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from mediakit.frozen import changed
 from mediakit.money import format_usd
 from mediakit.rates import Estimate
 from mediakit.records import Job as JobRecord
@@ -56,14 +57,15 @@ class JobState:
             return self
         running = record.status is JobStatus.RUNNING
         charge = record.settled_charge_micro_usd
-        return replace(
-            self,
-            record=record,
-            started_at=self.started_at or (now if running else None),
-            finished_at=self.finished_at or (now if record.status.terminal else None),
-            charge_micro_usd=charge if charge is not None else self.charge_micro_usd,
-            trouble=None,
-        )
+        news = {
+            "record": record,
+            "started_at": self.started_at or (now if running else None),
+            "finished_at": self.finished_at
+            or (now if record.status.terminal else None),
+            "charge_micro_usd": self.charge_micro_usd if charge is None else charge,
+            "trouble": None,
+        }
+        return changed(self, news)
 
     @property
     def text(self) -> str:

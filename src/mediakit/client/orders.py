@@ -11,7 +11,7 @@ from mediakit.client.service import Service
 from mediakit.history import Entry, Intent, plain_values
 from mediakit.rates import Estimate
 from mediakit.records import ErrorCode, JobStatus
-from mediakit.schema import canonical_json
+from mediakit.schema import canonical_json, text_json
 
 KEY_VERSION = "mediakit-1"
 
@@ -95,13 +95,13 @@ class Order:
 
 def draw_key_of(service: str, account: str, path: str, content: bytes) -> str:
     """Return what names the same request to the same account of a service."""
-    parts = [KEY_VERSION, service, account, path, content.decode()]
-    return sha256(canonical_json(parts)).hexdigest()
+    parts = (KEY_VERSION, service, account, path, content.decode())
+    return sha256(f"[{','.join(map(text_json, parts))}]".encode()).hexdigest()
 
 
 def key_of(draw_key: str, take: int, attempt: int) -> str:
     """Return the idempotency key of one attempt at one draw (spec 4.3)."""
-    return sha256(canonical_json([draw_key, take, attempt])).hexdigest()
+    return sha256(f"[{text_json(draw_key)},{take},{attempt}]".encode()).hexdigest()
 
 
 def next_attempt(intent: Intent) -> Intent:

@@ -24,7 +24,7 @@ from mediakit.media import (
 )
 from mediakit.rates import Estimate
 from mediakit.rules import Problem
-from mediakit.schema import InputFacts
+from mediakit.schema import InputFacts, MediaRequest
 
 Seconds = Mapping[str, float | Decimal]
 
@@ -40,6 +40,7 @@ class Prepared:
         seconds: Durations of media that are known otherwise, seconds by URL or path.
         price_only: Let fields be wrong that do not bear on the price.
         remote: What media behind URLs are, by URL.
+        request: The body as it was read; None while something is wrong with it.
     """
 
     function: Function
@@ -48,6 +49,7 @@ class Prepared:
     seconds: Seconds = field(default_factory=dict)
     price_only: bool = False
     remote: Mapping[str, MediaInfo] = field(default_factory=dict)
+    request: MediaRequest | None = None
 
     @property
     def paths(self) -> dict[str, Path]:
@@ -69,7 +71,7 @@ class Prepared:
             InputError: A field that the price is made from is missing or wrong.
         """
         checked, _ = body_with_stand_ins(self.function, self.body)
-        return self.function.estimate(checked, self.facts)
+        return self.function.estimate(checked, self.facts, request=self.request)
 
     @property
     def lengths_wanted(self) -> list[MediaItem]:
@@ -125,8 +127,11 @@ def prepare(
     body = _body(function, fields)
     infos, problems = _probed(function, body)
     checked, _ = body_with_stand_ins(function, body)
-    prepared = Prepared(function, body, infos, dict(seconds or {}), price_only)
-    prepared.refuse([*function.check(checked), *problems])
+    request, wrong = function.read(checked)
+    prepared = Prepared(
+        function, body, infos, dict(seconds or {}), price_only, request=request
+    )
+    prepared.refuse([*wrong, *problems])
     return prepared
 
 
@@ -137,6 +142,8 @@ def reads_files(function: Function, fields: Mapping[str, object]) -> bool:
         function: The function.
         fields: The fields as people wrote them.
     """
+    if not function.may_name_media:
+        return False
     plain = plain_fields(function, fields, _as_if_kept)
     return any(not is_url(item.value) for item in function.media(plain))
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from mediakit.clock import Clock
+from mediakit.frozen import changed
 from mediakit.history import queries, totals
 from mediakit.history.database import Database
 from mediakit.history.entries import (
@@ -78,7 +79,7 @@ class Adopting:
             news |= plain_values(intent)
         if not news:
             return entry
-        after = entry.with_news(news)
+        after = changed(entry, news)
         its = {"its_number": entry.number, "its_revision": row.revision}
         news = news | {"search": search_text(after)}
         connection.execute(queries.change(tuple(sorted(news))), news | its)

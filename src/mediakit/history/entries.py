@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from mediakit.frozen import made
 from mediakit.records import BillingState, JobStatus
 
 
@@ -111,10 +112,6 @@ class Entry(Intent):
     deleted_at: datetime | None
     gone_at: datetime | None
 
-    def with_news(self, news: dict[str, Any]) -> "Entry":
-        """Return the entry with new values of some fields, by name."""
-        return entry_with(vars(self) | news)
-
 
 INTENT_FIELDS = tuple(item.name for item in fields(Intent))
 ENTRY_FIELDS = tuple(item.name for item in fields(Entry))
@@ -130,14 +127,4 @@ def plain_values(intent: Intent) -> dict[str, Any]:
 def fresh_entry(intent: Intent, *, number: int, created_at: datetime) -> Entry:
     """Return the entry of an intent that was just written down."""
     known = {"number": number, "created_at": created_at, "state": EntryState.INTENT}
-    return entry_with(_NOTHING_YET | plain_values(intent) | known)
-
-
-def entry_with(values: dict[str, Any]) -> Entry:
-    """Return the entry that has these values of all its fields, by name.
-
-    A frozen class sets each field by a call; there are many, and many entries.
-    """
-    entry = object.__new__(Entry)
-    vars(entry).update(values)
-    return entry
+    return made(Entry, _NOTHING_YET | plain_values(intent) | known)

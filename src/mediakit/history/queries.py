@@ -21,12 +21,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.dml import ReturningInsert
 
+from mediakit.frozen import made
 from mediakit.history.entries import (
     ENTRY_FIELDS,
     INTENT_FIELDS,
     Entry,
     EntryState,
-    entry_with,
 )
 from mediakit.history.tables import entries, insert_into, totals
 from mediakit.records import BillingState, JobStatus
@@ -43,7 +43,7 @@ def entry_of(row: Row[Any]) -> Entry:
     values["status"] = values["status"] and JobStatus(values["status"])
     billing_state = values["billing_state"]
     values["billing_state"] = billing_state and BillingState(billing_state)
-    return entry_with(values)
+    return made(Entry, values)
 
 
 def whole_entries() -> Select[Any]:

@@ -12,6 +12,7 @@ from sqlalchemy import Select
 
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import NotFoundError
+from mediakit.frozen import changed
 from mediakit.history import queries, totals
 from mediakit.history.adopting import Adopting, claim_values, search_text
 from mediakit.history.database import Database, Values
@@ -195,7 +196,7 @@ class History(Adopting, Listing, Uploads):
             entry, revision = known or self._with_revision(key)
             news = news_of(entry)
             if news:
-                after = entry.with_news(news)
+                after = changed(entry, news)
                 if self._write(entry, after, news, revision):
                     self._recent.keep(after, revision + 1)
                     return after

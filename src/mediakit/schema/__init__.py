@@ -3,7 +3,12 @@
 This is the only package that inspects pydantic: everything else sees `FieldSpec`.
 """
 
-from mediakit.schema.bodies import canonical_body, canonical_json, with_defaults
+from mediakit.schema.bodies import (
+    canonical_body,
+    canonical_json,
+    text_json,
+    with_defaults,
+)
 from mediakit.schema.checking import NULL, check, read
 from mediakit.schema.fields import FieldKind, FieldSpec, fields_of, is_open
 from mediakit.schema.json_schemas import json_schema
@@ -59,5 +64,6 @@ __all__ = [
     "is_open",
     "json_schema",
     "read",
+    "text_json",
     "with_defaults",
 ]

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from copy import deepcopy
 from functools import cache
+from json.encoder import encode_basestring
 
 from mediakit.schema.fields import fields_of, infos_of
 from mediakit.schema.requests import MediaRequest
@@ -49,6 +50,11 @@ def canonical_body(
         for name, value in values.items()
         if value is not None or name not in known
     }
+
+
+def text_json(text: str) -> str:
+    """Write a text as canonical JSON does."""
+    return encode_basestring(text)
 
 
 def canonical_json(value: object) -> bytes:
