@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 from hypothesis import given
@@ -7,8 +8,9 @@ from hypothesis import strategies as st
 
 from mediakit.catalog import Catalog
 from mediakit.client import Service
-from mediakit.client.orders import Order, key_of, next_attempt
+from mediakit.client.orders import Order, draw_key_of, key_of, next_attempt
 from mediakit.rates import Estimate
+from mediakit.schema import canonical_json
 
 SERVICE = Service("https://api.media.test", "key-1")
 FUNCTION = Catalog.default().function("text-to-video")
@@ -83,3 +85,16 @@ def test_the_next_attempt_keeps_the_bytes_and_changes_the_key() -> None:
 def test_a_service_does_not_show_its_key() -> None:
     assert "key-1" not in repr(SERVICE)
     assert "key-1" not in repr(order())
+
+
+@given(st.text(), st.text(), st.integers(1, 9), st.integers(1, 9))
+def test_a_key_is_the_digest_of_its_parts_as_canonical_json(
+    service: str, draw_key: str, take: int, attempt: int
+) -> None:
+    """A key that changed with the version would pay again for what was bought."""
+    parts = ["mediakit-1", service, "mine", "a/b/c", '{"prompt":"a kite"}']
+    found = draw_key_of(service, "mine", "a/b/c", b'{"prompt":"a kite"}')
+    key = key_of(draw_key, take, attempt)
+
+    assert found == sha256(canonical_json(parts)).hexdigest()
+    assert key == sha256(canonical_json([draw_key, take, attempt])).hexdigest()

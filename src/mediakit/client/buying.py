@@ -23,7 +23,6 @@ from mediakit.errors import (
     NotFoundError,
 )
 from mediakit.history import Entry, EntryState, History, Intent
-from mediakit.rates import Estimate
 from mediakit.records import JobStatus
 
 log = logging.getLogger("mediakit.client")
@@ -70,7 +69,7 @@ class Buyer:
         if entry is not None and entry.job_id and not was_rejected(entry):
             return await self._owned(entry, entry.job_id)
         intent, fresh = await self._claim(order, take, entry)
-        return await self._send(intent, asked_before=not fresh, estimate=order.estimate)
+        return await self._send(intent, asked_before=not fresh, order=order)
 
     async def retry(self, job_id: str) -> AsyncJob:
         """Ask once more for what failed, under a fresh key (spec 4.3).
@@ -113,7 +112,7 @@ class Buyer:
         return entry
 
     async def _send(
-        self, intent: Intent, *, asked_before: bool, estimate: Estimate | None = None
+        self, intent: Intent, *, asked_before: bool, order: Order | None = None
     ) -> AsyncJob:
         self._sending.add(intent.key)
         try:
@@ -123,7 +122,7 @@ class Buyer:
         finally:
             self._sending.discard(intent.key)
         self._bought.add(record.id)
-        state = await self._jobs.state_of(entry, record, estimate)
+        state = await self._jobs.state_of(entry, record, order)
         return await self._jobs.begun(state)
 
     async def _newest(self, draw_key: str, take: int) -> Entry | None:

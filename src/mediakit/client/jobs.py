@@ -17,6 +17,7 @@ from mediakit.client.async_job import AsyncJob
 from mediakit.client.exchange import Answer, NoAnswerError
 from mediakit.client.job_state import JobState
 from mediakit.client.ledger import Ledger
+from mediakit.client.orders import Order
 from mediakit.client.read_budget import ReadBudget
 from mediakit.client.saving import Outputs
 from mediakit.client.service import Service
@@ -27,7 +28,6 @@ from mediakit.client.watchers import Watchers
 from mediakit.clock import Clock
 from mediakit.errors import ConflictError
 from mediakit.history import Entry, History
-from mediakit.rates import Estimate
 from mediakit.records import Job as JobRecord
 
 log = logging.getLogger("mediakit.client")
@@ -110,21 +110,22 @@ class Jobs:
         return await self.begun(state)
 
     async def state_of(
-        self, entry: Entry, record: JobRecord, estimate: Estimate | None = None
+        self, entry: Entry, record: JobRecord, order: Order | None = None
     ) -> JobState:
         """Return the state of a job that is in the history.
 
         Args:
             entry: The entry.
             record: What the service says of it.
-            estimate: Its estimate, where more is known of it than the entry says.
+            order: What was asked for, which says more of its estimate; None where the
+                entry alone is known.
         """
         return state_of_entry(
             entry,
             record,
             self._catalog,
             self.service,
-            estimate=estimate,
+            order=order,
             usual_runtime_s=await self._usual_runtime_s(entry),
         )
 

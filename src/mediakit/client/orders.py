@@ -50,12 +50,17 @@ class Order:
     project: str | None = None
     budget: str | None = None
 
+    @property
+    def whole_body(self) -> dict[str, object]:
+        """Return what is sent, as an object."""
+        if self.webhook_url is None:
+            return self.body
+        return {**self.body, "webhook_url": self.webhook_url}
+
     @cached_property
     def content(self) -> bytes:
         """Return the exact bytes to send."""
-        if self.webhook_url is None:
-            return canonical_json(self.body)
-        return canonical_json({**self.body, "webhook_url": self.webhook_url})
+        return canonical_json(self.whole_body)
 
     @cached_property
     def draw_key(self) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from mediakit.catalog import Catalog, Function
 from mediakit.client.job_state import JobState
+from mediakit.client.orders import Order
 from mediakit.client.service import Service
 from mediakit.errors import InputError
 from mediakit.history import Entry
@@ -21,7 +22,7 @@ def state_of_entry(
     catalog: Catalog,
     service: Service,
     *,
-    estimate: Estimate | None = None,
+    order: Order | None = None,
     usual_runtime_s: float | None = None,
 ) -> JobState:
     """Return the state of a job that is in the history."""
@@ -32,8 +33,8 @@ def state_of_entry(
         kind=entry.kind,
         media_type=_media_type(record, function),
         prompt=entry.prompt,
-        body=_body(entry.body),
-        estimate=estimate or _estimate(entry),
+        body=order.whole_body if order else _body(entry.body),
+        estimate=order.estimate if order else _estimate(entry),
         submitted_at=entry.submitted_at,
         finished_at=entry.finished_at,
         usual_runtime_s=usual_runtime_s,
