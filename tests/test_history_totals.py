@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -219,38 +220,42 @@ def test_what_threads_do_at_once_is_all_in_the_totals(place: Any) -> None:
         agrees(history, "mine")
 
 
-def test_a_file_without_totals_gets_those_of_its_entries(tmp_path: Path) -> None:
-    path = tmp_path / "history.db"
-    with History(path) as history:
+def test_a_history_without_totals_gets_those_of_its_entries(place: Any) -> None:
+    with History(place) as history:
         for key, budget in [("k1", "kites"), ("k2", None), ("k3", "kites")]:
             history.claim(costing(key, 400, budget=budget, draw_key=key))
         history.claim(costing("k4", 50, account="other", draw_key="k4"))
         history.record_job("k1", completed(300))
         history.record_job("k3", failed(job_id="media_3"))
-    make_version_2(path)
+    make_version_2(place)
 
-    with History(path) as history:
-        assert history.account_use(**HERE) == BudgetUse(300, 400)
-        assert history.account_use(service="sandbox", account="other") == BudgetUse(
-            0, 50
+    with History(place) as history:
+        mine, other = (
+            history.account_use(service="sandbox", account=account)
+            for account in ("mine", "other")
         )
+        assert (mine, other) == (BudgetUse(300, 400), BudgetUse(0, 50))
         assert history.budget_use("kites") == BudgetUse(300, 0)
         agrees(history, "mine")
 
 
-def make_version_2(path: Path) -> None:
-    """Take from a file what version 3 brought."""
-    with closing(sqlite3.connect(path)) as plain:
-        plain.executescript(
-            """
-            DROP TABLE mediakit_totals;
-            DROP INDEX ix_mediakit_charges;
-            CREATE INDEX ix_mediakit_state ON mediakit_entries
-                (service, account, state, charge_micro_usd);
-            CREATE INDEX ix_mediakit_runs ON mediakit_entries
-                (service, function, status, number);
-            CREATE INDEX ix_mediakit_budget ON mediakit_entries
-                (budget, state, charge_micro_usd) WHERE budget IS NOT NULL;
-            UPDATE mediakit_version SET version = 2;
-            """
-        )
+VERSION_2 = (
+    "DROP TABLE mediakit_totals",
+    "DROP INDEX ix_mediakit_charges",
+    "CREATE INDEX ix_mediakit_state ON mediakit_entries "
+    "(service, account, state, charge_micro_usd)",
+    "CREATE INDEX ix_mediakit_runs ON mediakit_entries "
+    "(service, function, status, number)",
+    "CREATE INDEX ix_mediakit_budget ON mediakit_entries "
+    "(budget, state, charge_micro_usd) WHERE budget IS NOT NULL",
+    "UPDATE mediakit_version SET version = 2",
+)
+
+
+def make_version_2(place: Any) -> None:
+    """Take from a history what version 3 brought."""
+    connect = sqlite3.connect if isinstance(place, Path) else psycopg.connect
+    with closing(connect(place)) as plain:
+        for statement in VERSION_2:
+            plain.execute(statement)
+        plain.commit()
