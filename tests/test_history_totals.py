@@ -239,6 +239,44 @@ def test_a_history_without_totals_gets_those_of_its_entries(place: Any) -> None:
         agrees(history, "mine")
 
 
+AS_OLDER_VERSIONS_DO = (
+    "UPDATE mediakit_entries SET state = 'settled', charge_micro_usd = 300, "
+    "settled_at = 1, status = 'completed', revision = revision + 1 WHERE key = 'k1'"
+)
+
+
+def plainly(place: Any) -> Any:
+    """Connect to a database without mediakit."""
+    connect = sqlite3.connect if isinstance(place, Path) else psycopg.connect
+    return closing(connect(place))
+
+
+def test_what_an_older_version_changed_meanwhile_is_counted_at_the_next_start(
+    place: Any,
+) -> None:
+    with History(place) as history:
+        history.claim(costing("k1", 400, budget="kites"))
+        history.claim(costing("k2", 50, draw_key="k2"))
+    with plainly(place) as plain:
+        plain.execute(AS_OLDER_VERSIONS_DO)
+        plain.commit()
+
+    with History(place) as history:
+        assert history.account_use(**HERE) == BudgetUse(300, 50)
+        assert history.budget_use("kites") == BudgetUse(300, 0)
+        agrees(history, "mine")
+
+
+def test_totals_that_agree_are_not_written_again(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    with History(path) as history:
+        history.claim(costing("k1", 400, budget="kites"))
+        with plainly(path) as plain:
+            plain.execute("BEGIN IMMEDIATE")  # whoever writes now would have to wait
+            with History(path) as other:
+                assert other.account_use(**HERE) == BudgetUse(0, 400)
+
+
 VERSION_2 = (
     "DROP TABLE mediakit_totals",
     "DROP INDEX ix_mediakit_charges",
@@ -254,8 +292,7 @@ VERSION_2 = (
 
 def make_version_2(place: Any) -> None:
     """Take from a history what version 3 brought."""
-    connect = sqlite3.connect if isinstance(place, Path) else psycopg.connect
-    with closing(connect(place)) as plain:
+    with plainly(place) as plain:
         for statement in VERSION_2:
             plain.execute(statement)
         plain.commit()

@@ -169,7 +169,7 @@ class Database:
             return connection.execute(query, values).first()
 
     def rows(
-        self, query: Select[Any], values: Values = _NO_VALUES
+        self, query: Executable, values: Values = _NO_VALUES
     ) -> Sequence[Row[Any]]:
         """Return all rows, of any query."""
         with self._elsewhere("read") as connection:

@@ -2,7 +2,7 @@
 
 from hashlib import sha256
 
-from sqlalchemy import BigInteger, bindparam, func, select
+from sqlalchemy import BigInteger, bindparam, func, select, text
 
 from mediakit.history.file_connection import Connected
 
@@ -16,6 +16,12 @@ def lock(connection: Connected, *name: str) -> None:
     """
     if connection.dialect.name == "postgresql":
         connection.execute(_TAKE, {"number": _number(name)})
+
+
+def lock_table(connection: Connected, name: str) -> None:
+    """Wait until no other transaction has changed a table, and let none change it."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text(f"LOCK TABLE {name} IN EXCLUSIVE MODE"))
 
 
 def _number(name: tuple[str, ...]) -> int:

@@ -9,14 +9,21 @@ from typing import Any
 
 from sqlalchemy import (
     BindParameter,
+    Column,
     ColumnElement,
     Row,
     Select,
     Update,
+    and_,
     bindparam,
+    case,
+    delete,
     func,
+    insert,
+    literal,
     or_,
     select,
+    union_all,
     update,
 )
 from sqlalchemy.sql.dml import ReturningInsert
@@ -32,6 +39,7 @@ from mediakit.history.tables import entries, insert_into, totals
 from mediakit.records import BillingState, JobStatus
 
 USUAL_OF = 20
+HOLDING = (EntryState.INTENT, EntryState.SUBMITTED, EntryState.TERMINAL)
 _AT_WORK = (EntryState.SUBMITTED, EntryState.TERMINAL)
 _CLAIMED = (*INTENT_FIELDS, "state", "search")
 
@@ -108,6 +116,35 @@ RUNTIMES = (
 TOTAL = select(totals.c.spent_micro_usd, totals.c.reserved_micro_usd).where(
     totals.c.name == bindparam("name", type_=totals.c.name.type)
 )
+
+
+def _counted(kind: str, *names: Column[Any]) -> Select[Any]:
+    holds = and_(
+        _in(HOLDING),
+        entries.c.gone_at.is_(None),
+        or_(entries.c.status.is_(None), entries.c.status != JobStatus.FAILED),
+    )
+    held = case((holds, entries.c.reserved_micro_usd))
+    name: ColumnElement[str] = literal(kind)
+    for part in names:
+        name = name + " " + part
+    return (
+        select(
+            name,
+            func.coalesce(func.sum(entries.c.charge_micro_usd), 0),
+            func.coalesce(func.sum(held), 0),
+        )
+        .where(*(part.is_not(None) for part in names))
+        .group_by(*names)
+    )
+
+
+TOTALS_OF_ACCOUNTS = select(*totals.c).where(totals.c.name.like("account %"))
+# What totals should be, by the entries themselves.
+ACCOUNTS_COUNTED = _counted("account", entries.c.service, entries.c.account)
+COUNTED = union_all(ACCOUNTS_COUNTED, _counted("budget", entries.c.budget))
+CLEAR_TOTALS = delete(totals)
+FILL_TOTALS = insert(totals).from_select([column.name for column in totals.c], COUNTED)
 
 
 def settled(

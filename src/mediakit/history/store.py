@@ -57,6 +57,7 @@ class History(Adopting, Listing, Uploads):
 
     def __init__(self, url: str | Path, *, clock: Clock | None = None) -> None:
         super().__init__(Database(url), clock or SystemClock())
+        totals.recount(self._database)
         self._recent = Recent()
 
     def __repr__(self) -> str:

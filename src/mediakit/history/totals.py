@@ -4,13 +4,17 @@ To sum it up for each claim would take longer with every job. A total changes in
 transaction that changes the entry, so that the two always agree.
 """
 
+from typing import Any
+
+from sqlalchemy import Executable
+
 from mediakit.history import queries
-from mediakit.history.entries import Entry, EntryState
+from mediakit.history.database import Database
+from mediakit.history.entries import Entry
 from mediakit.history.file_connection import Connected
 from mediakit.history.limits import NOTHING_USED, BudgetUse
+from mediakit.history.locks import lock_table
 from mediakit.records import JobStatus
-
-_HOLDING = (EntryState.INTENT, EntryState.SUBMITTED, EntryState.TERMINAL)
 
 
 def of_account(service: str, account: str) -> str:
@@ -29,7 +33,7 @@ def of_entry(entry: Entry) -> dict[str, BudgetUse]:
     Settled, refused, failed and vanished ones hold nothing (spec 7.3).
     """
     holds = (
-        entry.state in _HOLDING
+        entry.state in queries.HOLDING
         and entry.gone_at is None
         and entry.status is not JobStatus.FAILED
     )
@@ -61,3 +65,27 @@ def add(connection: Connected, added: dict[str, BudgetUse]) -> dict[str, BudgetU
         }
         found[name] = BudgetUse(*connection.execute(statement, values).one())
     return found
+
+
+def recount(database: Database) -> None:
+    """Count all entries anew where totals do not say what these say.
+
+    An older mediakit that still runs when a newer one opens its history goes on to
+    change entries, and knows of no totals.
+    """
+    # Whatever changes a budget's total changes an account's.
+    counted = _by_name(database, queries.ACCOUNTS_COUNTED)
+    if counted == _by_name(database, queries.TOTALS_OF_ACCOUNTS):
+        return
+    with database.transaction() as connection:
+        lock_table(connection, "mediakit_totals")
+        connection.execute(queries.CLEAR_TOTALS)
+        connection.execute(queries.FILL_TOTALS)
+
+
+def _by_name(database: Database, query: Executable) -> dict[str, BudgetUse]:
+    found: dict[str, BudgetUse] = {}
+    row: Any
+    for row in database.rows(query):
+        found[row[0]] = BudgetUse(int(row[1]), int(row[2]))
+    return {name: use for name, use in found.items() if use != NOTHING_USED}
