@@ -469,3 +469,21 @@ def test_a_request_that_becomes_known_replaces_the_one_that_was_not(
     assert adopted(history, nothing, a_job()) == entry == history.find("media_1")
     with pytest.raises(NotFoundError):
         history.record_job(name, a_job())
+
+
+def test_a_job_that_another_process_gave_its_request_is_recorded_all_the_same(
+    tmp_path: Path,
+) -> None:
+    place = tmp_path / "history.sqlite3"
+    name = "rebuilt-media_1"
+    nothing = an_intent(name, draw_key=name, body=b"{}", prompt=None)
+    running = JobRecord.model_validate({"id": "media_1", "status": "running"})
+    with History(place) as one, History(place) as other:
+        adopted(one, nothing, running)
+        assert one.record(running) is not None
+        adopted(other, an_intent(), running)
+        entry = one.record(a_job())
+
+        assert entry is not None
+        assert (entry.key, entry.charge_micro_usd) == ("k1", 5)
+        assert entry == other.find("media_1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import logging
 import socket
 import ssl
@@ -18,13 +19,14 @@ from pathlib import Path
 import pytest
 import trustme
 
-from mediakit.client.answers import error_of
+from mediakit.client.answers import error_of, parse
 from mediakit.client.connections import MOST_N, Connections
 from mediakit.client.exchange import Answer, NoAnswerError
 from mediakit.client.service import Service
 from mediakit.client.transport import Transport
 from mediakit.clock import SystemClock
 from mediakit.errors import RateLimitError, ServiceError
+from mediakit.records import Job
 from tests.scripted_server import (
     Script,
     ScriptedServer,
@@ -600,3 +602,31 @@ def test_whichever_way_it_ends_nobody_complains(ending: str) -> None:
         )
 
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"id": "media_1", "status": "queued"}',
+        b'\xef\xbb\xbf{"id": "media_1", "status": "queued"}',
+        b'{"id": "media_1", "status": "queued", "new": "\\ud800"}',
+    ],
+)
+def test_a_record_is_read_from_whatever_is_json(content: bytes) -> None:
+    assert parse(Job, Answer(200, {}, content)).id == "media_1"
+
+
+@pytest.mark.parametrize("charge", [5.5, "5", True])
+def test_a_charge_that_is_no_whole_number_is_refused_by_its_place(
+    charge: object,
+) -> None:
+    billing = {"state": "settled", "charge_micro_usd": charge}
+    job = {"id": "media_1", "status": "completed", "billing": billing}
+
+    with pytest.raises(ServiceError, match=r"not a Job \(billing\.charge_micro_usd"):
+        parse(Job, Answer(200, {}, json.dumps(job).encode()))
+
+
+def test_a_page_that_is_no_json_is_said_to_be_none() -> None:
+    with pytest.raises(ServiceError, match="is not JSON"):
+        parse(Job, Answer(200, {}, b"<html>"))

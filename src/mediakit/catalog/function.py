@@ -25,6 +25,7 @@ from mediakit.schema import (
     MediaName,
     MediaRequest,
     canonical_body,
+    check,
     fields_of,
     is_open,
     json_schema,
@@ -161,17 +162,17 @@ class Function:
             body: The body, as it would be sent.
             strict_names: Refuse unknown properties even where the service does not.
         """
-        return self.read(body, strict_names=strict_names)[1]
+        return check(self.request_type, body, strict_names=strict_names)
 
     def read(
-        self, body: Mapping[str, object], *, strict_names: bool = True
+        self, body: Mapping[str, object]
     ) -> tuple[MediaRequest | None, list[Problem]]:
         """Read a body as a request; see `check`.
 
         Returns:
             The request, None when there is a problem; and the problems.
         """
-        return read(self.request_type, body, strict_names=strict_names)
+        return read(self.request_type, body)
 
     def warnings(self, body: Mapping[str, object]) -> list[Problem]:
         """Find what is allowed and still likely a mistake, such as a wrong citation.

@@ -289,7 +289,7 @@ class AsyncClient(Staying):
         webhook_url: str | None,
         extra: Mapping[str, object] | None,
     ) -> tuple[Order, list[str]] | None:
-        """The same on any thread; None for what needs a file or the network."""
+        """Do the same on any thread; None for what needs a file or the network."""
         found = self.catalog.function(function)
         if reads_files(found, fields):
             return None

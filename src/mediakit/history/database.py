@@ -132,7 +132,7 @@ class Database:
         with _InWords(self, verb), FORKS, self._single.connect() as connection:
             yield connection
 
-    def lend(self) -> "Lent":
+    def lend(self) -> Lent:
         """Lend a connection to the file; one is kept at hand, without the pool."""
         try:
             return self._kept.pop()
@@ -141,7 +141,7 @@ class Database:
             driver: Any = pooled.driver_connection
             return pooled, FileConnection(driver, self._statements)
 
-    def take_back(self, lent: "Lent", *, is_sound: bool) -> None:
+    def take_back(self, lent: Lent, *, is_sound: bool) -> None:
         """Take a connection back.
 
         Args:
