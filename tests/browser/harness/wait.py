@@ -10,11 +10,16 @@ from pathlib import Path
 from playwright.sync_api import Error, Locator, Page, TimeoutError
 
 SCREENSHOTS = Path(__file__).parents[3] / "build" / "screenshots"
+# JupyterLab's own word for the kernel is not enough: a comm message answered beside a
+# running cell leaves it at "idle".
 STATE = """() => {
     const panel = window.jupyterapp?.shell.currentWidget;
+    const starred = (panel?.content?.widgets ?? []).flatMap(
+        (cell, index) => cell.promptNode?.textContent.includes("*") ? [index] : []);
     return [
         `page: ${document.title}`,
         `kernel: ${panel?.sessionContext?.kernelDisplayStatus ?? "none"}`,
+        `cells not at their end: ${starred.join(", ") || "none"}`,
         `dialog: ${document.querySelector(".jp-Dialog")?.innerText ?? "none"}`,
     ].join("; ");
 }"""
