@@ -60,6 +60,7 @@ def test_amounts_are_written_exactly(micro_usd: int | None, text: str) -> None:
         (5, 5_000_000),
         (Decimal("0.0021"), 2_100),
         (" $1,000.50 ", 1_000_500_000),
+        ("1,234,567", 1_234_567_000_000),
     ],
 )
 def test_amounts_are_read_as_people_write_them(
@@ -69,7 +70,10 @@ def test_amounts_are_read_as_people_write_them(
 
 
 @pytest.mark.parametrize(
-    "amount", ["", "five", "-1", "nan", "inf", "0.0000001", 0.1, True, None, "5 EUR"]
+    "amount",
+    ["", "five", "-1", "nan", "inf", "0.0000001", 0.1, True, None, "5 EUR"]
+    # A comma that does not part thousands may be meant as a decimal point.
+    + ["1,50", "0,75", "2,5", "1,2,3", "1,0000", ",500", "1.5,000", "0,500"],
 )
 def test_what_is_no_amount_is_refused_with_a_sentence(amount: object) -> None:
     with pytest.raises(InputError, match="US dollars"):

@@ -1,5 +1,6 @@
 """Money as whole micro-USD: reading, showing, and the one place that rounds."""
 
+import re
 from decimal import Decimal, InvalidOperation
 from typing import NewType
 
@@ -9,6 +10,8 @@ MicroUSD = NewType("MicroUSD", int)
 
 MICRO_PER_USD = 1_000_000
 PER_MILLION = 1_000_000
+# "0,500" and "1,50" are decimals elsewhere: they are no thousands, and are refused.
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d*)?", re.ASCII)
 
 
 def divide_half_up(numerator: int, denominator: int) -> int:
@@ -60,8 +63,10 @@ def parse_usd(amount: str | int | Decimal) -> MicroUSD:
     if isinstance(amount, bool) or not isinstance(amount, str | int | Decimal):
         raise InputError("amount", got=amount, accepted=accepted)
     text = str(amount).strip().removesuffix("USD").strip().removeprefix("$")
+    if _THOUSANDS.fullmatch(text):
+        text = text.replace(",", "")
     try:
-        micro = Decimal(text.replace(",", "")) * MICRO_PER_USD
+        micro = Decimal(text) * MICRO_PER_USD
     except InvalidOperation:
         raise InputError("amount", got=amount, accepted=accepted) from None
     if not micro.is_finite() or micro < 0 or micro != micro.to_integral_value():
