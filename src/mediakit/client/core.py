@@ -27,7 +27,13 @@ from mediakit.client.ledger import Ledger
 from mediakit.client.listening import AsyncListener
 from mediakit.client.looks import Looks
 from mediakit.client.orders import Order
-from mediakit.client.prepare import Prepared, Seconds, prepare, reads_files
+from mediakit.client.prepare import (
+    Prepared,
+    Seconds,
+    check_webhook_url,
+    prepare,
+    reads_files,
+)
 from mediakit.client.progress import Progress, Transfer
 from mediakit.client.purse import (
     Amount,
@@ -191,11 +197,19 @@ class AsyncClient(Staying):
         function: str,
         fields: Mapping[str, object],
         seconds: Seconds | None,
+        extra: Mapping[str, object] | None = None,
         *,
         price_only: bool = False,
     ) -> Prepared:
         found = self.catalog.function(function)
-        work = partial(prepare, found, fields, seconds=seconds, price_only=price_only)
+        work = partial(
+            prepare,
+            found,
+            fields,
+            seconds=seconds,
+            extra=extra,
+            price_only=price_only,
+        )
         # A thread takes longer to wake than all this takes without a file to read.
         reads = reads_files(found, fields)
         prepared = await to_thread.run_sync(work) if reads else work()
@@ -277,9 +291,10 @@ class AsyncClient(Staying):
         Returns:
             What to buy, and what is likely a mistake in it.
         """
-        prepared = await self._prepared(function, fields, seconds)
+        check_webhook_url(webhook_url)
+        prepared = await self._prepared(function, fields, seconds, extra)
         urls = await self._uploads.of(prepared)
-        return self._order(prepared, urls, webhook_url, extra)
+        return self._order(prepared, urls, webhook_url)
 
     def _ordered_at_once(
         self,
@@ -290,27 +305,27 @@ class AsyncClient(Staying):
         extra: Mapping[str, object] | None,
     ) -> tuple[Order, list[str]] | None:
         """Do the same on any thread; None for what needs a file or the network."""
+        check_webhook_url(webhook_url)
         found = self.catalog.function(function)
         if reads_files(found, fields):
             return None
-        prepared = prepare(found, fields, seconds=seconds)
+        prepared = prepare(found, fields, seconds=seconds, extra=extra)
         if prepared.lengths_wanted:
             return None
-        return self._order(prepared, {}, webhook_url, extra)
+        return self._order(prepared, {}, webhook_url)
 
     def _order(
         self,
         prepared: Prepared,
         urls: Mapping[str, str],
         webhook_url: str | None,
-        extra: Mapping[str, object] | None,
     ) -> tuple[Order, list[str]]:
         found = prepared.function
-        body = found.canonical_body(found.with_media(prepared.body, urls))
+        body = found.with_media(prepared.body, urls)
         order = Order(
             service=self.service,
             function=found,
-            body=body | dict(extra or {}),
+            body=found.canonical_body({**body, **prepared.extra}),
             webhook_url=webhook_url,
             estimate=prepared.estimate,
             project=self._project,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
@@ -24,9 +24,11 @@ from mediakit.media import (
 )
 from mediakit.rates import Estimate
 from mediakit.rules import Problem
-from mediakit.schema import InputFacts, MediaRequest
+from mediakit.schema import InputFacts, MediaRequest, canonical_json
 
 Seconds = Mapping[str, float | Decimal]
+
+IN_JSON = "what JSON can hold: whole text, finite numbers, booleans, lists, mappings"
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class Prepared:
         price_only: Let fields be wrong that do not bear on the price.
         remote: What media behind URLs are, by URL.
         request: The body as it was read; None while something is wrong with it.
+        extra: Properties that are sent beside the body, as they were given.
     """
 
     function: Function
@@ -50,6 +53,7 @@ class Prepared:
     price_only: bool = False
     remote: Mapping[str, MediaInfo] = field(default_factory=dict)
     request: MediaRequest | None = None
+    extra: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def paths(self) -> dict[str, Path]:
@@ -71,7 +75,9 @@ class Prepared:
             InputError: A field that the price is made from is missing or wrong.
         """
         checked, _ = body_with_stand_ins(self.function, self.body)
-        return self.function.estimate(checked, self.facts, request=self.request)
+        # A rate of the user's own may rest on a property that no declaration knows.
+        whole = {**checked, **self.extra}
+        return self.function.estimate(whole, self.facts, request=self.request)
 
     @property
     def lengths_wanted(self) -> list[MediaItem]:
@@ -111,6 +117,7 @@ def prepare(
     fields: Mapping[str, object],
     *,
     seconds: Seconds | None = None,
+    extra: Mapping[str, object] | None = None,
     price_only: bool = False,
 ) -> Prepared:
     """Check a request and price it.
@@ -119,20 +126,59 @@ def prepare(
         function: The function.
         fields: The fields as people wrote them.
         seconds: Known durations of media, seconds by URL or path.
+        extra: Properties that are sent beside them.
         price_only: Let fields be wrong that do not bear on the price.
 
     Raises:
         InputError: Something is not acceptable; all problems are in it.
     """
     body = _body(function, fields)
+    beside = plain_fields(function, extra or {})
     infos, problems = _probed(function, body)
     checked, _ = body_with_stand_ins(function, body)
     request, wrong = function.read(checked)
     prepared = Prepared(
-        function, body, infos, dict(seconds or {}), price_only, request=request
+        function,
+        body,
+        infos,
+        dict(seconds or {}),
+        price_only,
+        request=request,
+        extra=beside,
     )
-    prepared.refuse([*wrong, *problems])
+    prepared.refuse([*wrong, *problems, *_beside_the_fields(function, body, beside)])
     return prepared
+
+
+def _beside_the_fields(
+    function: Function, body: Mapping[str, object], extra: Mapping[str, object]
+) -> Iterator[Problem]:
+    """Find what is wrong with properties that the declaration does not check."""
+    for name, value in {**body, **extra}.items():
+        if name in function.fields:
+            if name in extra:
+                accepted = f"{name}=... outside of extra, where it is priced"
+                yield Problem(f"extra[{name!r}]", value, accepted)
+        elif not _is_json(value):
+            yield Problem(name, value, IN_JSON)
+
+
+def _is_json(value: object) -> bool:
+    try:
+        canonical_json(value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def check_webhook_url(url: object) -> None:
+    """Refuse what cannot be where the end of a job is told; None is nowhere.
+
+    Raises:
+        InputError: It is no text, or JSON cannot hold it.
+    """
+    if url is not None and not (isinstance(url, str) and _is_json(url)):
+        raise InputError("webhook_url", got=url, accepted="the URL as text, or None")
 
 
 def reads_files(function: Function, fields: Mapping[str, object]) -> bool:
