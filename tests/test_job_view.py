@@ -369,11 +369,12 @@ def test_download_never_replaces_a_file_silently(
 def test_a_download_that_fails_is_a_sentence_in_the_view(
     picture_job: Job, show: Any, sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
-    picture_job.settle()  # so that nobody reads it, and sees what happens next
+    view = show(picture_job.core)
+    # From then on nobody reads the settled job, nor sees what happens next.
+    eventually(lambda: "data:image/jpeg" in view.card_html)
     other = Client(sandbox.base_url, sandbox.api_key, home=tmp_path / "other")
     with other:
         other.job(picture_job.id).erase()
-    view = show(picture_job.core)
     press(view, "Download")
     eventually(lambda: 'role="alert"' in part(view, "note"))
     assert "was erased" in words(view)
