@@ -78,3 +78,12 @@ def test_what_json_cannot_hold_is_refused_by_the_name_of_its_field(
         client.submit("r5b", prompt="a kite", **call)
     assert caught.value.field == field
     assert client.history.frame().empty
+
+
+def test_a_number_that_is_written_with_a_point_is_the_same_request(
+    client: Client,
+) -> None:
+    image_url = "https://pictures.example/a.png"
+    first = client.submit("image-upscale", image_url=image_url, sharpen=1)
+    again = client.submit("image-upscale", image_url=image_url, sharpen=1.0)
+    assert (again.id, again.reused) == (first.id, True)

@@ -122,6 +122,22 @@ def test_canonical_json_does_not_depend_on_the_order_of_keys(
     assert canonical_json(value) == canonical_json(backwards)
 
 
+@pytest.mark.parametrize(
+    ("given_number", "written"),
+    [
+        (1.0, b"1"),
+        (-0.0, b"0"),
+        (0.5, b"0.5"),
+        ([1.0, {"at": 1_000.0}], b'[1,{"at":1000}]'),
+        (True, b"true"),
+        (1e300, b"1e+300"),
+    ],
+)
+def test_a_number_has_one_canonical_form(given_number: object, written: bytes) -> None:
+    body = canonical_body(Sample, {**BODY, "extra": given_number})
+    assert canonical_json(body["extra"]) == written
+
+
 def test_canonical_json_refuses_what_json_cannot_say() -> None:
     with pytest.raises(ValueError, match="JSON"):
         canonical_json(float("nan"))

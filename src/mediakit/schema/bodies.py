@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Mapping
-from copy import deepcopy
 from functools import cache
 from json.encoder import encode_basestring
 
 from mediakit.schema.fields import fields_of, infos_of
 from mediakit.schema.requests import MediaRequest
+
+# From here on not every whole number has a float of its own.
+EXACT_BELOW = 2.0**53
 
 
 @cache
@@ -38,18 +40,29 @@ def with_defaults(
 def canonical_body(
     request_type: type[MediaRequest], body: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return the body with defaults filled and nulls dropped.
+    """Return the body with defaults filled, nulls dropped, and `1.0` written as `1`.
 
     Two bodies that ask for the same thing have the same canonical body. A property
-    that the request does not know stays as it was given, null included.
+    that the request does not know may be null.
     """
     known = fields_of(request_type)
     values = with_defaults(request_type, body)
     return {
-        name: deepcopy(value) if isinstance(value, dict | list) else value
+        name: _canonical(value)
         for name, value in values.items()
         if value is not None or name not in known
     }
+
+
+def _canonical(value: object) -> object:
+    """Return a copy; what JSON calls one number is one number."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value) if abs(value) < EXACT_BELOW else value
+    if isinstance(value, dict):
+        return {name: _canonical(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_canonical(each) for each in value]
+    return value
 
 
 def text_json(text: str) -> str:
