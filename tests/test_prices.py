@@ -68,6 +68,32 @@ def test_known_lengths_only_narrow_a_price(
     assert high is None or (now_high is not None and now_high <= high)
 
 
+ONE, TWO = "https://a.test/1.mp4", "https://a.test/2.mp4"
+EDIT = {"duration": "auto", "omni_reference_task_type": "edit", "video_urls": [ONE]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "seconds"),
+    [
+        ("r5", {"video_urls": [ONE, TWO]}, {ONE: 7.55, TWO: 7.54}),
+        ("r5", {"video_urls": [ONE, TWO]}, {ONE: 15.08}),
+        ("r1", EDIT, {ONE: 30.09}),
+        ("r1", EDIT, {ONE: 1.91}),
+    ],
+    ids=["r5, both known", "r5, one known", "r1, long", "r1, short"],
+)
+def test_a_length_that_passes_as_rounding_of_a_limit_costs_what_the_limit_does(
+    kind: str, fields: dict[str, Any], seconds: dict[str, float]
+) -> None:
+    function = Catalog.default().function(kind)
+    body = {"prompt": "a", **fields}
+    low, high = ends(function.estimate(body))
+    known_low, known_high = ends(function.estimate(body, InputFacts(seconds)))
+    assert high is not None
+    assert known_high is not None
+    assert low <= known_low <= known_high <= high
+
+
 @each_function
 @drawn
 @given(data=st.data())

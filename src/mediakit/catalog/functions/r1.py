@@ -147,13 +147,16 @@ class ReferenceToVideoR1(
         if self.duration != "auto":
             ms = self.duration * MS_PER_S
             return ms, ms
+        shortest_s = SHORTEST_REFERENCE_S if self.video_urls else SHORTEST_S
+        shortest_ms, longest_ms = shortest_s * MS_PER_S, LONGEST_S * MS_PER_S
         if self.omni_reference_task_type == "edit" and len(self.video_urls or ()) == 1:
-            # An edit keeps the length of its source.
+            # An edit keeps the length of its source; what passes as rounding of a
+            # limit is not billed beyond it.
             source_ms = facts.ms((self.video_urls or [""])[0])
             if source_ms is not None:
-                return source_ms, source_ms
-        shortest_s = SHORTEST_REFERENCE_S if self.video_urls else SHORTEST_S
-        return shortest_s * MS_PER_S, LONGEST_S * MS_PER_S
+                ms = min(max(source_ms, shortest_ms), longest_ms)
+                return ms, ms
+        return shortest_ms, longest_ms
 
     def notes(self) -> Iterator[str]:
         """Say that tokens are metered, and what `auto` means for the price."""

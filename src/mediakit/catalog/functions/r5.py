@@ -85,8 +85,10 @@ class ReferenceToVideoR5(
 
     def _video_input(self, rate: int, facts: InputFacts) -> Line:
         what = f"video input, {self.resolution}"
-        known_ms, complete = facts.total_ms(self.video_urls)
+        total_ms, complete = facts.total_ms(self.video_urls)
+        # What passes as rounding of the limit is not billed beyond it.
+        most_ms = VIDEO_INPUT_MAX_S * MS_PER_S
+        known_ms = min(total_ms, most_ms)
         if complete:
             return per_second(what, known_ms, known_ms, rate)
-        most_ms = max(known_ms, VIDEO_INPUT_MAX_S * MS_PER_S)
         return per_second(what, known_ms, most_ms, rate, EstimateKind.UPPER_BOUND)
