@@ -177,6 +177,19 @@ def test_erasing_removes_output_file_and_request_for_good(
     assert secret.encode() not in (data_dir / "sandbox.sqlite3").read_bytes()
 
 
+def test_the_error_of_a_failed_job_does_not_quote_what_it_was_asked_for(
+    api: Api,
+) -> None:
+    url = "https://10.0.0.1/private/a.png?token=only-this-test-knows"
+    job_id = api.submit("image-upscale", {"image_url": url})["id"]
+    error = api.ended(job_id)["error"]
+    assert error["message"].startswith("image_url: ")
+    assert "private" not in error["message"]
+    assert "token" not in error["message"]
+    erased = api.http.delete(f"/v1/media/jobs/{job_id}").json()
+    assert erased["error"] == error
+
+
 def test_content_of_a_failed_job_stays_409_until_it_is_erased(api: Api) -> None:
     job_id = api.submit("image-upscale", {"image_url": "https://10.0.0.1/a.png"})["id"]
     api.ended(job_id)

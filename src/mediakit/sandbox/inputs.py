@@ -92,8 +92,9 @@ class Inputs:
                     own = self._own(item.value)
                     paths[item.value] = own or await fetching.fetch(item.value)
                 except (BlockedError, FetchError) as problem:
+                    # Never the URL: it may be signed, and errors outlive an erasure.
                     raise InputRefusedError(
-                        f"{item.label}: {item.value[:200]} was not used: {problem}."
+                        f"{item.label}: what lies at its URL was not used: {problem}."
                     ) from None
         return paths
 
