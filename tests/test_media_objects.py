@@ -62,7 +62,9 @@ def test_what_is_a_picture_in_memory_becomes_a_file_of_that_picture(
     assert path is not None
     info = probe(path, "image", "image_url")
     assert (info.width, info.height) == size
+    written_ns = path.stat().st_mtime_ns
     assert file_of(value, "image_url") == path
+    assert path.stat().st_mtime_ns == written_ns  # another call may be reading it
 
 
 def test_the_same_figure_drawn_again_is_the_same_file() -> None:

@@ -16,6 +16,7 @@ from mediakit import Client
 from mediakit.client import AsyncClient, Service
 from mediakit.client.bare_http import BLOCK_BYTES
 from mediakit.client.in_flight import InFlight
+from mediakit.client.prepare import prepare
 from mediakit.client.progress import Transfer
 from mediakit.errors import InputError, ServiceError
 from mediakit.history import History
@@ -194,6 +195,23 @@ def test_a_file_that_changes_while_it_is_sent_is_never_sent_whole(
     assert "was not sent" in str(caught.value)
     assert storage.taken == {}
     assert storage.grants == 1
+
+
+@pytest.mark.parametrize("change", [appended, rewritten, shortened])
+def test_a_file_that_changes_after_it_was_priced_is_not_sent(
+    tmp_path: Path, change: Callable[[Path], None]
+) -> None:
+    file = sound(tmp_path)
+    with Storage() as storage:
+        client = client_of(storage, tmp_path)
+        fields = {"prompt": "a song", "audio_urls": [str(file)]}
+        prepared = prepare(client.catalog.function("r5"), fields)
+        change(file)
+        with pytest.raises(InputError, match="after it was checked and priced") as no:
+            run(client, lambda: client._uploads.of(prepared))
+
+    assert no.value.field == "audio_urls[0]"
+    assert storage.grants == 0
 
 
 def test_at_most_three_are_sent_at_once_and_each_grant_is_fresh(

@@ -225,7 +225,7 @@ def _blocks(file: BinaryIO, upload: Upload, tell: Tell) -> Iterator[memoryview]:
             raise unreadable(upload.field, upload.path, error) from None
         now = (stat.st_size, stat.st_mtime_ns)
         if not count or now != (upload.seen.size_bytes, upload.seen.changed_ns):
-            raise _unsent(upload.field, upload.path, "changed while it was sent")
+            raise unsent(upload.field, upload.path, "changed while it was sent")
         left_bytes -= count
         yield room[:count]
         tell(upload.seen.size_bytes - left_bytes, upload.seen.size_bytes)
@@ -233,10 +233,11 @@ def _blocks(file: BinaryIO, upload: Upload, tell: Tell) -> Iterator[memoryview]:
 
 def unreadable(field: str, path: Path, error: OSError) -> InputError:
     """Say that a file could not be read."""
-    return _unsent(field, path, f"could not be read to its end: {error.strerror}")
+    return unsent(field, path, f"could not be read to its end: {error.strerror}")
 
 
-def _unsent(field: str, path: Path, what: str) -> InputError:
+def unsent(field: str, path: Path, what: str) -> InputError:
+    """Say why a file was not sent."""
     return InputError(
         field,
         got=f"{path} ({what})",

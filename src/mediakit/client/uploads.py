@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from anyio import to_thread
 
-from mediakit.client.files import Files, Upload, fingerprint, unreadable
+from mediakit.client.files import Files, Upload, fingerprint, unreadable, unsent
 from mediakit.client.in_flight import InFlight, Slots
 from mediakit.client.ledger import Ledger
 from mediakit.client.prepare import Prepared
@@ -43,7 +43,7 @@ class Uploads:
     async def upload(self, path: str | Path, field: str) -> str:
         """Upload a local file and return its permanent URL (spec 4.2)."""
         file, info = await to_thread.run_sync(_probe_any, path, field)
-        return await self._upload(file, info.content_type, field)
+        return await self._upload(file, info, field)
 
     async def of(self, prepared: Prepared) -> dict[str, str]:
         """Upload the local files of a request; return their URLs by their paths."""
@@ -55,22 +55,24 @@ class Uploads:
             return {}
         paths = prepared.paths
         urls = await _all(
-            self._upload(paths[value], prepared.infos[value].content_type, label)
+            self._upload(paths[value], prepared.infos[value], label)
             for value, label in labels.items()
         )
         return dict(zip(labels, urls, strict=True))
 
-    async def _upload(self, file: Path, content_type: str, field: str) -> str:
+    async def _upload(self, file: Path, info: MediaInfo, field: str) -> str:
         try:
             seen = await to_thread.run_sync(fingerprint, file)
         except OSError as error:
             raise unreadable(field, file, error) from None
-        upload = Upload(file, content_type, seen, field)
+        if (seen.size_bytes, seen.changed_ns) != (info.size_bytes, info.changed_ns):
+            raise unsent(field, file, "changed after it was checked and priced")
+        upload = Upload(file, info.content_type, seen, field)
         known = await self._known(upload)
         if known is not None:
             return known
         return await self._sending.once(
-            (seen.sha256, content_type), lambda: self._send(upload)
+            (seen.sha256, info.content_type), lambda: self._send(upload)
         )
 
     async def _send(self, upload: Upload) -> str:

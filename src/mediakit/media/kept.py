@@ -1,9 +1,9 @@
 """Media that are on no disk yet, kept for as long as the kernel lives."""
 
-import tempfile
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from tempfile import NamedTemporaryFile, mkdtemp
 
 SAFE = "-_. "
 LONGEST_NAME = 80
@@ -23,10 +23,14 @@ def kept_file(name: str, content: bytes) -> Path:
     folder = _folder() / sha256(content).hexdigest()[:12]
     folder.mkdir(exist_ok=True)
     path = folder / (plain.strip(" .")[-LONGEST_NAME:] or "file")
-    path.write_bytes(content)
+    if not path.exists():
+        # Whole from its first moment: another call may be reading it.
+        with NamedTemporaryFile(dir=folder, delete=False) as file:
+            file.write(content)
+        Path(file.name).replace(path)
     return path
 
 
 @cache
 def _folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix="mediakit-"))
+    return Path(mkdtemp(prefix="mediakit-"))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -29,8 +30,17 @@ _CONTAINERS: Mapping[MediaName, frozenset[str]] = {
 }
 # Other formats are not even opened: a playlist would have further files read.
 _FORMATS = ",".join(sorted(_CONTAINERS["video"] | _CONTAINERS["audio"]))
-# What Pillow raises about broken pictures, beside OSError and ValueError.
-_BROKEN = (SyntaxError, RuntimeError, EOFError, IndexError, TypeError, struct.error)
+# What Pillow raises about broken pictures, beside OSError and ValueError; its warnings
+# too, where Python was told to raise them.
+_BROKEN = (
+    SyntaxError,
+    RuntimeError,
+    EOFError,
+    IndexError,
+    TypeError,
+    struct.error,
+    UserWarning,
+)
 _NAME = {"image": "a picture", "video": "a clip", "audio": "a sound"}
 _WHAT = {
     "image": "a picture that can be read (png, jpeg, webp, ...)",
@@ -53,6 +63,7 @@ class MediaInfo:
         fps: Frames per second.
         codec: The codec of the picture, or of the sound where there is no picture.
         has_audio: Whether it has sound.
+        changed_ns: When a local file was last changed.
     """
 
     kind: MediaName
@@ -64,27 +75,31 @@ class MediaInfo:
     fps: float | None = None
     codec: str | None = None
     has_audio: bool | None = None
+    changed_ns: int | None = field(default=None, repr=False, compare=False)
 
 
-def probe(path: Path, expected: MediaName, field: str) -> MediaInfo:
+def probe(path: Path, expected: MediaName, label: str) -> MediaInfo:
     """Read what a local file is from its header.
 
     Args:
         path: The file.
         expected: The medium that the field wants.
-        field: The field that names it, for the error.
+        label: The field that names it, for the error.
 
     Raises:
         InputError: There is no such file, it is empty, cannot be read, or is another
             medium.
     """
-    size_bytes = _size_bytes(path, expected, field)
+    _refuse_what_is_no_file(path, expected, label)
     try:
         with path.open("rb") as file:
-            return probe_file(file, expected, size_bytes)
+            # Before it is read: what is written meanwhile makes it another file.
+            stat = os.fstat(file.fileno())
+            info = probe_file(file, expected, stat.st_size)
     except (OSError, ValueError) as error:
         got = f"{path} ({_reason(error, expected)})"
-        raise InputError(field, got=got, accepted=_WHAT[expected]) from None
+        raise InputError(label, got=got, accepted=_WHAT[expected]) from None
+    return replace(info, changed_ns=stat.st_mtime_ns)
 
 
 def probe_file(
@@ -120,16 +135,14 @@ def _reason(error: Exception, expected: MediaName) -> str:
     return f"it cannot be read as {_NAME[expected]}"
 
 
-def _size_bytes(path: Path, expected: MediaName, field: str) -> int:
+def _refuse_what_is_no_file(path: Path, expected: MediaName, label: str) -> None:
     accepted = f"{_WHAT[expected]}, as a URL or an existing file"
     if not _exists(path):
-        raise InputError(field, got=f"{path} (no such file)", accepted=accepted)
+        raise InputError(label, got=f"{path} (no such file)", accepted=accepted)
     if not path.is_file():
-        raise InputError(field, got=f"{path} (not a file)", accepted=accepted)
-    size_bytes = path.stat().st_size
-    if size_bytes == 0:
-        raise InputError(field, got=f"{path} (an empty file)", accepted=accepted)
-    return size_bytes
+        raise InputError(label, got=f"{path} (not a file)", accepted=accepted)
+    if path.stat().st_size == 0:
+        raise InputError(label, got=f"{path} (an empty file)", accepted=accepted)
 
 
 def _exists(path: Path) -> bool:
