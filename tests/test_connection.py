@@ -5,6 +5,7 @@ import pytest
 
 from mediakit import Client, estimate
 from mediakit.catalog import Catalog, Function, OwnRate
+from mediakit.client import Service
 from mediakit.connection import Settings, locate
 from mediakit.errors import InputError, ServiceError
 from mediakit.money import MicroUSD
@@ -68,6 +69,35 @@ def test_half_a_service_is_refused_with_what_is_missing(
 
     assert caught.value.field == field
     assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://api.example",
+        "https://api.example/",
+        "HTTPS://API.example",
+        "https://api.example:443",
+        " https://api.example ",
+    ],
+)
+def test_a_service_is_the_same_however_its_url_is_spelled(url: str) -> None:
+    service = Service(url, "key-0123456789")
+    assert service.base_url == service.identity == "https://api.example"
+
+
+def test_a_path_and_a_port_of_its_own_tell_services_apart() -> None:
+    service = Service("http://api.example:443/Media/", "key-0123456789")
+    assert service.identity == "http://api.example:443/Media"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["api.example", "ftp://api.example", "http://", "http://a:port", "http://[::1"],
+)
+def test_what_is_no_url_of_a_service_is_refused_in_a_sentence(url: str) -> None:
+    with pytest.raises(InputError, match=r"^base_url: got .* an http\(s\) URL"):
+        Settings.read(url, "key-0123456789")
 
 
 def test_a_file_binds_kinds_to_the_paths_of_a_service(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import platformdirs
 
 from mediakit.catalog import Bindings, Catalog
 from mediakit.client import Service
+from mediakit.client.service import normal_url
 from mediakit.client.staying import Staying
 from mediakit.errors import InputError, ServiceError
 from mediakit.rules import all_of
@@ -84,10 +85,17 @@ def _refuse_half_a_service(base_url: str | None, api_key: str | None) -> None:
     if api_key and not base_url:
         accepted = "the service of that key: set MEDIAKIT_BASE_URL, or pass base_url="
         raise InputError("base_url", got=None, accepted=accepted)
-    parts = urlsplit(base_url or "http://sandbox")
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if base_url and not _is_service_url(base_url):
         accepted = "an http(s) URL such as https://api.example.com"
         raise InputError("base_url", got=base_url, accepted=accepted)
+
+
+def _is_service_url(url: str) -> bool:
+    try:
+        parts = urlsplit(normal_url(url))
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,27 @@ from functools import cached_property
 from hashlib import sha256
 from urllib.parse import urlsplit
 
+import httpx
+
 from mediakit.client.staying import Staying
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def normal_url(url: str) -> str:
+    """Write the URL of a service in one way only.
+
+    Scheme and host in small letters, without the port that the scheme implies, without
+    a slash at the end.
+
+    Raises:
+        ValueError: It is no URL.
+    """
+    try:
+        parts = urlsplit(url.strip())
+        return str(httpx.URL(parts.geturl())).rstrip("/")
+    except httpx.InvalidURL as error:
+        raise ValueError(str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -15,7 +33,7 @@ class Service(Staying):
     """A service and an account there.
 
     Args:
-        base_url: Where it is, without a slash at the end.
+        base_url: Where it is; however it is spelled, it is one service.
         api_key: The organization's key; never shown.
         identity: What stays the same when the address changes; the address itself
             unless given.
@@ -28,7 +46,7 @@ class Service(Staying):
     label: str = ""
 
     def __post_init__(self) -> None:
-        base_url = self.base_url.rstrip("/")
+        base_url = normal_url(self.base_url)
         object.__setattr__(self, "base_url", base_url)
         object.__setattr__(self, "identity", self.identity or base_url)
         object.__setattr__(self, "label", self.label or urlsplit(base_url).netloc)
