@@ -125,6 +125,12 @@ def test_a_hosted_service_without_bindings_has_no_functions(tmp_path: Path) -> N
     assert len(place.catalog) == 0
     assert place.service.label == "api.media.test"
     assert place.service.account not in (KEY, "")
+    with Client(URL, KEY, home=tmp_path) as client:
+        assert len(client.catalog) == 0
+        with pytest.raises(InputError, match=r"mediakit\.toml.* Nothing was sent"):
+            client.submit("text-to-video", prompt="a kite")
+        with pytest.raises(InputError, match=r"mediakit\.toml"):
+            client.estimate("text-to-video", prompt="a kite")
 
 
 DUB = {"type": "object", "properties": {"prompt": {"type": "string"}}}

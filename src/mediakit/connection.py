@@ -147,7 +147,9 @@ def _embedded(settings: Settings, catalog: Catalog | None) -> Place:
             "mediakit[sandbox], or set MEDIAKIT_BASE_URL and MEDIAKIT_API_KEY to use "
             "the hosted service."
         ) from None
-    wanted = catalog or settings.bindings.priced(Catalog.default())
+    wanted = catalog
+    if wanted is None:
+        wanted = settings.bindings.priced(Catalog.default())
     running = start_embedded(settings.home / "sandbox", wanted)
     if catalog is not None:
         _refuse_unserved(running.base_url, catalog, settings.home)

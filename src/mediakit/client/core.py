@@ -96,7 +96,8 @@ class AsyncClient(Staying):
         self.service = service
         self.store = history
         self._ledger = Ledger(history, service)
-        self.catalog = catalog or Catalog.default()
+        # A service that is not bound has a catalog, and it is empty.
+        self.catalog = Catalog.default() if catalog is None else catalog
         self._clock = clock or SystemClock()
         self._transport = Transport(service, clock=self._clock, timeout_s=timeout_s)
         self.billing = Billing(self._transport, self._clock)

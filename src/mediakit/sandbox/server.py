@@ -209,7 +209,7 @@ def start_embedded(
         Sandbox(
             Path(data_dir),
             allow_loopback_callbacks=True,
-            catalog=catalog or Catalog.default(),
+            catalog=Catalog.default() if catalog is None else catalog,
         )
     )
 
