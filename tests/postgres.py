@@ -83,6 +83,14 @@ def database(socket_dir: str) -> Iterator[str]:
         _command(socket_dir, f"DROP DATABASE {name} WITH (FORCE)")
 
 
+def default_to_stricter_transactions(url: str) -> None:
+    """Let transactions see nothing that is committed after they began, by default."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        name = connection.info.dbname
+        setting = "default_transaction_isolation = 'serializable'"
+        connection.execute(f"ALTER DATABASE {name} SET {setting}".encode())
+
+
 def _command(socket_dir: str, command: str) -> None:
     with psycopg.connect(host=socket_dir, user=USER, autocommit=True) as connection:
         connection.execute(command.encode())

@@ -288,6 +288,12 @@ def test_two_jobs_on_one_key_are_an_error_that_names_both(history):
     assert history.find_key("k1") == known
 
 
+def test_a_job_may_have_a_name_that_no_database_can_hold(history):
+    history.claim(intent())
+    assert history.record_job("k1", job(job_id="media\0\ud800")).job_id
+    assert history.find("media\0\ud800").key == "k1"
+
+
 def test_a_job_of_a_key_that_was_never_claimed_is_refused_in_words(history):
     with pytest.raises(NotFoundError, match="no entry with the key 'nobody'"):
         history.record_job("nobody", job())

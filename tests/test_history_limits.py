@@ -41,6 +41,7 @@ from tests.intents import (
     race,
     start,
 )
+from tests.postgres import default_to_stricter_transactions
 
 KITES = Budget("kites", 1_000)
 
@@ -455,15 +456,6 @@ def test_four_processes_claim_no_more_than_the_money_carries(
     assert sum(refused for _, refused in counts) == 70
     with History(place) as history:
         assert history.reserved_micro_usd(**HERE) == 1_000
-
-
-def default_to_stricter_transactions(url):
-    """Let transactions see nothing that is committed after they began, by default."""
-    with psycopg.connect(url, autocommit=True) as other:
-        other.execute(
-            f"ALTER DATABASE {other.info.dbname} "
-            "SET default_transaction_isolation = 'serializable'"
-        )
 
 
 @pytest.mark.parametrize("limit", ["balance", "budget"])

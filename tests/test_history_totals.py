@@ -61,6 +61,8 @@ def agrees(history: History, account: str) -> None:
     """Compare the totals with all entries, looked through one by one."""
     entries = history.page(limit=10_000)
     mine = [entry for entry in entries if entry.account == account]
+    jobs = [entry.job_id for entry in mine if entry.job_id is not None]
+    assert len(jobs) == len(set(jobs))
     assert history.account_use(service="sandbox", account=account) == counted(mine)
     for name in {entry.budget for entry in entries if entry.budget}:
         under_it = [entry for entry in entries if entry.budget == name]
@@ -145,6 +147,20 @@ class Anything(RuleBasedStateMachine):
         record = job("completed", job_id) if charge is None else None
         self.histories[who].adopt(
             asked,
+            record or completed(charge or 0, job_id=job_id),
+            created_at=START,
+            submitted_at=None,
+            finished_at=None,
+        )
+
+    @rule(key=keys, who=st.integers(0, 1), charge=st.none() | st.integers(0, 3))
+    def its_job_is_taken_in_without_its_request(
+        self, key: str, who: int, charge: int | None
+    ) -> None:
+        job_id = f"media_{key}"
+        record = job("running", job_id) if charge is None else None
+        self.histories[who].adopt(
+            self.intent(f"rebuilt-{job_id}", 1, BUDGETS[1]),
             record or completed(charge or 0, job_id=job_id),
             created_at=START,
             submitted_at=None,

@@ -5,25 +5,36 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import time
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import psycopg
 import pytest
 
 from mediakit import AsyncClient, Client, Job
 from mediakit.client import rebuilding
 from mediakit.client.history_view import AsyncHistoryView, HistoryView
 from mediakit.errors import GoneError, InputError, NotFoundError, ServiceError
-from mediakit.history import Entry, EntryState, History, Intent
+from mediakit.history import (
+    BudgetUse,
+    Entry,
+    EntryState,
+    History,
+    Intent,
+    plain_values,
+)
 from mediakit.records import Job as JobRecord
 from mediakit.sandbox import console
 from mediakit.sandbox.server import RunningSandbox, Sandbox, start
 from tests.fast_clock import FastClock
 from tests.media_samples import make_png
+from tests.postgres import default_to_stricter_transactions
 from tests.serving import free_port
 
 PATIENCE_S = 60.0
@@ -224,6 +235,29 @@ def test_an_id_brings_the_charge_back_and_the_file_beside_it_the_request(
         assert outcomes(by_file) == ["completed"]
         assert len(client.history.frame()) == 1
         assert paint(client, "first by its id").id == job.id
+
+
+@pytest.mark.parametrize("takes_up", ["the same call", "the next start"])
+def test_a_job_that_was_rebuilt_and_is_then_answered_is_one_entry_and_one_charge(
+    takes_up: str, running: RunningSandbox, tmp_path: Path
+) -> None:
+    with client_of(running, tmp_path / "first") as client:
+        job = done(paint(client, takes_up))
+        claimed = client.core.store.find(job.id)
+    assert claimed is not None
+    with client_of(running, tmp_path / "second") as client:
+        client.history.rebuild(job.id, deliveries=False)
+        if takes_up == "the next start":
+            # As a submit leaves it whose answer was lost.
+            client.core.store.claim(Intent(**plain_values(claimed)))
+            assert [found.id for found in client.resume()] == [job.id]
+        assert paint(client, takes_up).id == job.id
+
+        frame = client.history.frame()
+        assert list(frame["job_id"]) == [job.id]
+        assert list(frame["prompt"]) == [takes_up]
+        assert client.history.settled_total_micro_usd() == job.charge_micro_usd
+        assert client.reserved_micro_usd() == 0
 
 
 def test_nothing_of_an_unknown_job_is_written_down(
@@ -469,6 +503,89 @@ def test_a_request_that_becomes_known_replaces_the_one_that_was_not(
     assert adopted(history, nothing, a_job()) == entry == history.find("media_1")
     with pytest.raises(NotFoundError):
         history.record_job(name, a_job())
+
+
+def unasked(**changes: Any) -> Intent:
+    """Return what is written of a job whose request nobody knows."""
+    name = "rebuilt-media_1"
+    return an_intent(name, draw_key=name, body=b"{}", prompt=None, **changes)
+
+
+def test_a_request_whose_job_was_rebuilt_before_takes_over_what_is_known_of_it(
+    history: History,
+) -> None:
+    rebuilt = adopted(history, unasked(project="kites", budget="b"), a_job())
+    history.claim(an_intent())
+    assert history.account_use(service="s", account="a") == BudgetUse(5, 5)
+    entry = history.record_job("k1", a_job(charge_micro_usd=None))
+
+    assert [entry] == history.page() == history.page(text="media_1 KITE")
+    assert entry.key == "k1"
+    known = ("created_at", "submitted_at", "settled_at", "charge_micro_usd", "project")
+    assert [getattr(entry, name) for name in known] == [
+        getattr(rebuilt, name) for name in known
+    ]
+    assert entry.state is EntryState.SETTLED
+    assert history.settled_total_micro_usd() == 5
+    assert history.account_use(service="s", account="a") == BudgetUse(5, 0)
+    assert history.budget_use("b") == BudgetUse(5, 0)
+    assert adopted(history, unasked(), a_job()) == entry
+
+
+def test_a_refused_request_whose_job_was_rebuilt_loses_its_refusal(
+    history: History,
+) -> None:
+    adopted(history, unasked(), a_job())
+    history.claim(an_intent())
+    history.record_refusal("k1", code="404", message="no such thing")
+    entry = history.record_job("k1", a_job())
+
+    assert (entry.state, entry.error_code) == (EntryState.SETTLED, None)
+    assert history.page() == [entry]
+
+
+def test_an_unanswered_request_that_a_file_names_takes_its_rebuilt_job_over(
+    history: History,
+) -> None:
+    adopted(history, unasked(), a_job())
+    history.claim(an_intent())
+    entry = adopted(history, an_intent(), a_job())
+
+    assert history.page() == [entry]
+    assert (entry.key, entry.charge_micro_usd) == ("k1", 5)
+    assert history.account_use(service="s", account="a") == BudgetUse(5, 0)
+
+
+def test_a_job_that_is_answered_while_it_is_rebuilt_is_one_entry(
+    postgres_url: str,
+) -> None:
+    default_to_stricter_transactions(postgres_url)
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+    running = JobRecord.model_validate({"id": "media_1", "status": "running"})
+    with (
+        History(postgres_url) as history,
+        psycopg.connect(postgres_url) as holder,
+        psycopg.connect(postgres_url, autocommit=True) as other,
+        ThreadPoolExecutor() as pool,
+    ):
+        history.claim(an_intent())
+
+        def wait_for(count: int, done: Future[Any]) -> None:
+            while not done.done() and other.execute(waiting).fetchall() < [(count,)]:
+                time.sleep(0.01)
+
+        # The rebuilt entry is written, and its transaction goes on for a while.
+        holder.execute("SELECT * FROM mediakit_totals FOR UPDATE")
+        rebuilding = pool.submit(adopted, history, unasked(), running)
+        wait_for(1, rebuilding)
+        answering = pool.submit(history.record_job, "k1", running)
+        wait_for(2, answering)
+        holder.rollback()
+
+        rebuilding.result()
+        assert answering.result().key == "k1"
+        assert [entry.key for entry in history.page()] == ["k1"]
+        assert history.account_use(service="s", account="a") == BudgetUse(0, 5)
 
 
 def test_a_job_that_another_process_gave_its_request_is_recorded_all_the_same(

@@ -13,7 +13,7 @@ from pydantic import AwareDatetime, Field, ValidationError
 from mediakit.client.orders import draw_key_of, key_of
 from mediakit.client.service import Service
 from mediakit.history import Intent
-from mediakit.history.adopting import REBUILT
+from mediakit.history.adopting import rebuilt_key
 from mediakit.rates import EstimateKind
 from mediakit.records import Record
 from mediakit.schema import canonical_json
@@ -124,8 +124,8 @@ class FoundJob:
         sidecar = self.sidecar or Sidecar(job_id=self.job_id, service="", account="")
         low, high = sidecar.estimate_low_micro_usd, sidecar.estimate_high_micro_usd
         plain = Intent(
-            key=f"{REBUILT}{self.job_id}",
-            draw_key=f"{REBUILT}{self.job_id}",
+            key=rebuilt_key(self.job_id),
+            draw_key=rebuilt_key(self.job_id),
             service=service.identity,
             account=service.account,
             function=path,

@@ -1,5 +1,7 @@
 """Taking in jobs that the service knows and the history lost."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -16,12 +18,17 @@ from mediakit.history.entries import (
     plain_values,
 )
 from mediakit.history.file_connection import Connected
-from mediakit.history.locks import lock
-from mediakit.history.merging import News, news_of_job
+from mediakit.history.locks import lock_table
+from mediakit.history.merging import News, news_of_job, news_of_rebuilt
 from mediakit.history.searching import SEARCHED, searchable
 from mediakit.records import Job
 
 REBUILT = "rebuilt-"
+
+
+def rebuilt_key(job_id: str) -> str:
+    """Return the key of a job's entry while nobody knows what was sent for it."""
+    return f"{REBUILT}{job_id}"
 
 
 class Adopting:
@@ -53,8 +60,8 @@ class Adopting:
             submitted_at: When it was submitted; None when nobody knows.
             finished_at: When it ended; None when nobody knows.
         """
-        with self._database.transaction() as connection:
-            lock(connection, "job", job.id)
+        with self._rebuilding() as connection:
+            _join(connection, intent.key, job.id)
             known = connection.execute(queries.BY_JOB, {"job_id": job.id}).first()
             if known is not None:
                 entry = queries.entry_of(known)
@@ -62,6 +69,30 @@ class Adopting:
             key = _claim(connection, intent, job, created_at)
             times = {"submitted_at": submitted_at, "finished_at": finished_at}
             return self._merged(connection, key, intent, job, times)
+
+    def join_rebuilt(self, key: str, job_id: str) -> None:
+        """Make one entry of a request and of its job that was rebuilt without it.
+
+        Otherwise the job would be charged twice here. Without a rebuilt entry, or when
+        the request has a job already, nothing changes.
+
+        Args:
+            key: The idempotency key of the request.
+            job_id: The job that it was answered with.
+        """
+        with self._rebuilding() as connection:
+            _join(connection, key, job_id)
+
+    @contextmanager
+    def _rebuilding(self) -> Iterator[Connected]:
+        """Give a connection that writes while nobody else changes an entry.
+
+        A submit that is answered meanwhile waits, and then finds what was rebuilt. It
+        is the rare one of the two that takes the lock.
+        """
+        with self._database.transaction() as connection:
+            lock_table(connection, "mediakit_entries")
+            yield connection
 
     def _merged(
         self,
@@ -71,20 +102,33 @@ class Adopting:
         job: Job,
         times: News | None = None,
     ) -> Entry:
-        query = queries.WITH_REVISION.with_for_update()
-        row = connection.execute(query, {"key": key}).one()
+        row = connection.execute(queries.WITH_REVISION, {"key": key}).one()
         entry = queries.entry_of(row)
         news = news_of_job(entry, job, now=self._clock.now()) | (times or {})
         if _tells_the_request(connection, entry, intent):
             news |= plain_values(intent)
-        if not news:
-            return entry
-        after = changed(entry, news)
-        its = {"its_number": entry.number, "its_revision": row.revision}
-        news = news | {"search": search_text(after)}
-        connection.execute(queries.change(tuple(sorted(news))), news | its)
-        totals.add(connection, totals.changes(entry, after))
-        return after
+        return _learned(connection, entry, row.revision, news) if news else entry
+
+
+def _learned(connection: Connected, entry: Entry, revision: int, news: News) -> Entry:
+    after = changed(entry, news)
+    its = {"its_number": entry.number, "its_revision": revision}
+    news = news | {"search": search_text(after)}
+    connection.execute(queries.change(tuple(sorted(news))), news | its)
+    totals.add(connection, totals.changes(entry, after))
+    return after
+
+
+def _join(connection: Connected, key: str, job_id: str) -> None:
+    its_key = {"rebuilt_key": rebuilt_key(job_id)}
+    found = connection.execute(queries.REBUILT, its_key).first()
+    row = connection.execute(queries.WITH_REVISION, {"key": key}).first()
+    if found is None or row is None or row.job_id is not None:
+        return
+    rebuilt, entry = queries.entry_of(found), queries.entry_of(row)
+    connection.execute(queries.REMOVE, {"its_number": rebuilt.number})
+    totals.add(connection, totals.without(rebuilt))
+    _learned(connection, entry, row.revision, news_of_rebuilt(entry, rebuilt))
 
 
 def _claim(
@@ -100,7 +144,7 @@ def _claim(
         row = connection.execute(queries.BY_KEY, {"key": intent.key}).one()
         if queries.entry_of(row).job_id is not None:
             # One request, two jobs: each was paid for, and each is kept.
-            name = f"{REBUILT}{job.id}"
+            name = rebuilt_key(job.id)
             plain = replace(intent, key=name, draw_key=name)
             return _claim(connection, plain, job, created_at)
     return intent.key

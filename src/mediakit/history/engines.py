@@ -156,11 +156,12 @@ def _postgres(url: URL) -> Engine:
 
 def _prepare_postgres(connection: Any, _: ConnectionPoolEntry) -> None:
     # Nobody waits for ever, neither for a lock nor for a machine that went to sleep
-    # while it held one.
+    # while it held one. Lone statements, too, see what was committed while they waited.
     connection.autocommit = True
     connection.execute(
         "SELECT set_config('lock_timeout', %s, false), "
-        "set_config('idle_in_transaction_session_timeout', %s, false)",
+        "set_config('idle_in_transaction_session_timeout', %s, false), "
+        "set_config('default_transaction_isolation', 'read committed', false)",
         (f"{BUSY_TIMEOUT_S:.0f}s", f"{IDLE_TIMEOUT_S:.0f}s"),
     )
     connection.autocommit = False

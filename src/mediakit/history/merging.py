@@ -9,13 +9,19 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mediakit.errors import ServiceError
-from mediakit.history.entries import Entry, EntryState
+from mediakit.history.entries import (
+    ENTRY_FIELDS,
+    INTENT_FIELDS,
+    Entry,
+    EntryState,
+)
 from mediakit.records import BillingState, Job, JobStatus
 
 News = dict[str, Any]
 """Fields of an entry, by name, with new values."""
 
 _STATUS_ORDER = (None, JobStatus.QUEUED, JobStatus.RUNNING)
+_OF_THE_JOB = set(ENTRY_FIELDS) - {*INTENT_FIELDS, "number", "created_at"}
 # An unavailable billing says nothing, a pending one that a charge is on its way.
 _BILLING_ORDER = (
     None,
@@ -59,6 +65,19 @@ def news_of_refusal(entry: Entry, *, code: str, message: str) -> News:
     if entry.job_id is not None:
         return {}
     said = {"state": EntryState.REFUSED, "error_code": code, "error_message": message}
+    return _new(entry, said)
+
+
+def news_of_rebuilt(entry: Entry, rebuilt: Entry) -> News:
+    """Return what an entry without a job learns from the rebuilt one of its job.
+
+    All that is known of the job, and of the request what the entry does not say.
+    """
+    said = {name: getattr(rebuilt, name) for name in _OF_THE_JOB}
+    for name in ("project", "budget"):
+        said[name] = getattr(entry, name) or getattr(rebuilt, name)
+    # It was asked for by then, however late the same was asked for again.
+    said["created_at"] = min(entry.created_at, rebuilt.created_at)
     return _new(entry, said)
 
 

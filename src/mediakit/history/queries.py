@@ -18,6 +18,7 @@ from sqlalchemy import (
     bindparam,
     case,
     delete,
+    exists,
     func,
     insert,
     literal,
@@ -199,6 +200,25 @@ def add_to_total(dialect: str) -> ReturningInsert[Any]:
     return statement.on_conflict_do_update(
         index_elements=[totals.c.name], set_=sums
     ).returning(totals.c.spent_micro_usd, totals.c.reserved_micro_usd)
+
+
+REMOVE = delete(entries).where(entries.c.number == bindparam("its_number"))
+
+# It names a job, and a service may name jobs as it likes.
+_REBUILT_KEY = bindparam("rebuilt_key", type_=entries.c.job_id.type)
+REBUILT = whole_entries().where(entries.c.key == _REBUILT_KEY)
+_others = entries.alias()
+_IS_REBUILT = exists().where(_others.c.key == _REBUILT_KEY)
+
+
+@cache
+def begin(names: tuple[str, ...]) -> Update:
+    """Set the job and other fields of an entry, unless its job was rebuilt before.
+
+    Takes `rebuilt_key` beside what `change` takes. To ask beforehand would be one more
+    statement on the way of each submit.
+    """
+    return change(names).where(~_IS_REBUILT)
 
 
 @cache

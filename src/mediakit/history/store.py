@@ -14,7 +14,12 @@ from mediakit.clock import Clock, SystemClock
 from mediakit.errors import NotFoundError
 from mediakit.frozen import changed
 from mediakit.history import queries, totals
-from mediakit.history.adopting import Adopting, claim_values, search_text
+from mediakit.history.adopting import (
+    Adopting,
+    claim_values,
+    rebuilt_key,
+    search_text,
+)
 from mediakit.history.database import Database, Values
 from mediakit.history.entries import (
     Entry,
@@ -204,6 +209,8 @@ class History(Adopting, Listing, Uploads):
             elif known is None:
                 # Most reads of a job say nothing new: then no write lock is taken.
                 return entry
+            if "job_id" in news:
+                self.join_rebuilt(key, news["job_id"])
             # Others may have changed the entry since it was read, or remembered.
             known = None
 
@@ -219,11 +226,18 @@ class History(Adopting, Listing, Uploads):
         return entry, revision
 
     def _write(self, before: Entry, after: Entry, news: News, revision: int) -> bool:
-        """Write a change; False where somebody else has changed the entry."""
+        """Write a change; False where somebody else has changed the entry.
+
+        And where its job is told for the first time, but was rebuilt before.
+        """
         if not news.keys().isdisjoint(SEARCHED):
             news = news | {"search": search_text(after)}
         values = news | {"its_number": after.number, "its_revision": revision}
-        statement = queries.change(tuple(sorted(news)))
+        change = queries.change
+        if "job_id" in news:
+            change = queries.begin
+            values["rebuilt_key"] = rebuilt_key(news["job_id"])
+        statement = change(tuple(sorted(news)))
         added = totals.changes(before, after)
         if not added:
             return self._database.write(statement, values) > 0

@@ -53,6 +53,11 @@ def changes(before: Entry, after: Entry) -> dict[str, BudgetUse]:
     return {name: use for name, use in found.items() if use != NOTHING_USED}
 
 
+def without(entry: Entry) -> dict[str, BudgetUse]:
+    """Return what it adds to totals, by their names, that an entry is removed."""
+    return {name: NOTHING_USED - use for name, use in of_entry(entry).items()}
+
+
 def add(connection: Connected, added: dict[str, BudgetUse]) -> dict[str, BudgetUse]:
     """Add to totals; return what they are now, by their names."""
     statement = queries.add_to_total(connection.dialect.name)
