@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +94,45 @@ def test_what_could_not_be_committed_is_an_error_of_all_and_is_not_remembered(
     assert [str(each) for each in found] == ["The disk is full."] * 2
     assert history.record_job("k0", job()).job_id == "media_1"
     assert history.find_key("a") is None
+
+
+def test_a_disk_that_fills_up_amid_a_commit_is_an_error_of_all_that_share_it(
+    history: History, ledger: Ledger, tmp_path: Path
+) -> None:
+    history.claim(intent(key="before"))
+    history.claim(intent(key="asked"))
+    large = b"x" * 300_000  # together more than SQLite keeps in memory
+    claims = [intent(f"k{n}", body=large) for n in range(20)]
+
+    with room_on_disk(tmp_path, 3_000_000):
+        alone, *found = at_once(
+            ledger.write(History.claim, intent("alone")),
+            *(ledger.write(History.claim, each) for each in claims),
+            ledger.write(History.record_job, "asked", job()),
+            ledger.write(History.claim, intent("small")),
+        )
+
+    assert alone == (history.find_key("alone"), True)
+    assert {type(each) for each in found} == {MediakitError}
+    (told,) = {str(each) for each in found}
+    assert "could not be written" in told
+    assert "What it held is unchanged." in told
+    assert [entry.key for entry in history.page()] == ["alone", "asked", "before"]
+    assert history.find("media_1") is None
+    ((entry, claimed),) = at_once(ledger.write(History.claim, claims[0]))
+    assert (entry, claimed) == (history.find_key("k0"), True)
+
+
+@contextmanager
+def room_on_disk(folder: Path, more_bytes: int) -> Iterator[None]:
+    """Let no file grow beyond so much more than the largest one here."""
+    largest_bytes = max(path.stat().st_size for path in folder.iterdir())
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest_bytes + more_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_what_was_given_up_before_its_turn_is_not_written(
