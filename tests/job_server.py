@@ -1,4 +1,4 @@
-"""A service that only knows jobs to be read, and what it says of each is scripted."""
+"""A service that knows jobs and takes none, and what it says of each is scripted."""
 
 from __future__ import annotations
 
@@ -62,6 +62,9 @@ class JobServer:
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content)
+
+            def do_DELETE(self) -> None:
+                self.do_GET()
 
             def log_message(self, *_: object) -> None:
                 pass

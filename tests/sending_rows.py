@@ -236,6 +236,47 @@ REFUSED = [
         error=AuthError,
         words="an earlier try may have made the job",
     ),
+    Row(
+        "dropped before, then 404 {message}",
+        DROPPED,
+        later=once("status", status=404),
+        jobs=0,
+        error=NotFoundError,
+        words=NO_JOB,
+    ),
+    Row(
+        "dropped before, then 413 of a gateway",
+        DROPPED,
+        later=gateway(413),
+        jobs=0,
+        error=ServiceError,
+        words=NO_JOB,
+    ),
+    *(
+        Row(
+            f"dropped after, then {status} of a gateway",
+            LOST,
+            later=gateway(status),
+            posts=3,
+        )
+        for status in (400, 404, 409, 422)
+    ),
+    Row(
+        "lost, then 404 of a gateway, for ever",
+        LOST,
+        later=always("status", status=404, text=PAGE),
+        posts=None,
+        error=ServiceError,
+        words=IN_DOUBT,
+    ),
+    Row(
+        "404 of a gateway",
+        gateway(404),
+        jobs=0,
+        posts=1,
+        error=NotFoundError,
+        words=NO_JOB,
+    ),
 ]
 
 ROWS = [*SILENCE, *GATEWAYS, *TURNED_AWAY, *REFUSED]

@@ -40,7 +40,7 @@ from tests.fast_clock import FastClock
 from tests.lossy_proxy import LossyProxy
 from tests.sandbox.conftest import Api
 from tests.sandbox.console import Console, midnight_after
-from tests.sending_rows import ROWS, WELL, Fault, Row, once
+from tests.sending_rows import PAGE, ROWS, WELL, Fault, Row, always, once
 from tests.serving import free_port
 
 KIND = "text-to-image"
@@ -355,8 +355,13 @@ def test_what_an_earlier_try_may_have_made_stays_open_until_it_is_known(
         async def claim(_: Intent) -> tuple[Entry, bool]:
             raise AssertionError("the key is not spent")
 
-        for status, state in ((401, EntryState.INTENT), (422, EntryState.REFUSED)):
-            stage.script(once("status", status=status))
+        for fault, state in (
+            (once("status", status=401), EntryState.INTENT),
+            (always("status", status=404, text=PAGE), EntryState.INTENT),
+            (once("status", status=422), EntryState.REFUSED),
+        ):
+            stage.api.running.clear_faults()
+            stage.script(fault)
             with pytest.raises(MediakitError):
                 runner.run(submitter.send(intent, asked_before=True, claim=claim))
             entry = history.find_key(intent.key)

@@ -117,6 +117,7 @@ SILENCE = ServiceError("no answer")
 OF_ONE_JOB = (
     ServiceError("broken", status=500),
     ServiceError("away", status=503),
+    ServiceError("a gateway's page", status=404),
     MediakitError("the history is locked"),
     OSError("disk full"),
 )

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from pathlib import Path
+from typing import Any, TypedDict
 
 import pytest
 
 from mediakit.client import AsyncClient, AsyncJob, Service
 from mediakit.client.read_budget import process_budget
 from mediakit.client.watcher import AT_ONCE
+from mediakit.clock import Clock, VirtualClock
 from mediakit.errors import RateLimitError, ServiceError, WaitTimeoutError
 from mediakit.history import History
 from mediakit.records import Job as JobRecord
+from tests.fast_clock import FastClock
 from tests.intents import intent
 from tests.job_server import JobServer, Said, completed, running
 
 PATIENCE_S = 60.0
-PENDING = {"status": "completed", "billing": {"state": "pending"}}
+PENDING: dict[str, Any] = {"status": "completed", "billing": {"state": "pending"}}
+PAGE = Said(b"<html>404 Not Found</html>", status=404)
 
 
 @pytest.fixture
@@ -30,8 +35,30 @@ def history(tmp_path: Path) -> Iterator[History]:
         yield history
 
 
-def client_of(server: JobServer, history: History) -> AsyncClient:
-    return AsyncClient(Service(server.base_url, "a-key"), history=history)
+def client_of(
+    server: JobServer, history: History, clock: Clock | None = None
+) -> AsyncClient:
+    return AsyncClient(Service(server.base_url, "a-key"), history=history, clock=clock)
+
+
+class Owner(TypedDict):
+    """Whose jobs these are, as the history is asked for them."""
+
+    service: str
+    account: str
+
+
+def left(
+    server: JobServer, history: History, names: Sequence[str], **record: Any
+) -> Owner:
+    """Leave jobs in the history, as an earlier process did; return whose they are."""
+    service = Service(server.base_url, "a-key")
+    owner: Owner = {"service": service.identity, "account": service.account}
+    for name in names:
+        history.claim(intent(f"k {name}", draw_key=f"d {name}", **owner))
+        its_record = JobRecord.model_validate({**record, "id": name})
+        history.record_job(f"k {name}", its_record)
+    return owner
 
 
 def test_sixty_jobs_of_two_clients_keep_to_one_budget(history: History) -> None:
@@ -90,10 +117,12 @@ def test_an_unknown_status_ends_in_a_typed_error_and_not_in_a_loop(
     [
         Said(b'{"id": "media_0", "sta'),
         Said(b"<html>Sign in</html>"),
+        PAGE,
+        Said(b"{}", status=404),
         Said({"message": "broken"}, status=500),
         Said({"message": "too many"}, status=429, headers={"Retry-After": "1"}),
     ],
-    ids=["cut off", "somebody else's page", "broken", "too many"],
+    ids=["cut off", "a page", "a page's 404", "no words", "broken", "too many"],
 )
 def test_trouble_on_the_way_is_said_and_passes(history: History, said: Said) -> None:
     def say(job_id: str, reads: int) -> Said:
@@ -155,14 +184,6 @@ def test_what_an_earlier_process_left_is_read_at_the_next_start(
 ) -> None:
     async def resume(server: JobServer) -> list[AsyncJob]:
         async with client_of(server, history) as client:
-            owner = {
-                "service": client.service.identity,
-                "account": client.service.account,
-            }
-            for number in range(3):
-                entry, _ = history.claim(intent(f"k{number}", **owner))
-                record = JobRecord.model_validate(PENDING | {"id": f"media_{number}"})
-                history.record_job(entry.key, record)
             jobs = await client.resume()
             at_first.extend(job.state.record.status.value for job in jobs)
             waiting = (job.settle(PATIENCE_S) for job in jobs)
@@ -179,12 +200,92 @@ def test_what_an_earlier_process_left_is_read_at_the_next_start(
         ) as it,
         asyncio.Runner() as runner,
     ):
+        names = [f"media_{number}" for number in range(3)]
+        owner = left(it, history, names, **PENDING)
         jobs = runner.run(resume(it))
 
     assert at_first == ["completed"] * 3
     assert sorted(name for _, name in it.reads) == ["media_0", "media_1", "media_2"]
     assert jobs[0].state.record.output is not None
     assert "does not know the job media_1" in str(jobs[1].state.trouble)
+
+
+def test_a_404_in_a_gateway_s_words_takes_no_hold_away(history: History) -> None:
+    held: list[int] = []
+
+    def say(job_id: str, reads: int) -> Said:
+        held.append(history.reserved_micro_usd(**owner))
+        return PAGE if reads < 2 else completed(job_id)
+
+    async def wait(server: JobServer) -> None:
+        async with client_of(server, history, FastClock()) as client:
+            (job,) = await client.resume()
+            await job.settle(PATIENCE_S)
+
+    with JobServer(say) as server, asyncio.Runner() as runner:
+        owner = left(server, history, ["media_0"], status="running")
+        runner.run(wait(server))
+
+    assert held == [340_000] * 3
+    assert history.settled_total_micro_usd(**owner) == 340_000
+
+
+@pytest.mark.parametrize("ask", ["job", "refresh", "erase", "rebuild"])
+def test_a_gateway_that_answers_404_for_ever_is_not_taken_for_the_service(
+    ask: str, history: History
+) -> None:
+    async def asked(server: JobServer) -> None:
+        left(server, history, ["media_0"], status="running")
+        async with client_of(server, history, FastClock()) as client:
+            if ask == "rebuild":
+                await client.history.rebuild("media_0", deliveries=False)
+            elif ask == "job":
+                await client.job("media_0")
+            else:
+                (job,) = await client.resume()
+                await (job.erase() if ask == "erase" else job.refresh())
+
+    with (
+        JobServer(lambda *_: PAGE) as server,
+        asyncio.Runner() as runner,
+        pytest.raises(ServiceError, match="404 for the job media_0") as caught,
+    ):
+        runner.run(asked(server))
+
+    assert caught.value.status == 404
+    assert ask == "erase" or len(server.reads) > 1
+    (entry,) = history.page()
+    assert entry.gone_at is None
+    owner = {"service": entry.service, "account": entry.account}
+    assert history.reserved_micro_usd(**owner) == 340_000
+
+
+def test_what_the_service_did_not_know_is_read_once_more_within_a_day(
+    history: History, tmp_path: Path
+) -> None:
+    async def resume(server: JobServer) -> list[str]:
+        async with client_of(server, history) as client:
+            jobs = await client.resume()
+            await asyncio.gather(*(job.settle(PATIENCE_S) for job in jobs))
+            return [job.id for job in jobs]
+
+    held: list[int] = []
+
+    def say(job_id: str, reads: int) -> Said:
+        held.append(history.reserved_micro_usd(**owner))
+        return completed(job_id) if reads else running(job_id)
+
+    with JobServer(say) as server, asyncio.Runner() as runner:
+        owner = left(server, history, ["media_old", "media_new"], status="running")
+        for job_id, hours in (("media_old", 25), ("media_new", 23)):
+            then = VirtualClock(datetime.now(UTC) - timedelta(hours=hours))
+            with History(tmp_path / "history.sqlite", clock=then) as earlier:
+                earlier.mark_gone(job_id)
+        assert history.reserved_micro_usd(**owner) == 0
+        assert runner.run(resume(server)) == ["media_new"]
+
+    assert held == [0, 340_000]
+    assert history.settled_total_micro_usd(**owner) == 340_000
 
 
 def test_one_job_is_waited_for_on_two_loops_and_settles_once(history: History) -> None:

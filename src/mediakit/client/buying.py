@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from typing import Literal
 
@@ -28,6 +29,8 @@ from mediakit.records import JobStatus
 log = logging.getLogger("mediakit.client")
 
 Take = int | Literal["next"]
+# A gateway may have said it: a job that is there after all gets its hold back.
+GONE_ASKED_FOR = timedelta(days=1)
 NEXT_TAKE = 'take="next" asks for a new one, which is paid for.'
 
 
@@ -201,7 +204,10 @@ class Buyer:
         asked = [await self._asked_again(entry) for entry in unanswered]
         jobs = [job for job in asked if job is not None]
         known = {job.id for job in jobs}
-        for entry in await self._ledger.ask(History.unsettled, **self._ledger.owner):
+        gone_since = self._clock.now() - GONE_ASKED_FOR
+        for entry in await self._ledger.ask(
+            History.unsettled, **self._ledger.owner, gone_since=gone_since
+        ):
             if entry.job_id and entry.job_id not in known:
                 jobs.append(await self._jobs.taken_up(entry))
         return jobs

@@ -26,7 +26,7 @@ from mediakit.client.staying import closed
 from mediakit.client.transport import Transport
 from mediakit.client.watchers import Watchers
 from mediakit.clock import Clock
-from mediakit.errors import ConflictError
+from mediakit.errors import ConflictError, ServiceError
 from mediakit.history import Entry, History
 from mediakit.records import Job as JobRecord
 
@@ -44,6 +44,25 @@ class _Usual:
 
     runtime_s: float
     until_s: float
+
+
+def is_foreign(answer: Answer) -> bool:
+    """Tell a gateway's 404 from that of the service, which says so (spec 7.1).
+
+    A gateway that does not find the service for a moment knows nothing of its jobs.
+    """
+    return answer.status == 404 and not answer.message
+
+
+def foreign(service: Service, job_id: str) -> ServiceError:
+    """Return the error for a 404 that is not the service's own."""
+    return ServiceError(
+        f"{service.base_url} answered 404 for the job {job_id}, but not in words of "
+        "the service, as a gateway does that cannot find it. That says nothing of the "
+        "job. Check the base URL and the network, then try again.",
+        status=404,
+        job_id=job_id,
+    )
 
 
 class Jobs:
@@ -198,10 +217,14 @@ class Jobs:
             return self._jobs.setdefault(state.record.id, AsyncJob(self, state))
 
     async def _read_record(self, job_id: str) -> JobRecord:
-        answer = await self._transport.read(f"{JOBS_PATH}/{job_id}", retry_for_s=2.0)
+        answer = await self._transport.read(
+            f"{JOBS_PATH}/{job_id}", retry_for_s=2.0, is_foreign=is_foreign
+        )
         return await self._record_of(answer, job_id)
 
     async def _record_of(self, answer: Answer, job_id: str) -> JobRecord:
+        if is_foreign(answer):
+            raise foreign(self.service, job_id)
         if answer.status == 404:
             await self._ledger.ask(History.mark_gone, job_id)
         if answer.status != 200:
@@ -275,6 +298,8 @@ class Jobs:
                 status=409,
                 job_id=job.id,
             )
+        if is_foreign(answer):
+            raise foreign(self.service, job.id)
         if not 200 <= answer.status < 300:
             raise error_of(answer, f"the job {job.id}", self._clock)
         # What DELETE answers is not specified; what a read says is (spec 4.18).

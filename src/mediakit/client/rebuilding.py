@@ -17,7 +17,7 @@ from mediakit.client.answers import error_of, parse
 from mediakit.client.delivery_log import DELIVERIES_PATH, LogReading, text_in
 from mediakit.client.found_jobs import JOB_ID, FoundJob, best_of
 from mediakit.client.found_jobs import found_by_sidecar as by_sidecar
-from mediakit.client.jobs import JOBS_PATH, Jobs
+from mediakit.client.jobs import JOBS_PATH, Jobs, foreign, is_foreign
 from mediakit.client.ledger import Ledger
 from mediakit.client.read_budget import ReadBudget, process_budget
 from mediakit.client.sidecar import SUFFIX, read_sidecar
@@ -156,7 +156,11 @@ class Rebuilder:
 
     async def _read(self, job_id: str) -> Job | None:
         await self._budget.turn(self._lane, self._clock.monotonic_s())
-        answer = await self._transport.read(f"{JOBS_PATH}/{job_id}")
+        answer = await self._transport.read(
+            f"{JOBS_PATH}/{job_id}", is_foreign=is_foreign
+        )
+        if is_foreign(answer):
+            raise foreign(self._service, job_id)
         if answer.status == 404:
             return None
         if answer.status != 200:

@@ -34,6 +34,16 @@ def is_final(answer: Answer) -> bool:
     return answer.status in _OF_THE_REQUEST
 
 
+def is_foreign(answer: Answer) -> bool:
+    """Tell a refusal without the words of the service (spec 7.1).
+
+    A gateway that cannot find the service says 404, and knows nothing of earlier tries.
+    What is too large for it (413) was so each time.
+    """
+    status = answer.status
+    return status in _OF_THE_REQUEST and status != 413 and not answer.message
+
+
 def refusal(
     answer: Answer, intent: Intent, clock: Clock, *, in_doubt: bool
 ) -> MediakitError:

@@ -19,7 +19,7 @@ from mediakit.client.ledger import Ledger
 from mediakit.client.orders import next_attempt, was_rejected
 from mediakit.client.pace import Pace
 from mediakit.client.patience import FIRST_PAUSE_S, LONGEST_S, Patience, closed
-from mediakit.client.refusals import is_final, refusal, silence
+from mediakit.client.refusals import is_final, is_foreign, refusal, silence
 from mediakit.client.transport import Transport
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError, ServiceError
@@ -130,7 +130,7 @@ class Submitter:
             tries += 1
             try:
                 answer = await self._post(intent)
-                return answer, outcome(answer)
+                return answer, outcome(answer, in_doubt=in_doubt)
             except NoAnswerError as error:
                 in_doubt = in_doubt or error.sent
                 raise
@@ -178,12 +178,17 @@ class Submitter:
         return refusal(answer, intent, self._clock, in_doubt=said.in_doubt)
 
 
-def outcome(answer: Answer) -> Job | None:
+def outcome(answer: Answer, *, in_doubt: bool = False) -> Job | None:
     """Return the job that an answer tells of; None for a request-level error.
 
     Of the answers of a 5xx status only the two error shapes are the service's own
     words (spec 7.1), and `{message}` is so at 500 alone (spec 4.3): a gateway says
     502 to 504 when it did not hear the end of what it passed on.
+
+    Args:
+        answer: The answer.
+        in_doubt: Whether an earlier try of the same bytes may have made a job: then
+            only the service's own words say that it did not.
 
     Raises:
         NoAnswerError: The answer is neither: nobody can tell what was done.
@@ -197,7 +202,8 @@ def outcome(answer: Answer) -> Job | None:
         raise _undecided(answer, reason) from error
     lost = answer.status == 408 or answer.status > 500
     unsaid = answer.status == 500 and not answer.message
-    if job is None and (lost or unsaid):
+    unsure = in_doubt and is_foreign(answer)
+    if job is None and (lost or unsaid or unsure):
         raise _undecided(answer, f"HTTP {answer.status}")
     return job
 

@@ -100,11 +100,19 @@ class Transport:
         *,
         params: Mapping[str, str] | None = None,
         retry_for_s: float = READ_RETRY_FOR_S,
+        is_foreign: Callable[[Answer], bool] | None = None,
     ) -> Answer:
         """GET a path, again and again for a while when no answer comes.
 
         A service that asks to wait for up to two minutes is obeyed. Where it asks for
         more, or goes on turning the read away, its answer is returned.
+
+        Args:
+            path: Where.
+            params: The query.
+            retry_for_s: Seconds to go on for, beside what the service asks to wait.
+            is_foreign: Tells what is no answer of the service for this path; it is
+                asked again, too.
 
         Raises:
             ServiceError: No answer came.
@@ -112,7 +120,7 @@ class Transport:
 
         async def once() -> Answer:
             answer = await self.exchange("GET", path, params=params)
-            if answer.status in NOT_NOW:
+            if answer.status in NOT_NOW or (is_foreign and is_foreign(answer)):
                 raise _NotNowError(answer)
             return answer
 

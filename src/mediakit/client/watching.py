@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from mediakit.client.job_state import JobState
-from mediakit.errors import AnswerError, RateLimitError
+from mediakit.errors import AnswerError, RateLimitError, ServiceError
 from mediakit.records import BillingState
 
 # Without a usual time: brisk while a picture may be ready, then calm.
@@ -115,6 +115,9 @@ def passes(error: BaseException) -> bool:
     """
     if not isinstance(error, AnswerError) or error.status is None:
         return True
+    if error.status == 404:
+        # The service's own is a NotFoundError; any other is a gateway's.
+        return isinstance(error, ServiceError)
     return error.status == 429 or error.status >= 500
 
 

@@ -98,9 +98,13 @@ OPEN_INTENTS = (
     .where(*_OWN, _IS_OPEN, entries.c.state == EntryState.INTENT)
     .order_by(entries.c.number)
 )
+_IS_KNOWN = or_(
+    entries.c.gone_at.is_(None),
+    entries.c.gone_at >= bindparam("gone_since", type_=entries.c.gone_at.type),
+)
 UNSETTLED = (
     whole_entries()
-    .where(*_OWN, _IS_OPEN, _in(_AT_WORK), entries.c.gone_at.is_(None))
+    .where(*_OWN, _IS_OPEN, _in(_AT_WORK), _IS_KNOWN)
     .order_by(entries.c.number)
 )
 # Start and end of the newest completed jobs of a function.

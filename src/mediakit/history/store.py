@@ -274,13 +274,21 @@ class History(Adopting, Listing, Uploads):
         owner = {"service": service, "account": account}
         return self._all(queries.OPEN_INTENTS, owner)
 
-    def unsettled(self, *, service: str, account: str) -> list[Entry]:
+    def unsettled(
+        self, *, service: str, account: str, gone_since: datetime | None = None
+    ) -> list[Entry]:
         """Return the jobs whose charge is not recorded, oldest first (spec 2.2).
 
         Failed jobs are among them until their 0 is settled; jobs that the service
         does not know any more are not.
+
+        Args:
+            service: Of this service.
+            account: Of this account.
+            gone_since: With jobs that it did not know at this instant or later.
         """
-        return self._all(queries.UNSETTLED, {"service": service, "account": account})
+        owner = {"service": service, "account": account}
+        return self._all(queries.UNSETTLED, {**owner, "gone_since": gone_since})
 
     def reserved_micro_usd(self, *, service: str, account: str) -> int:
         """Return what is held for submits that may still be charged, in micro-USD.
