@@ -1,9 +1,19 @@
+import json
+from itertools import count
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from mediakit.records import Balance, ErrorCode, Job, JobStatus, UploadGrant
+from mediakit.records import (
+    Balance,
+    BillingState,
+    ErrorCode,
+    Job,
+    JobStatus,
+    UploadGrant,
+)
 
 JOB = {"id": "media_1", "status": "completed"}
 
@@ -29,11 +39,54 @@ def test_only_a_settled_billing_is_a_charge(
 
 
 @pytest.mark.spec("2.2")
-@pytest.mark.parametrize("charge", ["5", 5.0, True, None])
-def test_a_settled_charge_must_be_an_integer(charge: object) -> None:
-    billing = {"state": "settled", "charge_micro_usd": charge}
-    with pytest.raises(ValidationError):
-        Job.model_validate({**JOB, "billing": billing})
+@pytest.mark.parametrize(
+    "billing",
+    [
+        *({"state": "refunded", "charge_micro_usd": 0}, {"state": 3}, {}, "settled"),
+        *(
+            {"state": "settled", "charge_micro_usd": charge}
+            for charge in ("5", 5.0, True, None, -1, 2**63, 2**80, [5])
+        ),
+    ],
+    ids=count(),
+)
+def test_a_billing_that_cannot_be_read_is_unavailable_and_shows_what_it_said(
+    billing: object,
+) -> None:
+    job = Job.model_validate_json(json.dumps({**JOB, "billing": billing}))
+
+    assert job.status is JobStatus.COMPLETED
+    assert job.settled_charge_micro_usd is None
+    assert job.billing is not None
+    assert job.billing.state is BillingState.UNAVAILABLE
+    assert job.billing.said == billing
+
+
+@pytest.mark.parametrize("charge", ["soon", "", False, -1])
+def test_a_pending_billing_stays_so_whatever_it_names_as_the_charge(
+    charge: object,
+) -> None:
+    billing = {"state": "pending", "charge_micro_usd": charge}
+    job = Job.model_validate({**JOB, "billing": billing})
+
+    assert job.billing is not None
+    assert job.billing.state is BillingState.PENDING
+    assert job.billing.charge_micro_usd is None
+    assert job.billing.said == billing
+
+
+@pytest.mark.spec("2.2")
+@pytest.mark.parametrize(
+    "said",
+    [{"state": "settled", "charge_micro_usd": 2**63 - 1}, {"state": "pending"}],
+)
+def test_what_can_be_read_of_a_billing_is_kept_as_it_is(said: object) -> None:
+    job = Job.model_validate({**JOB, "billing": said})
+
+    assert job.billing is not None
+    assert job.billing.said is None
+    assert job.billing.model_dump(mode="json", exclude_unset=True) == said
+    assert Job.model_validate(job.model_dump()) == job
 
 
 @pytest.mark.spec("7.3")
@@ -45,6 +98,49 @@ def test_an_error_code_that_is_not_in_the_table_is_provider_error(code: str) -> 
     assert job.error is not None
     known = {c.value for c in ErrorCode}
     assert job.error.code == (code if code in known else "provider_error")
+
+
+@pytest.mark.spec("2.1")
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        ({"code": "internal", "message": None}, ErrorCode.INTERNAL, ""),
+        ({"code": None}, ErrorCode.PROVIDER_ERROR, ""),
+        ({}, ErrorCode.PROVIDER_ERROR, ""),
+        ({"code": "internal", "message": 7}, ErrorCode.INTERNAL, "7"),
+    ],
+)
+def test_a_failure_is_read_whatever_is_said_of_it(
+    error: object, code: ErrorCode, message: str
+) -> None:
+    job = Job.model_validate({"id": "media_1", "status": "failed", "error": error})
+
+    assert job.error is not None
+    assert (job.error.code, job.error.message) == (code, message)
+
+
+@pytest.mark.spec("2.1")
+@pytest.mark.parametrize("medium", ["video", "image", "audio"])
+@pytest.mark.parametrize("unsaid", [{}, {"media_type": None}])
+def test_an_output_without_its_medium_is_of_the_file_that_is_there(
+    medium: str, unsaid: dict[str, None]
+) -> None:
+    file = {"url": "https://media.test/1"}
+    job = Job.model_validate({**JOB, "output": {**unsaid, medium: file}})
+
+    assert job.output is not None
+    assert job.output.media_type == medium
+    assert job.output.file is not None
+    assert job.output.file.url == file["url"]
+
+
+def test_an_output_without_medium_and_file_leaves_the_job_readable() -> None:
+    job = Job.model_validate({**JOB, "output": {"model": {"url": "https://m.test/1"}}})
+
+    assert job.output is not None
+    assert job.output.media_type == "unknown"
+    assert job.output.file is None
+    assert job.output.model_dump()["model"] == {"url": "https://m.test/1"}
 
 
 @pytest.mark.spec("7.3")

@@ -616,14 +616,10 @@ def test_a_record_is_read_from_whatever_is_json(content: bytes) -> None:
     assert parse(Job, Answer(200, {}, content)).id == "media_1"
 
 
-@pytest.mark.parametrize("charge", [5.5, "5", True])
-def test_a_charge_that_is_no_whole_number_is_refused_by_its_place(
-    charge: object,
-) -> None:
-    billing = {"state": "settled", "charge_micro_usd": charge}
-    job = {"id": "media_1", "status": "completed", "billing": billing}
+def test_a_record_that_is_none_is_refused_by_its_place() -> None:
+    job = {"id": "media_1", "status": "completed", "output": {"video": {"url": 3}}}
 
-    with pytest.raises(ServiceError, match=r"not a Job \(billing\.charge_micro_usd"):
+    with pytest.raises(ServiceError, match=r"not a Job \(output\.video\.url"):
         parse(Job, Answer(200, {}, json.dumps(job).encode()))
 
 

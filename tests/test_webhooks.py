@@ -128,6 +128,19 @@ def test_unknown_keys_are_kept_and_none_replaces_what_was_signed() -> None:
     assert (event.model_extra or {})["retries"] == 2
 
 
+@pytest.mark.spec("2.1")
+def test_a_failure_without_words_is_an_event() -> None:
+    data = job_record(
+        status="failed", output=None, error={"code": "internal", "message": None}
+    )
+    sent = message(body_of("media.job.failed", data=data), at=NOW)
+    event = verify(sent.body, sent.headers, SECRET, clock=CLOCK)
+
+    assert event.job is not None
+    assert event.job.error is not None
+    assert (event.job.error.code, event.job.error.message) == (ErrorCode.INTERNAL, "")
+
+
 @pytest.mark.parametrize("kind", ["webhook.test", "media.job.paused"])
 def test_an_event_that_is_not_about_an_ended_job_has_no_job(kind: str) -> None:
     sent = message(body_of(kind, data={"endpoint_id": "e1"}), at=NOW)

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from pydantic import (
     AwareDatetime,
@@ -64,11 +64,17 @@ def normal_error_code(value: object) -> ErrorCode:
         return ErrorCode.PROVIDER_ERROR
 
 
+def _words(value: object) -> str:
+    return "" if value is None else str(value)
+
+
 class JobError(Record):
     """Why a job failed (spec 2.1); branch on `code`, never on `message`."""
 
-    code: Annotated[ErrorCode, BeforeValidator(normal_error_code)]
-    message: str = ""
+    code: Annotated[ErrorCode, BeforeValidator(normal_error_code)] = (
+        ErrorCode.PROVIDER_ERROR
+    )
+    message: Annotated[str, BeforeValidator(_words)] = ""
 
 
 class MediaFile(Record):
@@ -78,13 +84,27 @@ class MediaFile(Record):
     content_type: str | None = None
 
 
-class Output(Record):
-    """What a completed job made (spec 2.1)."""
+_MEDIA = ("video", "image", "audio")
 
-    media_type: str
+
+class Output(Record):
+    """What a completed job made (spec 2.1).
+
+    Where its medium is not said, it is that of the file which is there.
+    """
+
+    media_type: str = "unknown"
     video: MediaFile | None = None
     image: MediaFile | None = None
     audio: MediaFile | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_of_its_file(cls, said: Any) -> Any:
+        if not isinstance(said, dict) or said.get("media_type") is not None:
+            return said
+        found = [medium for medium in _MEDIA if said.get(medium) is not None]
+        return {**said, "media_type": found[0] if found else "unknown"}
 
     @property
     def file(self) -> MediaFile | None:
@@ -100,17 +120,46 @@ class BillingState(StrEnum):
     UNAVAILABLE = "unavailable"
 
 
+# The largest whole number that a history and a frame hold.
+LARGEST_CHARGE_MICRO_USD = 2**63 - 1
+
+
 class Billing(Record):
-    """The charge of a job (spec 2.2)."""
+    """The charge of a job (spec 2.2).
+
+    A state that is new to us, and a settled charge that is no amount, are unavailable:
+    they are read again, and are not taken for a charge. `said` is then what came.
+    """
 
     state: BillingState
     charge_micro_usd: Annotated[int, Field(strict=True)] | None = None
+    said: Any = Field(default=None, repr=False)
 
-    @model_validator(mode="after")
-    def _settled_has_a_charge(self) -> Self:
-        if self.state is BillingState.SETTLED and self.charge_micro_usd is None:
-            raise ValueError("a settled billing names its charge_micro_usd")
-        return self
+    @model_validator(mode="before")
+    @classmethod
+    def _is_no_charge_unless_it_can_be_read(cls, said: Any) -> Any:
+        if said is None or isinstance(said, Billing):
+            return said
+        fields = said if isinstance(said, dict) else {}
+        state, charge = _billing_state(fields), fields.get("charge_micro_usd")
+        is_open = state in (BillingState.PENDING, BillingState.UNAVAILABLE)
+        if state is not None and (_is_charge(charge) or (is_open and charge is None)):
+            return said
+        if not is_open:
+            state = BillingState.UNAVAILABLE
+        return {**fields, "state": state, "charge_micro_usd": None, "said": said}
+
+
+def _billing_state(fields: dict[str, Any]) -> BillingState | None:
+    try:
+        return BillingState(str(fields.get("state")))
+    except ValueError:
+        return None
+
+
+def _is_charge(amount: object) -> bool:
+    # Neither a truth value nor 5.0 is an amount in micro-USD.
+    return type(amount) is int and 0 <= amount <= LARGEST_CHARGE_MICRO_USD
 
 
 class Job(Record):

@@ -247,6 +247,8 @@ def _unsettled_text(state: JobState) -> str:
     text = "settling…"
     if billing is not None and billing.state is BillingState.UNAVAILABLE:
         text = "settling… (the service cannot read it at the moment)"
+        if billing.said is not None:
+            text = "settling… (what the service says of it cannot be read here)"
     if state.record.status is JobStatus.FAILED:
         text += " Failed jobs are not charged."
     return text
