@@ -120,15 +120,25 @@ def test_a_failed_job_is_one_whatever_its_status(status: int) -> None:
     )
 
 
+NO_JOB = {"id": "media_1", "status": 7}
+
+
 @pytest.mark.parametrize(
-    "body", [b"", b'{"id": "media_1", "sta', job("paused"), {}, [], 7, None, "media_1"]
+    "body", [b"", b'{"id": "media_1", "sta', NO_JOB, {}, [], 7, None, "media_1"]
 )
 def test_a_success_without_a_job_leaves_it_open_and_names_what_it_named(
     body: object,
 ) -> None:
     with pytest.raises(NoAnswerError) as caught:
         outcome(answered(200, body))
-    assert ("media_1" in caught.value.reason) == (body == job("paused"))
+    assert ("media_1" in caught.value.reason) == (body == NO_JOB)
+
+
+def test_a_job_whose_status_is_new_to_us_was_made() -> None:
+    found = outcome(answered(200, job("scheduled")))
+
+    assert found is not None
+    assert found.unknown_status == "scheduled"
 
 
 @given(

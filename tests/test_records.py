@@ -168,9 +168,22 @@ def test_completed_and_failed_are_terminal_and_nothing_else_is() -> None:
     assert terminal == {JobStatus.COMPLETED, JobStatus.FAILED}
 
 
-def test_an_unknown_status_is_refused_rather_than_waited_for() -> None:
+@pytest.mark.spec("9")
+def test_a_status_that_is_new_to_us_counts_as_going_on_and_keeps_its_name() -> None:
+    job = Job.model_validate({"id": "media_1", "status": "expired"})
+
+    assert job.status is JobStatus.RUNNING
+    assert job.unknown_status == "expired"
+    assert Job.model_validate(job.model_dump()) == job
+    for status in JobStatus:
+        known = Job.model_validate({"id": "media_1", "status": status.value})
+        assert (known.status, known.unknown_status) == (status, None)
+
+
+@pytest.mark.parametrize("status", [None, 3, True, ["queued"], ""])
+def test_a_status_that_is_no_word_is_refused(status: object) -> None:
     with pytest.raises(ValidationError):
-        Job.model_validate({"id": "media_1", "status": "expired"})
+        Job.model_validate({"id": "media_1", "status": status})
 
 
 def test_unknown_keys_are_kept() -> None:

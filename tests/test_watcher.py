@@ -15,15 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit.client import AsyncJob
-from mediakit.client.watching import JITTER, gap_s
+from mediakit.client.watching import JITTER, PATIENT_FOR_S, gap_s
 from mediakit.errors import (
     GoneError,
     RateLimitError,
     ServiceError,
     WaitTimeoutError,
 )
+from mediakit.records import Job
 from tests.job_states import state_of
-from tests.watched_jobs import Course, Service, cancelled, run
+from tests.watched_jobs import CHARGE, Course, Service, cancelled, run
 
 TINY_S = 1e-6
 
@@ -319,6 +320,83 @@ def test_an_answer_that_will_stay_the_same_ends_the_watching_with_its_error() ->
         assert (await again) is job
 
     run(scenario())
+
+
+def test_a_job_of_a_status_that_is_new_to_us_is_read_on_until_it_ends() -> None:
+    course = Course(runs_s=60, settles_s=3, unknown="post_processing")
+    service = Service({"media_0": course})
+
+    async def scenario() -> None:
+        job = service.submit("media_0")
+        waiting = asyncio.ensure_future(job.wait())
+        await service.clock.advance(10.0)
+        assert "'post_processing'" in str(job.state.trouble)
+        assert job.state.started_at is None
+        await service.clock.advance(60.0)
+        assert (await waiting).state.trouble is None
+        assert service.unsettled == []
+
+    run(scenario())
+    for begins_s, ends_s, wanted_s in wanted_gaps_s(service, "media_0"):
+        assert wanted_s - TINY_S <= ends_s - begins_s <= wanted_s * 1.1 + TINY_S
+
+
+def test_a_status_that_stays_unknown_ends_the_waiting_and_not_the_watching() -> None:
+    courses = {
+        "media_0": Course(runs_s=3_000, settles_s=3, unknown="archived"),
+        "media_1": Course(runs_s=3_000),
+    }
+    service = Service(courses)
+
+    async def scenario() -> None:
+        await service.run(until_s=0.0)
+        job, other = service.jobs.values()
+        waiting = asyncio.ensure_future(job.wait())
+        await service.clock.advance(PATIENT_FOR_S)
+        assert not waiting.done()
+        await service.clock.advance(10.0)
+        with pytest.raises(ServiceError, match="'archived'") as caught:
+            await waiting
+        assert caught.value.job_id == "media_0"
+        with pytest.raises(ServiceError, match="'archived'"):
+            await job.settle()
+        assert "'archived'" in str(job.state.trouble)
+        assert other.state.trouble is None
+        asked = len(service.reads_of()["media_0"])
+        await service.clock.advance(1_500.0)
+        assert len(service.reads_of()["media_0"]) - asked <= 5
+        await service.clock.advance(1_800.0)
+        assert service.unsettled == []
+        assert (await job.wait()).state.trouble is None
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("unknown", ["archived", None])
+def test_a_charge_that_settles_before_the_end_is_known_leaves_nobody_waiting(
+    unknown: str | None,
+) -> None:
+    service = Service({"media_0": Course(runs_s=60, unknown=unknown)})
+
+    async def scenario() -> None:
+        job = service.submit("media_0")
+        record = service.courses["media_0"].record("media_0", 0.0)
+        charged = {**record.model_dump(), "billing": CHARGE}
+        job.see(Job.model_validate(charged), service.clock.now())
+        assert job.state.charge_micro_usd == 340_000
+        waiting = asyncio.ensure_future(job.wait())
+        await service.clock.advance(70.0)
+        assert (await waiting).state.record.status.terminal
+
+    run(scenario())
+
+
+@pytest.mark.spec("2.2")
+def test_an_unavailable_charge_of_an_unknown_status_is_read_after_30_seconds() -> None:
+    billing = {"state": "unavailable"}
+    state = state_of("archived", billing=billing)
+
+    assert gap_s(state, 0) == 30.0
 
 
 def test_a_fault_of_this_machine_is_logged_and_the_job_is_read_again(

@@ -96,11 +96,11 @@ def watched(say: JobServer, history: History) -> AsyncJob:
         return runner.run(wait())
 
 
-def test_an_unknown_status_ends_in_a_typed_error_and_not_in_a_loop(
+def test_an_answer_that_is_no_job_ends_in_a_typed_error_and_not_in_a_loop(
     history: History,
 ) -> None:
     def say(job_id: str, reads: int) -> Said:
-        return Said({"id": job_id, "status": "paused"}) if reads else running(job_id)
+        return Said({"id": job_id, "status": 7}) if reads else running(job_id)
 
     with (
         JobServer(say) as server,
@@ -110,6 +110,23 @@ def test_an_unknown_status_ends_in_a_typed_error_and_not_in_a_loop(
 
     assert caught.value.status == 200
     assert len(server.reads) == 2
+
+
+@pytest.mark.spec("9")
+def test_a_job_survives_a_status_and_a_billing_that_are_new_to_us(
+    history: History,
+) -> None:
+    def say(job_id: str, reads: int) -> Said:
+        if reads > 2:
+            return completed(job_id)
+        billing = {"state": "metering"} if reads == 0 else None
+        return Said({"id": job_id, "status": "post_processing", "billing": billing})
+
+    with JobServer(lambda name, n: say(name, n + 1)) as server:
+        job = watched(server, history)
+
+    assert job.state.charge_micro_usd == 340_000
+    assert job.state.trouble is None
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,16 @@ def test_a_failure_without_words_is_an_event() -> None:
     assert (event.job.error.code, event.job.error.message) == (ErrorCode.INTERNAL, "")
 
 
+@pytest.mark.spec("9")
+def test_an_event_of_a_job_whose_status_is_new_to_us_is_taken() -> None:
+    body = body_of(data=job_record(status="completed_in_part"))
+    sent = message(body, at=NOW)
+    event = verify(sent.body, sent.headers, SECRET, clock=CLOCK)
+
+    assert event.job is not None
+    assert event.job.unknown_status == "completed_in_part"
+
+
 @pytest.mark.parametrize("kind", ["webhook.test", "media.job.paused"])
 def test_an_event_that_is_not_about_an_ended_job_has_no_job(kind: str) -> None:
     sent = message(body_of(kind, data={"endpoint_id": "e1"}), at=NOW)
@@ -323,7 +333,7 @@ def test_a_body_that_is_no_raw_bytes_is_refused(body: Any) -> None:
     assert "body" in str(error)
 
 
-OF_ODD_STATUS = job_record(status="odd")
+OF_ODD_STATUS = job_record(status=["odd"])
 
 
 @pytest.mark.parametrize(

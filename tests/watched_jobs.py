@@ -30,6 +30,8 @@ class Course:
         settles_s: How long its charge takes after that.
         usual_s: How long its function usually takes; None if unknown.
         billing: What is said of its charge until it is settled.
+        unknown: A status that is new to us, said while the job runs; None says
+            "running".
     """
 
     starts_s: float = 0.0
@@ -37,11 +39,12 @@ class Course:
     settles_s: float = 0.0
     usual_s: float | None = None
     billing: str | None = "pending"
+    unknown: str | None = None
 
     def record(self, job_id: str, now_s: float) -> Job:
         """Return what the service says of it."""
         ran_s = now_s - self.starts_s
-        fields: dict[str, Any] = {"id": job_id, "status": "running"}
+        fields: dict[str, Any] = {"id": job_id, "status": self.unknown or "running"}
         if ran_s >= self.runs_s:
             settled = ran_s >= self.runs_s + self.settles_s
             open_ = None if self.billing is None else {"state": self.billing}

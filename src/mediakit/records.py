@@ -39,6 +39,9 @@ class JobStatus(StrEnum):
         return self in (JobStatus.COMPLETED, JobStatus.FAILED)
 
 
+_STATUSES = frozenset(JobStatus)
+
+
 class ErrorCode(StrEnum):
     """The values of `error.code` (spec 7.3)."""
 
@@ -163,10 +166,14 @@ def _is_charge(amount: object) -> bool:
 
 
 class Job(Record):
-    """A job as the service reports it (spec 2.1)."""
+    """A job as the service reports it (spec 2.1).
+
+    A status that is new to us counts as running; `unknown_status` is then its name.
+    """
 
     id: str
     status: JobStatus
+    unknown_status: str | None = None
     output: Output | None = None
     error: JobError | None = None
     usage: dict[str, Any] | None = None
@@ -174,6 +181,14 @@ class Job(Record):
     deleted_at: datetime | None = None
     model_id: str | None = None
     runtime_s: float | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _goes_on_in_an_unknown_status(cls, said: Any) -> Any:
+        status = said.get("status") if isinstance(said, dict) else None
+        if not status or not isinstance(status, str) or status in _STATUSES:
+            return said
+        return {**said, "status": JobStatus.RUNNING, "unknown_status": status}
 
     @property
     def settled_charge_micro_usd(self) -> MicroUSD | None:

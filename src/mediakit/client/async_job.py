@@ -181,7 +181,7 @@ class AsyncJob(Staying):
 
     def watch(self) -> None:
         """Watch the job on the running loop until its charge is settled."""
-        if self._state.charge_micro_usd is None and self._ended is None:
+        if not self._state.is_over and self._ended is None:
             self._keeper.watch(self)
 
     def release(self) -> None:

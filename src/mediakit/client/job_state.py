@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from mediakit.errors import shown
 from mediakit.frozen import changed
 from mediakit.money import format_usd
 from mediakit.rates import Estimate
@@ -55,7 +56,7 @@ class JobState:
         """Return the state after a record was read; it never goes backwards."""
         if self.record.status.terminal and not record.status.terminal:
             return self
-        running = record.status is JobStatus.RUNNING
+        running = record.status is JobStatus.RUNNING and record.unknown_status is None
         charge = record.settled_charge_micro_usd
         news = {
             "record": record,
@@ -63,9 +64,14 @@ class JobState:
             "finished_at": self.finished_at
             or (now if record.status.terminal else None),
             "charge_micro_usd": self.charge_micro_usd if charge is None else charge,
-            "trouble": None,
+            "trouble": unknown_status_text(record),
         }
         return changed(self, news)
+
+    @property
+    def is_over(self) -> bool:
+        """Tell whether nothing more is to come: it has ended, and is charged."""
+        return self.record.status.terminal and self.charge_micro_usd is not None
 
     @property
     def text(self) -> str:
@@ -78,3 +84,13 @@ class JobState:
         if self.reused:
             parts.append("bought before, nothing was sent")
         return " · ".join(parts)
+
+
+def unknown_status_text(record: JobRecord) -> str | None:
+    """Say that a job is in a status that is new to us; None when it is not."""
+    if record.unknown_status is None:
+        return None
+    return (
+        f"The service says that it is {shown(record.unknown_status)}, which this "
+        "mediakit does not know. It counts as running, and is read again."
+    )

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from mediakit.catalog import Catalog, Function
-from mediakit.client.job_state import JobState
+from mediakit.client.job_state import JobState, unknown_status_text
 from mediakit.client.orders import Order
 from mediakit.client.service import Service
 from mediakit.errors import InputError
@@ -39,6 +39,7 @@ def state_of_entry(
         finished_at=entry.finished_at,
         usual_runtime_s=usual_runtime_s,
         charge_micro_usd=_charge(entry, record),
+        trouble=unknown_status_text(record),
         service=service.label,
     )
 
@@ -53,6 +54,7 @@ def state_of_record(record: Job, catalog: Catalog, service: Service) -> JobState
         kind=function.kind if function else path.rsplit("/", 1)[-1] or "job",
         media_type=_media_type(record, function),
         charge_micro_usd=record.settled_charge_micro_usd,
+        trouble=unknown_status_text(record),
         service=service.label,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mediakit.client.async_job import AsyncJob
-from mediakit.client.watching import gap_s
+from mediakit.client.watching import PATIENT_FOR_S, gap_s
 from mediakit.records import JobStatus
 
 
@@ -20,6 +20,7 @@ class Watched:
         ended_s: When it was seen to have ended; None before.
         reads: How often it was read since it last changed its status.
         failures: How often it could not be read since it last could.
+        unknown_since_s: Since when its status is one that is new to us.
         rests: Its place while it is not due; None while it is lined up or read.
     """
 
@@ -29,16 +30,27 @@ class Watched:
     ended_s: float | None
     reads: int = 0
     failures: int = 0
+    unknown_since_s: float | None = None
     rests: Place | None = field(default=None, repr=False, compare=False)
 
     def was_read(self, now_s: float) -> None:
         """Take note of a read that went well."""
-        status = self.job.state.record.status
+        record = self.job.state.record
+        status = record.status
         self.failures = 0
         self.reads = self.reads + 1 if status is self.status else 0
         self.status = status
         if status.terminal and self.ended_s is None:
             self.ended_s = now_s
+        if record.unknown_status is None:
+            self.unknown_since_s = None
+        elif self.unknown_since_s is None:
+            self.unknown_since_s = now_s
+
+    def is_lost(self, now_s: float) -> bool:
+        """Tell whether its status has been unknown for longer than one is patient."""
+        since_s = self.unknown_since_s
+        return since_s is not None and now_s - since_s >= PATIENT_FOR_S
 
     def gap_s(self, now_s: float, *, listened: bool = False) -> float:
         """Return the seconds until it should be read again.
@@ -54,6 +66,7 @@ class Watched:
             elapsed_s=now_s - self.began_s,
             settling_s=settling_s,
             listened=listened,
+            lost=self.is_lost(now_s),
         )
 
 

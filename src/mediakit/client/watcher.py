@@ -24,6 +24,7 @@ from mediakit.client.watching import (
     jittered_s,
     passes,
     pause_s,
+    unknown_status,
 )
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, MediakitError, RateLimitError
@@ -44,7 +45,8 @@ class Watcher:
     still runs waits for more than `n / r` seconds beyond its own gap.
 
     It holds a job until its charge is settled, whoever else lets go of it, so that the
-    charge gets into the history.
+    charge gets into the history. A status that is new to us may pass; one that stays
+    ends the waiting and not the watching.
 
     Args:
         read: Reads a job once. `AnswerError` is trouble that the service answered, or
@@ -146,7 +148,7 @@ class Watcher:
         # What is lined up or being read is read all the same.
         if watched is None or watched.rests is None:
             return
-        if job.state.charge_micro_usd is not None:
+        if job.state.is_over:
             watched.rests = None  # its place is passed over
             del self._watched[job.id]
         elif not watched.status.terminal:
@@ -228,7 +230,7 @@ class Watcher:
 
     async def _once(self, job: AsyncJob) -> None:
         # It may have settled while it waited for its turn: others read it too.
-        if job.state.charge_micro_usd is None:
+        if not job.state.is_over:
             await self._read(job)
 
     # -- what a read has brought ----------------------------------------------------
@@ -248,15 +250,17 @@ class Watcher:
             self._went_wrong(watched, error)
 
     def _went_well(self, watched: Watched) -> None:
-        if watched.job.state.charge_micro_usd is not None:
+        now_s = self._clock.monotonic_s()
+        watched.was_read(now_s)
+        if watched.job.state.is_over:
             del self._watched[watched.job.id]
         else:
-            now_s = self._clock.monotonic_s()
-            watched.was_read(now_s)
             self._rest(watched, now_s + self._gap_s(watched, now_s))
         if self._lane.failures:
             self._lane.failures, self._lane.closed_by = 0, None
             self._tell(None)
+        if watched.is_lost(now_s):
+            watched.job.end(unknown_status(watched.job.state.record))
 
     def _went_wrong(self, watched: Watched, error: BaseException) -> None:
         watched.failures += 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from mediakit.client.job_state import JobState
-from mediakit.errors import AnswerError, RateLimitError, ServiceError
-from mediakit.records import BillingState
+from mediakit.errors import AnswerError, RateLimitError, ServiceError, shown
+from mediakit.records import BillingState, Job
 
 # Without a usual time: brisk while a picture may be ready, then calm.
 BRISK_GAPS_S = (0.3, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
@@ -76,6 +76,7 @@ def gap_s(
     elapsed_s: float = 0.0,
     settling_s: float = 0.0,
     listened: bool = False,
+    lost: bool = False,
 ) -> float:
     """Return the seconds until a job is read again (spec 2.2).
 
@@ -85,14 +86,29 @@ def gap_s(
         elapsed_s: Seconds since it was submitted.
         settling_s: Seconds since it was seen to have ended.
         listened: Its end is heard of otherwise.
+        lost: Its status has long been one that is new to us.
     """
-    if state.record.status.terminal:
-        billing = state.record.billing
+    if lost:
+        return SETTLES_LATE_GAP_S
+    billing = state.record.billing
+    # A job has a billing once it has ended, whatever its status is called.
+    if state.record.status.terminal or billing is not None:
         found = None if billing is None else billing.state
         return settling_gap_s(found, reads, settling_s=settling_s)
     if listened:
         return LISTENED_GAP_S
     return running_gap_s(reads, elapsed_s=elapsed_s, usual_s=state.usual_runtime_s)
+
+
+def unknown_status(record: Job) -> ServiceError:
+    """Return the error for a job whose status is new to us and does not change."""
+    return ServiceError(
+        f"The service says that the job {record.id} is {shown(record.unknown_status)}, "
+        "which this mediakit does not know, so it cannot tell whether the job has "
+        f"ended. It is read on every {SETTLES_LATE_GAP_S / 60:.0f} minutes, and its "
+        "charge is noted; job.refresh() asks now. A newer mediakit may know more.",
+        job_id=record.id,
+    )
 
 
 def trouble_gap_s(failures: int) -> float:
