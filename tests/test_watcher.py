@@ -22,7 +22,7 @@ from mediakit.errors import (
     ServiceError,
     WaitTimeoutError,
 )
-from mediakit.records import Job
+from mediakit.records import Job, JobStatus
 from tests.job_states import state_of
 from tests.watched_jobs import CHARGE, Course, Service, cancelled, run
 
@@ -387,6 +387,22 @@ def test_a_charge_that_settles_before_the_end_is_known_leaves_nobody_waiting(
         waiting = asyncio.ensure_future(job.wait())
         await service.clock.advance(70.0)
         assert (await waiting).state.record.status.terminal
+
+    run(scenario())
+
+
+def test_a_charge_is_taken_from_a_job_that_is_said_to_be_elsewhere_after_its_end() -> (
+    None
+):
+    service = Service({"media_0": Course(runs_s=0.0, settles_s=600)})
+
+    async def scenario() -> None:
+        job = service.submit("media_0")
+        await service.clock.advance(10.0)
+        said = {"id": "media_0", "status": "archived", "billing": CHARGE}
+        job.see(Job.model_validate(said), service.clock.now())
+        assert job.state.record.status is JobStatus.COMPLETED
+        assert job.state.charge_micro_usd == 340_000
 
     run(scenario())
 

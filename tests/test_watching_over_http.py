@@ -179,6 +179,28 @@ def test_a_limit_of_an_hour_is_said_instead_of_slept_through(history: History) -
     assert len(server.reads) == 2
 
 
+@pytest.mark.spec("2.2")
+def test_a_charge_that_is_restated_later_does_not_replace_the_first(
+    history: History,
+) -> None:
+    charges = iter([340_000, 999_999, 340_000])
+
+    def say(job_id: str, _: int) -> Said:
+        billing = {"state": "settled", "charge_micro_usd": next(charges)}
+        return Said({"id": job_id, "status": "completed", "billing": billing})
+
+    async def read_thrice(server: JobServer) -> None:
+        async with client_of(server, history) as client:
+            job = await client.job("media_0")
+            for _ in range(2):
+                assert job.charge_micro_usd == 340_000
+                await job.refresh()
+            assert job.charge_micro_usd == 340_000
+
+    with JobServer(say) as server, asyncio.Runner() as runner:
+        runner.run(read_thrice(server))
+
+
 def test_closing_a_client_ends_the_waiting_and_names_the_job(history: History) -> None:
     async def close_while_waiting(server: JobServer) -> None:
         client = client_of(server, history)

@@ -53,17 +53,22 @@ class JobState:
     service: str = ""
 
     def seen(self, record: JobRecord, now: datetime) -> JobState:
-        """Return the state after a record was read; it never goes backwards."""
+        """Return the state after a record was read; it never goes backwards.
+
+        The first settled charge stays, as it does in the history.
+        """
+        charge = self.charge_micro_usd
+        if charge is None:
+            charge = record.settled_charge_micro_usd
         if self.record.status.terminal and not record.status.terminal:
-            return self
+            return changed(self, {"charge_micro_usd": charge})
         running = record.status is JobStatus.RUNNING and record.unknown_status is None
-        charge = record.settled_charge_micro_usd
         news = {
             "record": record,
             "started_at": self.started_at or (now if running else None),
             "finished_at": self.finished_at
             or (now if record.status.terminal else None),
-            "charge_micro_usd": self.charge_micro_usd if charge is None else charge,
+            "charge_micro_usd": charge,
             "trouble": unknown_status_text(record),
         }
         return changed(self, news)
