@@ -204,6 +204,29 @@ def test_the_spendable_amount_of_a_postpaid_organization_is_that_of_its_cycle() 
     assert postpaid.spendable_micro_usd == 9
 
 
+@pytest.mark.spec("2.4")
+@pytest.mark.parametrize(
+    "postpaid",
+    [{}, {"cycle": None}, {"cycle": {}}, {"cycle": {"remaining_micro_usd": None}}],
+    ids=count(),
+)
+def test_without_an_active_cycle_the_balance_is_what_can_be_spent(
+    postpaid: object,
+) -> None:
+    balance = Balance.model_validate({"balance_micro_usd": 5, "postpaid": postpaid})
+
+    assert balance.spendable_micro_usd == 5
+
+
+@pytest.mark.parametrize("remaining", ["9", 9.0, True])
+def test_a_cycle_whose_remainder_is_no_amount_is_not_passed_over(
+    remaining: object,
+) -> None:
+    postpaid = {"cycle": {"remaining_micro_usd": remaining}}
+    with pytest.raises(ValidationError):
+        Balance.model_validate({"balance_micro_usd": 5, "postpaid": postpaid})
+
+
 def test_a_grant_does_not_show_its_signed_url() -> None:
     grant = UploadGrant(
         upload_url="https://store.test/?signature=s3cret",

@@ -216,13 +216,13 @@ class UploadGrant(Record):
 class PostpaidCycle(Record):
     """The current invoice cycle of a postpaid organization."""
 
-    remaining_micro_usd: Annotated[int, Field(strict=True)]
+    remaining_micro_usd: Annotated[int, Field(strict=True)] | None = None
 
 
 class Postpaid(Record):
     """Present when the organization pays by invoice (spec 2.4)."""
 
-    cycle: PostpaidCycle
+    cycle: PostpaidCycle | None = None
 
 
 class Balance(Record):
@@ -233,10 +233,11 @@ class Balance(Record):
 
     @property
     def spendable_micro_usd(self) -> MicroUSD:
-        """Return the cycle's remainder when postpaid, else the balance (spec 8)."""
-        if self.postpaid is not None:
-            return MicroUSD(self.postpaid.cycle.remaining_micro_usd)
-        return MicroUSD(self.balance_micro_usd)
+        """Return what an active cycle has left, else the balance (spec 2.4, 8)."""
+        cycle = self.postpaid.cycle if self.postpaid else None
+        if cycle is None or cycle.remaining_micro_usd is None:
+            return MicroUSD(self.balance_micro_usd)
+        return MicroUSD(cycle.remaining_micro_usd)
 
 
 class DeliveryStatus(StrEnum):
