@@ -185,6 +185,10 @@ def test_whatever_is_answered_is_a_job_or_none_or_open(
         ("inf", None, None),
         ("nan", None, None),
         ("soon", NOON, None),
+        ("9" * 400, None, LONGEST_RETRY_AFTER_S),
+        ("1 Jan 99999999999999999999999 00:00:00 GMT", NOON, None),
+        ("Wed, 01 Jul 2026 12:02:00 GMT", "1 Jan 9999999999999999999 00:00:00", None),
+        ("Fri, 31 Dec 9999 23:59:59 -2359", NOON, LONGEST_RETRY_AFTER_S),
         (None, NOON, None),
     ],
 )

@@ -83,7 +83,7 @@ def retry_after_s(answer: Answer) -> float | None:
 def _instant(http_date: str) -> datetime | None:
     try:
         instant = parsedate_to_datetime(http_date)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
 
