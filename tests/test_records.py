@@ -236,3 +236,23 @@ def test_a_grant_does_not_show_its_signed_url() -> None:
 
     assert "s3cret" not in repr(grant)
     assert "s3cret" not in str(grant)
+
+
+@pytest.mark.spec("2.3")
+def test_whole_numbers_among_the_headers_of_a_grant_are_read_as_text() -> None:
+    said = {"Content-Type": "image/png", "Content-Length": 68}
+    grant = {"upload_url": "https://s.test/1", "headers": said, "url": "https://s.test"}
+
+    assert UploadGrant.model_validate_json(json.dumps(grant)).headers == {
+        "Content-Type": "image/png",
+        "Content-Length": "68",
+    }
+
+
+@pytest.mark.parametrize("value", [None, True, 68.0, [68]])
+def test_a_header_of_a_grant_that_is_neither_text_nor_whole_is_refused(
+    value: object,
+) -> None:
+    grant = {"upload_url": "u", "headers": {"Content-Length": value}, "url": "u"}
+    with pytest.raises(ValidationError):
+        UploadGrant.model_validate(grant)

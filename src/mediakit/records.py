@@ -202,6 +202,10 @@ class Job(Record):
         return None if charge is None else MicroUSD(charge)
 
 
+def _header(value: object) -> object:
+    return str(value) if type(value) is int else value
+
+
 class UploadGrant(Record):
     """Where and how to put the bytes of one file (spec 2.3).
 
@@ -209,7 +213,7 @@ class UploadGrant(Record):
     """
 
     upload_url: str = Field(repr=False)
-    headers: dict[str, str] = Field(repr=False)
+    headers: dict[str, Annotated[str, BeforeValidator(_header)]] = Field(repr=False)
     url: str
 
 
