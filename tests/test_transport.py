@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from mediakit.client.answers import error_of, parse
+from mediakit.client.answers import error_of, parse, refused_input
 from mediakit.client.connections import MOST_N, Connections
 from mediakit.client.exchange import Answer, NoAnswerError
 from mediakit.client.service import Service
@@ -621,6 +621,27 @@ def test_a_record_that_is_none_is_refused_by_its_place() -> None:
 
     with pytest.raises(ServiceError, match=r"not a Job \(output\.video\.url"):
         parse(Job, Answer(200, {}, json.dumps(job).encode()))
+
+
+@pytest.mark.parametrize(
+    ("message", "field"),
+    [
+        ("duration: too long", "duration"),
+        ("images[0]: no picture", "images[0]"),
+        ("tracks[0].keyframes[1].url: no address", "tracks[0].keyframes[1].url"),
+        ("tracks.0.id: too long", "tracks.0.id"),
+        ("Not valid: too long", "the request"),
+        ("tracks..id: too long", "the request"),
+        ("too long", "the request"),
+        ("", "the request"),
+    ],
+)
+def test_a_refusal_is_of_the_field_that_its_message_names(
+    message: str, field: str
+) -> None:
+    content = json.dumps({"message": message}).encode()
+
+    assert refused_input(Answer(422, {}, content), "the request").field == field
 
 
 def test_a_page_that_is_no_json_is_said_to_be_none() -> None:

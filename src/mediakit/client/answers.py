@@ -123,12 +123,15 @@ _TYPED: Mapping[int, tuple[type[AnswerError], str]] = {
 }
 
 
+# Such as `tracks[0].keyframes[1].url`.
+_FIELD = re.compile(r"\w+(\[\d*\]|\.\w+)*")
+
+
 def refused_input(answer: Answer, what: str) -> InputError:
     """Return the error for a body or parameter that the service refused."""
     field = answer.message.split(":", 1)[0].strip() if ":" in answer.message else ""
-    known = field.replace("_", "").replace("[", "").replace("]", "").isalnum()
     return InputError(
-        field if known else what,
+        field if _FIELD.fullmatch(field) else what,
         got=f"a refusal ({answer.status})",
         accepted=answer.message.rstrip(".") or "what the interface describes",
         sent=f"It was sent and refused. {NOT_CHARGED}",
