@@ -505,6 +505,31 @@ def test_a_job_that_settled_by_another_s_read_takes_nobody_s_turn() -> None:
     run(scenario())
 
 
+@pytest.mark.spec("2.2")
+@pytest.mark.parametrize(
+    ("billing", "least_s"), [("unavailable", 30.0), ("pending", 1.0), (None, 3.0)]
+)
+def test_an_end_that_another_read_has_seen_leaves_the_charge_its_own_gap(
+    billing: str | None, least_s: float
+) -> None:
+    """Such as `job.refresh()` and `client.job(id)`, while the watcher rests."""
+    course = Course(runs_s=90.0, settles_s=600.0, usual_s=600.0, billing=billing)
+    service = Service({"media_0": course})
+
+    async def scenario() -> None:
+        (client,) = service.clients
+        job = service.submit("media_0")
+        await service.clock.advance(91.0)
+        await service.read(job)
+        client.heard(job)
+        await service.clock.advance(40.0)
+
+    run(scenario())
+    at_s = service.reads_of()["media_0"]
+    seen = at_s.index(91.0)
+    assert least_s <= at_s[seen + 1] - 91.0 <= least_s * (1 + JITTER)
+
+
 def test_what_is_due_before_all_others_is_not_slept_over() -> None:
     usual = {"media_0": Course(runs_s=500.0, usual_s=500.0)}
     service = Service(usual | {"media_1": Course(runs_s=0.0)})

@@ -154,7 +154,11 @@ class Watcher:
         elif not watched.status.terminal:
             now_s = self._clock.monotonic_s()
             watched.was_read(now_s)
-            self._rest(watched, now_s + jittered_s(HEARD_GAP_S, self._random))
+            # An event names no billing; another's read of the job may have.
+            unsaid = job.state.record.billing is None
+            heard_gap_s = jittered_s(HEARD_GAP_S, self._random)
+            gap_s = heard_gap_s if unsaid else self._gap_s(watched, now_s)
+            self._rest(watched, now_s + gap_s)
 
     def _read_running(self) -> None:
         now_s = self._clock.monotonic_s()
