@@ -6,8 +6,9 @@ import asyncio
 import inspect
 import logging
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from mediakit import Client
 from mediakit.client.blocking_deliveries import Deliveries
 from mediakit.client.deliveries import AsyncDeliveries, Replays
 from mediakit.client.delivery_frame import deliveries_frame
-from mediakit.client.delivery_log import LogReading
+from mediakit.client.delivery_log import LogReading, Row
 from mediakit.client.delivery_range import in_range, instant_of
 from mediakit.errors import ConflictError, InputError, NotFoundError, ServiceError
 from mediakit.records import Attempt, Delivery
@@ -331,6 +332,76 @@ def test_a_reading_ends_with_the_last_page_and_never_goes_in_circles(
     }
     assert len(asked) <= len(sizes) + 1
     assert all(params["limit"] == "1" for params in asked)
+
+
+def read_whole(shape: Callable[[list[Row], str | None], object]) -> list[str]:
+    """Read a log of two pages, as a service would shape them; return the ids."""
+
+    async def ask(params: Any) -> object:
+        page = "2" if params.get("cursor") == "two" else "1"
+        assert params.get("cursor") in (None, "two")
+        return shape([{"id": f"d{page}"}], "two" if page == "1" else None)
+
+    async def read() -> list[str]:
+        reading, found = LogReading(ask, {}), []
+        while (page := await reading.next_page()) is not None:
+            found += [str(row["id"]) for row in page]
+        return found
+
+    with asyncio.Runner() as runner:
+        return runner.run(read())
+
+
+@pytest.mark.spec("4.20")
+@pytest.mark.parametrize(
+    "shape",
+    [
+        lambda rows, after: {"data": rows, "next_cursor": after},
+        lambda rows, after: {"items": rows, "cursor": after},
+        lambda rows, after: {"data": rows, "nextCursor": after},
+        lambda rows, after: {"data": rows, "pagination": {"next_cursor": after}},
+        lambda rows, after: {"deliveries": rows, "meta": {"cursor": after}},
+        lambda rows, after: {"data": {"items": rows, "nextCursor": after}},
+        lambda rows, after: {"data": {"items": rows}, "page": {"nextCursor": after}},
+        lambda rows, after: {"data": {"items": rows}, "next": 1, "cursor": after},
+        lambda rows, after: {"data": rows, "cursor": "one", "next_cursor": after},
+        lambda rows, after: {"data": rows, "cursor": 1, "meta": {"nextCursor": after}},
+        lambda rows, after: {"data": rows, "warnings": ["w"], "cursor": after},
+        lambda rows, after: {"data": {"items": rows, "cursor": after}, "warnings": []},
+    ],
+    ids=count(),
+)
+def test_every_page_is_read_wherever_the_answer_keeps_records_and_cursor(
+    shape: Callable[[list[Row], str | None], object],
+) -> None:
+    assert read_whole(shape) == ["d1", "d2"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [],
+        {"data": []},
+        {"data": {"items": []}},
+        {"data": [], "meta": {"links": [{"rel": "self"}]}},
+        {"data": [], "cursor": "two", "next_cursor": None},
+    ],
+    ids=count(),
+)
+def test_a_page_without_records_is_empty(body: object) -> None:
+    assert read_whole(lambda rows, after: body) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"data": None}, {"data": {"items": None}}, "none", None, 3],
+    ids=count(),
+)
+def test_an_answer_that_lists_nothing_is_not_taken_for_an_empty_log(
+    body: object,
+) -> None:
+    with pytest.raises(ServiceError, match="no list"):
+        read_whole(lambda rows, after: body)
 
 
 @pytest.mark.parametrize(
