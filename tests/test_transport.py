@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from mediakit.client.answers import error_of, parse, refused_input
+from mediakit.client.answers import error_of, parse, refused_input, rejection
 from mediakit.client.connections import MOST_N, Connections
 from mediakit.client.exchange import Answer, NoAnswerError
 from mediakit.client.service import Service
@@ -642,6 +642,14 @@ def test_a_refusal_is_of_the_field_that_its_message_names(
     content = json.dumps({"message": message}).encode()
 
     assert refused_input(Answer(422, {}, content), "the request").field == field
+
+
+def test_a_rejection_without_words_says_its_code_alone() -> None:
+    job = {"id": "media_1", "status": "failed", "error": {"code": "internal"}}
+    answer = Answer(503, {}, json.dumps(job).encode())
+    error = rejection(answer, Job.model_validate(job), SystemClock())
+
+    assert "(internal). It was sent" in str(error)
 
 
 def test_a_page_that_is_no_json_is_said_to_be_none() -> None:

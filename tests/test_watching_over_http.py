@@ -17,7 +17,12 @@ from mediakit.client import AsyncClient, AsyncJob, Service
 from mediakit.client.read_budget import process_budget
 from mediakit.client.watcher import AT_ONCE
 from mediakit.clock import Clock, VirtualClock
-from mediakit.errors import RateLimitError, ServiceError, WaitTimeoutError
+from mediakit.errors import (
+    JobFailedError,
+    RateLimitError,
+    ServiceError,
+    WaitTimeoutError,
+)
 from mediakit.history import History
 from mediakit.records import Job as JobRecord
 from tests.fast_clock import FastClock
@@ -177,6 +182,25 @@ def test_a_limit_of_an_hour_is_said_instead_of_slept_through(history: History) -
     assert caught.value.retry_at is not None
     assert "The job goes on." in str(caught.value)
     assert len(server.reads) == 2
+
+
+@pytest.mark.spec("2.1")
+def test_a_job_that_failed_without_words_fails_with_its_code(history: History) -> None:
+    error = {"code": "internal", "message": None}
+
+    def say(job_id: str, _: int) -> Said:
+        return Said({"id": job_id, "status": "failed", "error": error})
+
+    async def wait(server: JobServer) -> None:
+        async with client_of(server, history) as client:
+            await (await client.job("media_0")).wait(PATIENCE_S)
+
+    with (
+        JobServer(say) as server,
+        asyncio.Runner() as runner,
+        pytest.raises(JobFailedError, match=r"failed \(internal\)\. Failed jobs"),
+    ):
+        runner.run(wait(server))
 
 
 @pytest.mark.spec("2.2")

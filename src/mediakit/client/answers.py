@@ -141,7 +141,8 @@ def refused_input(answer: Answer, what: str) -> InputError:
 def rejection(answer: Answer, job: Job, clock: Clock) -> MediakitError:
     """Return the error for a job that was rejected at the door (spec 4.3)."""
     code = job.error.code if job.error else ErrorCode.PROVIDER_ERROR
-    said = f" The service says: {job.error.message}" if job.error else ""
+    words = job.error.message if job.error else ""
+    said = f" The service says: {words}" if words else ""
     text = (
         f"{_REJECTED.get(code, 'The service rejected the request')} ({code}).{said} "
         f"It was sent, and turned away as {job.id}. {NOT_CHARGED} "

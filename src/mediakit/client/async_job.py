@@ -271,7 +271,8 @@ class AsyncJob(Staying):
         if record.status is not JobStatus.FAILED:
             return
         code = record.error.code.value if record.error else "provider_error"
-        said = f": {record.error.message.rstrip('.')}" if record.error else ""
+        words = record.error.message.rstrip(".") if record.error else ""
+        said = f": {words}" if words else ""
         raise JobFailedError(
             f"The job {self.id} failed ({code}){said}. Failed jobs are not charged. "
             'The same call finds this job again; take="next" asks for a new one.',
