@@ -14,6 +14,7 @@ from mediakit.client.jobs import Jobs
 from mediakit.client.ledger import Ledger
 from mediakit.client.orders import Order, next_attempt, take_of, was_rejected
 from mediakit.client.purse import Purse
+from mediakit.client.sending import SENDING, Purchase
 from mediakit.client.submitting import Submitter, asks_unasked
 from mediakit.clock import Clock
 from mediakit.errors import (
@@ -61,7 +62,7 @@ class Buyer:
         self._purse = purse
         self._clock = clock
         self._bought: set[str] = set()
-        self._sending: set[str] = set()
+        self._place = ledger.history.place
 
     async def place(self, order: Order, take: Take) -> AsyncJob:
         """Find the job of an order that was bought before, or buy it."""
@@ -71,8 +72,11 @@ class Buyer:
             entry = await self._newest(order.draw_key, take)
         if entry is not None and entry.job_id and not was_rejected(entry):
             return await self._owned(entry, entry.job_id)
-        intent, fresh = await self._claim(order, take, entry)
-        return await self._send(intent, asked_before=not fresh, order=order)
+        with self._purchase() as purchase:
+            intent, fresh = await self._claim(purchase, order, take, entry)
+            return await self._send(
+                purchase, intent, asked_before=not fresh, order=order
+            )
 
     async def retry(self, job_id: str) -> AsyncJob:
         """Ask once more for what failed, under a fresh key (spec 4.3).
@@ -88,21 +92,27 @@ class Buyer:
                 job_id=job_id,
             )
         last = await self._newest(failed.draw_key, failed.take) or failed
-        fresh = False
-        if last.status is JobStatus.FAILED:
-            last, fresh = await self._purse.claim(next_attempt(last))
-        if last.job_id is not None:
-            return await self._owned(last, last.job_id)
-        return await self._send(last, asked_before=not fresh)
+        with self._purchase() as purchase:
+            fresh = False
+            if last.status is JobStatus.FAILED:
+                last, fresh = await purchase.claim(next_attempt(last))
+            if last.job_id is not None:
+                return await self._owned(last, last.job_id)
+            return await self._send(purchase, last, asked_before=not fresh)
 
     async def next_take(self, job_id: str) -> AsyncJob:
         """Ask for another draw of a job's request, in the bytes that were sent."""
         before = await self._known(job_id)
         entry = await self._unanswered(before.draw_key)
         fresh = entry is None
-        if entry is None:
-            entry = await self._claim_next(partial(take_of, before), before.draw_key)
-        return await self._send(entry, asked_before=not fresh)
+        with self._purchase() as purchase:
+            if entry is None:
+                intent = partial(take_of, before)
+                entry = await self._claim_next(purchase, intent, before.draw_key)
+            return await self._send(purchase, entry, asked_before=not fresh)
+
+    def _purchase(self) -> Purchase:
+        return Purchase(self._place, self._purse.claim)
 
     async def _known(self, job_id: str) -> Entry:
         entry = await self._ledger.ask(History.find, job_id)
@@ -115,15 +125,17 @@ class Buyer:
         return entry
 
     async def _send(
-        self, intent: Intent, *, asked_before: bool, order: Order | None = None
+        self,
+        purchase: Purchase,
+        intent: Intent,
+        *,
+        asked_before: bool,
+        order: Order | None = None,
     ) -> AsyncJob:
-        self._sending.add(intent.key)
-        try:
-            entry, record = await self._submitter.send(
-                intent, asked_before=asked_before, claim=self._purse.claim
-            )
-        finally:
-            self._sending.discard(intent.key)
+        purchase.begin(intent.key)
+        entry, record = await self._submitter.send(
+            intent, asked_before=asked_before, claim=purchase.claim
+        )
         self._bought.add(record.id)
         state = await self._jobs.state_of(entry, record, order)
         return await self._jobs.begun(state)
@@ -145,32 +157,39 @@ class Buyer:
         """
         last = await self._last_take(draw_key)
         entry = await self._newest(draw_key, last) if last else None
-        if entry is None or entry.state is not EntryState.INTENT:
+        if entry is None or not self._is_unanswered(entry):
             return None
-        return None if entry.key in self._sending else entry
+        # Whoever was sending it may have been answered since it was read.
+        entry = await self._ledger.ask(History.find_key, entry.key)
+        return entry if entry and self._is_unanswered(entry) else None
+
+    def _is_unanswered(self, entry: Entry) -> bool:
+        is_open = entry.state is EntryState.INTENT
+        return is_open and not SENDING.has(self._place, entry.key)
 
     async def _claim(
-        self, order: Order, take: Take, entry: Entry | None
+        self, purchase: Purchase, order: Order, take: Take, entry: Entry | None
     ) -> tuple[Entry, bool]:
         """Return what to send, and whether nobody can have sent it before."""
         if entry is not None and entry.state is EntryState.INTENT:
             return entry, False
         if take == "next":
             intent = partial(order.intent, attempt=1)
-            return await self._claim_next(intent, order.draw_key), True
+            return await self._claim_next(purchase, intent, order.draw_key), True
         if entry is not None and was_rejected(entry):
-            return await self._purse.claim(next_attempt(entry))
+            return await purchase.claim(next_attempt(entry))
         attempt = entry.attempt if entry else 1
-        return await self._purse.claim(order.intent(take=take, attempt=attempt))
+        return await purchase.claim(order.intent(take=take, attempt=attempt))
 
     async def _claim_next(
-        self, intent_of: Callable[..., Intent], draw_key: str
+        self, purchase: Purchase, intent_of: Callable[..., Intent], draw_key: str
     ) -> Entry:
         while True:
             take = await self._last_take(draw_key) + 1
-            entry, claimed = await self._purse.claim(intent_of(take=take))
+            entry, claimed = await purchase.claim(intent_of(take=take))
             if claimed:
                 return entry
+            purchase.leave(entry.key)
 
     async def _owned(self, entry: Entry, job_id: str) -> AsyncJob:
         if entry.deleted_at is not None:
@@ -213,7 +232,7 @@ class Buyer:
         return jobs
 
     async def _asked_again(self, entry: Entry) -> AsyncJob | None:
-        if entry.key in self._sending:
+        if SENDING.has(self._place, entry.key):
             return None
         if not asks_unasked(entry, self._clock.now()):
             log.warning(
@@ -223,7 +242,8 @@ class Buyer:
             )
             return None
         try:
-            return await self._send(entry, asked_before=True)
+            with self._purchase() as purchase:
+                return await self._send(purchase, entry, asked_before=True)
         except MediakitError as error:
             log.warning("a submit of an earlier start: %s", error)
             return None

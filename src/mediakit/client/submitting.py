@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -20,6 +19,7 @@ from mediakit.client.orders import next_attempt, was_rejected
 from mediakit.client.pace import Pace
 from mediakit.client.patience import FIRST_PAUSE_S, LONGEST_S, Patience, closed
 from mediakit.client.refusals import is_final, is_foreign, refusal, silence
+from mediakit.client.sending import Claim
 from mediakit.client.transport import Transport
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError, ServiceError
@@ -30,8 +30,6 @@ log = logging.getLogger("mediakit.client")
 
 SUBMIT_RETRY_FOR_S = 60.0
 ASKED_UNASKED_FOR = timedelta(days=1)
-
-Claim = Callable[[Intent], Awaitable[tuple[Entry, bool]]]
 
 
 @dataclass(frozen=True)

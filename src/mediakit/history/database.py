@@ -20,6 +20,7 @@ from mediakit.history.places import (
     history_url,
     is_in_memory,
     is_local,
+    place_of,
     shown_place,
     without_secrets,
 )
@@ -44,6 +45,7 @@ class Database:
     def __init__(self, place: str | Path) -> None:
         self._url = history_url(place)
         self.name = shown_place(self._url)
+        self.place = place_of(self._url)
         self.is_local = is_local(self._url)
         self._is_on_disk = self.is_local and not is_in_memory(self._url)
         with FORKS:

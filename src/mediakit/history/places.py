@@ -1,6 +1,7 @@
 """Where a history is: reading the place, and naming it without its secrets."""
 
 from pathlib import Path
+from uuid import uuid4
 
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
@@ -61,6 +62,15 @@ def shown_place(url: URL) -> str:
     if is_local(url):
         return url.database or ":memory:"
     return "/".join(part for part in (url.host, url.database) if part) or "Postgres"
+
+
+def place_of(url: URL) -> str:
+    """Return what names a database itself: each in memory is one of its own."""
+    if is_in_memory(url):
+        return f":memory: {uuid4().hex}"
+    if is_local(url):
+        return str(Path(url.database or "").resolve())
+    return url.render_as_string(hide_password=True)
 
 
 def without_secrets(reason: object, url: URL) -> str:

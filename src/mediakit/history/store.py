@@ -83,6 +83,11 @@ class History(Adopting, Listing, Uploads):
         """Tell a file of this machine from a database behind a network."""
         return self._database.is_local
 
+    @property
+    def place(self) -> str:
+        """Return what names the database itself, by whatever path it was opened."""
+        return self._database.place
+
     # -- writing ------------------------------------------------------------------
 
     @contextmanager
