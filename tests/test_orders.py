@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mediakit.catalog import Catalog
 from mediakit.client import Service
-from mediakit.client.orders import Order, draw_key_of, key_of, next_attempt
+from mediakit.client.orders import Order, draw_key_of, key_of, next_attempt, take_of
 from mediakit.rates import Estimate
 from mediakit.schema import canonical_json
 
@@ -74,12 +74,29 @@ def test_an_unknown_price_holds_nothing_and_is_not_called_free() -> None:
 
 def test_the_next_attempt_keeps_the_bytes_and_changes_the_key() -> None:
     first = order().intent(take=2, attempt=1)
-    second = next_attempt(first)
+    second = next_attempt(first, SERVICE)
 
     assert second.body == first.body
     assert second.draw_key == first.draw_key
     assert (second.take, second.attempt) == (2, 2)
-    assert second.key not in (first.key, next_attempt(second).key)
+    assert second.key not in (first.key, next_attempt(second, SERVICE).key)
+
+
+@pytest.mark.parametrize(
+    "service",
+    [
+        Service("https://api.media.test", "key-2"),
+        Service("https://moved.test", "key-1"),
+    ],
+)
+def test_what_another_key_or_service_asked_for_is_an_order_of_whoever_asks_now(
+    service: Service,
+) -> None:
+    first = order().intent(take=2, attempt=1)
+    ours = replace(order(), service=service)
+
+    assert take_of(first, service, take=3) == ours.intent(take=3, attempt=1)
+    assert next_attempt(first, service) == ours.intent(take=2, attempt=2)
 
 
 def test_a_service_does_not_show_its_key() -> None:

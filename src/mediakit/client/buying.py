@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 from typing import Literal
 
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.jobs import Jobs
 from mediakit.client.ledger import Ledger
-from mediakit.client.orders import Order, next_attempt, take_of, was_rejected
+from mediakit.client.orders import (
+    Order,
+    draw_of,
+    is_known,
+    next_attempt,
+    take_of,
+    was_rejected,
+)
 from mediakit.client.purse import Purse
 from mediakit.client.sending import SENDING, Purchase
 from mediakit.client.submitting import Submitter, asks_unasked
@@ -56,6 +61,7 @@ class Buyer:
     ) -> None:
         self._submitter = submitter
         self._jobs = jobs
+        self._service = jobs.service
         jobs.retrier = self.retry
         jobs.next_taker = self.next_take
         self._ledger = ledger
@@ -66,10 +72,11 @@ class Buyer:
 
     async def place(self, order: Order, take: Take) -> AsyncJob:
         """Find the job of an order that was bought before, or buy it."""
+        draw = {**self._ledger.owner, "draw_key": order.draw_key}
         if take == "next":
-            entry = await self._unanswered(order.draw_key)
+            entry = await self._unanswered(draw)
         else:
-            entry = await self._newest(order.draw_key, take)
+            entry = await self._newest(draw, take)
         if entry is not None and entry.job_id and not was_rejected(entry):
             return await self._owned(entry, entry.job_id)
         with self._purchase() as purchase:
@@ -91,11 +98,11 @@ class Buyer:
                 f"was sent. {NEXT_TAKE}",
                 job_id=job_id,
             )
-        last = await self._newest(failed.draw_key, failed.take) or failed
+        last = await self._last_attempt(failed)
         with self._purchase() as purchase:
             fresh = False
             if last.status is JobStatus.FAILED:
-                last, fresh = await purchase.claim(next_attempt(last))
+                last, fresh = await purchase.claim(next_attempt(last, self._service))
             if last.job_id is not None:
                 return await self._owned(last, last.job_id)
             return await self._send(purchase, last, asked_before=not fresh)
@@ -103,12 +110,14 @@ class Buyer:
     async def next_take(self, job_id: str) -> AsyncJob:
         """Ask for another draw of a job's request, in the bytes that were sent."""
         before = await self._known(job_id)
-        entry = await self._unanswered(before.draw_key)
+        draw = take_of(before, self._service, take=1)
+        entry = await self._unanswered(draw_of(draw))
+        if entry is None and draw_of(before) != draw_of(draw):
+            entry = await self._unanswered(draw_of(before))
         fresh = entry is None
         with self._purchase() as purchase:
             if entry is None:
-                intent = partial(take_of, before)
-                entry = await self._claim_next(purchase, intent, before.draw_key)
+                entry = await self._claim_next(purchase, draw)
             return await self._send(purchase, entry, asked_before=not fresh)
 
     def _purchase(self) -> Purchase:
@@ -116,13 +125,22 @@ class Buyer:
 
     async def _known(self, job_id: str) -> Entry:
         entry = await self._ledger.ask(History.find, job_id)
-        if entry is None:
-            raise NotFoundError(
-                f"{job_id} is not in this history, so what it asked for is not known. "
-                "Nothing was sent. Submit it anew.",
-                job_id=job_id,
-            )
-        return entry
+        if entry is not None and is_known(entry):
+            return entry
+        is_there = "not" if entry is None else "without its request"
+        raise NotFoundError(
+            f"{job_id} is {is_there} in this history, so what it asked for is not "
+            "known. Nothing was sent. Submit it anew.",
+            job_id=job_id,
+        )
+
+    async def _last_attempt(self, failed: Entry) -> Entry:
+        """Return the latest attempt at what failed, whichever API key made it."""
+        last = await self._newest(draw_of(failed), failed.take) or failed
+        ours = draw_of(take_of(failed, self._service, take=failed.take))
+        if last.status is not JobStatus.FAILED or ours == draw_of(failed):
+            return last
+        return await self._newest(ours, failed.take) or last
 
     async def _send(
         self,
@@ -140,23 +158,19 @@ class Buyer:
         state = await self._jobs.state_of(entry, record, order)
         return await self._jobs.begun(state)
 
-    async def _newest(self, draw_key: str, take: int) -> Entry | None:
-        return await self._ledger.ask(
-            History.newest, **self._ledger.owner, draw_key=draw_key, take=take
-        )
+    async def _newest(self, draw: dict[str, str], take: int) -> Entry | None:
+        return await self._ledger.ask(History.newest, **draw, take=take)
 
-    async def _last_take(self, draw_key: str) -> int:
-        return await self._ledger.ask(
-            History.last_take, **self._ledger.owner, draw_key=draw_key
-        )
+    async def _last_take(self, draw: dict[str, str]) -> int:
+        return await self._ledger.ask(History.last_take, **draw)
 
-    async def _unanswered(self, draw_key: str) -> Entry | None:
+    async def _unanswered(self, draw: dict[str, str]) -> Entry | None:
         """Return the latest take while its outcome is unknown; it comes first.
 
         Whoever presses Generate again after a lost answer wants one job, not two.
         """
-        last = await self._last_take(draw_key)
-        entry = await self._newest(draw_key, last) if last else None
+        last = await self._last_take(draw)
+        entry = await self._newest(draw, last) if last else None
         if entry is None or not self._is_unanswered(entry):
             return None
         # Whoever was sending it may have been answered since it was read.
@@ -174,19 +188,18 @@ class Buyer:
         if entry is not None and entry.state is EntryState.INTENT:
             return entry, False
         if take == "next":
-            intent = partial(order.intent, attempt=1)
-            return await self._claim_next(purchase, intent, order.draw_key), True
+            first = order.intent(take=1, attempt=1)
+            return await self._claim_next(purchase, first), True
         if entry is not None and was_rejected(entry):
-            return await purchase.claim(next_attempt(entry))
+            return await purchase.claim(next_attempt(entry, self._service))
         attempt = entry.attempt if entry else 1
         return await purchase.claim(order.intent(take=take, attempt=attempt))
 
-    async def _claim_next(
-        self, purchase: Purchase, intent_of: Callable[..., Intent], draw_key: str
-    ) -> Entry:
+    async def _claim_next(self, purchase: Purchase, draw: Intent) -> Entry:
         while True:
-            take = await self._last_take(draw_key) + 1
-            entry, claimed = await purchase.claim(intent_of(take=take))
+            take = await self._last_take(draw_of(draw)) + 1
+            its = take_of(draw, self._service, take=take)
+            entry, claimed = await purchase.claim(its)
             if claimed:
                 return entry
             purchase.leave(entry.key)

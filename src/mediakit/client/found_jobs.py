@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AwareDatetime, Field, ValidationError
 
-from mediakit.client.orders import draw_key_of, key_of
+from mediakit.client.orders import NOTHING_KNOWN, draw_key_of, key_of
 from mediakit.client.service import Service
 from mediakit.history import Intent
 from mediakit.history.adopting import rebuilt_key
@@ -130,7 +130,7 @@ class FoundJob:
             account=service.account,
             function=path,
             kind=kinds.get(path) or sidecar.kind or UNKNOWN,
-            body=b"{}",
+            body=NOTHING_KNOWN,
             prompt=None,
             webhook_url=None,
             take=1,

@@ -9,11 +9,13 @@ from hashlib import sha256
 from mediakit.catalog import Function
 from mediakit.client.service import Service
 from mediakit.history import Entry, Intent, plain_values
+from mediakit.history.adopting import REBUILT
 from mediakit.rates import Estimate
 from mediakit.records import ErrorCode, JobStatus
 from mediakit.schema import canonical_json, text_json
 
 KEY_VERSION = "mediakit-1"
+NOTHING_KNOWN = b"{}"
 
 # Rejected at the door: no generation ran, so the next call asks again, freshly.
 REJECTIONS = frozenset(
@@ -109,20 +111,53 @@ def key_of(draw_key: str, take: int, attempt: int) -> str:
     return sha256(f"[{text_json(draw_key)},{take},{attempt}]".encode()).hexdigest()
 
 
-def next_attempt(intent: Intent) -> Intent:
-    """Return the same take under a fresh key, after its job failed."""
-    return _again(intent, intent.take, intent.attempt + 1)
+def draw_of(intent: Intent) -> dict[str, str]:
+    """Return what names the same request in the history, as its methods take it."""
+    return {name: getattr(intent, name) for name in ("service", "account", "draw_key")}
 
 
-def take_of(intent: Intent, *, take: int) -> Intent:
-    """Return another draw of what an intent asks for."""
-    return _again(intent, take, 1)
+def next_attempt(intent: Intent, service: Service) -> Intent:
+    """Return the same take under a fresh key, after its job failed.
+
+    Args:
+        intent: What was asked for, perhaps under an earlier key of the organization.
+        service: The service, and the account that asks now.
+    """
+    return _again(intent, service, intent.take, intent.attempt + 1)
 
 
-def _again(intent: Intent, take: int, attempt: int) -> Intent:
-    key = key_of(intent.draw_key, take, attempt)
-    again = {"take": take, "attempt": attempt, "key": key}
+def take_of(intent: Intent, service: Service, *, take: int) -> Intent:
+    """Return another draw of what an intent asks for; see `next_attempt`."""
+    return _again(intent, service, take, 1)
+
+
+def _again(intent: Intent, service: Service, take: int, attempt: int) -> Intent:
+    draw_key = _draw_key(intent, service)
+    again = {
+        "service": service.identity,
+        "account": service.account,
+        "draw_key": draw_key,
+        "take": take,
+        "attempt": attempt,
+        "key": key_of(draw_key, take, attempt),
+    }
     return Intent(**plain_values(intent) | again)
+
+
+def _draw_key(intent: Intent, service: Service) -> str:
+    owner = (service.identity, service.account)
+    if owner == (intent.service, intent.account) and not _is_rebuilt(intent):
+        return intent.draw_key
+    return draw_key_of(*owner, intent.function, intent.body)
+
+
+def is_known(intent: Intent) -> bool:
+    """Tell whether it is known what was sent; of a job that was found it may not be."""
+    return not (_is_rebuilt(intent) and intent.body == NOTHING_KNOWN)
+
+
+def _is_rebuilt(intent: Intent) -> bool:
+    return intent.draw_key.startswith(REBUILT)
 
 
 def was_rejected(entry: Entry) -> bool:

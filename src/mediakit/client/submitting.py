@@ -97,6 +97,7 @@ class Submitter:
             ServiceError: No answer came; the history keeps the intent and its key.
         """
         patience, in_doubt = Patience(), asked_before
+        service = self._transport.service
         while True:
             said = await self._ask(intent, in_doubt=in_doubt)
             entry = await self._known(intent, said.job)
@@ -111,7 +112,7 @@ class Submitter:
             in_doubt = said.in_doubt
             if said.job is not None:
                 # The key is spent: its job has failed for good (spec 7.2).
-                intent, is_new = await claim(next_attempt(intent))
+                intent, is_new = await claim(next_attempt(intent, service))
                 in_doubt = not is_new
 
     async def _known(self, intent: Intent, job: Job | None) -> Entry | None:
