@@ -18,6 +18,7 @@ from mediakit.client.orders import (
     take_of,
     was_rejected,
 )
+from mediakit.client.pricing import Pricer
 from mediakit.client.purse import Purse
 from mediakit.client.sending import SENDING, Purchase
 from mediakit.client.submitting import Submitter, asks_unasked
@@ -48,6 +49,7 @@ class Buyer:
         jobs: Reads the jobs that there are.
         ledger: Remembers what was bought.
         purse: Claims what can be paid.
+        pricer: Prices what is asked for again.
         clock: Tells how old an unanswered submit is.
     """
 
@@ -57,6 +59,7 @@ class Buyer:
         jobs: Jobs,
         ledger: Ledger,
         purse: Purse,
+        pricer: Pricer,
         clock: Clock,
     ) -> None:
         self._submitter = submitter
@@ -66,6 +69,7 @@ class Buyer:
         jobs.next_taker = self.next_take
         self._ledger = ledger
         self._purse = purse
+        self._pricer = pricer
         self._clock = clock
         self._bought: set[str] = set()
         self._place = ledger.history.place
@@ -102,7 +106,9 @@ class Buyer:
         with self._purchase() as purchase:
             fresh = False
             if last.status is JobStatus.FAILED:
-                last, fresh = await purchase.claim(next_attempt(last, self._service))
+                again = next_attempt(last, self._service)
+                again = await self._pricer.priced_anew(again)
+                last, fresh = await purchase.claim(again)
             if last.job_id is not None:
                 return await self._owned(last, last.job_id)
             return await self._send(purchase, last, asked_before=not fresh)
@@ -117,6 +123,7 @@ class Buyer:
         fresh = entry is None
         with self._purchase() as purchase:
             if entry is None:
+                draw = await self._pricer.priced_anew(draw)
                 entry = await self._claim_next(purchase, draw)
             return await self._send(purchase, entry, asked_before=not fresh)
 
@@ -190,9 +197,9 @@ class Buyer:
         if take == "next":
             first = order.intent(take=1, attempt=1)
             return await self._claim_next(purchase, first), True
-        if entry is not None and was_rejected(entry):
-            return await purchase.claim(next_attempt(entry, self._service))
         attempt = entry.attempt if entry else 1
+        if entry is not None and was_rejected(entry):
+            attempt += 1
         return await purchase.claim(order.intent(take=take, attempt=attempt))
 
     async def _claim_next(self, purchase: Purchase, draw: Intent) -> Entry:

@@ -34,6 +34,7 @@ from mediakit.client.prepare import (
     prepare,
     reads_files,
 )
+from mediakit.client.pricing import Pricer
 from mediakit.client.progress import Progress, Transfer
 from mediakit.client.purse import (
     Amount,
@@ -132,7 +133,12 @@ class AsyncClient(Staying):
             budget_of(self._budget_name, budget),
         )
         self._buyer = Buyer(
-            submitter, self._jobs, self._ledger, self._purse, self._clock
+            submitter,
+            self._jobs,
+            self._ledger,
+            self._purse,
+            Pricer(self.catalog, self.remote_media),
+            self._clock,
         )
         rebuilder = Rebuilder(
             self._transport, self._ledger, self._jobs, self.catalog, self._clock
@@ -214,11 +220,7 @@ class AsyncClient(Staying):
         # A thread takes longer to wake than all this takes without a file to read.
         reads = reads_files(found, fields)
         prepared = await to_thread.run_sync(work) if reads else work()
-        wanted = [(item.kind, item.value) for item in prepared.lengths_wanted]
-        if not wanted:
-            return prepared
-        looks = await self.remote_media.look(wanted)
-        return prepared.measured({url: i for (_, url), i in looks.items() if i})
+        return await self.remote_media.measured(prepared)
 
     def reserved_micro_usd(self) -> int:
         """Return what is held for jobs whose charge is not settled, micro-USD."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
+from typing import Any
 
 from mediakit.catalog import Function
 from mediakit.client.service import Service
@@ -73,12 +74,8 @@ class Order:
         )
 
     def intent(self, *, take: int, attempt: int) -> Intent:
-        """Return what is written down before it is sent.
-
-        The hold is the upper end of the estimate; where that is unknown, the lower.
-        """
+        """Return what is written down before it is sent."""
         prompt = self.body.get("prompt")
-        low, high = self.estimate.low, self.estimate.high
         return Intent(
             key=key_of(self.draw_key, take, attempt),
             draw_key=self.draw_key,
@@ -91,13 +88,29 @@ class Order:
             webhook_url=self.webhook_url,
             take=take,
             attempt=attempt,
-            estimate_kind=self.estimate.kind.value,
-            estimate_low_micro_usd=low,
-            estimate_high_micro_usd=high,
-            reserved_micro_usd=high if high is not None else (low or 0),
             project=self.project,
             budget=self.budget,
+            **_price(self.estimate),
         )
+
+
+def _price(estimate: Estimate) -> dict[str, Any]:
+    """Return the fields of an intent that its estimate gives.
+
+    The hold is the upper end of the estimate; where that is unknown, the lower.
+    """
+    low, high = estimate.low, estimate.high
+    return {
+        "estimate_kind": estimate.kind.value,
+        "estimate_low_micro_usd": low,
+        "estimate_high_micro_usd": high,
+        "reserved_micro_usd": high if high is not None else (low or 0),
+    }
+
+
+def priced_at(intent: Intent, estimate: Estimate) -> Intent:
+    """Return an intent at another price."""
+    return replace(intent, **_price(estimate))
 
 
 def draw_key_of(service: str, account: str, path: str, content: bytes) -> str:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from mediakit.client.prepare import Prepared
 from mediakit.clock import Clock
 from mediakit.media import MediaInfo
 from mediakit.media.remote import probe_url
@@ -56,6 +57,18 @@ class RemoteMedia:
         """Return what media are; None where that cannot be found out."""
         tasks = {key: self._task(key) for key in keys}
         return {key: await _result(task) for key, task in tasks.items()}
+
+    async def measured(self, prepared: Prepared) -> Prepared:
+        """Return a request with the lengths that its price wants, where it can be told.
+
+        Raises:
+            InputError: The media are not what the function accepts.
+        """
+        wanted = [(item.kind, item.value) for item in prepared.lengths_wanted]
+        if not wanted:
+            return prepared
+        looks = await self.look(wanted)
+        return prepared.measured({url: i for (_, url), i in looks.items() if i})
 
     def _task(self, key: MediaKey) -> asyncio.Task[MediaInfo | None]:
         look = self._looks.get(key)
