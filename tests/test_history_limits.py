@@ -186,6 +186,35 @@ def test_a_price_that_nobody_knows_cannot_be_kept_within_a_budget(history):
     assert history.find_key("k1") is None
 
 
+def test_an_unanswered_submit_is_moved_to_another_budget_if_it_fits_there(history):
+    history.claim(costing("k1", 400), budget=Budget("boats", 400))
+    history.claim(costing("k2", 700), budget=KITES)
+    with pytest.raises(BudgetError, match="may have made a job") as caught:
+        history.count_against("k1", KITES)
+    assert caught.value.available_micro_usd == 300
+    assert history.budget_use("boats") == BudgetUse(0, 400)
+
+    moved = history.count_against("k1", Budget("kites", 1_100))
+    assert moved.budget == "kites"
+    assert history.count_against("k1", KITES) == moved == history.find_key("k1")
+    assert history.budget_use("kites") == BudgetUse(0, 1_100)
+    assert history.budget_use("boats") == BudgetUse(0, 0)
+
+
+def test_what_was_answered_stays_in_its_budget(history):
+    history.claim(costing("k1", 400), budget=Budget("boats", 400))
+    answered = history.record_job("k1", job())
+    assert history.count_against("k1", Budget("kites", 0)) == answered
+
+
+def test_what_nobody_knows_the_price_of_is_not_moved_to_a_budget(history):
+    history.claim(intent("k1", estimate_high_micro_usd=None, reserved_micro_usd=0))
+    history.claim(costing("k2", 700), budget=KITES)
+    with pytest.raises(BudgetError, match="Nobody knows") as caught:
+        history.count_against("k1", KITES)
+    assert caught.value.available_micro_usd == 300
+
+
 def test_failed_refused_and_vanished_submits_free_their_part_of_the_budget(history):
     for key in ("k1", "k2", "k3"):
         history.claim(costing(key, 300), budget=KITES)

@@ -6,7 +6,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from mediakit.errors import BudgetError, NotFoundError
 from mediakit.history import Budget, BudgetUse, Entry, History
 from tests.intents import HERE, START, completed, costing, failed, intent, job
 
@@ -121,6 +122,19 @@ class Anything(RuleBasedStateMachine):
             "failed": failed(job_id=job_id),
         }.get(what, job("queued" if what == "queued" else "running", job_id))
         self.histories[who].record_job(key, record)
+
+    @rule(
+        key=keys,
+        who=st.integers(0, 1),
+        budget=st.sampled_from(BUDGETS),
+        limit_micro_usd=st.sampled_from([0, 3, PLENTY_MICRO_USD]),
+    )
+    def another_budget_takes_it_over(
+        self, key: str, who: int, budget: str, limit_micro_usd: int
+    ) -> None:
+        history = self.histories[who]
+        with suppress(BudgetError, NotFoundError):
+            history.count_against(key, Budget(budget, limit_micro_usd))
 
     @rule(key=keys, who=st.integers(0, 1))
     def a_refusal(self, key: str, who: int) -> None:

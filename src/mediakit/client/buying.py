@@ -128,7 +128,7 @@ class Buyer:
             return await self._send(purchase, entry, asked_before=not fresh)
 
     def _purchase(self) -> Purchase:
-        return Purchase(self._place, self._purse.claim)
+        return Purchase(self._place, self._purse)
 
     async def _known(self, job_id: str) -> Entry:
         entry = await self._ledger.ask(History.find, job_id)
@@ -152,14 +152,15 @@ class Buyer:
     async def _send(
         self,
         purchase: Purchase,
-        intent: Intent,
+        intent: Entry,
         *,
         asked_before: bool,
         order: Order | None = None,
     ) -> AsyncJob:
-        purchase.begin(intent.key)
+        if asked_before:
+            intent = await purchase.take_over(intent)
         entry, record = await self._submitter.send(
-            intent, asked_before=asked_before, claim=purchase.claim
+            intent, asked_before=asked_before, claim=purchase.claim_or_take_over
         )
         self._bought.add(record.id)
         state = await self._jobs.state_of(entry, record, order)
@@ -234,7 +235,7 @@ class Buyer:
         """Take up what an earlier process left: unanswered submits, open charges.
 
         An unanswered submit is asked again under its own key, so that its job is
-        found, or made, once.
+        found, or made, once; within the budget that it was promised to.
 
         Returns:
             The jobs, oldest first; they are watched until their charge is settled.
@@ -262,7 +263,7 @@ class Buyer:
             )
             return None
         try:
-            with self._purchase() as purchase:
+            with Purchase(self._place, self._purse, is_promised=True) as purchase:
                 return await self._send(purchase, entry, asked_before=True)
         except MediakitError as error:
             log.warning("a submit of an earlier start: %s", error)

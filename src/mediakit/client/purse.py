@@ -11,7 +11,7 @@ from mediakit.client.billing import Billing
 from mediakit.client.ledger import Ledger
 from mediakit.clock import Clock
 from mediakit.errors import BalanceError, InputError
-from mediakit.history import Budget, Entry, History, Intent, Spendable
+from mediakit.history import Budget, Entry, EntryState, History, Intent, Spendable
 from mediakit.money import parse_usd
 
 # What this account spends meanwhile is in the history; only what others spend, or top
@@ -74,15 +74,31 @@ class Purse:
             BalanceError: It may cost more than is left; nothing was written or sent.
             BudgetError: The same, of the caller's budget.
         """
-        if intent.estimate_high_micro_usd is None:
-            return await self._claim(intent, None)
-        known = self._recent()
-        if known is not None:
-            try:
-                return await self._claim(intent, known)
-            except BalanceError:
-                self._last = None
-        return await self._claim(intent, await self._spendable())
+        return await self._claim(intent, self._budget)
+
+    async def claim_as_promised(self, intent: Intent) -> tuple[Entry, bool]:
+        """Write a further attempt at what its own budget was promised to.
+
+        Raises:
+            BalanceError: It may cost more than is left; nothing was written or sent.
+            BudgetError: The same, where its budget is the caller's.
+        """
+        is_ours = self._budget is not None and self._budget.name == intent.budget
+        return await self._claim(intent, self._budget if is_ours else None)
+
+    async def take_over(self, entry: Entry) -> Entry:
+        """Count what is not answered against the caller's budget, before it is sent.
+
+        Returns:
+            The entry as it is then.
+
+        Raises:
+            BudgetError: It does not fit; an earlier try may have made a job.
+        """
+        budget = self._budget
+        if budget is None or entry.state is not EntryState.INTENT:
+            return entry
+        return await self._ledger.write(History.count_against, entry.key, budget)
 
     async def state(self) -> BudgetState | None:
         """Return how far the budget is used; None without one."""
@@ -93,11 +109,22 @@ class Purse:
             self._budget.limit_micro_usd, use.spent_micro_usd, use.reserved_micro_usd
         )
 
-    async def _claim(
-        self, intent: Intent, spendable: Spendable | None
+    async def _claim(self, intent: Intent, budget: Budget | None) -> tuple[Entry, bool]:
+        if intent.estimate_high_micro_usd is None:
+            return await self._written(intent, budget, None)
+        known = self._recent()
+        if known is not None:
+            try:
+                return await self._written(intent, budget, known)
+            except BalanceError:
+                self._last = None
+        return await self._written(intent, budget, await self._spendable())
+
+    async def _written(
+        self, intent: Intent, budget: Budget | None, spendable: Spendable | None
     ) -> tuple[Entry, bool]:
         return await self._ledger.write(
-            History.claim, intent, spendable=spendable, budget=self._budget
+            History.claim, intent, spendable=spendable, budget=budget
         )
 
     def _recent(self) -> Spendable | None:

@@ -9,6 +9,7 @@ from threading import RLock
 from types import TracebackType
 from typing import Self
 
+from mediakit.client.purse import Purse
 from mediakit.history import Entry, Intent
 
 Claim = Callable[[Intent], Awaitable[tuple[Entry, bool]]]
@@ -63,12 +64,14 @@ class Purchase:
 
     Args:
         place: The history that it writes to, by its `place`.
-        claim: Writes an intent down, or refuses to.
+        purse: Claims what can be paid.
+        is_promised: What is not answered stays in the budget that it was sent under.
     """
 
-    def __init__(self, place: str, claim: Claim) -> None:
+    def __init__(self, place: str, purse: Purse, *, is_promised: bool = False) -> None:
         self._place = place
-        self._claim = claim
+        self._purse = purse
+        self._is_promised = is_promised
         self._keys: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -83,8 +86,7 @@ class Purchase:
         for key in self._keys:
             SENDING.end(self._place, key)
 
-    def begin(self, key: str) -> None:
-        """Let a key count as being sent."""
+    def _begin(self, key: str) -> None:
         if key not in self._keys:
             self._keys.add(key)
             SENDING.begin(self._place, key)
@@ -97,5 +99,17 @@ class Purchase:
     async def claim(self, intent: Intent) -> tuple[Entry, bool]:
         """Write an intent down; returns its entry, and whether nobody did before."""
         # Others may read it as soon as it is written, before this task goes on.
-        self.begin(intent.key)
-        return await self._claim(intent)
+        self._begin(intent.key)
+        if self._is_promised:
+            return await self._purse.claim_as_promised(intent)
+        return await self._purse.claim(intent)
+
+    async def take_over(self, entry: Entry) -> Entry:
+        """Make what somebody else claimed, and is not answered, this call's own."""
+        self._begin(entry.key)
+        return entry if self._is_promised else await self._purse.take_over(entry)
+
+    async def claim_or_take_over(self, intent: Intent) -> tuple[Entry, bool]:
+        """Do either; returns the entry, and whether nobody claimed it before."""
+        entry, is_new = await self.claim(intent)
+        return (entry, True) if is_new else (await self.take_over(entry), False)

@@ -57,6 +57,10 @@ class BudgetUse:
 
 
 NOTHING_USED = BudgetUse(0, 0)
+MAY_BE_MADE = (
+    "Nothing was sent now, but an earlier try was not answered and may have made a "
+    "job: client.resume() asks for it within the budget that it was bought under."
+)
 
 
 def check_balance(intent: Intent, spendable: Spendable, use: BudgetUse) -> None:
@@ -91,13 +95,16 @@ def check_balance(intent: Intent, spendable: Spendable, use: BudgetUse) -> None:
     )
 
 
-def check_budget(intent: Intent, budget: Budget, use: BudgetUse) -> None:
+def check_budget(
+    intent: Intent, budget: Budget, use: BudgetUse, *, sent: str = NOTHING_SENT
+) -> None:
     """Refuse what a budget cannot carry beside all that was sent under its name.
 
     Args:
         intent: What is about to be sent.
         budget: The budget.
         use: What is gone of it now, this intent included.
+        sent: What was and was not sent of it, for the error.
 
     Raises:
         BudgetError: It does not fit, or nobody knows what it may cost.
@@ -109,7 +116,7 @@ def check_budget(intent: Intent, budget: Budget, use: BudgetUse) -> None:
     if intent.estimate_high_micro_usd is None:
         raise BudgetError(
             f"Nobody knows what it may cost, so {named} could not be kept. "
-            f"{NOTHING_SENT} Send it without a budget, or ask for something whose "
+            f"{sent} Send it without a budget, or ask for something whose "
             "price is known.",
             needed_micro_usd=None,
             available_micro_usd=available,
@@ -120,7 +127,7 @@ def check_budget(intent: Intent, budget: Budget, use: BudgetUse) -> None:
         f"It may cost up to {format_usd(needed)}, and of {named}, "
         f"{format_usd(use.spent_micro_usd)} is spent and {format_usd(held)} is held "
         f"for jobs in flight: it is {format_usd(needed - available)} over. "
-        f"{NOTHING_SENT} Raise the budget, or ask for less.",
+        f"{sent} Raise the budget, or ask for less.",
         needed_micro_usd=needed,
         available_micro_usd=available,
     )

@@ -23,11 +23,13 @@ from mediakit.history.adopting import (
 from mediakit.history.database import Database, Values
 from mediakit.history.entries import (
     Entry,
+    EntryState,
     Intent,
     fresh_entry,
 )
 from mediakit.history.file_connection import Connected
 from mediakit.history.limits import (
+    MAY_BE_MADE,
     NOTHING_USED,
     Budget,
     BudgetUse,
@@ -149,6 +151,40 @@ class History(Adopting, Listing, Uploads):
             _count(connection, entry, spendable, budget)
         self._recent.keep(entry, row.revision)
         return entry, True
+
+    def count_against(self, key: str, budget: Budget) -> Entry:
+        """Count an unanswered submit against another budget, if it fits there.
+
+        One transaction decides, as in `claim`. What was answered meanwhile stays in
+        the budget that it was sent under.
+
+        Raises:
+            NotFoundError: No entry has this key.
+            BudgetError: The budget cannot carry it; nothing was changed.
+        """
+        while True:
+            entry, revision = self._with_revision(key)
+            if entry.state is not EntryState.INTENT or entry.budget == budget.name:
+                return entry
+            after = changed(entry, {"budget": budget.name})
+            if self._move(entry, after, revision, budget):
+                self._recent.keep(after, revision + 1)
+                return after
+
+    def _move(self, before: Entry, after: Entry, revision: int, budget: Budget) -> bool:
+        """Write another budget; False where somebody else has changed the entry."""
+        its = {"its_number": before.number, "its_revision": revision}
+        values = {"budget": budget.name, **its}
+        name = totals.of_budget(budget.name)
+        # Of what holds nothing, too, the total is compared.
+        added = {name: NOTHING_USED, **totals.changes(before, after)}
+        with self._database.transaction() as connection:
+            statement = queries.change(("budget",))
+            if not connection.execute(statement, values).rowcount:
+                return False
+            use = totals.add(connection, added)[name]
+            check_budget(after, budget, use, sent=MAY_BE_MADE)
+        return True
 
     def record(self, job: Job) -> Entry | None:
         """Note what a record says of its job; None when it is not in this history.

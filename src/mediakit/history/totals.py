@@ -38,7 +38,6 @@ def of_entry(entry: Entry) -> dict[str, BudgetUse]:
         and entry.status is not JobStatus.FAILED
     )
     held = entry.reserved_micro_usd if holds else 0
-    # Always in this order, so that no two transactions wait for each other.
     names = [of_account(entry.service, entry.account)]
     if entry.budget is not None:
         names.append(of_budget(entry.budget))
@@ -62,7 +61,8 @@ def add(connection: Connected, added: dict[str, BudgetUse]) -> dict[str, BudgetU
     """Add to totals; return what they are now, by their names."""
     statement = queries.add_to_total(connection.dialect.name)
     found = {}
-    for name, use in added.items():
+    # Always in this order, so that no two transactions wait for each other.
+    for name, use in sorted(added.items()):
         values = {
             "name": name,
             "spent_micro_usd": use.spent_micro_usd,
