@@ -13,6 +13,7 @@ from mediakit.catalog.own_rates import OwnRate
 from mediakit.errors import InputError
 from mediakit.money import MicroUSD
 from mediakit.sandbox.server import RunningSandbox
+from tests.media_samples import make_png
 
 SECOND = OwnRate(second_micro_usd=MicroUSD(20_000))
 
@@ -81,9 +82,9 @@ def test_what_json_cannot_hold_is_refused_by_the_name_of_its_field(
 
 
 def test_a_number_that_is_written_with_a_point_is_the_same_request(
-    client: Client,
+    client: Client, tmp_path: Path
 ) -> None:
-    image_url = "https://pictures.example/a.png"
+    image_url = client.upload(make_png(tmp_path / "a.png", (64, 48)))
     first = client.submit("image-upscale", image_url=image_url, sharpen=1)
     again = client.submit("image-upscale", image_url=image_url, sharpen=1.0)
     assert (again.id, again.reused) == (first.id, True)
