@@ -4,7 +4,7 @@ import pytest
 
 from mediakit.client import JobState
 from mediakit.money import MicroUSD
-from mediakit.rates import Estimate, EstimateKind
+from mediakit.rates import Estimate, EstimateKind, per_second
 from mediakit.records import ErrorCode
 from mediakit.widgets.job_words import (
     FAILURES,
@@ -27,6 +27,9 @@ from tests.job_states import (
     settled,
     state_of,
 )
+
+OPEN_END = Estimate(MicroUSD(204_000), None, EstimateKind.UPPER_BOUND)
+BY_LENGTH = Estimate.of([per_second("s", 0, None, 40_000, EstimateKind.UPPER_BOUND)])
 
 
 def after(seconds: float) -> datetime:
@@ -131,6 +134,12 @@ def test_times_that_are_not_known_are_not_written(
         (EXACT, "$0.34 (exact)"),
         (RANGE, "$0.970704 to $7.29 (upper bound)"),
         (UNKNOWN, "unknown (no rate is known; it is not free)"),
+        (OPEN_END, "at least $0.204 (no upper price known)"),
+        (BY_LENGTH, "$0.04 per s (no upper price known)"),
+        (
+            Estimate(MicroUSD(0), None, EstimateKind.UPPER_BOUND),
+            "price not known yet (no upper price known)",
+        ),
         (None, "none: it was submitted from elsewhere"),
     ],
 )

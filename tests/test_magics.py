@@ -275,7 +275,9 @@ def test_what_is_not_known_is_not_written_as_nothing(client: Client) -> None:
     open_end = {"estimate_high_micro_usd": None}
     between = {"estimate_high_micro_usd": 300_000}
     assert JobsTable([failed]).rows[0][3] == "failed: timed_out"
+    nothing = open_end | {"estimate_low_micro_usd": 0}
     assert JobsTable([entry(client, **open_end)]).rows[0][4] == "at least $0.204"
+    assert JobsTable([entry(client, **nothing)]).rows[0][4] == "price not known yet"
     assert JobsTable([entry(client, **between)]).rows[0][4] == "$0.204 to $0.30"
 
 

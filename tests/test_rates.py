@@ -1,3 +1,4 @@
+from mediakit.money import MicroUSD
 from mediakit.rates import (
     Estimate,
     EstimateKind,
@@ -49,6 +50,25 @@ def test_an_estimate_with_an_unbounded_line_has_no_upper_end() -> None:
 
     assert (estimate.low, estimate.high) == (800, None)
     assert estimate.text == "at least $0.0008"
+    assert str(estimate) == "at least $0.0008 (no upper price known)"
+
+
+def test_a_price_of_which_nothing_but_the_rate_is_known_does_not_read_as_free() -> None:
+    by_length = per_second("s", 0, None, 40_000, EstimateKind.UPPER_BOUND)
+    by_other_length = per_second("s", 0, None, 50_000, EstimateKind.UPPER_BOUND)
+    estimate = Estimate.of([by_length])
+    kept = Estimate(MicroUSD(0), None, EstimateKind.UPPER_BOUND)
+
+    assert str(estimate) == "$0.04 per s (no upper price known)"
+    not_known = "price not known yet (no upper price known)"
+    assert str(Estimate.of([by_length, by_other_length])) == not_known
+    assert str(kept) == not_known
+
+
+def test_what_is_free_costs_nothing() -> None:
+    free = Estimate.of([per_second("s", 5_000, 5_000, 0)])
+
+    assert str(free) == "$0.00 (exact)"
 
 
 def test_tokens_of_a_part_of_a_second_are_rounded_half_up() -> None:

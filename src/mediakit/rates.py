@@ -13,6 +13,8 @@ from mediakit.money import (
 )
 
 MS_PER_S = 1_000
+NOT_KNOWN_YET = "price not known yet"
+NO_UPPER_PRICE = "no upper price known"
 
 
 class Per(StrEnum):
@@ -32,7 +34,7 @@ class EstimateKind(StrEnum):
     NOMINAL = "nominal"
     """Charged on the tokens that the model reports, nominally these."""
     UPPER_BOUND = "upper_bound"
-    """Something is left to the service; `high` is the widest case."""
+    """Something is left to the service; `high` is the widest case, if there is one."""
     UNKNOWN = "unknown"
     """No rate is known; it is not free."""
 
@@ -188,10 +190,22 @@ class Estimate:
         if self.low is None:
             return "unknown"
         if self.high is None:
-            return f"at least {format_usd(self.low)}"
+            return f"at least {format_usd(self.low)}" if self.low else self._rate_text
         if self.low == self.high:
             return format_usd(self.low)
         return f"{format_usd(self.low)} to {format_usd(self.high)}"
 
+    @property
+    def _rate_text(self) -> str:
+        """Write the rate, if there is one alone: "at least $0.00" reads as free."""
+        rates = {line.rate_text for line in self.lines if line.quantity_high is None}
+        return rates.pop() if len(rates) == 1 else NOT_KNOWN_YET
+
+    @property
+    def has_no_upper_end(self) -> bool:
+        """Tell whether it costs something, and nobody knows how much at the most."""
+        return self.low is not None and self.high is None
+
     def __str__(self) -> str:
-        return f"{self.text} ({self.kind.value.replace('_', ' ')})"
+        kind = self.kind.value.replace("_", " ")
+        return f"{self.text} ({NO_UPPER_PRICE if self.has_no_upper_end else kind})"

@@ -8,6 +8,7 @@ from html import escape
 
 from mediakit.history import Entry, EntryState
 from mediakit.money import format_usd
+from mediakit.rates import NOT_KNOWN_YET
 from mediakit.records import JobStatus
 
 LONGEST_PROMPT = 48
@@ -89,7 +90,7 @@ def price_of(entry: Entry) -> str:
     if low is None:
         return "unknown"
     if high is None:
-        return f"at least {format_usd(low)}"
+        return f"at least {format_usd(low)}" if low else NOT_KNOWN_YET
     return (
         format_usd(low) if low == high else f"{format_usd(low)} to {format_usd(high)}"
     )

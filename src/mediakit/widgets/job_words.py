@@ -8,7 +8,7 @@ from datetime import datetime
 
 from mediakit.client import JobState
 from mediakit.money import format_usd
-from mediakit.rates import Estimate, EstimateKind
+from mediakit.rates import NO_UPPER_PRICE, Estimate, EstimateKind
 from mediakit.records import BillingState, ErrorCode, JobStatus
 
 MINUTE_S = 60
@@ -222,9 +222,12 @@ def estimate_text(estimate: Estimate | None) -> str:
     """Write an estimate with its kind; without one it was not made here."""
     if estimate is None:
         return "none: it was submitted from elsewhere"
-    if estimate.low is None:
-        return f"unknown ({KINDS[EstimateKind.UNKNOWN]})"
-    return f"{estimate.text} ({KINDS[estimate.kind]})"
+    return f"{estimate.text} ({kind_text(estimate)})"
+
+
+def kind_text(estimate: Estimate) -> str:
+    """Write how firm an estimate is; without an upper end it is no upper bound."""
+    return NO_UPPER_PRICE if estimate.has_no_upper_end else KINDS[estimate.kind]
 
 
 def charge_text(state: JobState) -> str:
