@@ -15,13 +15,15 @@ pytestmark = pytest.mark.browser
 
 JOB_S = 90.0
 PROMPT = "a kite over dunes"
+LONG_PROMPT = "a balloon over a tower" + ", farther away than before" * 20
 CANARY = "<img src=x onerror='window.canary=1'>"
 STUDIO = "import mediakit as mk\nclient = mk.connect(home='studio')\nclient.studio()"
 BEFORE = f"""
 import mediakit as mk
 client = mk.connect(home="studio", project="Dunes")
-for place in "lake sea wood town farm hill moor cliff river port mill tower".split():
+for place in "lake sea wood town farm hill moor cliff river port mill".split():
     client.submit("text-to-video", prompt=f"a balloon over a {{place}}", duration=3)
+client.submit("text-to-video", prompt={LONG_PROMPT!r}, duration=3)
 client.submit("text-to-image", prompt={CANARY!r}).wait(timeout_s=60)
 client.submit("image-upscale", image_url="https://example.com/none.png").id
 """
@@ -32,7 +34,12 @@ FITS = """() => {
         const box = e.getBoundingClientRect();
         return box.width && box.right > studio.getBoundingClientRect().right + 1;
     });
-    return wide.map(e => e.className || e.tagName);
+    const met = [...studio.querySelectorAll(".mk-st-row")].filter(row => {
+        const words = row.querySelector(".mk-st-line").getBoundingClientRect();
+        const button = row.querySelector(".jupyter-button").getBoundingClientRect();
+        return words.right > button.left + 1;
+    });
+    return [...wide, ...met].map(e => e.className || e.tagName);
 }"""
 
 
@@ -111,7 +118,7 @@ def test_from_the_catalogue_to_a_paid_clip_and_from_the_history_back_to_its_form
     assert "data:video" not in kept
 
     press(studio, "Reuse settings")
-    expect(studio.get_by_label("prompt").first).to_have_value("a balloon over a tower")
+    expect(studio.get_by_label("prompt").first).to_have_value(LONG_PROMPT)
     expect(studio.get_by_role("button", name="Generate")).to_be_enabled()
     assert not lab.page.evaluate("() => window.canary")
     assert lab.console_errors() == []

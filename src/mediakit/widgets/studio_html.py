@@ -71,6 +71,7 @@ CSS = """
  gap:10px;
  padding:6px 10px 6px 6px;width:100%;height:auto;box-sizing:border-box}
 .mk-studio.mk-form .mk-st-row>.widget-html{flex:1 1 auto;min-width:0}
+.mk-studio.mk-form .mk-st-row .widget-html-content{min-width:0}
 .mk-studio.mk-form .mk-st-row.mk-st-now{border-left:3px solid var(--jp-brand-color1)}
 .mk-studio.mk-form .mk-st-row .jupyter-button{position:relative;z-index:1}
 .mk-studio.mk-form .mk-st-row .mk-st-pick{position:static}
