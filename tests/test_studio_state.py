@@ -270,6 +270,21 @@ def test_balance_spend_and_budget_stand_side_by_side() -> None:
     assert ("In flight", "nothing") in quiet.facts
 
 
+@pytest.mark.parametrize(
+    ("jobs", "said"),
+    [
+        (1, "1 job, what it holds is not known"),
+        (34, "34 jobs, what they hold is not known"),
+    ],
+)
+def test_jobs_whose_price_is_not_known_are_not_said_to_hold_nothing(
+    jobs: int, said: str
+) -> None:
+    funds = Funds(Balance(balance_micro_usd=100_000_000), held_jobs=jobs)
+
+    assert ("In flight", said) in Glance(funds).facts
+
+
 def test_days_and_months_begin_at_midnight() -> None:
     assert midnight(NOON) == datetime(2026, 5, 31, tzinfo=UTC)
     assert first_of_month(NOON) == datetime(2026, 5, 1, tzinfo=UTC)

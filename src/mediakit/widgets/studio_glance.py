@@ -48,12 +48,20 @@ class Glance:
             return known_text(None)
         if jobs is None:
             return format_usd(held) if held else "nothing"
-        return f"{jobs:,} job{'' if jobs == 1 else 's'}, {format_usd(held)} held"
+        if held:
+            return f"{_jobs_text(jobs)}, {format_usd(held)} held"
+        # Only what has no known price holds nothing; it is not free.
+        holder = "it holds" if jobs == 1 else "they hold"
+        return f"{_jobs_text(jobs)}, what {holder} is not known"
 
     @property
     def text(self) -> str:
         """Return all of it in one line."""
         return " · ".join(f"{label}: {amount}" for label, amount in self.facts)
+
+
+def _jobs_text(jobs: int) -> str:
+    return f"{jobs:,} job{'' if jobs == 1 else 's'}"
 
 
 def known_text(micro_usd: int | None) -> str:
