@@ -477,7 +477,7 @@ def test_what_is_likely_a_mistake_is_said_once_and_sent_all_the_same(
     job = client.submit("r1", prompt=prompt, **fields)
     (line,) = warned(caplog)
     assert line == (
-        "prompt: got '@Image2', accepted: a citation of one of 1 in image_urls. "
+        "prompt: got '@Image2', accepted: @Image1, the only one in image_urls. "
         "It is sent as it is."
     )
     assert job.state.prompt == prompt

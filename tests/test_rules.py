@@ -136,6 +136,24 @@ def test_a_citation_of_what_is_not_given_is_a_warning_and_no_problem(
     assert rule.problems(values) == []
 
 
+@pytest.mark.parametrize(
+    ("images", "accepted"),
+    [
+        (None, "a citation of what is given, and images is empty"),
+        (["a"], "@Image1, the only one in images"),
+        (["a", "b"], "@Image1 to @Image2, which are in images"),
+    ],
+)
+def test_a_citation_of_what_is_not_given_says_what_there_is_to_cite(
+    images: list[str] | None, accepted: str
+) -> None:
+    rule = Cites("prompt", (("Image", "images"),))
+
+    [warning] = rule.warnings({"prompt": "@Image3", "images": images})
+
+    assert warning.sentence == f"prompt: got '@Image3', accepted: {accepted}"
+
+
 def test_a_citation_without_its_sign_counts_where_the_family_writes_it_so() -> None:
     rule = Cites("prompt", (("Image", "images"),), bare=True)
 

@@ -245,7 +245,7 @@ class Cites(Rule):
         if not isinstance(text, str):
             return []
         return [
-            Problem(self.field, cited, f"a citation of one of {count} in {name}")
+            Problem(self.field, cited, _citable(word, name, count))
             for word, name in self.lists
             for cited, count in self._astray(text, word, values.get(name))
         ]
@@ -256,6 +256,14 @@ class Cites(Rule):
         for match in re.finditer(rf"(?<!\w){sign}{word} ?(\d{{1,4}})\b", text):
             if not 1 <= int(match[1]) <= count:
                 yield match[0], count
+
+
+def _citable(word: str, name: str, count: int) -> str:
+    if count == 0:
+        return f"a citation of what is given, and {name} is empty"
+    if count == 1:
+        return f"@{word}1, the only one in {name}"
+    return f"@{word}1 to @{word}{count}, which are in {name}"
 
 
 @dataclass(frozen=True)
