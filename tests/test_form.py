@@ -311,7 +311,7 @@ def test_values_from_code_show_and_a_wrong_one_is_told_in_the_form(
     assert form.values["resolution"] == "720p"
     assert "got 99; accepted: a whole number from 3 to 15 s" in shown(form)
     assert "resolution: got &#x27;8k&#x27;" in error_of(form)
-    assert "did you mean prompt?" in error_of(form)
+    assert "(did you mean prompt?). It was left as it is." in error_of(form)
 
 
 def test_a_rerun_takes_over_values_and_jobs_and_closes_the_form_before(

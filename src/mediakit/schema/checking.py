@@ -130,8 +130,9 @@ def _joined(label: str, name: str | None) -> str:
 def _unknown(label: str, name: str, got: Any, spec: FieldSpec) -> Problem:
     nearest = get_close_matches(name, spec.fields, n=3)
     known = any_of(spec.fields) if spec.fields else "there is none"
-    hint = f"did you mean {any_of(nearest)}?" if nearest else known
-    return Problem(_joined(label, name), _or_null(got), f"a known field; {hint}")
+    # In brackets, because whoever shows it puts a full stop behind it.
+    hint = f" (did you mean {any_of(nearest)}?)" if nearest else f"; {known}"
+    return Problem(_joined(label, name), _or_null(got), f"a known field{hint}")
 
 
 def _required(label: str, accepted: str) -> Problem:
