@@ -84,7 +84,9 @@ def test_further_fields_are_an_object_without_the_known_ones(
     value = read_further(text, {"prompt": None})
 
     assert isinstance(value, NotJson)
-    assert reason in value.reason
+    [problem] = unreadable("further fields", value)
+    assert reason in problem.accepted
+    assert ("this is no JSON" in problem.accepted) is (text == "{")
 
 
 def test_what_is_no_json_is_found_and_taken_out_at_any_depth() -> None:

@@ -19,11 +19,11 @@ FURTHER = FieldSpec(
 
 
 class NotJson(str):
-    """A text that was typed where JSON is needed, and is none.
+    """A text that was typed where JSON is needed, and will not do.
 
     Args:
         text: The text as it stands.
-        reason: What is wrong with it.
+        reason: What is wrong with it, in words that stand alone.
     """
 
     reason: str
@@ -52,12 +52,16 @@ def read_json(text: str) -> object:
         canonical_json(value)  # half an emoji, say, can be read and not be sent
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, character {error.colno}"
-        return NotJson(text, f"{place}: {error.msg[:1].lower()}{error.msg[1:]}")
+        return _not_json(text, f"{place}: {error.msg[:1].lower()}{error.msg[1:]}")
     except ValueError as error:
-        return NotJson(text, str(error))
+        return _not_json(text, str(error))
     except RecursionError:
-        return NotJson(text, "it is nested too deep")
+        return _not_json(text, "it is nested too deep")
     return value
+
+
+def _not_json(text: str, why: str) -> NotJson:
+    return NotJson(text, f"this is no JSON ({why})")
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -101,14 +105,14 @@ def sendable(value: object) -> object:
 
 
 def unreadable(label: str, value: Any) -> Iterator[Problem]:
-    """Find what is no JSON in a value.
+    """Find what is no JSON, or none that will do, in a value.
 
     Args:
         label: The place of the value, such as "settings".
         value: A control's value.
     """
     if isinstance(value, NotJson):
-        yield Problem(label, None, f"this is no JSON ({value.reason})")
+        yield Problem(label, None, value.reason)
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
             yield from unreadable(f"{label}[{index}]", item)
