@@ -161,7 +161,7 @@ def test_a_range_bounds_what_is_sent_again(
         assert own.deliveries.replay(status="failed", until=made_at).sent == ()
         sent = own.deliveries.replay(status="failed", since=made_at, until=later)
         assert [one.id for one in sent.sent] == [first]
-        assert repr(sent) == "<1 deliveries sent again>"
+        assert repr(sent) == "<1 delivery sent again>"
 
 
 def test_what_cannot_be_sent_again_is_named_and_the_others_are_sent(

@@ -253,8 +253,9 @@ class AsyncJob(Staying):
 
     def _left(self, waited_s: float, *, closed: bool) -> WaitTimeoutError:
         why = "The client was closed. " if closed else ""
+        waited = f"{waited_s:.1f}".removesuffix(".0")
         return WaitTimeoutError(
-            f"{why}Waited {waited_s:.3g} s for {self.id}, which is "
+            f"{why}Waited {waited} s for {self.id}, which is "
             f"{self._state.record.status.value}. The job goes on; "
             f'client.job("{self.id}") picks it up again.',
             job=self,

@@ -64,7 +64,8 @@ class Replays:
 
     def __repr__(self) -> str:
         refused = f", {len(self.refused)} refused" if self.refused else ""
-        return f"<{len(self.sent)} deliveries sent again{refused}>"
+        sent = "1 delivery" if len(self.sent) == 1 else f"{len(self.sent)} deliveries"
+        return f"<{sent} sent again{refused}>"
 
 
 class AsyncDeliveryList:
