@@ -576,6 +576,7 @@ def test_an_erased_job_is_not_bought_again_silently(client: Client) -> None:
     job.erase()
 
     assert job.state.record.deleted_at is not None
+    assert "completed · erased · " in job.state.text
     with pytest.raises(GoneError, match="erased"):
         job.download()
     with pytest.raises(GoneError, match='take="next"'):

@@ -81,7 +81,8 @@ class JobState:
     @property
     def text(self) -> str:
         """Write the job as one line for people."""
-        parts = [self.kind, self.record.status.value, self.record.id]
+        erased = ("erased",) if self.record.deleted_at is not None else ()
+        parts = [self.kind, self.record.status.value, *erased, self.record.id]
         if self.charge_micro_usd is not None:
             parts.append(f"charged {format_usd(self.charge_micro_usd)}")
         elif self.estimate is not None:
