@@ -149,7 +149,7 @@ def test_a_running_job_shows_its_time_against_the_usual_and_no_percentage(
     state = state_of("running", started_at=NOON, usual_runtime_s=8.0)
     view = show(at(state), clock=clock)
     client.io.call(clock.advance, 6)
-    eventually(lambda: "usually it is done after 8 s." in words(view))
+    eventually(lambda: "jobs of this function usually take 8 s." in words(view))
     bar = Markup(part(view, "bar")).first("progress")
     assert bar is not None
     assert (bar["value"], bar["max"]) == ("6", "8")
@@ -163,7 +163,7 @@ def test_after_the_usual_time_the_bar_only_says_that_it_runs(
     state = state_of("running", started_at=NOON, usual_runtime_s=8.0)
     view = show(at(state), clock=clock)
     client.io.call(clock.advance, 20)
-    eventually(lambda: "so this one is slow" in words(view))
+    eventually(lambda: "It was sent 20 s ago" in words(view))
     bar = Markup(part(view, "bar")).first("progress")
     assert bar is not None
     assert "value" not in bar

@@ -156,18 +156,23 @@ def clock_text(state: JobState, now: datetime) -> str:
         state: The job.
         now: The instant to count to.
     """
-    usual_s = state.usual_runtime_s
-    usual = f"; usually it is done after {seconds_text(usual_s)}" if usual_s else ""
+    usual = _usual_text(state.usual_runtime_s)
     if state.record.status is JobStatus.QUEUED:
         return f"{_queued_text(state, now)} It starts when a slot is free{usual}."
     ran = f" for {_since(state.started_at, now)}" if state.started_at else ""
     sent = f"It was sent {_since(state.submitted_at, now)} ago"
-    slow = ", so this one is slow" if over_usual(state, now) else ""
     if not usual:
         return f"Running{ran}."
     if state.submitted_at is None:
-        return f"Running{ran}{usual}{slow}."
-    return f"Running{ran}. {sent}{usual}{slow}."
+        return f"Running{ran}{usual}."
+    return f"Running{ran}. {sent}{usual}."
+
+
+def _usual_text(usual_s: float | None) -> str:
+    # Of jobs of any length and size: whether this one is slow is not known.
+    if not usual_s:
+        return ""
+    return f"; jobs of this function usually take {seconds_text(usual_s)}"
 
 
 def _queued_text(state: JobState, now: datetime) -> str:
