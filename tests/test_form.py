@@ -393,6 +393,11 @@ def test_what_a_form_leaves_without_a_kernel_names_values_and_price_escaped(
             "prompt duration resolution draft image_urls video_urls audio_urls "
             "omni_reference_task_type bitrate_mode",
         ),
+        (
+            "region-replace",
+            "video prompt modify_region_roi modify_region_mask image resolution "
+            "duration_s",
+        ),
     ],
 )
 def test_what_matters_stands_in_the_open_and_the_rest_is_folded_away(

@@ -67,6 +67,16 @@ def test_what_is_missing_inside_is_named_by_its_place() -> None:
     assert missing_text(TRACKS, problem) == "track 1, id is required."
 
 
+def test_of_fields_of_which_one_is_needed_all_are_named_by_their_labels() -> None:
+    function = CATALOG.function("region-replace")
+    [problem] = [p for p in function.check({}) if p.field == "modify_region_roi"]
+    spec = function.fields[problem.field]
+
+    needed = "is required, or else modify region mask"
+    assert missing_text(spec, problem) == f"modify region roi {needed}."
+    assert problem_text(problem) == f"it {needed}"
+
+
 def test_a_place_holds_what_is_inside_it_and_nothing_else() -> None:
     inside = ["tracks[1]", "tracks[1].id", "tracks[1].keyframes[0]", "tracks[1][2]"]
     outside = ["tracks", "tracks[10]", "tracks[1]x", "a.tracks[1]"]

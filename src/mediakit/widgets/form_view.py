@@ -11,7 +11,7 @@ from typing import Any
 import ipywidgets as w
 
 from mediakit.catalog import Function
-from mediakit.rules import OnlyWhen
+from mediakit.rules import NeedsAny, OnlyWhen
 from mediakit.schema import FieldSpec
 from mediakit.widgets.axis import Axis
 from mediakit.widgets.card_handle import CardHandle
@@ -33,9 +33,9 @@ from mediakit.widgets.words import label_of, problems_text, title_of
 def is_main(function: Function, spec: FieldSpec) -> bool:
     """Tell whether a field stands in the open, or under "More settings".
 
-    In the open is what must be given, what the price is made from, media, the
-    prompt, and what has a default that is more than on or off; but nothing that a
-    rule may switch off.
+    In the open is what must be given, it or another field, what the price is made
+    from, media, the prompt, and what has a default that is more than on or off; but
+    nothing that a rule may switch off.
     """
     declared = function.request_type.declared
     switched = {
@@ -48,6 +48,10 @@ def is_main(function: Function, spec: FieldSpec) -> bool:
         return False
     return (
         spec.required
+        or any(
+            isinstance(rule, NeedsAny) and spec.name in rule.fields
+            for rule in function.rules
+        )
         or spec.name in (declared.priced_by or ())
         or bool(spec.media_kind or (spec.item and spec.item.media_kind))
         or spec.name == _prompt(function)

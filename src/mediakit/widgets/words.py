@@ -15,6 +15,8 @@ STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 PLACE = re.compile(r"\b[a-z]\w*\[\d+\](?:\.[a-z]\w*|\[\d+\])*")
 """A place in a sentence of a rule: "tracks[0].keyframes[2]"."""
 MISSING = "it is required"
+OTHERS = re.compile(rf"(?<=^{MISSING}, or else ).*")
+"""The fields of which one will do as well, by their names."""
 MEDIA_WORDS = {
     "image": ("a picture", "pictures"),
     "video": ("a clip", "clips"),
@@ -76,7 +78,8 @@ def _spoken(label: str, root: str) -> str:
 
 def rule_text(text: str) -> str:
     """Write a rule's words with the places in them as people call them."""
-    return PLACE.sub(lambda at: _spoken(at[0], _plain(at[0].split("[")[0])), text)
+    text = PLACE.sub(lambda at: _spoken(at[0], _plain(at[0].split("[")[0])), text)
+    return OTHERS.sub(lambda at: " or ".join(map(_plain, at[0].split(" or "))), text)
 
 
 def is_within(problem: Problem, place: str) -> bool:
@@ -175,7 +178,8 @@ def missing_text(spec: FieldSpec, problem: Problem) -> str:
     """Write a missing field as a sentence: "prompt is required."."""
     whole = problem.field == spec.name
     verb = "are" if whole and spec.kind == "list" else "is"
-    when = problem.accepted.removeprefix(MISSING).split(":", 1)[0]
+    accepted = rule_text(problem.accepted)
+    when = accepted.removeprefix(MISSING).split(":", 1)[0]
     return f"{place_text(spec, problem.field)} {verb} required{when}."
 
 
