@@ -381,6 +381,28 @@ def test_a_missing_file_deep_in_a_body_is_named_by_its_place(
     assert caught.value.field == "tracks[0].keyframes[0].url"
 
 
+@pytest.mark.parametrize(
+    "url", ["ftp://a.test/y.png", "s3://kept/y.png", "FILE:///y.png", "data:,a//b"]
+)
+def test_a_url_that_the_service_cannot_fetch_is_quoted_as_it_came(
+    client: Client, url: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        client.submit("image-upscale", image_url=url)
+
+    assert str(caught.value) == (
+        f"image_url: got {url!r}, accepted: an http(s) URL or an existing file "
+        "(spec 4.12). Nothing was sent."
+    )
+
+
+def test_no_url_at_all_is_one_problem(client: Client) -> None:
+    with pytest.raises(InputError, match="got ''") as caught:
+        client.submit("image-upscale", image_url="")
+
+    assert [problem.field for problem in caught.value.problems] == ["image_url"]
+
+
 def upscale_micro_usd(seconds: float) -> int:
     return round(seconds * 76_000)
 

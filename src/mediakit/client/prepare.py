@@ -19,7 +19,7 @@ from mediakit.media import (
     lengths_wanted,
     local_file,
     preflight,
-    probe,
+    probe_named,
     stand_in,
 )
 from mediakit.rates import Estimate
@@ -213,8 +213,10 @@ def _probed(
         known = infos.get(item.value)
         if is_url(item.value) or (known is not None and known.kind == item.kind):
             continue
+        if not item.value:
+            continue  # which the field itself refuses
         try:
-            info = probe(local_file(item.value), item.kind, item.label)
+            info = probe_named(item)
         except InputError as error:
             problems.append(Problem(error.field, error.got, error.accepted))
         else:

@@ -7,6 +7,7 @@ from mediakit.media.bodies import (
     lengths_wanted,
     local_file,
     preflight,
+    probe_named,
     stand_in,
 )
 from mediakit.media.kept import kept_file
@@ -33,6 +34,7 @@ __all__ = [
     "poster_jpeg",
     "preflight",
     "probe",
+    "probe_named",
     "stand_in",
     "thumbnail_jpeg",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from mediakit.errors import InputError
-from mediakit.media.probing import MediaInfo
+from mediakit.media.probing import MediaInfo, probe
 from mediakit.rates import EstimateKind
 from mediakit.rules import Found, Problem, all_of
 from mediakit.schema import InputFacts
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 # Any length will do to see whether the price would change with it.
 SUPPOSED_S = 1.0
+# What looks like the URL of another scheme than http(s).
+_OTHER_URL = re.compile(r"[a-z][a-z0-9+.-]+://|data:", re.IGNORECASE)
 
 
 def is_url(value: str) -> bool:
@@ -33,6 +36,22 @@ def local_file(value: str) -> Path:
         return Path(value).expanduser()
     except RuntimeError:  # "~nobody/cat.png": there is no such home
         return Path(value)
+
+
+def probe_named(item: MediaItem) -> MediaInfo:
+    """Read what the local file that a body names is; see `probe`.
+
+    Args:
+        item: The medium, as the body names it.
+
+    Raises:
+        InputError: It names no file, or one that will not do.
+    """
+    # Before it becomes a path, which would write "ftp://a" as "ftp:/a".
+    if _OTHER_URL.match(item.value):
+        accepted = "an http(s) URL or an existing file"
+        raise InputError(item.label, got=item.value, accepted=accepted)
+    return probe(local_file(item.value), item.kind, item.label)
 
 
 def stand_in(value: str) -> str:

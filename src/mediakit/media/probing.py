@@ -136,7 +136,7 @@ def _reason(error: Exception, expected: MediaName) -> str:
 
 
 def _refuse_what_is_no_file(path: Path, expected: MediaName, label: str) -> None:
-    accepted = f"{_WHAT[expected]}, as a URL or an existing file"
+    accepted = f"{_WHAT[expected]}, as an http(s) URL or an existing file"
     if not _exists(path):
         raise InputError(label, got=f"{path} (no such file)", accepted=accepted)
     if not path.is_file():

@@ -49,7 +49,7 @@ class Inspector:
             stat = path.stat()
         except (OSError, RuntimeError, ValueError):
             # No such file, no such user, or a name that no file can have.
-            return _refused(text, "no such file; give a path or a URL")
+            return _refused(text, "no such file; give a path or an http(s) URL")
         stamp = (stat.st_mtime_ns, stat.st_size)
         if (key, stamp) not in self._seen:
             self._seen[key, stamp] = _inspect(path, kind)
