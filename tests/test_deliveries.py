@@ -20,7 +20,7 @@ from mediakit import Client
 from mediakit.client.blocking_deliveries import Deliveries
 from mediakit.client.deliveries import AsyncDeliveries, Replays
 from mediakit.client.delivery_frame import deliveries_frame
-from mediakit.client.delivery_log import LogReading, Row
+from mediakit.client.delivery_log import DELIVERIES_PATH, LogReading, Row
 from mediakit.client.delivery_range import in_range, instant_of
 from mediakit.errors import ConflictError, InputError, NotFoundError, ServiceError
 from mediakit.records import Attempt, Delivery
@@ -77,13 +77,13 @@ def given_up(client: Client, running: RunningSandbox, url: str, many: int) -> li
 
 
 def gets(client: Client) -> list[str]:
-    """Return a list that the paths of all later reads are added to."""
+    """Return a list that the paths of all later reads of the log are added to."""
     found: list[str] = []
     transport: Any = client.core.deliveries._transport
     exchange = transport.exchange
 
     async def counted(method: str, path: str, **more: Any) -> Any:
-        if method == "GET":
+        if method == "GET" and path.startswith(DELIVERIES_PATH):
             found.append(path)
         return await exchange(method, path, **more)
 

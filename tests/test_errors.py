@@ -51,3 +51,11 @@ def test_a_notebook_shows_the_sentence_in_place_of_a_traceback() -> None:
     error = InputError("duration", got=99, accepted="4 to 15 s")
 
     assert error._render_traceback_() == [f"InputError: {error}"]
+
+
+def test_a_long_value_is_shown_by_its_begin_and_its_end() -> None:
+    path = f"/{'deep/' * 60}kite.png (no such file)"
+    text = str(InputError("image_url", got=path, accepted="an existing file"))
+    assert "image_url: got '/deep/" in text
+    assert "kite.png (no such file)' (326 characters), accepted" in text
+    assert len(text) < 300

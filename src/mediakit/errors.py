@@ -23,7 +23,9 @@ from datetime import datetime
 from typing import Any, Protocol
 
 NOTHING_SENT = "Nothing was sent."
-SHOWN_LENGTH = 120
+SHOWN_LENGTH = 160
+# What is wrong with a file stands behind its path, which may be long.
+SHOWN_END = 60
 
 
 class HasSentence(Protocol):
@@ -59,7 +61,8 @@ def shown(value: object) -> str:
     text = repr(value)
     if len(text) <= SHOWN_LENGTH:
         return text
-    return f"{text[:SHOWN_LENGTH]}… ({len(text):,} characters)"
+    begin = text[: SHOWN_LENGTH - SHOWN_END]
+    return f"{begin}…{text[-SHOWN_END:]} ({len(text):,} characters)"
 
 
 @dataclass(frozen=True)
