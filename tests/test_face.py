@@ -43,6 +43,15 @@ def test_a_pure_estimate_needs_no_client() -> None:
     assert mk.estimate("r1", body, seconds={url: 2.5}).text == "$0.72576"
 
 
+def test_what_a_cell_ends_with_reads_as_words(client: mk.Client) -> None:
+    price = client.estimate("text-to-video", prompt="a", duration=3)
+
+    assert repr(price) == "<estimate $0.204, exact>"
+    assert repr(client.balance()).startswith("<balance $")
+    methods = [name for name in dir(client.spend) if not name.startswith("_")]
+    assert all(f"{name}(" in repr(client.spend) for name in methods)
+
+
 def test_connect_says_where_and_what_is_left(
     sandbox: RunningSandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

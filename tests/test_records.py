@@ -256,3 +256,15 @@ def test_a_header_of_a_grant_that_is_neither_text_nor_whole_is_refused(
     grant = {"upload_url": "u", "headers": {"Content-Length": value}, "url": "u"}
     with pytest.raises(ValidationError):
         UploadGrant.model_validate(grant)
+
+
+@pytest.mark.spec("2.4")
+def test_a_balance_shows_what_can_be_spent_in_one_short_line() -> None:
+    prepaid = Balance(balance_micro_usd=97_298_000)
+    cycle = {"cycle": {"remaining_micro_usd": 5_000_000}}
+    postpaid = Balance.model_validate({"balance_micro_usd": 0, "postpaid": cycle})
+
+    assert (str(prepaid), repr(prepaid)) == ("$97.298", "<balance $97.298>")
+    assert repr(postpaid) == "<balance $5.00 left of the invoice cycle>"
+    inactive = Balance.model_validate({"balance_micro_usd": 1, "postpaid": {}})
+    assert repr(inactive) == "<balance $0.000001>"

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from html import escape
 
 from mediakit.money import (
     PER_MILLION,
@@ -75,6 +76,11 @@ class Line:
         return amount_micro_usd(self.quantity_high, self.rate_micro_usd_per_million)
 
     @property
+    def amount_text(self) -> str:
+        """Write the amount, or the range, for people."""
+        return _amount_text(self.low_micro_usd, self.high_micro_usd)
+
+    @property
     def rate_text(self) -> str:
         """Write the rate as the price list does, such as "$0.068 per s"."""
         match self.per:
@@ -95,6 +101,15 @@ class Line:
             return f"at least {_with_unit(low, self.per, plural=True)}"
         high = _count_text(self.quantity_high, self.per)
         return f"{low} to {_with_unit(high, self.per, plural=True)}"
+
+
+def _amount_text(low_micro_usd: int, high_micro_usd: int | None) -> str:
+    low = format_usd(low_micro_usd)
+    if high_micro_usd is None:
+        return f"at least {low}" if low_micro_usd else NOT_KNOWN_YET
+    if low_micro_usd == high_micro_usd:
+        return low
+    return f"{low} to {format_usd(high_micro_usd)}"
 
 
 def _usd_per(rate_micro_usd_per_million: int, units: int) -> str:
@@ -189,11 +204,9 @@ class Estimate:
         """Write the amount, or the range, for people."""
         if self.low is None:
             return "unknown"
-        if self.high is None:
-            return f"at least {format_usd(self.low)}" if self.low else self._rate_text
-        if self.low == self.high:
-            return format_usd(self.low)
-        return f"{format_usd(self.low)} to {format_usd(self.high)}"
+        if self.has_no_upper_end and not self.low:
+            return self._rate_text
+        return _amount_text(self.low, self.high)
 
     @property
     def _rate_text(self) -> str:
@@ -207,5 +220,56 @@ class Estimate:
         return self.low is not None and self.high is None
 
     def __str__(self) -> str:
-        kind = self.kind.value.replace("_", " ")
-        return f"{self.text} ({NO_UPPER_PRICE if self.has_no_upper_end else kind})"
+        return f"{self.text} ({_kind_text(self)})"
+
+    def __repr__(self) -> str:
+        return f"<estimate {_summary(self)}>"
+
+    def _repr_html_(self) -> str:
+        """Return what it is made of as a table, for a notebook."""
+        price = _lines_html(self) if self.lines else _html(f"estimate {_summary(self)}")
+        notes = "".join(
+            f'<div style="{_QUIET}">{_html(note)}</div>' for note in self.notes
+        )
+        return f"<div>{price}{notes}</div>"
+
+
+def _kind_text(estimate: Estimate) -> str:
+    if estimate.has_no_upper_end:
+        return NO_UPPER_PRICE
+    return estimate.kind.value.replace("_", " ")
+
+
+def _summary(estimate: Estimate) -> str:
+    if estimate.kind is EstimateKind.UNKNOWN:
+        return estimate.text
+    return f"{estimate.text}, {_kind_text(estimate)}"
+
+
+# -- as HTML ----------------------------------------------------------------------
+
+# It stays in the saved notebook: no piece depends on a style sheet, and a colour is
+# given twice, because sanitisers keep plain ones and drop the theme's.
+_QUIET = "color:#767676;color:var(--jp-ui-font-color2,#767676)"
+_CELL = "text-align:left;padding:2px 14px 2px 0"
+
+
+def _lines_html(estimate: Estimate) -> str:
+    lines = [
+        (line.what, line.quantity_text, line.rate_text, line.amount_text)
+        for line in estimate.lines
+    ]
+    total = (f"Total, {_kind_text(estimate)}", "", "", estimate.text)
+    head = _row_html("th", ("What", "Quantity", "Rate", "Amount"))
+    rows = "".join(_row_html("td", cells) for cells in [*lines, total])
+    return f'<table style="border-collapse:collapse">{head}{rows}</table>'
+
+
+def _row_html(tag: str, cells: Iterable[str]) -> str:
+    shown = (f'<{tag} style="{_CELL}">{_html(cell)}</{tag}>' for cell in cells)
+    return f"<tr>{''.join(shown)}</tr>"
+
+
+def _html(text: str) -> str:
+    """Write text of which nothing becomes a formula: notebooks typeset "$...$"."""
+    return escape(text).replace("$", "<span>$</span>")

@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from mediakit.money import MicroUSD
+from mediakit.money import MicroUSD, format_usd
 
 
 class Record(BaseModel):
@@ -238,10 +238,20 @@ class Balance(Record):
     @property
     def spendable_micro_usd(self) -> MicroUSD:
         """Return what an active cycle has left, else the balance (spec 2.4, 8)."""
+        of_cycle = self._cycle_micro_usd
+        return MicroUSD(self.balance_micro_usd if of_cycle is None else of_cycle)
+
+    @property
+    def _cycle_micro_usd(self) -> int | None:
         cycle = self.postpaid.cycle if self.postpaid else None
-        if cycle is None or cycle.remaining_micro_usd is None:
-            return MicroUSD(self.balance_micro_usd)
-        return MicroUSD(cycle.remaining_micro_usd)
+        return None if cycle is None else cycle.remaining_micro_usd
+
+    def __str__(self) -> str:
+        of = "" if self._cycle_micro_usd is None else " left of the invoice cycle"
+        return f"{format_usd(self.spendable_micro_usd)}{of}"
+
+    def __repr__(self) -> str:
+        return f"<balance {self}>"
 
 
 class DeliveryStatus(StrEnum):

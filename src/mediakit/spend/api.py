@@ -29,6 +29,9 @@ class AsyncSpend:
         self._billing = billing
         self._clock = clock or SystemClock()
 
+    def __repr__(self) -> str:
+        return "<spend, read by daily(...), monthly(...) and monthly_csv(...)>"
+
     async def daily(
         self,
         start: str | date | None = None,
@@ -113,6 +116,9 @@ class Spend:
     def __init__(self, core: AsyncSpend, io: IOThread) -> None:
         self._core = core
         self._io = io
+
+    def __repr__(self) -> str:
+        return repr(self._core)
 
     def daily(
         self,
