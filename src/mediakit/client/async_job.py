@@ -330,6 +330,9 @@ class AsyncJob(Staying):
     async def fetch_output(self, max_bytes: int) -> bytes:
         """Return the output's bytes; at most so many.
 
+        Args:
+            max_bytes: How many.
+
         Raises:
             ConflictError: The job has no output yet.
             GoneError: The output was erased.

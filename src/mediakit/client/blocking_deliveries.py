@@ -13,6 +13,7 @@ from mediakit.client.deliveries import (
     Replays,
     When,
 )
+from mediakit.client.docstrings import explained_by
 from mediakit.client.io_thread import IOThread
 from mediakit.client.secret import Secret
 from mediakit.records import Attempt, Delivery
@@ -59,6 +60,7 @@ class Deliveries:
     def __repr__(self) -> str:
         return repr(self.core)
 
+    @explained_by(AsyncDeliveries.list)
     def list(
         self,
         *,
@@ -67,7 +69,7 @@ class Deliveries:
         endpoint_id: str | None = None,
         page_size: int = LARGEST_PAGE,
     ) -> DeliveryList:
-        """Return deliveries, newest first; see `AsyncDeliveries.list`."""
+        """Return deliveries, newest first; a page is asked for when it is reached."""
         found = self.core.list(
             status=status,
             source_id=source_id,
@@ -76,6 +78,7 @@ class Deliveries:
         )
         return DeliveryList(found, self.io)
 
+    @explained_by(AsyncDeliveries.frame)
     def frame(
         self,
         *,
@@ -83,7 +86,7 @@ class Deliveries:
         source_id: str | None = None,
         endpoint_id: str | None = None,
     ) -> pd.DataFrame:
-        """Read deliveries as a frame; see `AsyncDeliveries.frame`."""
+        """Read deliveries as a frame."""
         return self.io.call(
             self.core.frame,
             status=status,
@@ -91,12 +94,14 @@ class Deliveries:
             endpoint_id=endpoint_id,
         )
 
+    @explained_by(AsyncDeliveries.get)
     def get(self, delivery_id: str, /) -> Delivery:
-        """Read one delivery; see `AsyncDeliveries.get`."""
+        """Read one delivery."""
         return self.io.call(self.core.get, delivery_id)
 
+    @explained_by(AsyncDeliveries.attempts)
     def attempts(self, delivery_id: str, /) -> Sequence[Attempt]:
-        """Read the attempts of a delivery; see `AsyncDeliveries.attempts`."""
+        """Read the attempts of a delivery, the first one first; see `Attempt.words`."""
         return self.io.call(self.core.attempts, delivery_id)
 
     @overload
@@ -112,6 +117,7 @@ class Deliveries:
         until: When | None = None,
     ) -> Replays: ...
 
+    @explained_by(AsyncDeliveries.replay)
     def replay(
         self,
         delivery_id: str | None = None,
@@ -121,17 +127,19 @@ class Deliveries:
         since: When | None = None,
         until: When | None = None,
     ) -> Delivery | Replays:
-        """Send one delivery again, or several; see `AsyncDeliveries.replay`."""
+        """Send one delivery again, or all of a status in a range (spec 3.2)."""
         replay: Any = self.core.replay
         sent: Delivery | Replays = self.io.call(
             replay, delivery_id, status=status, since=since, until=until
         )
         return sent
 
+    @explained_by(AsyncDeliveries.secret)
     def secret(self) -> Secret:
-        """Read the signing secret, hidden; see `AsyncDeliveries.secret`."""
+        """Read what deliveries to a `webhook_url` are signed with (spec 6.6)."""
         return self.io.call(self.core.secret)
 
+    @explained_by(AsyncDeliveries.rotate_secret)
     def rotate_secret(self, *, overlap_s: int = LONGEST_OVERLAP_S) -> Secret:
-        """Make a new signing secret; see `AsyncDeliveries.rotate_secret`."""
+        """Make a new secret; for a while the one before it signs too (spec 6.6)."""
         return self.io.call(self.core.rotate_secret, overlap_s=overlap_s)

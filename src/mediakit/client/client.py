@@ -15,6 +15,7 @@ from mediakit.client.async_job import AsyncJob
 from mediakit.client.blocking_deliveries import Deliveries
 from mediakit.client.buying import Take, check_take
 from mediakit.client.core import AsyncClient
+from mediakit.client.docstrings import explained_by
 from mediakit.client.history_view import HistoryView
 from mediakit.client.io_thread import IOThread, io_thread
 from mediakit.client.job import Job
@@ -109,6 +110,7 @@ class Client(Staying, Generic[JobT_co]):
                 error.job = self.owned(error.job)
             raise
 
+    @explained_by(AsyncClient.estimate)
     def estimate(
         self,
         function: str,
@@ -117,7 +119,7 @@ class Client(Staying, Generic[JobT_co]):
         seconds: Seconds | None = None,
         **fields: object,
     ) -> Estimate:
-        """Price a request without sending it; see `AsyncClient.estimate`."""
+        """Price a request without sending anything to the service (spec 8)."""
         return self.io.call(self.core.estimate, function, seconds=seconds, **fields)
 
     def reserved_micro_usd(self) -> int:
@@ -128,10 +130,12 @@ class Client(Staying, Generic[JobT_co]):
         """Return how far this client's budget is used; None without one."""
         return self.io.call(self.core.budget)
 
+    @explained_by(AsyncClient.balance)
     def balance(self) -> Balance:
         """Read what can be spent (spec 2.4)."""
         return self.io.call(self.core.balance)
 
+    @explained_by(AsyncClient.submit)
     def submit(
         self,
         function: str,
@@ -143,7 +147,7 @@ class Client(Staying, Generic[JobT_co]):
         seconds: Seconds | None = None,
         **fields: object,
     ) -> JobT_co:
-        """Submit a job; see `AsyncClient.submit`."""
+        """Submit a job; the same call finds the job that it bought before."""
         check_take(take)
         asked = (function, fields, seconds, webhook_url, extra)
         # To change the thread takes longer than to check and price most requests.
@@ -161,6 +165,7 @@ class Client(Staying, Generic[JobT_co]):
     def _say(self, line: str) -> None:
         log.info(line)
 
+    @explained_by(AsyncClient.run)
     def run(
         self,
         function: str,
@@ -173,7 +178,7 @@ class Client(Staying, Generic[JobT_co]):
         timeout_s: float | None = None,
         **fields: object,
     ) -> JobT_co:
-        """Submit a job and wait until it completes; see `AsyncClient.run`."""
+        """Submit a job and wait until it completes."""
         job = self.submit(
             function,
             take=take,
@@ -184,28 +189,34 @@ class Client(Staying, Generic[JobT_co]):
         )
         return job.wait(timeout_s)
 
+    @explained_by(AsyncClient.job)
     def job(self, job_id: str) -> JobT_co:
         """Pick a job up by its id, from anywhere (spec 4.18)."""
         return self.owned(self.io.call(self.core.job, job_id))
 
+    @explained_by(AsyncClient.upload)
     def upload(self, path: str | Path, /, *, field: str = "file") -> str:
-        """Upload a local file and return its permanent URL (spec 4.2)."""
+        """Upload a local file; the same bytes are uploaded once (spec 4.2)."""
         return self.io.call(self.core.upload, path, field=field)
 
+    @explained_by(AsyncClient.listen)
     def listen(self) -> Listener:
-        """Hear of the ends of jobs by event; see `AsyncClient.listen`."""
+        """Hear of the ends of jobs by event instead of polling them (spec 6)."""
         return Listener(self.io.call(self.core.listen), self.io)
 
+    @explained_by(AsyncClient.on_settled)
     def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
         """Call a function, on the I/O thread, with each job that has settled."""
         return self.core.on_settled(listener)
 
+    @explained_by(AsyncClient.on_transfer)
     def on_transfer(self, listener: Callable[[Transfer], None]) -> Callable[[], None]:
         """Call a function, on the I/O thread, with each step of each transfer."""
         return self.core.on_transfer(listener)
 
+    @explained_by(AsyncClient.resume)
     def resume(self) -> list[JobT_co]:
-        """Take up what an earlier process left; see `AsyncClient.resume`."""
+        """Take up what an earlier process left: unanswered submits, open charges."""
         return [self.owned(job) for job in self.io.call(self.core.resume)]
 
     def close(self) -> None:

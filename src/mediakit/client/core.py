@@ -189,7 +189,8 @@ class AsyncClient(Staying):
 
         Args:
             function: A kind or a path.
-            seconds: Known durations of media, seconds by URL; these are not read.
+            seconds: Known durations of media, seconds by URL or path; these are not
+                read.
             fields: The request's fields; local files are read.
 
         Raises:
@@ -262,12 +263,13 @@ class AsyncClient(Staying):
             take: Which draw of this request; "next" buys another one.
             webhook_url: Where the job's end is posted (spec 6.2).
             extra: Properties that mediakit does not know, sent as given.
-            seconds: Known durations of media, seconds by URL, for the price.
+            seconds: Known durations of media, seconds by URL or path, for the price.
             fields: The request's fields; local files are uploaded.
 
         Raises:
             InputError: A field or a file is not acceptable; nothing was sent.
             BalanceError: It may cost more than is left; nothing was sent.
+            BudgetError: The same, of the client's budget.
             JobFailedError: The job failed, now or when it was bought before.
             GoneError: The job that was bought before is not there any more.
             RateLimitError: The service asks to wait for longer than this call does.
@@ -355,16 +357,26 @@ class AsyncClient(Staying):
         timeout_s: float | None = None,
         **fields: object,
     ) -> AsyncJob:
-        """Submit a job and wait until it completes; see `submit` and `AsyncJob.wait`.
+        """Submit a job, as `submit` does, and wait until it completes.
 
         Args:
             function: A kind or a path.
             take: Which draw of this request; "next" buys another one.
             webhook_url: Where the job's end is posted (spec 6.2).
             extra: Properties that mediakit does not know, sent as given.
-            seconds: Known durations of media, seconds by URL, for the price.
-            timeout_s: Seconds to wait at the most.
+            seconds: Known durations of media, seconds by URL or path, for the price.
+            timeout_s: Seconds to wait at the most; None waits as long as it takes.
             fields: The request's fields; local files are uploaded.
+
+        Raises:
+            InputError: A field or a file is not acceptable; nothing was sent.
+            BalanceError: It may cost more than is left; nothing was sent.
+            BudgetError: The same, of the client's budget.
+            JobFailedError: The job failed, now or when it was bought before.
+            GoneError: The job that was bought before is not there any more.
+            WaitTimeoutError: The time is over; the job goes on.
+            RateLimitError: The service asks to wait for longer than this call does.
+            ServiceError: The service did not answer; the error says what was sent.
         """
         job = await self.submit(
             function,
@@ -396,6 +408,9 @@ class AsyncClient(Staying):
     async def job(self, job_id: str) -> AsyncJob:
         """Pick a job up by its id, from anywhere (spec 4.18).
 
+        Args:
+            job_id: The job id, shape `media_<uuid>`.
+
         Raises:
             NotFoundError: The organization has no such job.
             ServiceError: The service does not answer.
@@ -406,9 +421,9 @@ class AsyncClient(Staying):
         """Hear of the ends of jobs by event instead of polling them (spec 6).
 
         A receiver on this machine is registered as an endpoint of the sandbox's
-        account; bodies and keys of submits stay the same. It receives on the running
-        event loop, until it or the client is closed. Only the end of a job is told:
-        until then it shows the status it had at its last read, once a minute.
+        account; bodies and keys of submits stay the same. It receives until it or the
+        client is closed. Only the end of a job is told: until then it shows the status
+        it had at its last read, once a minute.
 
         Raises:
             ServiceError: The service is no sandbox of this machine, or refuses.
@@ -421,7 +436,10 @@ class AsyncClient(Staying):
         return listener
 
     def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
-        """Call a function with each job whose charge has settled.
+        """Call a function, on its event loop, with each job that has settled.
+
+        Args:
+            listener: The function; it must not block.
 
         Returns:
             A function that ends it.
@@ -429,9 +447,10 @@ class AsyncClient(Staying):
         return self._jobs.on_settled(listener)
 
     def on_transfer(self, listener: Callable[[Transfer], None]) -> Callable[[], None]:
-        """Call a function with each step of each upload and download.
+        """Call a function, on the client's event loop, with each step of each transfer.
 
-        It is called on the client's event loop, and must not block.
+        Args:
+            listener: The function; it must not block.
 
         Returns:
             A function that ends it.

@@ -164,7 +164,13 @@ class AsyncDeliveries:
         source_id: str | None = None,
         endpoint_id: str | None = None,
     ) -> pd.DataFrame:
-        """Read deliveries as a frame; see `list`.
+        """Read deliveries as a frame.
+
+        Args:
+            status: Only those that are "pending", "delivered", "failed" or
+                "canceled".
+            source_id: Only those of this job.
+            endpoint_id: Only those to this endpoint.
 
         Returns:
             One row per delivery, newest first; the same dtypes without any. Instants
@@ -183,6 +189,9 @@ class AsyncDeliveries:
     async def get(self, delivery_id: str, /) -> Delivery:
         """Read one delivery.
 
+        Args:
+            delivery_id: Its id.
+
         Raises:
             NotFoundError: The organization has no such delivery.
             ServiceError: The service does not answer.
@@ -192,6 +201,9 @@ class AsyncDeliveries:
 
     async def attempts(self, delivery_id: str, /) -> Sequence[Attempt]:
         """Read the attempts of a delivery, the first one first; see `Attempt.words`.
+
+        Args:
+            delivery_id: The delivery's id.
 
         Raises:
             NotFoundError: The organization has no such delivery.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from inspect import Parameter, Signature, cleandoc
+from inspect import Parameter, Signature
 from typing import Any, Literal
 
 from mediakit.catalog import Catalog, Function
+from mediakit.client.docstrings import with_arguments
 from mediakit.rules import any_of
 from mediakit.schema import FieldSpec
 
@@ -115,11 +116,14 @@ def _bound(method: Callable[..., Any], function: Function) -> Callable[..., Any]
         return method(function.path, **fields)
 
     own = Signature.from_callable(method)
+    parameters = list(_parameters(own, function))
     call.__signature__ = own.replace(  # type: ignore[attr-defined]
-        parameters=list(_parameters(own, function))
+        parameters=parameters
     )
-    about = f"\n\n{cleandoc(method.__doc__)}" if method.__doc__ else ""
-    call.__doc__ = f"{doc_of(function)}{about}"
+    meanings = {name: _sentence(spec) for name, spec in function.fields.items()}
+    names = [parameter.name for parameter in parameters]
+    about = with_arguments(method.__doc__, names, meanings)
+    call.__doc__ = f"{function.doc}\n\n{about}"
     return call
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
 
+from mediakit.client.docstrings import explained_by
 from mediakit.client.io_thread import IOThread
 from mediakit.client.rebuilding import OUTCOMES, SOURCES, Rebuilder, Rebuilt
 from mediakit.client.service import Service
@@ -224,6 +225,7 @@ class HistoryView:
     def __repr__(self) -> str:
         return repr(self._core)
 
+    @explained_by(AsyncHistoryView.frame)
     def frame(
         self,
         *,
@@ -232,7 +234,7 @@ class HistoryView:
         status: str | None = None,
         everywhere: bool = False,
     ) -> pd.DataFrame:
-        """Return the submits as a frame; see `AsyncHistoryView.frame`."""
+        """Return the submits as a frame."""
         return self._io.call(
             self._core.frame,
             project=project,
@@ -241,6 +243,7 @@ class HistoryView:
             everywhere=everywhere,
         )
 
+    @explained_by(AsyncHistoryView.search)
     def search(
         self,
         text: str,
@@ -251,7 +254,7 @@ class HistoryView:
         status: str | None = None,
         everywhere: bool = False,
     ) -> pd.DataFrame:
-        """Return where every word occurs; see `AsyncHistoryView.search`."""
+        """Return the submits in which every word of a text occurs."""
         return self._io.call(
             self._core.search,
             text,
@@ -262,6 +265,7 @@ class HistoryView:
             everywhere=everywhere,
         )
 
+    @explained_by(AsyncHistoryView.page)
     def page(
         self,
         *,
@@ -274,7 +278,7 @@ class HistoryView:
         everywhere: bool = False,
         order: Order = "newest",
     ) -> list[Entry]:
-        """Return some submits, newest first; see `AsyncHistoryView.page`."""
+        """Return some submits, newest first; new ones do not shift the pages."""
         return self._io.call(
             self._core.page,
             limit=limit,
@@ -287,10 +291,12 @@ class HistoryView:
             order=order,
         )
 
+    @explained_by(AsyncHistoryView.projects)
     def projects(self, *, everywhere: bool = False) -> list[str]:
         """Return the labels of projects that occur, each once, in order."""
         return self._io.call(self._core.projects, everywhere=everywhere)
 
+    @explained_by(AsyncHistoryView.settled_total_micro_usd)
     def settled_total_micro_usd(
         self, *, since: datetime | None = None, everywhere: bool = False
     ) -> int:
@@ -299,6 +305,7 @@ class HistoryView:
             self._core.settled_total_micro_usd, since=since, everywhere=everywhere
         )
 
+    @explained_by(AsyncHistoryView.rebuild)
     def rebuild(
         self,
         job_ids: str | Iterable[str] = (),
@@ -306,7 +313,7 @@ class HistoryView:
         *,
         deliveries: bool = True,
     ) -> pd.DataFrame:
-        """Take in jobs that the history lost; see `AsyncHistoryView.rebuild`."""
+        """Take in jobs that the history lost, as far as the service knows them."""
         return self._io.call(
             self._core.rebuild, job_ids, folders, deliveries=deliveries
         )

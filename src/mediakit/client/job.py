@@ -167,6 +167,9 @@ class Job(Staying):
     def fetch_output(self, max_bytes: int) -> bytes:
         """Return the output's bytes; at most so many.
 
+        Args:
+            max_bytes: How many.
+
         Raises:
             ConflictError: The job has no output yet.
             GoneError: The output was erased.

@@ -28,7 +28,8 @@ class AsyncListener(Staying):
 
     Jobs of its client end by event. They are read once a minute all the same, so that
     a lost event costs time and nothing else; a state is never taken back, so that an
-    event may come twice, late, or before its submit is answered.
+    event may come twice, late, or before its submit is answered. It receives on the
+    event loop that opened it.
 
     Args:
         jobs: Takes what is heard.

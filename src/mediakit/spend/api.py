@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from mediakit.client.billing import Billing
+from mediakit.client.docstrings import explained_by
 from mediakit.client.io_thread import IOThread
 from mediakit.clock import Clock, SystemClock
 from mediakit.spend.dates import day_range, month_text
@@ -120,6 +121,7 @@ class Spend:
     def __repr__(self) -> str:
         return repr(self._core)
 
+    @explained_by(AsyncSpend.daily)
     def daily(
         self,
         start: str | date | None = None,
@@ -128,15 +130,17 @@ class Spend:
         api_key_id: str | None = None,
         model: str | None = None,
     ) -> pd.DataFrame:
-        """Read the spend of some days; see `AsyncSpend.daily`."""
+        """Read the spend of some days by key and function (spec 4.19)."""
         return self._io.call(
             self._core.daily, start, end, api_key_id=api_key_id, model=model
         )
 
+    @explained_by(AsyncSpend.monthly)
     def monthly(self, month: str | None = None) -> pd.DataFrame:
-        """Read the report of a calendar month; see `AsyncSpend.monthly`."""
+        """Read the report of a calendar month by settlement date (spec 4.19)."""
         return self._io.call(self._core.monthly, month)
 
+    @explained_by(AsyncSpend.monthly_csv)
     def monthly_csv(self, month: str | None = None) -> pd.DataFrame:
-        """Read the same month from its CSV; see `AsyncSpend.monthly_csv`."""
+        """Read the same month from its CSV, without the totals row (spec 4.19)."""
         return self._io.call(self._core.monthly_csv, month)
