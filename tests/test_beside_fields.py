@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+import mediakit as mk
 from mediakit import Client
 from mediakit.catalog import Catalog
 from mediakit.catalog.own_rates import OwnRate
 from mediakit.errors import InputError
 from mediakit.money import MicroUSD
 from mediakit.sandbox.server import RunningSandbox
-from tests.media_samples import make_png
+from tests.media_samples import make_mp4, make_png
 
 SECOND = OwnRate(second_micro_usd=MicroUSD(20_000))
 
@@ -55,6 +56,44 @@ def test_a_webhook_url_that_is_no_text_is_refused(client: Client, url: Any) -> N
     with pytest.raises(InputError, match=r"^webhook_url: .*Nothing was sent"):
         client.submit("text-to-video", prompt="a kite", webhook_url=url)
     assert client.history.frame().empty
+
+
+@pytest.mark.parametrize("extra", ["foo", [1], 0, {5: 1}, {None: 1}], ids=repr)
+def test_extra_is_refused_unless_it_holds_properties_by_name(
+    client: Client, extra: Any
+) -> None:
+    with pytest.raises(InputError, match=r"^extra: got .*Nothing was sent"):
+        client.submit("text-to-video", prompt="a kite", extra=extra)
+    assert client.history.frame().empty
+
+
+CLIP = "https://clips.example/a.mp4"
+LENGTHS = [5, "5", [1], {5: 1}, {CLIP: "x"}, {CLIP: "5"}, {CLIP: True}, {CLIP: -1}]
+LENGTHS += [{CLIP: None}, {CLIP: float("nan")}, {CLIP: float("inf")}]
+
+
+@pytest.mark.parametrize("seconds", LENGTHS, ids=repr)
+def test_known_lengths_are_refused_unless_they_are_seconds_by_url(
+    client: Client, seconds: Any
+) -> None:
+    with pytest.raises(InputError, match=r"^seconds: got .*Nothing was sent"):
+        client.submit("text-to-video", prompt="a kite", seconds=seconds)
+    with pytest.raises(InputError, match=r"^seconds: got "):
+        mk.estimate("video-upscale", {"video_url": CLIP}, seconds=seconds)
+    assert client.history.frame().empty
+
+
+def test_a_known_length_may_be_of_a_path(client: Client, tmp_path: Path) -> None:
+    clip = make_mp4(tmp_path / "clip.mp4")
+    price = client.estimate("video-upscale", video_url=clip, seconds={clip: 9})
+    same = client.estimate("video-upscale", video_url=clip, seconds={str(clip): 9})
+    assert price == same
+
+
+@pytest.mark.parametrize("body", [None, 5, "prompt"], ids=repr)
+def test_a_body_is_refused_unless_it_holds_fields_by_name(body: Any) -> None:
+    with pytest.raises(InputError, match=r"^body: got .*Nothing was sent"):
+        mk.estimate("text-to-video", body)
 
 
 HALF_A_PAIR = "\ud800"

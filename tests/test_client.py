@@ -122,7 +122,7 @@ def test_a_job_of_an_earlier_process_says_that_it_was_bought_before(
         assert again.charge_micro_usd == job.charge_micro_usd
 
 
-@pytest.mark.parametrize("take", [0, -1, True, "last", 1.5])
+@pytest.mark.parametrize("take", [0, -1, True, "last", 1.5, 2**31, 10**30])
 def test_a_take_is_a_count_or_next(client: Client, take: object) -> None:
     with pytest.raises(InputError, match="take"):
         client.submit("text-to-video", prompt="a", take=take)  # type: ignore[arg-type]
@@ -300,6 +300,27 @@ def test_bad_input_names_the_field_and_nothing_is_sent(
 
     assert caught.value.field == field
     assert len(client.history.frame()) == 0
+
+
+@pytest.mark.parametrize("path", [None, b"", 5, ["a.png"], "~nobody-here/a.png"])
+def test_what_is_no_path_is_not_uploaded(client: Client, path: Any) -> None:
+    with pytest.raises(InputError, match=r"^file: got .*Nothing was sent"):
+        client.upload(path)
+
+
+@pytest.mark.parametrize("job_id", [None, 5, ["media_1"], ""])
+def test_what_is_no_id_of_a_job_is_not_asked_for(client: Client, job_id: Any) -> None:
+    with pytest.raises(InputError, match=r"^job_id: got .*Nothing was sent"):
+        client.job(job_id)
+
+
+@pytest.mark.parametrize("timeout_s", ["5", True, float("nan")])
+def test_what_is_no_time_is_refused_before_the_job_is_bought(
+    client: Client, timeout_s: Any
+) -> None:
+    with pytest.raises(InputError, match=r"^timeout_s: got .*Nothing was sent"):
+        client.run("text-to-video", prompt="in no time", timeout_s=timeout_s)
+    assert client.history.frame().empty
 
 
 def test_an_unknown_function_offers_the_nearest_names(client: Client) -> None:

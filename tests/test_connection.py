@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,6 +99,18 @@ def test_a_path_and_a_port_of_its_own_tell_services_apart() -> None:
 def test_what_is_no_url_of_a_service_is_refused_in_a_sentence(url: str) -> None:
     with pytest.raises(InputError, match=r"^base_url: got .* an http\(s\) URL"):
         Settings.read(url, "key-0123456789")
+
+
+@pytest.mark.parametrize("url", ["hello", 5])
+def test_the_url_is_looked_at_before_a_key_is_asked_for(url: Any) -> None:
+    with pytest.raises(InputError, match=r"^base_url: got .* an http\(s\) URL"):
+        Settings.read(url, environ={})
+
+
+def test_a_key_that_is_no_text_is_refused_without_being_shown() -> None:
+    with pytest.raises(InputError, match=r"^api_key: .* as text") as caught:
+        Settings.read(URL, 123456789)  # type: ignore[arg-type]
+    assert "123456789" not in str(caught.value)
 
 
 def test_a_file_binds_kinds_to_the_paths_of_a_service(tmp_path: Path) -> None:

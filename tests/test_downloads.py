@@ -740,6 +740,13 @@ def test_a_remote_file_appears_whole_or_not_at_all(
     assert bucket.find("/bucket") == []
 
 
+@pytest.mark.parametrize("path", [5, b"here", ["here"], "a\0b", "~nobody-here/a"])
+def test_what_is_no_place_is_a_sentence(shared: tuple[Client, Job], path: Any) -> None:
+    _, job = shared
+    with pytest.raises(InputError, match=r"^path: got .*[Nn]othing was"):
+        job.download(path)
+
+
 def test_a_file_url_is_a_path(shared: tuple[Client, Job], tmp_path: Path) -> None:
     _, job = shared
     place = job.download((tmp_path / "a b.png").as_uri())

@@ -134,6 +134,24 @@ def test_what_cannot_be_asked_is_refused_in_words(history):
     assert found(history, "a b " * 250) == []
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("text", 3),
+        ("project", 3),
+        ("kind", ["r1"]),
+        ("limit", "5"),
+        ("limit", True),
+        ("limit", 10**30),
+    ],
+)
+def test_what_is_neither_text_nor_a_count_is_refused_in_words(history, field, value):
+    with pytest.raises(InputError, match=rf"^{field}: got .*Nothing was sent"):
+        history.page(**{field: value})
+    with pytest.raises(InputError, match=rf"^{field}: got .*Nothing was sent"):
+        history.search(**{"text": "kite", field: value})
+
+
 @given(text=st.text(), start=st.integers(0, 20), length=st.integers(1, 20))
 @example(text="100%_\\/'\"", start=0, length=9)
 def test_any_word_of_a_prompt_finds_it_whatever_its_case(text, start, length):

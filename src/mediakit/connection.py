@@ -78,19 +78,23 @@ class Settings(Staying):
         return cls(base_url, api_key, home, history, bindings)
 
 
-def _refuse_half_a_service(base_url: str | None, api_key: str | None) -> None:
+def _refuse_half_a_service(base_url: object, api_key: object) -> None:
+    if base_url and not _is_service_url(base_url):
+        accepted = "an http(s) URL such as https://api.example.com"
+        raise InputError("base_url", got=base_url, accepted=accepted)
     if base_url and not api_key:
         accepted = "the key of that service: set MEDIAKIT_API_KEY, or pass api_key="
         raise InputError("api_key", got=None, accepted=accepted)
     if api_key and not base_url:
         accepted = "the service of that key: set MEDIAKIT_BASE_URL, or pass base_url="
         raise InputError("base_url", got=None, accepted=accepted)
-    if base_url and not _is_service_url(base_url):
-        accepted = "an http(s) URL such as https://api.example.com"
-        raise InputError("base_url", got=base_url, accepted=accepted)
+    if api_key and not isinstance(api_key, str):
+        raise InputError("api_key", got=type(api_key), accepted="the key as text")
 
 
-def _is_service_url(url: str) -> bool:
+def _is_service_url(url: object) -> bool:
+    if not isinstance(url, str):
+        return False
     try:
         parts = urlsplit(normal_url(url))
     except ValueError:

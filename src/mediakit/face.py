@@ -15,8 +15,10 @@ from mediakit import client as core
 from mediakit.catalog import Catalog
 from mediakit.client import Amount
 from mediakit.client.functions import Functions
+from mediakit.client.prepare import known_lengths
 from mediakit.clock import Clock
 from mediakit.connection import Place, Settings, locate
+from mediakit.errors import InputError
 from mediakit.history import History
 from mediakit.money import format_usd
 from mediakit.rates import Estimate
@@ -372,9 +374,16 @@ def estimate(
         InputError: The function is unknown, or a field that the price is made from
             is missing or wrong.
     """
-    facts = InputFacts(seconds=dict(seconds or {}))
+    _check_body(body)
+    facts = InputFacts(seconds=known_lengths(seconds))
     functions = Catalog.default() if catalog is None else catalog
     return functions.function(function).estimate(body, facts)
+
+
+def _check_body(body: object) -> None:
+    if not isinstance(body, Mapping):
+        accepted = 'the fields by name, such as {"prompt": "a kite"}'
+        raise InputError("body", got=body, accepted=accepted)
 
 
 __all__ = ["AsyncClient", "Client", "Job", "connect", "estimate"]

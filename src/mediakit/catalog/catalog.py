@@ -128,10 +128,15 @@ class Catalog:
     def function(self, name: str) -> Function:
         """Find a function by its path, or by its kind where that is unambiguous.
 
+        Args:
+            name: The path or the kind, as text.
+
         Raises:
             InputError: There is none, or there are several; the message lists the
                 nearest names.
         """
+        if not _is_text(name):
+            raise InputError("function", got=name, accepted=self._hint(""))
         if name in self._by_path:
             return self._by_path[name]
         of_kind = self._by_kind.get(name, [])
@@ -156,6 +161,10 @@ class Catalog:
         if not names:
             return "a function of this service; none is bound in mediakit.toml"
         return f"a known function: {any_of(sorted(self._by_kind))}"
+
+
+def _is_text(name: object) -> bool:
+    return isinstance(name, str)
 
 
 def _sandbox_path(request_type: type[MediaRequest]) -> str:

@@ -16,7 +16,12 @@ import anyio
 from mediakit.client.job_state import JobState
 from mediakit.client.loops import call_on
 from mediakit.client.staying import Staying
-from mediakit.errors import JobFailedError, MediakitError, WaitTimeoutError
+from mediakit.errors import (
+    InputError,
+    JobFailedError,
+    MediakitError,
+    WaitTimeoutError,
+)
 from mediakit.records import Job as JobRecord
 from mediakit.records import JobStatus
 
@@ -223,6 +228,7 @@ class AsyncJob(Staying):
     async def _until(
         self, reached: Callable[[JobState], bool], timeout_s: float | None
     ) -> None:
+        check_timeout(timeout_s)
         loop = asyncio.get_running_loop()
         began_s, releases = loop.time(), self._releases
         with anyio.move_on_after(timeout_s):
@@ -382,6 +388,18 @@ class AsyncJob(Staying):
             ServiceError: The service did not answer; the error says what was sent.
         """
         return await self._keeper.next_take(self)
+
+
+def check_timeout(timeout_s: object) -> None:
+    """Refuse what is no time to wait.
+
+    Raises:
+        InputError: It is neither a number of seconds nor None.
+    """
+    is_number = isinstance(timeout_s, int | float) and not isinstance(timeout_s, bool)
+    if timeout_s is not None and (not is_number or timeout_s != timeout_s):
+        accepted = "a number of seconds, or None for as long as it takes"
+        raise InputError("timeout_s", got=timeout_s, accepted=accepted)
 
 
 def _resolve(waiter: asyncio.Future[None]) -> None:

@@ -38,6 +38,7 @@ log = logging.getLogger("mediakit.client")
 Take = int | Literal["next"]
 # A gateway may have said it: a job that is there after all gets its hold back.
 GONE_ASKED_FOR = timedelta(days=1)
+HIGHEST_TAKE = 2**31 - 1  # what a column of a whole number holds in every database
 NEXT_TAKE = 'take="next" asks for a new one, which is paid for.'
 
 
@@ -276,7 +277,8 @@ def check_take(take: Take) -> None:
     Raises:
         InputError: It is neither.
     """
-    is_count = isinstance(take, int) and not isinstance(take, bool) and take >= 1
+    is_whole = isinstance(take, int) and not isinstance(take, bool)
+    is_count = is_whole and take in range(1, HIGHEST_TAKE + 1)
     if take != "next" and not is_count:
-        accepted = 'a whole number from 1, or "next"'
+        accepted = f'a whole number from 1 to {HIGHEST_TAKE:,}, or "next"'
         raise InputError("take", got=take, accepted=accepted)

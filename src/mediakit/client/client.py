@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from mediakit.catalog import Catalog
-from mediakit.client.async_job import AsyncJob
+from mediakit.client.async_job import AsyncJob, check_timeout
 from mediakit.client.blocking_deliveries import Deliveries
 from mediakit.client.buying import Take, check_take
 from mediakit.client.core import AsyncClient
@@ -179,6 +179,7 @@ class Client(Staying, Generic[JobT_co]):
         **fields: object,
     ) -> JobT_co:
         """Submit a job and wait until it completes."""
+        check_timeout(timeout_s)
         job = self.submit(
             function,
             take=take,

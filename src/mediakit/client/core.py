@@ -12,7 +12,7 @@ from typing import Self
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.async_job import AsyncJob
+from mediakit.client.async_job import AsyncJob, check_timeout
 from mediakit.client.bare_http import BareHTTP
 from mediakit.client.billing import Billing
 from mediakit.client.buying import Buyer, Take, check_take
@@ -52,6 +52,7 @@ from mediakit.client.submitting import Submitter
 from mediakit.client.transport import Transport
 from mediakit.client.uploads import Uploads
 from mediakit.clock import Clock, SystemClock
+from mediakit.errors import InputError
 from mediakit.history import History
 from mediakit.rates import Estimate
 from mediakit.records import Balance
@@ -378,6 +379,7 @@ class AsyncClient(Staying):
             RateLimitError: The service asks to wait for longer than this call does.
             ServiceError: The service did not answer; the error says what was sent.
         """
+        check_timeout(timeout_s)
         job = await self.submit(
             function,
             take=take,
@@ -412,9 +414,11 @@ class AsyncClient(Staying):
             job_id: The job id, shape `media_<uuid>`.
 
         Raises:
+            InputError: It is no text; nothing was sent.
             NotFoundError: The organization has no such job.
             ServiceError: The service does not answer.
         """
+        _check_job_id(job_id)
         return await self._jobs.job(job_id)
 
     async def listen(self) -> AsyncListener:
@@ -472,3 +476,8 @@ class AsyncClient(Staying):
             ServiceError: The upload did not go through.
         """
         return await self._uploads.upload(path, field)
+
+
+def _check_job_id(job_id: object) -> None:
+    if not isinstance(job_id, str) or not job_id:
+        raise InputError("job_id", got=job_id, accepted="a job id: media_<uuid>")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from pathlib import Path
 
@@ -26,8 +26,9 @@ from mediakit.rates import Estimate
 from mediakit.rules import Problem
 from mediakit.schema import InputFacts, MediaRequest, canonical_json
 
-Seconds = Mapping[str, float | Decimal]
+Seconds = Mapping[str, float | Decimal] | Mapping[Path, float | Decimal]
 
+LENGTHS = 'seconds by URL or path, such as {"https://a.example/clip.mp4": 4.5}'
 IN_JSON = "what JSON can hold: whole text, finite numbers, booleans, lists, mappings"
 
 
@@ -49,7 +50,7 @@ class Prepared:
     function: Function
     body: dict[str, object]
     infos: Mapping[str, MediaInfo]
-    seconds: Seconds = field(default_factory=dict)
+    seconds: Mapping[str, float | Decimal] = field(default_factory=dict)
     price_only: bool = False
     remote: Mapping[str, MediaInfo] = field(default_factory=dict)
     request: MediaRequest | None = None
@@ -133,7 +134,8 @@ def prepare(
         InputError: Something is not acceptable; all problems are in it.
     """
     body = _body(function, fields)
-    beside = plain_fields(function, extra or {})
+    lengths = known_lengths(seconds)
+    beside = plain_fields(function, _properties(extra))
     infos, problems = _probed(function, body)
     checked, _ = body_with_stand_ins(function, body)
     request, wrong = function.read(checked)
@@ -141,13 +143,53 @@ def prepare(
         function,
         body,
         infos,
-        dict(seconds or {}),
+        lengths,
         price_only,
         request=request,
         extra=beside,
     )
     prepared.refuse([*wrong, *problems, *_beside_the_fields(function, body, beside)])
     return prepared
+
+
+def known_lengths(seconds: object) -> dict[str, float | Decimal]:
+    """Return lengths of media that were given, seconds by the text of URL or path.
+
+    Args:
+        seconds: What was given; None for nothing.
+
+    Raises:
+        InputError: It is something else.
+    """
+    if seconds is None:
+        return {}
+    if not isinstance(seconds, Mapping):
+        raise InputError("seconds", got=seconds, accepted=LENGTHS)
+    for name, length in seconds.items():
+        if not isinstance(name, str | Path):
+            raise InputError("seconds", got=name, accepted=LENGTHS)
+        if not _is_length(length):
+            raise InputError("seconds", got=length, accepted=LENGTHS)
+    return {str(name): length for name, length in seconds.items()}
+
+
+def _is_length(value: object) -> bool:
+    if isinstance(value, str):
+        return False
+    try:
+        length = Decimal(str(value))
+    except InvalidOperation:
+        return False
+    return length.is_finite() and length >= 0
+
+
+def _properties(extra: object) -> Mapping[str, object]:
+    if extra is None:
+        return {}
+    if not isinstance(extra, Mapping) or not all(isinstance(k, str) for k in extra):
+        accepted = 'properties by name, such as {"mood": "calm"}'
+        raise InputError("extra", got=extra, accepted=accepted)
+    return extra
 
 
 def _beside_the_fields(

@@ -14,6 +14,7 @@ from mediakit.client.files import fingerprint
 from mediakit.client.parts import Part, write_whole
 from mediakit.client.sidecar import SUFFIX, read_sidecar
 from mediakit.errors import InputError
+from mediakit.media import local_file
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 KEPT_THERE = "What the job made stays at the service; fetching it again costs nothing."
@@ -124,7 +125,7 @@ def local_target(path: str | Path | None, file_name: str) -> LocalTarget:
     Raises:
         InputError: The folder is missing.
     """
-    chosen = Path.cwd() if path is None else Path(path).expanduser()
+    chosen = Path.cwd() if path is None else local_file(path)
     is_folder = chosen.is_dir() or str(path or "").endswith("/")
     target = chosen / file_name if is_folder else chosen
     if not target.parent.is_dir():
@@ -144,6 +145,7 @@ def target_of(path: str | Path | None, url: str, name: str) -> Target:
     Raises:
         InputError: It cannot go there.
     """
+    _check_path(path)
     file_name = f"{name}{Path(urlsplit(url).path).suffix}"
     if not isinstance(path, str) or "://" not in path:
         return local_target(path, file_name)
@@ -152,6 +154,13 @@ def target_of(path: str | Path | None, url: str, name: str) -> Target:
     from mediakit.client.remote_targets import remote_target
 
     return remote_target(path, file_name)
+
+
+def _check_path(path: object) -> None:
+    is_path = path is None or isinstance(path, str | Path)
+    if not is_path or "\0" in str(path):
+        accepted = "a file, a folder or a URL, as text or as a Path"
+        raise InputError("path", got=path, accepted=accepted)
 
 
 def held(

@@ -16,7 +16,7 @@ from mediakit.client.prepare import Prepared
 from mediakit.client.progress import Progress
 from mediakit.errors import InputError
 from mediakit.history import History
-from mediakit.media import MediaInfo, is_url, probe
+from mediakit.media import MediaInfo, is_url, local_file, probe
 from mediakit.schema import MediaName
 
 T = TypeVar("T")
@@ -112,8 +112,14 @@ async def _all(works: Iterable[Coroutine[object, object, T]]) -> list[T]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _probe_any(path: str | Path, field: str) -> tuple[Path, MediaInfo]:
-    file = Path(path).expanduser()
+def _probe_any(path: object, field: str) -> tuple[Path, MediaInfo]:
+    if not isinstance(path, str | Path):
+        accepted = (
+            "the path of a file, as text or as a Path; what is held in memory goes "
+            "straight into a field of a request"
+        )
+        raise InputError(field, got=path, accepted=accepted)
+    file = local_file(path)
     errors: list[InputError] = []
     kinds: tuple[MediaName, ...] = ("image", "video", "audio")
     for kind in kinds:

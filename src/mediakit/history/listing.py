@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LONGEST_SEARCH = 1_000
+HIGHEST_LIMIT = 2**31 - 1
 
 
 class Listing:
@@ -162,14 +163,23 @@ class Listing:
         return entries_frame(self._database.rows(query))
 
 
-def _check_limit(limit: int) -> None:
-    if limit < 1:
-        raise InputError("limit", got=limit, accepted="a whole number from 1")
+def _check_limit(limit: object) -> None:
+    is_whole = isinstance(limit, int) and not isinstance(limit, bool)
+    if not is_whole or limit not in range(1, HIGHEST_LIMIT + 1):
+        accepted = f"a whole number from 1 to {HIGHEST_LIMIT:,}"
+        raise InputError("limit", got=limit, accepted=accepted)
+
+
+def _check_text(field: str, value: object) -> None:
+    if value is not None and not isinstance(value, str):
+        raise InputError(field, got=value, accepted="text, or None")
 
 
 def _chosen(
     text: str | None, project: str | None, kind: str | None, status: str | None
 ) -> tuple[ColumnElement[bool], ...]:
+    for field, value in (("text", text), ("project", project), ("kind", kind)):
+        _check_text(field, value)
     if status is not None and status not in list(JobStatus):
         accepted = ", ".join(JobStatus)
         raise InputError("status", got=status, accepted=accepted, spec="3.1")

@@ -30,7 +30,7 @@ def is_url(value: str) -> bool:
     return value.lower().startswith(("http://", "https://"))
 
 
-def local_file(value: str) -> Path:
+def local_file(value: str | Path) -> Path:
     """Return the file that a value names, with the user's home filled in."""
     try:
         return Path(value).expanduser()
