@@ -191,6 +191,17 @@ def test_any_code_can_be_scanned(code: str) -> None:
     assert call is None or code.startswith(call.callee)
 
 
+def test_the_tab_key_offers_of_a_client_what_people_call(client: Client) -> None:
+    offered = [name for name in dir(client) if not name.startswith("_")]
+    plumbing = {"core", "io", "owned", "place", "job_type"}
+
+    assert plumbing.isdisjoint(offered)
+    assert {"submit", "estimate", "history", "spend", "form", "studio"} <= set(offered)
+    assert offered == sorted(offered)
+    for name in plumbing:
+        assert getattr(client, name) is not None
+
+
 # -- functions as attributes ----------------------------------------------------------
 
 

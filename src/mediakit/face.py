@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mediakit")
 
+BEHIND = frozenset({"core", "io", "job_type", "owned", "place"})
+"""The names of a client that its own parts need, and people hardly do."""
+
 
 class AsyncClient(core.AsyncClient):
     """A client to be awaited, on whichever event loop it is used.
@@ -239,6 +242,10 @@ class Client(core.Client[Job]):
         from mediakit.widgets.deliveries import Deliveries
 
         return Deliveries(self.core.deliveries, self.io)
+
+    def __dir__(self) -> list[str]:
+        # What the Tab key offers; the rest is there for who asks for it by name.
+        return sorted(set(super().__dir__()) - BEHIND)
 
     def owned(self, job: core.AsyncJob) -> Job:
         """Return the blocking face of a job, which can open forms of this client."""
