@@ -597,6 +597,36 @@ def test_a_full_queue_is_one_sentence_with_the_time_to_try_again(
     running.stop()
 
 
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ({"kind": "status", "status": 429, "retry_after": 3}, "asks to wait; trying"),
+        ({"kind": "latency", "seconds": 2}, "has not taken the request yet"),
+    ],
+    ids=["asked to wait", "slow"],
+)
+def test_a_submit_that_takes_long_says_why_once(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: dict[str, Any],
+    words: str,
+) -> None:
+    caplog.set_level(logging.INFO, "mediakit.client")
+    running = start(Sandbox(tmp_path / "data", speed=20))
+    with Client(running.base_url, running.api_key, home=tmp_path) as client:
+        client.submit("text-to-video", prompt="at once", duration=3)
+        monkeypatch.setattr("mediakit.client.client.SILENT_S", 1.0)
+        where = {"function": running.functions["text-to-video"]}
+        running.fault(count=1, where=where, **fault)
+        client.submit("text-to-video", prompt="later", duration=3)
+
+        said = [r.message for r in caplog.records if r.message.startswith("The serv")]
+        assert len(said) == 1
+        assert words in said[0]
+    running.stop()
+
+
 def test_waiting_ends_and_the_job_goes_on(tmp_path: Path) -> None:
     running = start(Sandbox(tmp_path / "data", concurrency=0))
     with Client(running.base_url, running.api_key, home=tmp_path) as client:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -31,6 +31,9 @@ from mediakit.rates import Estimate
 from mediakit.records import Balance
 
 log = logging.getLogger("mediakit.client")
+
+SILENT_S = 3.0
+"""Seconds after which a submit that goes on says why."""
 
 JobT_co = TypeVar("JobT_co", bound=Job, covariant=True)
 
@@ -97,7 +100,7 @@ class Client(Staying, Generic[JobT_co]):
         self.io.refuse_itself()
         buying = self.io.post(self.core._buy, order, take)
         try:
-            return self.owned(self.io.result(buying))
+            return self.owned(self._answer(buying))
         except KeyboardInterrupt:
             buying.add_done_callback(_log_failure)
             raise KeyboardInterrupt(
@@ -109,6 +112,12 @@ class Client(Staying, Generic[JobT_co]):
             if isinstance(error.job, AsyncJob):
                 error.job = self.owned(error.job)
             raise
+
+    def _answer(self, buying: Future[AsyncJob]) -> AsyncJob:
+        """Wait for what is bought; a long silence is explained, once."""
+        if not wait([buying], SILENT_S).done:
+            self._say(self.core._delay_text())
+        return self.io.result(buying)
 
     @explained_by(AsyncClient.estimate)
     def estimate(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
+from math import ceil
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -121,7 +122,7 @@ class AsyncClient(Staying):
         self._jobs = Jobs(
             self._transport, self._ledger, self.catalog, self._clock, outputs
         )
-        submitter = Submitter(
+        self._submitter = Submitter(
             self._transport, self._ledger, self._clock, retry_for_s=submit_retry_for_s
         )
         self._listeners: list[AsyncListener] = []
@@ -134,7 +135,7 @@ class AsyncClient(Staying):
             budget_of(self._budget_name, budget),
         )
         self._buyer = Buyer(
-            submitter,
+            self._submitter,
             self._jobs,
             self._ledger,
             self._purse,
@@ -345,6 +346,13 @@ class AsyncClient(Staying):
         job = await self._buyer.place(order, take)
         job.raise_if_failed()
         return job
+
+    def _delay_text(self) -> str:
+        """Say for people why a submit has no answer yet."""
+        asked_s = self._submitter.asked_to_wait_s
+        if asked_s > 0:
+            return f"The service asks to wait; trying again in {ceil(asked_s)} s."
+        return "The service has not taken the request yet; still trying."
 
     async def run(
         self,

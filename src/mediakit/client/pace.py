@@ -40,6 +40,11 @@ class Pace:
         """Return how many submits may be under way now."""
         return int(self._limit_n)
 
+    @property
+    def closed_for_s(self) -> float:
+        """Return for how many more seconds nobody begins a turn."""
+        return max(0.0, self._closed_until_s - self._clock.monotonic_s())
+
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[int]:
         """Wait for a turn and hold it; gives the round that it belongs to."""
@@ -74,7 +79,7 @@ class Pace:
                 self._round += 1
 
     async def _open(self) -> None:
-        while (left_s := self._closed_until_s - self._clock.monotonic_s()) > 0:
+        while (left_s := self.closed_for_s) > 0:
             await self._clock.sleep(left_s)
 
     def _enter(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None] | None:
