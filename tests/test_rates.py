@@ -104,10 +104,10 @@ def test_an_estimate_without_lines_is_shown_as_a_sentence() -> None:
     unknown = Estimate.of([], ["No rate is known."])._repr_html_()
     bare = Estimate(MicroUSD(5), MicroUSD(5), EstimateKind.NOMINAL)._repr_html_()
 
-    assert "estimate unknown" in unknown
+    assert "Price: unknown" in unknown
     assert "No rate is known." in unknown
     assert "<table" not in unknown + bare
-    assert "estimate <span>$</span>0.000005, nominal" in bare
+    assert "Price: <span>$</span>0.000005, nominal" in bare
 
 
 def test_tokens_of_a_part_of_a_second_are_rounded_half_up() -> None:

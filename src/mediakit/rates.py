@@ -227,7 +227,7 @@ class Estimate:
 
     def _repr_html_(self) -> str:
         """Return what it is made of as a table, for a notebook."""
-        price = _lines_html(self) if self.lines else _html(f"estimate {_summary(self)}")
+        price = _lines_html(self) if self.lines else _html(f"Price: {_summary(self)}")
         notes = "".join(
             f'<div style="{_QUIET}">{_html(note)}</div>' for note in self.notes
         )
