@@ -7,6 +7,7 @@ import inspect
 import logging
 import signal
 import socket
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,17 @@ def test_five_books_agree_to_the_micro_dollar(tmp_path: Path) -> None:
         assert int(from_csv["charge_micro_usd"].sum()) == history
         assert from_csv.attrs["total_micro_usd"] == history
     running.stop()
+
+
+def test_charges_are_summed_from_a_day_or_an_instant_on(own_client: Client) -> None:
+    settled(own_client.submit("text-to-video", prompt="a", duration=3))
+    total_micro_usd = own_client.history.settled_total_micro_usd
+
+    assert total_micro_usd(since="2020-01-01") == 204_000
+    assert total_micro_usd(since="2999-01-01T00:00:00Z") == 0
+    for since in ("noon", 5, datetime(2020, 1, 1)):  # noqa: DTZ001
+        with pytest.raises(InputError, match=r"^since: got .* with its offset"):
+            total_micro_usd(since=since)  # type: ignore[arg-type]
 
 
 def test_the_same_call_is_the_same_job_and_the_next_take_is_another(

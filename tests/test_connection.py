@@ -113,6 +113,15 @@ def test_a_key_that_is_no_text_is_refused_without_being_shown() -> None:
     assert "123456789" not in str(caught.value)
 
 
+@pytest.mark.parametrize("argument", ["home", "history", "catalog", "project"])
+def test_a_setting_of_the_wrong_kind_is_refused_by_its_name(
+    sandbox: RunningSandbox, tmp_path: Path, argument: str
+) -> None:
+    settings: dict[str, Any] = {"home": tmp_path, argument: 5}
+    with pytest.raises(InputError, match=rf"^{argument}: got 5, accepted: "):
+        Client(sandbox.base_url, sandbox.api_key, **settings)
+
+
 def test_a_file_binds_kinds_to_the_paths_of_a_service(tmp_path: Path) -> None:
     (tmp_path / "mediakit.toml").write_text(
         '[functions]\n"text-to-video" = "acme/swift-2/text-to-video"\n', "utf-8"

@@ -152,6 +152,11 @@ def test_what_is_neither_text_nor_a_count_is_refused_in_words(history, field, va
         history.search(**{"text": "kite", field: value})
 
 
+def test_a_page_begins_behind_an_entry_of_the_page_before(history):
+    with pytest.raises(InputError, match=r"^before: got 3, .*Nothing was sent"):
+        history.page(before=3)
+
+
 @given(text=st.text(), start=st.integers(0, 20), length=st.integers(1, 20))
 @example(text="100%_\\/'\"", start=0, length=9)
 def test_any_word_of_a_prompt_finds_it_whatever_its_case(text, start, length):

@@ -68,6 +68,8 @@ class Settings(Staying):
         base_url = base_url or environ.get("MEDIAKIT_BASE_URL") or None
         api_key = api_key or environ.get("MEDIAKIT_API_KEY") or None
         _refuse_half_a_service(base_url, api_key)
+        _refuse_no_place("home", home)
+        _refuse_no_place("history", history)
         home = Path(
             home
             or environ.get("MEDIAKIT_HOME")
@@ -90,6 +92,11 @@ def _refuse_half_a_service(base_url: object, api_key: object) -> None:
         raise InputError("base_url", got=None, accepted=accepted)
     if api_key and not isinstance(api_key, str):
         raise InputError("api_key", got=type(api_key), accepted="the key as text")
+
+
+def _refuse_no_place(field: str, value: object) -> None:
+    if value is not None and not isinstance(value, str | Path):
+        raise InputError(field, got=value, accepted="a place, as text or as a Path")
 
 
 def _is_service_url(url: object) -> bool:
@@ -129,6 +136,7 @@ def locate(settings: Settings, catalog: Catalog | None = None) -> Place:
             service that cannot be read.
         ServiceError: The sandbox cannot be started.
     """
+    _refuse_no_catalog(catalog)
     if settings.base_url is None or settings.api_key is None:
         return _embedded(settings, catalog)
     service = Service(settings.base_url, settings.api_key)
@@ -140,6 +148,12 @@ def locate(settings: Settings, catalog: Catalog | None = None) -> Place:
         served = settings.bindings.priced(_described(service.base_url))
         return Place(service, served, is_sandbox)
     return Place(service, settings.bindings.catalog(), is_sandbox)
+
+
+def _refuse_no_catalog(value: object) -> None:
+    if value is not None and not isinstance(value, Catalog):
+        accepted = "functions, such as Catalog.default()"
+        raise InputError("catalog", got=value, accepted=accepted)
 
 
 def _embedded(settings: Settings, catalog: Catalog | None) -> Place:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, fields
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
 
+from mediakit.client.deliveries import When
+from mediakit.client.delivery_range import instant_of
 from mediakit.client.docstrings import explained_by
 from mediakit.client.io_thread import IOThread
 from mediakit.client.rebuilding import OUTCOMES, SOURCES, Rebuilder, Rebuilt
@@ -157,18 +158,22 @@ class AsyncHistoryView:
         return await to_thread.run_sync(partial(self.store.projects, service=service))
 
     async def settled_total_micro_usd(
-        self, *, since: datetime | None = None, everywhere: bool = False
+        self, *, since: When | None = None, everywhere: bool = False
     ) -> int:
         """Return the sum of the settled charges, in micro-USD (spec 2.2).
 
         Args:
             since: Only those that were first seen settled at this instant or later.
             everywhere: Those of other services too.
+
+        Raises:
+            InputError: The instant cannot be read.
         """
+        from_then = instant_of("since", since)
         return await to_thread.run_sync(
             partial(
                 self.store.settled_total_micro_usd,
-                since,
+                from_then,
                 service=self.scope(everywhere=everywhere),
             )
         )
@@ -298,7 +303,7 @@ class HistoryView:
 
     @explained_by(AsyncHistoryView.settled_total_micro_usd)
     def settled_total_micro_usd(
-        self, *, since: datetime | None = None, everywhere: bool = False
+        self, *, since: When | None = None, everywhere: bool = False
     ) -> int:
         """Return the sum of the settled charges, in micro-USD (spec 2.2)."""
         return self._io.call(

@@ -156,10 +156,19 @@ def budget_name(project: str | None, amount: Amount | None) -> str | None:
 
     A project is one budget over all its clients and starts, of which another may have
     a limit; without one, a client that has a limit is a budget of its own.
+
+    Raises:
+        InputError: The project is no label.
     """
+    _check_label(project)
     if project:
         return f"project {project}"
     return None if amount is None else f"client {uuid4().hex}"
+
+
+def _check_label(project: object) -> None:
+    if project is not None and not isinstance(project, str):
+        raise InputError("project", got=project, accepted="a label as text, or None")
 
 
 def budget_of(name: str | None, amount: Amount | None) -> Budget | None:

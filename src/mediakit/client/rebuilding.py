@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from anyio import to_thread
 
@@ -27,6 +27,8 @@ from mediakit.errors import AnswerError, InputError
 from mediakit.history import Entry, History
 from mediakit.history.adopting import REBUILT
 from mediakit.records import Job
+
+T = TypeVar("T")
 
 log = logging.getLogger("mediakit.client")
 
@@ -225,19 +227,29 @@ def _rebuilt(outcome: str, found: FoundJob, entry: Entry) -> Rebuilt:
 
 
 def _checked(job_ids: str | Iterable[str]) -> Sequence[str]:
-    ids = [job_ids] if isinstance(job_ids, str) else list(job_ids)
+    accepted = "job ids: media_<uuid>"
+    ids = [job_ids] if isinstance(job_ids, str) else _all("job_ids", job_ids, accepted)
     for job_id in ids:
         if not JOB_ID.fullmatch(str(job_id)):
-            raise InputError("job_ids", got=job_id, accepted="job ids: media_<uuid>")
+            raise InputError("job_ids", got=job_id, accepted=accepted)
     return ids
 
 
+def _all(field: str, given: Iterable[T], accepted: str) -> list[T]:
+    try:
+        return list(given)
+    except TypeError:
+        raise InputError(field, got=given, accepted=accepted) from None
+
+
 def _folders(folders: str | Path | Iterable[str | Path]) -> list[Path]:
-    given = [folders] if isinstance(folders, str | Path) else list(folders)
+    accepted = "folders that results were saved to"
+    if isinstance(folders, str | Path):
+        folders = [folders]
+    given = _all("folders", folders, accepted)
     paths = [Path(folder).expanduser() for folder in given]
     for path in paths:
         if not path.is_dir():
-            accepted = "folders that results were saved to"
             raise InputError("folders", got=str(path), accepted=accepted)
     return paths
 

@@ -60,6 +60,7 @@ class Listing:
                 the text is too long.
         """
         _check_limit(limit)
+        _check_before(before)
         check_order(order)
         query = queries.whole_entries().where(
             *_chosen(text, project, kind, status),
@@ -168,6 +169,12 @@ def _check_limit(limit: object) -> None:
     if not is_whole or limit not in range(1, HIGHEST_LIMIT + 1):
         accepted = f"a whole number from 1 to {HIGHEST_LIMIT:,}"
         raise InputError("limit", got=limit, accepted=accepted)
+
+
+def _check_before(before: object) -> None:
+    if before is not None and not isinstance(before, Entry):
+        accepted = "the last entry of the page before, or None"
+        raise InputError("before", got=before, accepted=accepted)
 
 
 def _check_text(field: str, value: object) -> None:
