@@ -13,11 +13,13 @@ import pytest
 from comm.base_comm import BaseComm
 
 from mediakit import Client
+from mediakit.clock import VirtualClock
 from mediakit.sandbox.server import RunningSandbox, Sandbox, start
 from mediakit.widgets.control import Control
-from mediakit.widgets.form import Form
+from mediakit.widgets.form import CLICK_PAUSE_S, Form
 from mediakit.widgets.form_view import is_main
 from mediakit.widgets.json_values import FURTHER
+from mediakit.widgets.seen_price import ARRIVES_S
 from tests.media_samples import make_png
 from tests.spec import accepted
 
@@ -99,6 +101,9 @@ def error_of(form: Form) -> str:
 
 def press_generate(form: Form) -> None:
     assert not generate_button(form).disabled, form.state.submit_reason
+    # As people do: once the price is there to be read.
+    now_s = form._clock.monotonic_s
+    until(lambda: form._seen.at(now_s()) == form.state.estimate)
     generate_button(form).click()
     until(lambda: not form.state.sending, form)
 
@@ -161,6 +166,113 @@ def test_what_is_sent_is_what_people_see_at_last(
     box(form, "prompt").value = "a kite"  # the last key was still on its way
     until(lambda: not form.state.sending, form)
     assert form._jobs[0].state.prompt == "a kite"
+
+
+class SlowHand:
+    """A person whose time stands still between what they do.
+
+    Args:
+        client: The client of the form.
+        values: What the form holds at first.
+    """
+
+    def __init__(self, client: Client, **values: object) -> None:
+        self.clock = VirtualClock()
+        function = client.catalog.function("text-to-video")
+        first = {"prompt": "a kite", "resolution": "1080p", "duration": 8} | values
+        self.form = Form(client, function, first, clock=self.clock)
+        until(lambda: self.form.state.funds.balance is not None, self.form)
+        self.wait(ARRIVES_S)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self.form.client.io.call(self.clock.advance, seconds)
+
+    def type(self, duration: int) -> None:
+        """Press a key in the box of the duration; it holds this number now."""
+        box(self.form, "duration").value = duration
+
+    def click(self) -> None:
+        """Press Generate, and do nothing more for now."""
+        generate_button(self.form).click()
+
+    def bought(self) -> list[object]:
+        """Wait for what was clicked, and return the durations that were bought."""
+        self.wait(CLICK_PAUSE_S)
+        until(lambda: not self.form.state.sending, self.form)
+        return [job.state.body["duration"] for job in self.form.jobs]
+
+
+@pytest.fixture
+def hand(client: Client) -> Iterator[SlowHand]:
+    """Give a person at a form whose price is $0.72."""
+    hand = SlowHand(client)
+    yield hand
+    finish(hand.form)
+
+
+def test_the_price_follows_every_key_of_a_number(hand: SlowHand) -> None:
+    assert "<b>$0.72</b>" in shown(hand.form)
+
+    hand.type(1)
+    assert "got 1; accepted: a whole number from 3 to 15 s" in shown(hand.form)
+    assert generate_button(hand.form).disabled
+    hand.type(13)
+    assert "<b>$1.17</b>" in shown(hand.form)
+    assert "got 1" not in shown(hand.form)
+    assert not generate_button(hand.form).disabled
+
+
+def test_a_number_whose_last_keys_come_after_the_click_is_not_bought_unseen(
+    hand: SlowHand,
+) -> None:
+    hand.click()
+    hand.type(1)
+    hand.type(13)
+    assert hand.bought() == []
+    assert "The price is now $1.17. Press Generate again to buy it." in error_of(
+        hand.form
+    )
+    assert "Nothing was sent" in error_of(hand.form)
+    assert not generate_button(hand.form).disabled
+
+    hand.wait(ARRIVES_S)
+    hand.click()
+    assert hand.bought() == [13]
+    assert error_of(hand.form) == ""
+
+
+def test_a_click_that_comes_with_the_last_key_saw_the_price_before(
+    hand: SlowHand,
+) -> None:
+    hand.type(1)
+    hand.type(13)
+    hand.click()
+    assert hand.bought() == []
+    hand.click()  # the second half of a double click reads nothing either
+    assert hand.bought() == []
+    hand.wait(ARRIVES_S)
+    hand.click()
+    assert hand.bought() == [13]
+
+
+def test_a_click_while_a_number_is_half_typed_saw_the_price_before(
+    hand: SlowHand,
+) -> None:
+    hand.type(1)
+    hand.wait(ARRIVES_S)
+    hand.click()
+    hand.type(13)
+    assert hand.bought() == []
+    assert "The price is now $1.17." in error_of(hand.form)
+    hand.type(12)
+    assert error_of(hand.form) == ""
+
+
+def test_what_has_become_cheaper_is_bought_at_once(hand: SlowHand) -> None:
+    hand.click()
+    hand.type(4)
+    assert hand.bought() == [4]
 
 
 def test_a_local_picture_is_looked_at_uploaded_and_sent(

@@ -25,6 +25,20 @@ TABLE = "%jobs"
 WRONG = "%%generate text-to-video --duration 99\na red balloon over a lake"
 TYPE = 'client.submit("text-to-video", prompt="a", '
 COPIED = """client.submit("text-to-video", prompt='"kite" & <b>sea</b>', duration=3)"""
+DEAR = """
+import mediakit as mk
+client = mk.connect()
+form = client.form("text-to-video", prompt="a kite", duration=8, resolution="1080p")
+form
+"""
+BOUGHT = 'print("bought", [job.state.body["duration"] for job in form.jobs])'
+# What stood on the page at each click that the button took.
+NOTE_CLICKS = """form => {
+    window.pricesAtClicks = [];
+    form.querySelector("button.mk-go").addEventListener("click", () => {
+        window.pricesAtClicks.push(form.querySelector(".mk-price b").innerText);
+    }, true);
+}"""
 
 
 def clipboard(page: Page) -> str:
@@ -99,3 +113,44 @@ def test_a_cell_of_text_becomes_a_video_and_a_row_of_a_table(
 
     errors = lab.save()["cells"][3]["outputs"]
     assert "Traceback" not in json.dumps(errors)
+
+
+def test_a_number_that_is_typed_right_before_the_click_is_bought_at_the_price_shown(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    lab.open(lab_server.add_notebook("typed.ipynb", [DEAR, BOUGHT]))
+    lab.resize(1280, 1200)
+    lab.hide_sidebar()
+    lab.run_cell(0)
+    lab.see(0, "$0.72")
+    form = lab.cell(0).locator(".mk-form")
+    price = form.locator(".mk-price b")
+    generate = form.get_by_role("button", name="Generate")
+    duration = form.get_by_label("duration").first
+    form.evaluate(NOTE_CLICKS)
+    where = generate.bounding_box()
+    assert where is not None
+
+    duration.press("Control+a")
+    lab.page.keyboard.type("1")
+    lab.see(0, "got 1; accepted: a whole number from 3 to 15 s")
+    lab.screenshot("half-typed-number", form)
+    expect(generate).to_be_disabled()
+    lab.page.keyboard.type("3")
+    expect(price).to_have_text("$1.17")  # and the box was not left
+    lab.page.keyboard.press("Control+a")
+    lab.page.keyboard.type("8")
+    expect(price).to_have_text("$0.72")
+    expect(generate).to_be_enabled()
+
+    duration.press("Control+a")
+    lab.page.keyboard.type("13")
+    lab.page.mouse.click(where["x"] + 9, where["y"] + 9)
+    expect(price).to_have_text("$1.17")
+    lab.page.wait_for_timeout(1_000)  # a person reads it
+    lab.screenshot("typed-and-clicked", form)
+    generate.click()
+    form.locator("video:visible").first.wait_for()
+    lab.run_cell(1)
+    prices = lab.page.evaluate("window.pricesAtClicks")
+    lab.see(1, f"bought {[13] * prices.count('$1.17')}")

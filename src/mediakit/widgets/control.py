@@ -106,7 +106,7 @@ class Control(ABC):
 
     @property
     def note(self) -> Note:
-        """Return what the control itself has to say, such as "limited to 15"."""
+        """Return what the control itself has to say, such as a count."""
         return Note()
 
     @property

@@ -18,6 +18,7 @@ from mediakit.client.plain import plain_fields
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import ConflictError, MediakitError
 from mediakit.media import kept_file
+from mediakit.rates import Estimate
 from mediakit.widgets.assigning import assigned, assigned_together
 from mediakit.widgets.card_handle import CardHandle
 from mediakit.widgets.errands import Errands, read_funds
@@ -32,10 +33,12 @@ from mediakit.widgets.job_home import JobHome, varied
 from mediakit.widgets.job_view import JobView
 from mediakit.widgets.look import Kit, Look
 from mediakit.widgets.python_call import is_extra, python_call
+from mediakit.widgets.seen_price import SeenPrice, is_dearer
 
 TYPING_PAUSE_S = 0.4
 CLICK_PAUSE_S = 0.2
 LEFT = "It was left as it is."
+RISEN = "The price is now {}. Press Generate again to buy it. Nothing was sent yet."
 CLOSED = (
     "This form is closed, because its cell was run again or it was closed in code. "
     "Nothing was changed. Use the form that client.form(...) gave last."
@@ -73,12 +76,14 @@ class Form:
         self._clock = clock or SystemClock()
         self._lock = threading.RLock()
         self._closed = False
+        self._risen = False
         self._media_edits = 0
         self._jobs: tuple[JobView, ...] = ()
         self._job_listeners: list[Callable[[], None]] = []
         self._inspector = Inspector(client.core.remote_media)
         self._errands = Errands(client.io, self._say)
         self._guard = guarded(self._say, self._lock)
+        self._seen = SeenPrice()
         self._state = FormState.start(function)
         self._given = plain_fields(function, values or {})
         self._live_values = FormValues(self._read_values, self._set_values)
@@ -233,6 +238,9 @@ class Form:
 
     def _edited(self, name: str) -> None:
         control = self._view.controls[name]
+        if self._risen:
+            self._risen = False
+            self._say("")  # it named a price that may be another one now
         self._state = self._state.with_value(name, control.value)
         self._show()
         self._look_at_media_of(name)
@@ -250,9 +258,11 @@ class Form:
         if self._state.sending:
             return
         self._state = replace(self._state, sending=True)
+        self._risen = False
         self._view.show_error("")
         self._show()
-        self._errands.run(self._send)
+        seen = self._seen.at(self._clock.monotonic_s())
+        self._errands.run(partial(self._send, seen))
 
     def _refresh(self) -> None:
         self._errands.run(self._read_funds)
@@ -298,15 +308,20 @@ class Form:
             self._state = self._state.with_balance(funds)
             self._show()
 
-    async def _send(self) -> None:
+    async def _send(self, seen: Estimate | None) -> None:
         # A key pressed right before the click may still be on its way from the
-        # browser: what is sent is what people see.
+        # browser: what is sent is what people see, and never at a higher price than
+        # they saw when they clicked.
         await self._clock.sleep(CLICK_PAUSE_S)
         try:
             await self._look_at_files()  # one may have vanished
             ready = replace(self._state, sending=False)
             if ready.submit_reason is not None:
                 self._say(f"{ready.submit_reason} Nothing was sent.")
+                return
+            if seen and ready.estimate and is_dearer(ready.estimate, seen):
+                self._say(RISEN.format(ready.estimate.text))
+                self._risen = True
                 return
             self._accept(await self._submit(ready.body()))
         except MediakitError as error:
@@ -353,6 +368,7 @@ class Form:
     def _show(self) -> None:
         if not self._closed:
             self._view.show(self._state)
+            self._seen.show(self._state.estimate, self._clock.monotonic_s())
 
     def _say(self, text: str) -> None:
         with self._lock:

@@ -80,7 +80,7 @@ class ItemList(Control):
             types.get(self._item.kind, w.Text),
             "mk-wide" if self._long else "mk-bare",
             value=item,
-            continuous_update=self._long,
+            continuous_update=True,
             # Not shown, but read aloud.
             description=f"{self.label}, {len(self._boxes) + 1}",
         )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import ipywidgets as w
 
 from mediakit.schema import FieldSpec
-from mediakit.widgets.control import Control, Note
+from mediakit.widgets.control import Control
 from mediakit.widgets.look import Kit
 
 # The widest range that each step of a slider suits.
@@ -78,7 +78,9 @@ def _exact(spec: FieldSpec, number: float) -> float:
 class NumberControl(Control):
     """A bounded number: typed into a box, or drawn on a slider.
 
-    What is typed beyond a bound is limited to it, and the control says so.
+    Each key counts, so that the price is that of the number in the box. What is
+    typed is not limited, since 1 may become 13: beyond a bound it is a problem, which
+    stands below, and the slider stands at its end.
 
     Args:
         spec: The field.
@@ -88,7 +90,6 @@ class NumberControl(Control):
 
     def __init__(self, spec: FieldSpec, kit: Kit, reach: Reach) -> None:
         super().__init__(spec, kit)
-        self._limit = ""
         self._reach = reach
         self._switch = self._make_switch() if spec.default is None else None
         self._on = spec.default is not None
@@ -122,12 +123,12 @@ class NumberControl(Control):
         if not self._on or self._box is not None:
             return
         self._box = self._make_box()
-        self.watch(self._box, self._typed)
+        self.watch(self._box, self._show)
         if self._switch is None:
             self.named = self._box
         if self._has_slider:
             self._slider = self._make_slider()
-            self.watch(self._slider, self._moved)
+            self.watch(self._slider, lambda at: self._show(self._exact(at)))
 
     @property
     def _whole(self) -> bool:
@@ -140,7 +141,7 @@ class NumberControl(Control):
             "mk-box" if self._switch is None else "mk-bare",
             value=self._number,
             step=self._reach.step,
-            continuous_update=False,
+            continuous_update=True,
             description=self.heading,
         )
 
@@ -176,13 +177,8 @@ class NumberControl(Control):
         shown = (self._switch, *((self._box, self._slider) if self._on else ()))
         return tuple(part for part in shown if part is not None)
 
-    @property
-    def note(self) -> Note:
-        """Say that what was typed was limited."""
-        return Note(self._limit, "warn")
-
     def _switched(self, on: bool) -> None:  # noqa: FBT001 - a trait's value
-        self._on, self._limit = on, ""
+        self._on = on
         self._arrange()
 
     def _limited(self, number: float) -> float:
@@ -197,18 +193,6 @@ class NumberControl(Control):
         ):
             number = self._reach.most
         return self._exact(number)
-
-    def _typed(self, number: float) -> None:
-        limited = self._limited(number)
-        unit = f" {self.spec.unit}" if self.spec.unit else ""
-        # Compared as numbers of the box: 0.30000000000000004 was not limited.
-        same = self._exact(number) == limited
-        self._limit = "" if same else f"limited to {limited:g}{unit}"
-        self._show(limited)
-
-    def _moved(self, number: float) -> None:
-        self._limit = ""
-        self._show(self._exact(number))
 
     def _show(self, number: float) -> None:
         self._number = number
@@ -230,7 +214,6 @@ class NumberControl(Control):
         number = self._number if value is None else self._as_number(value)
         if self._switch is not None:
             self._on = self._switch.value = value is not None
-        self._limit = ""
         self._show(number)
         self._arrange()
 
