@@ -14,7 +14,9 @@ from comm.base_comm import BaseComm
 
 from mediakit import Client
 from mediakit.clock import VirtualClock
+from mediakit.errors import ConflictError
 from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.widgets.card_handle import Cell
 from mediakit.widgets.control import Control
 from mediakit.widgets.form import CLICK_PAUSE_S, Form
 from mediakit.widgets.form_view import is_main
@@ -43,8 +45,8 @@ def make_form(client: Client) -> Iterator[Callable[..., Form]]:
     """Make forms that know the balance, and close them in the end."""
     forms: list[Form] = []
 
-    def make(kind: str, **values: object) -> Form:
-        form = Form(client, client.catalog.function(kind), values)
+    def make(kind: str, cell: Cell | None = None, **values: object) -> Form:
+        form = Form(client, client.catalog.function(kind), values, cell=cell)
         forms.append(form)
         until(lambda: form.state.funds.balance is not None, form)
         return form
@@ -441,6 +443,56 @@ def test_a_rerun_takes_over_values_and_jobs_and_closes_the_form_before(
     (job,) = again._jobs
     assert job.widget.comm is not None
     assert again._view.results.children == (job.widget,)
+
+
+def test_a_cell_that_is_run_again_replaces_its_own_form_and_no_other(
+    make_form: Callable[..., Form],
+) -> None:
+    mine = make_form("text-to-video", Cell("a", "run 1"), prompt="mine")
+    press_generate(mine)
+    other = make_form("text-to-video", Cell("b", "run 2"), prompt="other")
+    assert mine.widget.comm is not None
+    assert other.values.prompt == "other"
+    assert other.jobs == ()
+
+    box(mine, "prompt").value = "by hand"
+    again = make_form("text-to-video", Cell("a", "run 3"), prompt="mine")
+    assert mine.widget.comm is None
+    assert again.values.prompt == "by hand"
+    assert len(again.jobs) == 1
+    assert other.widget.comm is not None
+    with pytest.raises(ConflictError, match="its cell was run again"):
+        mine.values.prompt = "too late"
+
+
+def test_forms_of_one_function_in_one_cell_are_told_apart_by_their_order(
+    make_form: Callable[..., Form],
+) -> None:
+    def run_cell(run: str, count: int) -> list[Form]:
+        cell = Cell("a", run)
+        return [make_form("text-to-video", cell) for _ in range(count)]
+
+    before = run_cell("run 1", 3)
+    make_form("r1", Cell("a", "run 1"))
+    for place, form in enumerate(before):
+        box(form, "prompt").value = f"no. {place}"
+    assert all(form.widget.comm is not None for form in before)
+
+    run_cell("run 2", 1)
+    assert [form.widget.comm is None for form in before] == [True, False, False]
+    again = run_cell("run 3", 3)
+    assert [form.values.prompt for form in again] == ["no. 0", "no. 1", "no. 2"]
+    assert all(form.widget.comm is None for form in before)
+
+
+def test_where_no_cell_is_known_the_last_form_of_a_function_replaces_the_one_before(
+    make_form: Callable[..., Form],
+) -> None:
+    before = make_form("text-to-video", Cell("run 1", "run 1"), prompt="kept")
+
+    again = make_form("text-to-video", Cell("run 2", "run 2"))
+    assert before.widget.comm is None
+    assert again.values.prompt == "kept"
 
 
 def test_a_job_that_is_accepted_after_a_rerun_is_not_lost(

@@ -14,6 +14,7 @@ import pytest
 from mediakit import Client
 from mediakit.client import Job
 from mediakit.sandbox.server import RunningSandbox
+from mediakit.widgets.card_handle import Cell
 from mediakit.widgets.funds import Funds
 from mediakit.widgets.studio import Studio
 from mediakit.widgets.studio_history import HOW_TO_BEGIN, PAGE_ROWS
@@ -41,8 +42,8 @@ def make_studio(client: Client) -> Iterator[Callable[..., Studio]]:
     """Make studios that have read balance and history, and close them in the end."""
     studios: list[Studio] = []
 
-    def make(of: Client = client) -> Studio:
-        studio = Studio(of)
+    def make(of: Client = client, cell: Cell | None = None) -> Studio:
+        studio = Studio(of, cell=cell)
         studios.append(studio)
         until(lambda: is_read(studio), studio)
         return studio
@@ -279,6 +280,28 @@ def test_a_search_that_is_too_long_is_a_sentence(
     assert "up to 1,000 characters" in shown(studio)
     studio._view.history.search.value = ""
     until(lambda: studio.state.page.trouble is None, studio)
+
+
+def test_a_studio_of_another_cell_stays_with_its_forms(
+    make_studio: Callable[..., Studio], client: Client
+) -> None:
+    mine = make_studio(cell=Cell("a", "run 1"))
+    press(mine, "Text to video")
+    assert mine.form is not None
+    mine.form.values.prompt = "mine"
+
+    other = make_studio(cell=Cell("b", "run 2"))
+    press(other, "Text to video")
+    assert other.form is not None
+    assert other.form.values.prompt is None
+    assert mine.widget.comm is not None
+    assert mine.form.values.prompt == "mine"
+
+    again = make_studio(cell=Cell("a", "run 3"))
+    assert mine.widget.comm is None
+    assert again.form is not None
+    assert again.form.values.prompt == "mine"
+    assert other.widget.comm is not None
 
 
 def test_a_rerun_closes_the_studio_before_and_goes_on_where_it_was(

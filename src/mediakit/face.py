@@ -264,6 +264,9 @@ class Client(core.Client[Job]):
     ) -> Form:
         """Return a form for a function, to be shown in the cell.
 
+        A cell that is run again goes on with the values and jobs of its own form; the
+        forms of other cells stay as they are.
+
         Args:
             function: A kind or a path.
             like: Begin with the values of an earlier request: "last" for the last one
@@ -276,24 +279,26 @@ class Client(core.Client[Job]):
             InputError: The function is unknown; the nearest names are in the message.
             NotFoundError: The earlier request is not in this history.
         """
+        from mediakit.widgets.card_handle import current_cell
         from mediakit.widgets.form import Form, is_open
         from mediakit.widgets.recalling import recalled
 
-        found = self.catalog.function(function)
-        if like is not None and not is_open(self, found):
+        found, cell = self.catalog.function(function), current_cell()
+        if like is not None and not is_open(self, found, cell):
             values = recalled(self, found, like) | values
-        return Form(self, found, values)
+        return Form(self, found, values, cell=cell)
 
     def studio(self) -> Studio:
         """Return the studio, to be shown in the cell.
 
         In one place: all functions with a search and their forms, the history with a
         search and filters, and balance and spend. A cell that is run again goes on
-        where it was.
+        where its studio was; the studios of other cells stay as they are.
         """
+        from mediakit.widgets.card_handle import current_cell
         from mediakit.widgets.studio import Studio
 
-        return Studio(self)
+        return Studio(self, cell=current_cell())
 
 
 def connect(

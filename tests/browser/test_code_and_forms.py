@@ -39,6 +39,13 @@ NOTE_CLICKS = """form => {
         window.pricesAtClicks.push(form.querySelector(".mk-price b").innerText);
     }, true);
 }"""
+CONNECT = "import mediakit as mk\nclient = mk.connect(home='several')"
+ONE = 'client.form("text-to-video")'
+TWO = """
+from IPython.display import display
+for resolution in ("720p", "1080p"):
+    display(client.form("text-to-video", resolution=resolution))
+"""
 
 
 def clipboard(page: Page) -> str:
@@ -154,3 +161,39 @@ def test_a_number_that_is_typed_right_before_the_click_is_bought_at_the_price_sh
     lab.run_cell(1)
     prices = lab.page.evaluate("window.pricesAtClicks")
     lab.see(1, f"bought {[13] * prices.count('$1.17')}")
+
+
+def test_each_cell_has_forms_of_its_own_and_finds_them_when_it_is_run_again(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    lab.open(lab_server.add_notebook("several.ipynb", [CONNECT, ONE, ONE, TWO]))
+    lab.resize(1280, 2600)
+    lab.hide_sidebar()
+    lab.run_all()
+    forms = lab.page.locator(".mk-form:visible")
+    expect(forms).to_have_count(4)
+    prompts = [forms.nth(n).get_by_label("prompt").first for n in range(4)]
+    for number, prompt in enumerate(prompts):
+        prompt.fill(f"no. {number}")
+    bought = forms.nth(0).get_by_role("button", name="Generate")
+    bought.click()
+    lab.see(1, "media_")
+    expect(forms.nth(1).get_by_role("button", name="Generate")).to_be_enabled()
+
+    lab.run_all()
+    expect(forms).to_have_count(4)
+    for number, prompt in enumerate(prompts):
+        expect(prompt).to_have_value(f"no. {number}")
+    expect(forms.locator(".mk-results:visible")).to_have_count(1)
+    lab.see(1, "media_")
+    lab.screenshot("several-forms")
+    assert lab.console_errors() == []
+
+    lab.save()
+    lab.reload()
+    lab.run_cell(2)
+    expect(lab.cell(2).get_by_label("prompt").first).to_have_value("no. 1")
+    lab.restart_kernel()
+    lab.run_all()
+    expect(forms).to_have_count(4)
+    expect(lab.cell(2).get_by_label("prompt").first).to_have_value("")

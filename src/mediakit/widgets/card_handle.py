@@ -47,6 +47,11 @@ class Cell:
     id: str
     run: str
 
+    @property
+    def is_known(self) -> bool:
+        """Tell whether the notebook tells which cell it is."""
+        return self.id != self.run
+
 
 def _kernel() -> Any:
     if not InteractiveShell.initialized():

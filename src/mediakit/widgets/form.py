@@ -20,7 +20,8 @@ from mediakit.errors import ConflictError, MediakitError
 from mediakit.media import kept_file
 from mediakit.rates import Estimate
 from mediakit.widgets.assigning import assigned, assigned_together
-from mediakit.widgets.card_handle import CardHandle
+from mediakit.widgets.card_handle import CardHandle, Cell
+from mediakit.widgets.cell_places import CellPlace, CellPlaces
 from mediakit.widgets.errands import Errands, read_funds
 from mediakit.widgets.form_media import Inspection, MediaKey
 from mediakit.widgets.form_state import FormState
@@ -41,17 +42,23 @@ LEFT = "It was left as it is."
 RISEN = "The price is now {}. Press Generate again to buy it. Nothing was sent yet."
 CLOSED = (
     "This form is closed, because its cell was run again or it was closed in code. "
-    "Nothing was changed. Use the form that client.form(...) gave last."
+    "Nothing was changed. Use the form that its cell gave last, or make another one "
+    "with client.form(...)."
 )
 
-_open_forms: dict[tuple[str, str, str], Form] = {}
+FormKind = tuple[str, str, str]
+
+_open_forms: dict[tuple[FormKind, CellPlace], Form] = {}
+_places = CellPlaces()
 
 
 class Form:
     """A form in the notebook; showing it is enough to use it.
 
     A form that is made again, because its cell was run again, takes over the values
-    and the jobs of the one that it replaces, and closes it.
+    and the jobs of the one that it replaces, and closes it. Forms of other cells stay;
+    those that one cell makes of one function are known again by their order. Where the
+    notebook does not tell its cells apart, they count as one.
 
     Args:
         client: The client that sends and watches.
@@ -59,6 +66,7 @@ class Form:
         values: Values to begin with, by field.
         clock: Gives time; the system's by default.
         name: Tells forms of one function apart; only one of the same name is replaced.
+        cell: The cell that makes it; None outside of any.
     """
 
     def __init__(
@@ -69,10 +77,12 @@ class Form:
         *,
         clock: Clock | None = None,
         name: str = "",
+        cell: Cell | None = None,
     ) -> None:
         self.client = client
         self.function = function
-        self.name = name
+        kind = _kind_of(client, function, name)
+        self._key = (kind, _places.take(kind, cell))
         self._clock = clock or SystemClock()
         self._lock = threading.RLock()
         self._closed = False
@@ -99,10 +109,6 @@ class Form:
         self._unsubscribe = client.on_settled(lambda _: self._refresh())
         self._refresh()
         self._errands.run(self._look)
-
-    @property
-    def _key(self) -> tuple[str, str, str]:
-        return _key_of(self.client, self.function, self.name)
 
     def _make_view(self) -> FormView:
         view = FormView(
@@ -376,14 +382,19 @@ class Form:
                 self._view.show_error(text)
 
 
-def is_open(client: Client[Any], function: Function) -> bool:
-    """Tell whether there is a form of a function that a new one would replace."""
-    return _key_of(client, function) in _open_forms
+def is_open(client: Client[Any], function: Function, cell: Cell | None = None) -> bool:
+    """Tell whether there is a form of a function that a new one would replace.
+
+    Args:
+        client: The client of the new form.
+        function: Its function.
+        cell: The cell that would make it; None outside of any.
+    """
+    kind = _kind_of(client, function)
+    return (kind, _places.next(kind, cell)) in _open_forms
 
 
-def _key_of(
-    client: Client[Any], function: Function, name: str = ""
-) -> tuple[str, str, str]:
+def _kind_of(client: Client[Any], function: Function, name: str = "") -> FormKind:
     return (client.service.identity, function.kind, name)
 
 

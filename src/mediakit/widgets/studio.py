@@ -14,7 +14,8 @@ from mediakit.client import Client, Job
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Entry
-from mediakit.widgets.card_handle import CardHandle
+from mediakit.widgets.card_handle import CardHandle, Cell
+from mediakit.widgets.cell_places import CellPlace, CellPlaces
 from mediakit.widgets.errands import Errands
 from mediakit.widgets.form import Form, session_text
 from mediakit.widgets.funds import Funds
@@ -33,22 +34,33 @@ from mediakit.widgets.studio_words import Row, function_of, row_of, settings_of
 
 TYPING_PAUSE_S = 0.3
 
-_open_studios: dict[str, Studio] = {}
+_open_studios: dict[tuple[str, CellPlace], Studio] = {}
+_places = CellPlaces()
 
 
 class Studio:
     """All functions, the history and the spend; showing it is enough to use it.
 
     A studio that is made again, because its cell was run again, takes over what was
-    chosen, looked for and filled in, and closes the one that it replaces.
+    chosen, looked for and filled in, and closes the one that it replaces. Studios of
+    other cells stay, where the notebook tells its cells apart.
 
     Args:
         client: The client that sends, watches and remembers.
         clock: Gives time; the system's by default.
+        cell: The cell that makes it; None outside of any.
     """
 
-    def __init__(self, client: Client[Job], *, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        client: Client[Job],
+        *,
+        clock: Clock | None = None,
+        cell: Cell | None = None,
+    ) -> None:
         self.client = client
+        service = client.service.identity
+        self._key = (service, _places.take(service, cell))
         self._clock = clock or SystemClock()
         self._lock = threading.RLock()
         self._closed = False
@@ -62,7 +74,8 @@ class Studio:
         self._handle = CardHandle()
         with self._lock:
             before = _open_studios.pop(self._key, None)
-            self._forms = StudioForms(client, self._made)
+            name = "studio {} {}".format(*self._key[1])
+            self._forms = StudioForms(client, self._made, name)
             self._view = self._make_view(Kit(Look(), guard, _keep_nothing))
             self._view.hide(self._handle)
             self._begin(before)
@@ -70,10 +83,6 @@ class Studio:
             _open_studios[self._key] = self
         self._unsubscribe = client.on_settled(lambda _: self._refresh())
         self._refresh()
-
-    @property
-    def _key(self) -> str:
-        return self.client.service.identity
 
     def _make_view(self, kit: Kit) -> StudioView:
         history = HistoryActs(

@@ -18,11 +18,15 @@ class StudioForms:
     Args:
         client: The client that sends and watches.
         made: Called, mostly on the I/O thread, when a job was made or has changed.
+        name: Tells the forms of this studio from all others.
     """
 
-    def __init__(self, client: Client[Job], made: Callable[[], None]) -> None:
+    def __init__(
+        self, client: Client[Job], made: Callable[[], None], name: str
+    ) -> None:
         self._client = client
         self._made = made
+        self._name = name
         self._forms: dict[str, Form] = {}
         self._heard: set[JobView] = set()
         self._ends: list[Callable[[], None]] = []
@@ -42,8 +46,8 @@ class StudioForms:
     def open(self, function: Function) -> Form:
         """Return the form of a function, made when it is wanted first."""
         if function.path not in self._forms:
-            # Its name keeps it apart from the forms of other cells.
-            form = Form(self._client, function, name=f"studio {function.path}")
+            # Its name keeps it apart from the forms of cells and of other studios.
+            form = Form(self._client, function, name=f"{self._name} {function.path}")
             self._hear(form)
         return self._forms[function.path]
 
