@@ -376,6 +376,28 @@ def test_what_cannot_be_paid_is_said_before_it_is_sent(tmp_path: Path) -> None:
     running.stop()
 
 
+def test_what_the_budget_cannot_carry_is_said_before_it_is_sent(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    url, key = sandbox.base_url, sandbox.api_key
+    with Client(url, key, home=tmp_path, budget="$0.50") as client:
+        form = Form(client, client.catalog.function("text-to-video"), {"prompt": "a"})
+        until(lambda: form.state.funds.balance is not None, form)
+
+        assert "of $0.50 of your budget left" in shown(form)
+        press_generate(form)
+        until(lambda: form.state.submit_reason is not None, form)
+        assert "It costs $0.34; $0.16 of your budget is left" in shown(form)
+        assert generate_button(form).disabled
+        finish(form)
+        unknown = Form(client, client.catalog.function("text-to-image"), {})
+        box(unknown, "prompt").value = "a kite"
+        until(lambda: unknown.state.submit_reason is not None, unknown)
+        assert "so your budget could not be kept." in shown(unknown)
+        assert generate_button(unknown).disabled
+        finish(unknown)
+
+
 def test_a_problem_appears_beside_its_field_once_it_was_touched(
     make_form: Callable[..., Form],
 ) -> None:

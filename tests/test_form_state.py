@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.catalog import Catalog, Function
+from mediakit.client import BudgetState
 from mediakit.errors import InputError
 from mediakit.media import MediaInfo
 from mediakit.rates import EstimateKind, Line, per_second
@@ -237,6 +238,60 @@ def test_what_is_left_decides_with_the_upper_end_of_the_price(
     state = start(kind, prompt="a kite", **values)
 
     assert with_usd(state, 5).submit_reason == reason
+
+
+def in_budget(state: FormState, left_micro_usd: int) -> FormState:
+    """Return a state with $100, of which a budget allows less."""
+    funds = Funds(
+        Balance(balance_micro_usd=100_000_000),
+        budget=BudgetState(left_micro_usd, spent_micro_usd=0, reserved_micro_usd=0),
+    )
+    return state.with_balance(funds)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "reason"),
+    [
+        ("text-to-video", {}, None),
+        (
+            "text-to-video",
+            {"duration": 8},
+            "It costs $0.544; $0.50 of your budget is left.",
+        ),
+        (
+            "r1",
+            {"duration": "auto"},
+            "It may cost up to $7.28028; $0.50 of your budget is left.",
+        ),
+    ],
+)
+def test_a_budget_decides_where_less_is_left_of_it_than_of_the_balance(
+    kind: str, values: dict[str, object], reason: str | None
+) -> None:
+    state = start(kind, prompt="a kite", **values)
+
+    assert in_budget(state, 500_000).submit_reason == reason
+    assert in_budget(state, 200_000_000).submit_reason is None
+
+
+@pytest.mark.parametrize("declaration", [Unpriced, Open])
+def test_what_has_no_upper_price_is_not_bought_within_a_budget(
+    declaration: type[MediaRequest],
+) -> None:
+    state = FormState.start(Function("a/b/c", declaration), {"prompt": "a"})
+
+    assert in_budget(state, 50_000_000).submit_reason == (
+        "Nobody knows what it may cost at most, so your budget could not be kept."
+    )
+
+
+def test_a_budget_is_known_without_the_service() -> None:
+    budget = BudgetState(300_000, spent_micro_usd=0, reserved_micro_usd=0)
+    funds = Funds(trouble="The service does not answer.", budget=budget)
+    state = start("text-to-video", prompt="a kite").with_balance(funds)
+
+    assert state.submit_reason == "It costs $0.34; $0.30 of your budget is left."
+    assert state.caution == "The service does not answer."
 
 
 def test_what_running_jobs_hold_is_not_left() -> None:

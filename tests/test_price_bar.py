@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mediakit.catalog import Catalog
+from mediakit.client import BudgetState
 from mediakit.records import Balance
 from mediakit.widgets.form_state import FormState
 from mediakit.widgets.funds import Affordability, Funds
@@ -56,6 +59,37 @@ def test_held_amounts_are_shown_and_are_not_left() -> None:
 
     assert "of $9.32 left" in html
     assert "$0.68 is held by 2 running jobs" in html
+
+
+def test_a_budget_is_named_where_less_is_left_of_it_than_of_the_balance() -> None:
+    budget = BudgetState(1_000_000, spent_micro_usd=300_000, reserved_micro_usd=0)
+    state = state_of("text-to-video", replace(usd(100), budget=budget))
+
+    assert "49 % of $0.70 of your budget left · enough for 2 like this" in price_html(
+        state
+    )
+    assert 'class="mk-price mk-warn"' in price_html(state)
+    poor = replace(usd(100, 99_500_000, 2), budget=budget)
+    assert "68 % of $0.50 left" in price_html(state_of("text-to-video", poor))
+    assert "$0.70 of your budget left" in price_html(
+        state_of("keyframes", replace(usd(100), budget=budget))
+    )
+
+
+def test_of_a_budget_only_what_its_own_jobs_hold_is_said() -> None:
+    budget = BudgetState(1_000_000, spent_micro_usd=0, reserved_micro_usd=340_000)
+    funds = replace(usd(100, 50_000_000, 7), budget=budget)
+
+    html = price_html(state_of("text-to-video", funds))
+    assert "of $0.66 of your budget left" in html
+    assert "$0.34 is held by running jobs" in html
+
+
+def test_what_is_not_enough_for_one_is_not_counted() -> None:
+    html = price_html(state_of("r1", usd(5), prompt="a", duration="auto"))
+
+    assert "more than all of $5.00 left" in html
+    assert "enough for" not in html
 
 
 def test_a_price_that_is_not_there_yet_says_what_it_needs() -> None:

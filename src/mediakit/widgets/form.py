@@ -22,12 +22,11 @@ from mediakit.rates import Estimate
 from mediakit.widgets.assigning import assigned, assigned_together
 from mediakit.widgets.card_handle import CardHandle, Cell
 from mediakit.widgets.cell_places import CellPlace, CellPlaces
-from mediakit.widgets.errands import Errands, read_funds
+from mediakit.widgets.errands import Errands, read_funds_and_budget
 from mediakit.widgets.form_media import Inspection, MediaKey
 from mediakit.widgets.form_state import FormState
 from mediakit.widgets.form_values import FormValues
 from mediakit.widgets.form_view import FormView, values_html
-from mediakit.widgets.funds import Funds
 from mediakit.widgets.guard import guarded, sentence_of
 from mediakit.widgets.inspector import Inspector
 from mediakit.widgets.job_home import JobHome, varied
@@ -306,10 +305,7 @@ class Form:
     async def _read_funds(self) -> None:
         if self._closed:
             return
-        try:
-            funds = await read_funds(self.client)
-        except MediakitError as error:
-            funds = Funds(trouble=f"The balance is not known. {error}")
+        funds = await read_funds_and_budget(self.client)
         with self._lock:
             self._state = self._state.with_balance(funds)
             self._show()

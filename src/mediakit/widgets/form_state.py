@@ -29,6 +29,10 @@ from mediakit.widgets.words import (
     problem_text,
 )
 
+NO_UPPER_PRICE = (
+    "Nobody knows what it may cost at most, so your budget could not be kept."
+)
+
 
 @dataclass(frozen=True)
 class FormState:
@@ -85,7 +89,7 @@ class FormState:
         return replace(self, inspections={**self.inspections, **found})
 
     def with_balance(self, funds: Funds) -> FormState:
-        """Return the state after the balance or the holds on it were read."""
+        """Return the state after balance, holds and budget were read."""
         return replace(self, funds=funds)
 
     # What the rules say.
@@ -263,16 +267,19 @@ class FormState:
         return f"{place_text(spec, problem.field)}: {problem_text(problem)}."
 
     def _price_reason(self) -> str | None:
-        if self.estimate is None or self.affordability.covered is not False:
+        if self.estimate is None:
+            return None
+        if self.estimate.high is None and self.funds.budget is not None:
+            return NO_UPPER_PRICE
+        if self.affordability.covered is not False:
             return None
         needed = format_usd(self.affordability.needed_micro_usd)
-        left = format_usd(max(0, self.funds.left_micro_usd or 0))
         exact = self.estimate.kind is EstimateKind.EXACT
         price = f"It costs {needed}" if exact else f"It may cost up to {needed}"
         if self.estimate.high is None:
             price = f"It costs at least {needed}"
         held = f"; {self.funds.held_text}" if self.funds.held_text else ""
-        return f"{price}; {left} is left{held}."
+        return f"{price}; {self.funds.left_text} is left{held}."
 
 
 def _is_nothing(spec: FieldSpec, value: object) -> bool:

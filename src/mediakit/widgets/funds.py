@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from mediakit.client import BudgetState
 from mediakit.money import format_usd
 from mediakit.records import Balance
 
@@ -15,29 +16,57 @@ class Funds:
         held_micro_usd: What jobs in flight hold of it.
         held_jobs: How many jobs hold it; None when that is not known.
         trouble: Why the balance is not known, as a sentence.
+        budget: How far the client's own limit is used; None without one.
     """
 
     balance: Balance | None = None
     held_micro_usd: int = 0
     held_jobs: int | None = None
     trouble: str | None = None
+    budget: BudgetState | None = None
 
     @property
-    def left_micro_usd(self) -> int | None:
-        """Return what a new request may use; None when it is not known."""
+    def balance_left_micro_usd(self) -> int | None:
+        """Return what is left of the balance; None when it is not known."""
         if self.balance is None:
             return None
         return self.balance.spendable_micro_usd - self.held_micro_usd
 
     @property
+    def left_micro_usd(self) -> int | None:
+        """Return what a new request may use; None when it is not known."""
+        if self._limit is not None:
+            return self._limit.left_micro_usd
+        return self.balance_left_micro_usd
+
+    @property
+    def left_text(self) -> str | None:
+        """Write what a new request may use, and of what; None when not known."""
+        if self.left_micro_usd is None:
+            return None
+        left = format_usd(max(0, self.left_micro_usd))
+        return left if self._limit is None else f"{left} of your budget"
+
+    @property
     def held_text(self) -> str | None:
-        """Say what running jobs hold; None when they hold nothing."""
-        if not self.held_micro_usd:
+        """Say what running jobs hold of what is left; None when they hold nothing."""
+        held, count = self.held_micro_usd, self.held_jobs
+        if self._limit is not None:
+            held, count = self._limit.reserved_micro_usd, None
+        if not held:
             return None
         jobs = "running jobs"
-        if self.held_jobs is not None:
-            jobs = f"{self.held_jobs} running job{'' if self.held_jobs == 1 else 's'}"
-        return f"{format_usd(self.held_micro_usd)} is held by {jobs}"
+        if count is not None:
+            jobs = f"{count} running job{'' if count == 1 else 's'}"
+        return f"{format_usd(held)} is held by {jobs}"
+
+    @property
+    def _limit(self) -> BudgetState | None:
+        """Return the budget where less is left of it than of the balance."""
+        budget, balance = self.budget, self.balance_left_micro_usd
+        if budget is None or (balance is not None and balance <= budget.left_micro_usd):
+            return None
+        return budget
 
 
 @dataclass(frozen=True)

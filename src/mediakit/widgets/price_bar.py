@@ -20,7 +20,7 @@ FEW_LEFT = 5
 
 
 def tone_of(affordability: Affordability) -> Tone:
-    """Tell how near the end of the balance a price is.
+    """Tell how near the end of what is left a price is.
 
     It warns while a few such requests are left, and is red from the last one on.
     """
@@ -32,7 +32,7 @@ def tone_of(affordability: Affordability) -> Tone:
 
 
 def share_text(share: float) -> str:
-    """Write a share of the balance for people."""
+    """Write a share of what is left for people."""
     if share > 1:
         return "more than all"
     percent = share * 100
@@ -66,12 +66,12 @@ def _bar_html(share: float | None, tone: Tone) -> str:
 
 def funds_html(funds: Funds, affordability: Affordability) -> str:
     """Write what is left, how far it goes, and what running jobs hold."""
-    if funds.left_micro_usd is None:
+    left = funds.left_text
+    if left is None:
         return ""
-    left = format_usd(max(0, funds.left_micro_usd))
     share = affordability.share
     parts = [f"{left} left" if share is None else f"{share_text(share)} of {left} left"]
-    if affordability.count is not None:
+    if affordability.count:
         parts.append(f"enough for {affordability.count:,} like this")
     if funds.held_text:
         parts.append(funds.held_text)
