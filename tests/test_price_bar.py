@@ -54,6 +54,18 @@ def test_a_range_stands_with_its_kind() -> None:
     assert "enough for 13 like this" in html
 
 
+def test_a_price_of_which_the_rate_alone_is_known_takes_no_share() -> None:
+    source = "https://clips.example/a.mp4"
+    state = state_of("video-upscale", usd(100), video_url=source)
+    html = price_html(state)
+
+    assert ">no upper price known<" in html
+    assert " per s</b>" in html
+    assert ">$100.00 left<" in html
+    assert "%" not in html.split("width:")[1].split("</i>")[1]
+    assert "<td class=mk-num>price not known yet</td>" in lines_html(state.estimate)
+
+
 def test_held_amounts_are_shown_and_are_not_left() -> None:
     html = price_html(state_of("text-to-video", usd(10, 680_000, 2)))
 

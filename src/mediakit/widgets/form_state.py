@@ -233,7 +233,8 @@ class FormState:
         estimate = self.estimate
         if estimate is None:
             return Affordability(None, self.funds.left_micro_usd)
-        needed = estimate.low if estimate.high is None else estimate.high
+        # From 0 on without an upper end is not free: nothing is known of it.
+        needed = (estimate.low or None) if estimate.high is None else estimate.high
         return Affordability(needed, self.funds.left_micro_usd)
 
     # May it be sent.

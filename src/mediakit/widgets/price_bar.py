@@ -8,11 +8,10 @@ from typing import Any
 
 import ipywidgets as w
 
-from mediakit.money import format_usd
 from mediakit.rates import Estimate, Line
 from mediakit.widgets.form_state import FormState
 from mediakit.widgets.funds import Affordability, Funds
-from mediakit.widgets.job_words import KINDS
+from mediakit.widgets.job_words import kind_text
 from mediakit.widgets.look import Kit
 from mediakit.widgets.theme import Tone, line_html
 
@@ -56,7 +55,7 @@ def price_html(state: FormState) -> str:
 def _amount_html(estimate: Estimate | None, gap: str | None) -> str:
     if estimate is None:
         return line_html(gap or "")
-    return f"<b>{escape(estimate.text)}</b>{line_html(KINDS[estimate.kind])}"
+    return f"<b>{escape(estimate.text)}</b>{line_html(kind_text(estimate))}"
 
 
 def _bar_html(share: float | None, tone: Tone) -> str:
@@ -96,15 +95,9 @@ def lines_html(estimate: Estimate | None) -> str:
 
 
 def _line_row(line: Line) -> str:
-    low, high = line.low_micro_usd, line.high_micro_usd
-    amount = format_usd(low)
-    if high is None:
-        amount = f"at least {amount}"
-    elif high != low:
-        amount = f"{amount} to {format_usd(high)}"
     cells = (line.what, line.quantity_text, line.rate_text)
     shown = "".join(f"<td>{escape(cell, quote=True)}</td>" for cell in cells)
-    return f"<tr>{shown}<td class=mk-num>{escape(amount)}</td></tr>"
+    return f"<tr>{shown}<td class=mk-num>{escape(line.amount_text)}</td></tr>"
 
 
 class PriceBar:
