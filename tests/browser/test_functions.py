@@ -48,6 +48,7 @@ def test_a_timeline_is_put_together_by_hand_and_priced_while_it_grows(
     starts.nth(1).fill("2000")
     lab.see(0, "$0.0006")
 
+    lab.page.wait_for_timeout(1_000)  # a person reads it
     form.get_by_role("button", name="Generate").click()
     lab.see(0, "as estimated", timeout_s=JOB_S)
     facts = video_facts(lab.page, ".jp-Notebook video:visible")
