@@ -209,7 +209,7 @@ def altered(name: str, value: str) -> Message:
         (lambda: altered("webhook-timestamp", "1614265330"), 401),
         (lambda: altered("webhook-timestamp", "soon"), 401),
         (lambda: message(b"[]"), 400),
-        (lambda: message(body_of(data=job_record(status="odd"))), 400),
+        (lambda: message(body_of(data=job_record(status=5))), 400),
     ],
 )
 def test_a_bad_delivery_is_refused_in_words_and_handed_to_nobody(

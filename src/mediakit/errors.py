@@ -23,9 +23,9 @@ from datetime import datetime
 from typing import Any, Protocol
 
 NOTHING_SENT = "Nothing was sent."
-SHOWN_LENGTH = 160
+SHOWN_LENGTH = 180
 # What is wrong with a file stands behind its path, which may be long.
-SHOWN_END = 60
+SHOWN_END = 110
 
 
 class HasSentence(Protocol):
