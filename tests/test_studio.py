@@ -12,6 +12,7 @@ import ipywidgets
 import pytest
 
 from mediakit import Client
+from mediakit.catalog import Catalog
 from mediakit.client import Job
 from mediakit.sandbox.server import RunningSandbox
 from mediakit.widgets.card_handle import Cell
@@ -122,6 +123,17 @@ def test_an_empty_history_says_how_to_begin_and_every_function_is_offered(
     assert "No function is found" in shown(studio)
     go(studio, Place.HISTORY)
     assert HOW_TO_BEGIN in shown(studio)
+
+
+def test_a_service_without_functions_says_how_to_bind_them(
+    make_studio: Callable[..., Studio], sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    nothing = Catalog(())
+    unbound = Client(sandbox.base_url, sandbox.api_key, home=tmp_path, catalog=nothing)
+    with unbound:
+        said = shown(make_studio(unbound))
+        assert "Bind them in mediakit.toml" in said
+        assert "found by these words" not in said
 
 
 def test_from_the_catalogue_over_a_form_to_the_history_and_back(

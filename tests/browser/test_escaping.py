@@ -84,8 +84,10 @@ def hostile() -> Iterator[str]:
 
 START = f"""
 import mediakit as mk
+from mediakit.catalog import Catalog
 mark, script, into_tag = {MARK!r}, {SCRIPT!r}, {INTO_TAG!r}
-client = mk.Client({{base_url!r}}, "a-key", home={{home!r}})
+client = mk.Client(
+    {{base_url!r}}, "a-key", home={{home!r}}, catalog=Catalog.default())
 form = client.form("text-to-image", prompt=mark, **{{{{mark: mark}}}})
 form
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ SHOWS = 'client.form("text-to-video", prompt="a paper kite over dunes", duration
 PROMPT = "a red balloon over a mountain lake at dawn"
 IDLE = ".jp-Notebook-ExecutionIndicator[data-status=idle]"
 OPEN_S, STEP_S, JOB_S = 90.0, 30.0, 90.0
+STARTS_S, TRIES = 10.0, 3
 
 
 @pytest.fixture
@@ -61,8 +63,15 @@ def type_and_generate(page: Page, form: Locator, name: str) -> None:
 
 
 def run_cell(page: Page, cell: Locator) -> None:
-    cell.locator(".jp-InputPrompt").first.click()
-    page.keyboard.press("Shift+Enter")
+    prompt = cell.locator(".jp-InputPrompt").first
+    for _ in range(TRIES):
+        prompt.click()
+        page.keyboard.press("Shift+Enter")
+        # The page may pass the cell over while it is still about to find its kernel.
+        with suppress(AssertionError):
+            expect(prompt).not_to_have_text("[ ]:", timeout=STARTS_S * 1000)
+            return
+    raise AssertionError(f"The cell did not run after {TRIES} tries.")
 
 
 def test_the_main_job_in_notebook_7(page: Page, lab_server: LabServer) -> None:

@@ -14,6 +14,10 @@ from mediakit.widgets.studio_html import offer_html
 from mediakit.widgets.theme import line_html
 
 NO_OFFER = "No function is found by these words. Take one away."
+NOTHING_BOUND = (
+    "No function of this service is known here. Bind them in mediakit.toml, under "
+    "[functions], or pass connect(catalog=...)."
+)
 
 
 class CatalogueView:
@@ -50,8 +54,9 @@ class CatalogueView:
     def _show(self) -> None:
         found = matching(self._offers, self.search.value)
         shown = found[:SHOWN_OFFERS]
+        said = _said(len(found), len(shown)) if self._offers else NOTHING_BOUND
         self.grid.children = tuple(self._card(offer) for offer in shown)
-        self._said.value = line_html(_said(len(found), len(shown)))
+        self._said.value = line_html(said)
 
     def _card(self, offer: Offer) -> Any:
         if offer.path not in self._cards:
