@@ -100,7 +100,12 @@ def aiohttp_async(order: Order) -> AsyncPair:
 def ours_blocking(order: Order) -> Pair:
     import mediakit
 
-    client = mediakit.Client(order["base_url"], KEY, home=order["home"])
+    client = mediakit.Client(
+        order["base_url"],
+        KEY,
+        home=order["home"],
+        catalog=mediakit.Catalog.default(),
+    )
 
     def pair(number: int) -> None:
         prompt = f"{BODY['prompt']} {number}"
@@ -113,7 +118,12 @@ def ours_blocking(order: Order) -> Pair:
 def ours_async(order: Order) -> AsyncPair:
     import mediakit
 
-    client = mediakit.AsyncClient(order["base_url"], KEY, home=order["home"])
+    client = mediakit.AsyncClient(
+        order["base_url"],
+        KEY,
+        home=order["home"],
+        catalog=mediakit.Catalog.default(),
+    )
 
     async def pair(number: int) -> None:
         prompt = f"{BODY['prompt']} {number}"

@@ -51,8 +51,10 @@ def ours(order: dict[str, Any], meter: Meter) -> dict[str, Any]:
         return await asyncio.gather(*(submit(n) for n in range(order["jobs"])))
 
     async def watch() -> dict[str, Any]:
-        home = order["home"]
-        async with mediakit.AsyncClient(order["base_url"], KEY, home=home) as client:
+        home, catalog = order["home"], mediakit.Catalog.default()
+        async with mediakit.AsyncClient(
+            order["base_url"], KEY, home=home, catalog=catalog
+        ) as client:
             jobs = await submit_all(client)
             meter.start()
             await asyncio.gather(*(job.settle() for job in jobs))
