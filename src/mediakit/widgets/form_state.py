@@ -29,7 +29,7 @@ from mediakit.widgets.words import (
     problem_text,
 )
 
-NO_UPPER_PRICE = (
+NOT_WITHIN_A_BUDGET = (
     "Nobody knows what it may cost at most, so your budget could not be kept."
 )
 
@@ -271,7 +271,7 @@ class FormState:
         if self.estimate is None:
             return None
         if self.estimate.high is None and self.funds.budget is not None:
-            return NO_UPPER_PRICE
+            return NOT_WITHIN_A_BUDGET
         if self.affordability.covered is not False:
             return None
         needed = format_usd(self.affordability.needed_micro_usd)
