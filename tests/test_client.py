@@ -7,7 +7,7 @@ import inspect
 import logging
 import signal
 import socket
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +90,26 @@ def test_five_books_agree_to_the_micro_dollar(tmp_path: Path) -> None:
         assert drop == daily == monthly == history
         assert int(from_csv["charge_micro_usd"].sum()) == history
         assert from_csv.attrs["total_micro_usd"] == history
+    running.stop()
+
+
+def test_spend_reports_go_up_to_the_day_and_the_month_of_the_services_clock(
+    tmp_path: Path,
+) -> None:
+    running = start(Sandbox(tmp_path / "data", speed=20))
+    running.advance(hours=24 * 40)
+    with Client(running.base_url, running.api_key, home=tmp_path / "home") as client:
+        settled(client.submit("text-to-video", prompt="a", duration=3))
+        by_now = (datetime.now(UTC) + timedelta(days=39)).date()
+        daily, monthly = client.spend.daily(), client.spend.monthly()
+        from_csv = client.spend.monthly_csv()
+
+        assert daily["charge_micro_usd"].tolist() == [204_000]
+        assert daily["day"].dt.date.min() >= by_now
+        assert monthly["charge_micro_usd"].tolist() == [204_000]
+        assert monthly.attrs["notes"] == []
+        assert from_csv["charge_micro_usd"].tolist() == [204_000]
+        assert client.spend.daily(end=datetime.now(UTC).date()).empty
     running.stop()
 
 

@@ -74,18 +74,25 @@ def retry_after_s(answer: Answer) -> float | None:
     text = answer.headers.get("retry-after", "").strip()
     if re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII):
         return min(float(text), LONGEST_RETRY_AFTER_S)
-    then, now = _instant(text), _instant(answer.headers.get("date", ""))
+    then, now = _instant(text), answered_at(answer)
     if then is None or now is None:
         return None
     return min(max(0.0, (then - now).total_seconds()), LONGEST_RETRY_AFTER_S)
 
 
+def answered_at(answer: Answer) -> datetime | None:
+    """Return the `Date` of an answer, in UTC by the service's clock; None without."""
+    return _instant(answer.headers.get("date", ""))
+
+
 def _instant(http_date: str) -> datetime | None:
     try:
         instant = parsedate_to_datetime(http_date)
+        if instant.tzinfo is None:
+            return instant.replace(tzinfo=UTC)
+        return instant.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    return instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
 
 
 def error_of(

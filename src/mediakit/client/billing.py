@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from mediakit.client.answers import error_of, parse
+from mediakit.client.answers import answered_at, error_of, parse
 from mediakit.client.exchange import Answer
 from mediakit.client.transport import Transport
 from mediakit.clock import Clock
 from mediakit.records import Balance
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report on spend, as it was sent.
+
+    Args:
+        body: The parsed JSON, or the text of a CSV.
+        told_at: When the service says that it answered; None when it does not.
+    """
+
+    body: Any
+    told_at: datetime | None
 
 
 class Billing:
@@ -36,23 +51,26 @@ class Billing:
         *,
         api_key_id: str | None = None,
         model: str | None = None,
-    ) -> Any:
+    ) -> Report:
         """Read the spend of some days, both included, YYYY-MM-DD in UTC."""
         params = {"start_date": start_date, "end_date": end_date}
         filters = {"api_key_id": api_key_id, "model": model}
         params |= {name: value for name, value in filters.items() if value is not None}
         answer = await self._transport.read("/billing/spend/daily", params=params)
-        return self._checked(answer, "the daily spend").json()
+        body = self._checked(answer, "the daily spend").json()
+        return Report(body, answered_at(answer))
 
-    async def monthly(self, month: str) -> Any:
+    async def monthly(self, month: str) -> Report:
         """Read the report of a month, YYYY-MM by settlement date in UTC."""
         answer = await self._transport.read(f"/billing/monthly/{month}")
-        return self._checked(answer, f"the report of {month}").json()
+        body = self._checked(answer, f"the report of {month}").json()
+        return Report(body, answered_at(answer))
 
-    async def monthly_csv(self, month: str) -> str:
+    async def monthly_csv(self, month: str) -> Report:
         """Read the same month as CSV, one row per model and a totals row."""
         answer = await self._transport.read(f"/billing/monthly/{month}/csv")
-        return self._checked(answer, f"the report of {month}").content.decode()
+        text = self._checked(answer, f"the report of {month}").content.decode()
+        return Report(text, answered_at(answer))
 
     def _checked(self, answer: Answer, what: str) -> Answer:
         if answer.status != 200:

@@ -20,6 +20,7 @@ from mediakit.sandbox import (
     uploads,
 )
 from mediakit.sandbox.answers import RequestError, message_answer
+from mediakit.sandbox.dated import Dated
 from mediakit.sandbox.openapi import document
 from mediakit.sandbox.request_faults import RequestFaults
 from mediakit.sandbox.service import Service
@@ -56,7 +57,10 @@ def make_app(service: Service, lifespan: Lifespan) -> Starlette:
     """
     app = Starlette(
         routes=list(ROUTES),
-        middleware=[Middleware(RequestFaults, faults=service.faults)],
+        middleware=[
+            Middleware(Dated, clock=service.clock),
+            Middleware(RequestFaults, faults=service.faults),
+        ],
         lifespan=lifespan,
         exception_handlers={
             RequestError: _request_error,

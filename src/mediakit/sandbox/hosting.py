@@ -101,6 +101,7 @@ class _Server(uvicorn.Server):
             access_log=False,
             log_config=None,
             server_header=False,
+            date_header=False,
             timeout_graceful_shutdown=1,
         )
         super().__init__(config)

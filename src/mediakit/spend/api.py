@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, TypeVar
 
-from mediakit.client.billing import Billing
+from mediakit.client.billing import Billing, Report
 from mediakit.client.docstrings import explained_by
 from mediakit.client.io_thread import IOThread
 from mediakit.clock import Clock, SystemClock
-from mediakit.spend.dates import day_range, month_text
+from mediakit.spend.dates import day_range, month_text, read_day
 from mediakit.spend.frames import csv_frame, daily_frame, monthly_frame
 
 if TYPE_CHECKING:
@@ -17,13 +18,15 @@ if TYPE_CHECKING:
 
 DEFAULT_DAYS = 30
 
+T = TypeVar("T")
+
 
 class AsyncSpend:
     """Reads what was spent; reading is free (spec 4.19).
 
     Args:
         billing: Asks the service.
-        clock: Tells what today is, in UTC.
+        clock: Tells what today is, in UTC, until the service has told it.
     """
 
     def __init__(self, billing: Billing, clock: Clock | None = None) -> None:
@@ -45,7 +48,8 @@ class AsyncSpend:
 
         Args:
             start: The first day, YYYY-MM-DD in UTC; 30 days up to `end` when omitted.
-            end: The last day, included; today in UTC when omitted.
+            end: The last day, included; today in UTC by the service's clock when
+                omitted.
             api_key_id: Only what this key spent.
             model: Only what this model cost.
 
@@ -59,18 +63,22 @@ class AsyncSpend:
                 was sent.
             ServiceError: The service does not answer.
         """
-        end = end or self._clock.now().date()
-        first, last = day_range(start or _days_before(end), end)
-        body = await self._billing.daily(
-            first, last, api_key_id=api_key_id, model=model
-        )
-        return daily_frame(body)
+
+        async def up_to(day: date) -> Report:
+            first, last = day_range(start or _days_before(day), day)
+            return await self._billing.daily(
+                first, last, api_key_id=api_key_id, model=model
+            )
+
+        last_day = None if end is None else read_day("end", end)
+        _, report = await self._current(last_day, datetime.date, up_to)
+        return daily_frame(report.body)
 
     async def monthly(self, month: str | None = None) -> pd.DataFrame:
         """Read the report of a calendar month by settlement date (spec 4.19).
 
         Args:
-            month: YYYY-MM in UTC; this month when omitted.
+            month: YYYY-MM in UTC; this month by the service's clock when omitted.
 
         Returns:
             One row per function; amounts are int64 micro-USD.
@@ -79,14 +87,15 @@ class AsyncSpend:
             InputError: The month cannot be read; nothing was sent.
             ServiceError: The service does not answer.
         """
-        month = self._month(month)
-        return monthly_frame(await self._billing.monthly(month), month)
+        asked = None if month is None else month_text(month)
+        shown, report = await self._current(asked, _month_of, self._billing.monthly)
+        return monthly_frame(report.body, shown)
 
     async def monthly_csv(self, month: str | None = None) -> pd.DataFrame:
         """Read the same month from its CSV, without the totals row (spec 4.19).
 
         Args:
-            month: YYYY-MM in UTC; this month when omitted.
+            month: YYYY-MM in UTC; this month by the service's clock when omitted.
 
         Returns:
             One row per function; the totals row is in `attrs["total_micro_usd"]`.
@@ -95,15 +104,36 @@ class AsyncSpend:
             InputError: The month cannot be read; nothing was sent.
             ServiceError: The service does not answer.
         """
-        return csv_frame(await self._billing.monthly_csv(self._month(month)))
+        asked = None if month is None else month_text(month)
+        _, report = await self._current(asked, _month_of, self._billing.monthly_csv)
+        return csv_frame(report.body)
 
-    def _month(self, month: str | None) -> str:
-        return month_text(month or f"{self._clock.now():%Y-%m}")
+    async def _current(
+        self,
+        asked: T | None,
+        period_of: Callable[[datetime], T],
+        read: Callable[[T], Awaitable[Report]],
+    ) -> tuple[T, Report]:
+        """Read a period, or else the one in which the service is.
+
+        Charges are dated by the service's clock. Near midnight, or where this machine's
+        clock is wrong, that is another day: then its first answer says so, and the
+        right one is read.
+        """
+        if asked is not None:
+            return asked, await read(asked)
+        period = period_of(self._clock.now())
+        report = await read(period)
+        told = period_of(report.told_at) if report.told_at else period
+        return (period, report) if told == period else (told, await read(told))
 
 
-def _days_before(end: str | date) -> date:
-    _, last = day_range(end, end)
-    return date.fromisoformat(last) - timedelta(days=DEFAULT_DAYS - 1)
+def _month_of(instant: datetime) -> str:
+    return f"{instant:%Y-%m}"
+
+
+def _days_before(last: date) -> date:
+    return last - timedelta(days=DEFAULT_DAYS - 1)
 
 
 class Spend:

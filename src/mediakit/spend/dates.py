@@ -26,7 +26,7 @@ def day_range(start: str | date, end: str | date) -> tuple[str, str]:
     Raises:
         InputError: One is no day, or the end lies before the start.
     """
-    first, last = _day("start", start), _day("end", end)
+    first, last = read_day("start", start), read_day("end", end)
     if last < first:
         raise InputError(
             "end",
@@ -55,7 +55,16 @@ def month_text(month: str) -> str:
     raise InputError("month", got=month, accepted=accepted, spec="4.19")
 
 
-def _day(field: str, day: str | date) -> date:
+def read_day(field: str, day: str | date) -> date:
+    """Read a day in UTC (spec 4.19).
+
+    Args:
+        field: What the day is for.
+        day: "YYYY-MM-DD" or a `datetime.date`.
+
+    Raises:
+        InputError: It is no day.
+    """
     if isinstance(day, date) and not isinstance(day, datetime):
         return day
     if isinstance(day, str) and _DAY.fullmatch(day):
