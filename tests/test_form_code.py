@@ -359,3 +359,9 @@ def test_without_an_earlier_request_the_form_begins_as_ever(
 def test_a_job_from_elsewhere_is_refused_in_a_sentence(client: Client) -> None:
     with pytest.raises(NotFoundError, match=r"media_1 is not in this history"):
         client.form("text-to-video", like="media_1")
+
+
+@pytest.mark.parametrize("like", [5, ["last"], b"media_1"])
+def test_what_names_no_job_is_refused_in_a_sentence(like: Any, client: Client) -> None:
+    with pytest.raises(InputError, match=r'like: got .+, accepted: "last", a job, or'):
+        client.form("text-to-video", like=like)

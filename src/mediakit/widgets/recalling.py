@@ -6,11 +6,12 @@ import json
 
 from mediakit.catalog import Function
 from mediakit.client import Client, Job
-from mediakit.errors import NotFoundError
+from mediakit.errors import InputError, NotFoundError
 from mediakit.history import Entry
 
 LAST = "last"
 LOOKED_THROUGH = 50
+ACCEPTED = '"last", a job, or the id of a job that was submitted from here'
 
 
 def recalled(
@@ -27,19 +28,20 @@ def recalled(
         The fields as they were sent; none if the function was never asked before.
 
     Raises:
+        InputError: It is nothing that names a job.
         NotFoundError: The job is not in this history.
     """
     if like == LAST:
         made = client.history.page(kind=function.kind, limit=LOOKED_THROUGH)
         same = [entry for entry in made if entry.function == function.path]
         return _fields(same[0]) if same else {}
-    job_id = like if isinstance(like, str) else like.id
+    job_id = like.id if isinstance(like, Job) else like
+    if not isinstance(job_id, str):
+        raise InputError("like", got=job_id, accepted=ACCEPTED)
     entry = client.core.store.find(job_id)
     if entry is None:
         raise NotFoundError(
-            f'{job_id} is not in this history. Accepted: "last", a job, or the id of '
-            "a job that was submitted from here.",
-            job_id=job_id,
+            f"{job_id} is not in this history. Accepted: {ACCEPTED}.", job_id=job_id
         )
     return _fields(entry)
 
