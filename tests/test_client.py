@@ -659,6 +659,28 @@ def test_a_submit_that_takes_long_says_why_once(
     running.stop()
 
 
+def test_an_upload_that_takes_long_says_how_far_it_is_and_says_it_again(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    caplog.set_level(logging.INFO, "mediakit.client")
+    monkeypatch.setattr("mediakit.client.client.SILENT_S", 0.5)
+    monkeypatch.setattr("mediakit.client.client.STILL_SILENT_S", 0.5)
+    running = start(Sandbox(tmp_path / "data", speed=20))
+    running.fault("latency", seconds=3, count=1, where={"path": "^/uploads/"})
+    cat = make_png(tmp_path / "cat.png", (64, 48))
+    with Client(running.base_url, running.api_key, home=tmp_path) as client:
+        client.submit("image-upscale", image_url=cat)
+
+        said = [r.message for r in caplog.records if "cat.png" in r.message]
+        length = f"{cat.stat().st_size} bytes"
+        assert len(said) > 1
+        assert said[-1] == f"Uploading cat.png: {length} of {length}."
+        assert client.core.delays.upload_text() == ""
+    running.stop()
+
+
 def test_waiting_ends_and_the_job_goes_on(tmp_path: Path) -> None:
     running = start(Sandbox(tmp_path / "data", concurrency=0))
     with Client(running.base_url, running.api_key, home=tmp_path) as client:

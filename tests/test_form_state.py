@@ -334,7 +334,7 @@ def test_a_price_without_an_upper_end_needs_at_least_the_lower_one() -> None:
 
 def test_a_request_that_is_under_way_is_not_sent_again() -> None:
     state = start("text-to-video", prompt="a kite")
-    sending = FormState(state.function, state.values, sending=True)
+    sending = FormState(state.function, state.values, sending="Sending the request.")
 
     assert sending.submit_reason == "Sending the request."
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
 from functools import cached_property
+from itertools import chain, repeat
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, ParamSpec, Self, TypeVar
 
 from mediakit.catalog import Catalog
 from mediakit.client.async_job import AsyncJob, check_timeout
@@ -34,8 +35,12 @@ log = logging.getLogger("mediakit.client")
 
 SILENT_S = 3.0
 """Seconds after which a submit that goes on says why."""
+STILL_SILENT_S = 30.0
+"""Seconds after which its uploads say again how far they are."""
 
 JobT_co = TypeVar("JobT_co", bound=Job, covariant=True)
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Client(Staying, Generic[JobT_co]):
@@ -100,7 +105,8 @@ class Client(Staying, Generic[JobT_co]):
         self.io.refuse_itself()
         buying = self.io.post(self.core._buy, order, take)
         try:
-            return self.owned(self._answer(buying))
+            why = self.core.delays.submit_text
+            return self.owned(self._explained(buying, why, after_s=[SILENT_S]))
         except KeyboardInterrupt:
             buying.add_done_callback(_log_failure)
             raise KeyboardInterrupt(
@@ -113,11 +119,28 @@ class Client(Staying, Generic[JobT_co]):
                 error.job = self.owned(error.job)
             raise
 
-    def _answer(self, buying: Future[AsyncJob]) -> AsyncJob:
-        """Wait for what is bought; a long silence is explained, once."""
-        if not wait([buying], SILENT_S).done:
-            self._say(self.core._delay_text())
-        return self.io.result(buying)
+    def _with_files(
+        self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Wait for what may upload, saying how far it is; an interrupt ends it."""
+        self.io.refuse_itself()
+        future = self.io.post(function, *args, **kwargs)
+        after_s = chain([SILENT_S], repeat(STILL_SILENT_S))
+        try:
+            return self._explained(future, self.core.delays.files_text, after_s)
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    def _explained(
+        self, future: Future[T], text: Callable[[], str], after_s: Iterable[float]
+    ) -> T:
+        """Wait for a result; each time that so many seconds have passed, say why."""
+        for seconds in after_s:
+            if wait([future], seconds).done:
+                break
+            self._say(text())
+        return self.io.result(future)
 
     @explained_by(AsyncClient.estimate)
     def estimate(
@@ -161,7 +184,7 @@ class Client(Staying, Generic[JobT_co]):
         asked = (function, fields, seconds, webhook_url, extra)
         # To change the thread takes longer than to check and price most requests.
         ordered = self.core._ordered_at_once(*asked)
-        order, warnings = ordered or self.io.call(self.core._ordered, *asked)
+        order, warnings = ordered or self._with_files(self.core._ordered, *asked)
         for line in warnings:
             self._say(line)
         job = self._bought(order, take)
@@ -207,7 +230,7 @@ class Client(Staying, Generic[JobT_co]):
     @explained_by(AsyncClient.upload)
     def upload(self, path: str | Path, /, *, field: str = "file") -> str:
         """Upload a local file; the same bytes are uploaded once (spec 4.2)."""
-        return self.io.call(self.core.upload, path, field=field)
+        return self._with_files(self.core.upload, path, field=field)
 
     @explained_by(AsyncClient.listen)
     def listen(self) -> Listener:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
-from math import ceil
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -18,6 +17,7 @@ from mediakit.client.bare_http import BareHTTP
 from mediakit.client.billing import Billing
 from mediakit.client.buying import Buyer, Take, check_take
 from mediakit.client.connections import TIMEOUT_S
+from mediakit.client.delays import Delays
 from mediakit.client.deliveries import AsyncDeliveries
 from mediakit.client.endpoints import Endpoints
 from mediakit.client.fetching import Fetcher
@@ -125,6 +125,7 @@ class AsyncClient(Staying):
         self._submitter = Submitter(
             self._transport, self._ledger, self._clock, retry_for_s=submit_retry_for_s
         )
+        self.delays = Delays(self._progress, self._submitter.asked_to_wait_s)
         self._listeners: list[AsyncListener] = []
         self._project = project
         self._budget_name = budget_name(project, budget)
@@ -346,13 +347,6 @@ class AsyncClient(Staying):
         job = await self._buyer.place(order, take)
         job.raise_if_failed()
         return job
-
-    def _delay_text(self) -> str:
-        """Say for people why a submit has no answer yet."""
-        asked_s = self._submitter.asked_to_wait_s
-        if asked_s > 0:
-            return f"The service asks to wait; trying again in {ceil(asked_s)} s."
-        return "The service has not taken the request yet; still trying."
 
     async def run(
         self,

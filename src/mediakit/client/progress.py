@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,6 +30,12 @@ class Transfer:
 
 
 Listener = Callable[[Transfer], None]
+Tell = Callable[[int, int | None], None]
+
+
+@dataclass(eq=False)
+class _UnderWay:
+    latest: Transfer
 
 
 class Progress:
@@ -36,6 +43,12 @@ class Progress:
 
     def __init__(self) -> None:
         self._listeners: tuple[Listener, ...] = ()
+        self._under_way: set[_UnderWay] = set()
+
+    @property
+    def under_way(self) -> tuple[Transfer, ...]:
+        """Return how far each transfer is that has not ended."""
+        return tuple(each.latest for each in tuple(self._under_way))
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call a function with each step, on the event loop of the transfer.
@@ -54,13 +67,28 @@ class Progress:
 
         return unsubscribe
 
-    def of(self, direction: Direction, name: str) -> Callable[[int, int | None], None]:
-        """Return what a thread calls with the bytes done and in all."""
+    @contextmanager
+    def of(
+        self, direction: Direction, name: str, total_bytes: int | None = None
+    ) -> Iterator[Tell]:
+        """Give what a thread calls with the bytes done and in all.
+
+        Args:
+            direction: Where to.
+            name: The file's name.
+            total_bytes: Its length, where it is known before.
+        """
         loop = asyncio.get_running_loop()
+        transfer = _UnderWay(Transfer(direction, name, 0, total_bytes))
 
         def tell(done_bytes: int, total_bytes: int | None) -> None:
             step = Transfer(direction, name, done_bytes, total_bytes)
+            transfer.latest = step
             for listener in self._listeners:
                 loop.call_soon_threadsafe(listener, step)
 
-        return tell
+        self._under_way.add(transfer)
+        try:
+            yield tell
+        finally:
+            self._under_way.discard(transfer)

@@ -97,8 +97,8 @@ class Outputs:
         store = await to_thread.run_sync(target.open, source)
         keep = True
         try:
-            tell = self._progress.of("download", target.name)
-            await self._fetcher.fetch(url, store, tell)
+            with self._progress.of("download", target.name) as tell:
+                await self._fetcher.fetch(url, store, tell)
             await self._publish(job, target, store, overwrite=overwrite)
         except GoneError:
             keep = False
@@ -137,9 +137,9 @@ class Outputs:
         """Return the bytes of a job's output; see `AsyncJob.fetch_output`."""
         url = await output_url(job)
         memory = Memory(max_bytes)
-        tell = self._progress.of("download", job.id)
         async with self._slots.one():
-            await self._fetcher.fetch(url, memory, tell)
+            with self._progress.of("download", job.id) as tell:
+                await self._fetcher.fetch(url, memory, tell)
         return bytes(memory.content)
 
 

@@ -71,7 +71,6 @@ class Submitter:
         self._retry_for_s = retry_for_s
         self._pace = Pace(clock)
 
-    @property
     def asked_to_wait_s(self) -> float:
         """Return for how many more seconds the service asked to be left alone."""
         return self._pace.closed_for_s

@@ -76,18 +76,19 @@ class Uploads:
         )
 
     async def _send(self, upload: Upload) -> str:
-        async with self._slots.one():
-            # Another process may have sent the same bytes meanwhile.
-            known = await self._known(upload)
-            if known is not None:
-                return known
-            tell = self._progress.of("upload", upload.path.name)
-            url = await self._files.put(upload, tell)
+        name, size_bytes = upload.path.name, upload.seen.size_bytes
+        with self._progress.of("upload", name, size_bytes) as tell:
+            async with self._slots.one():
+                # Another process may have sent the same bytes meanwhile.
+                known = await self._known(upload)
+                if known is not None:
+                    return known
+                url = await self._files.put(upload, tell)
         return await self._ledger.ask(
             History.remember_upload,
             **self._ledger.owner,
             sha256=upload.seen.sha256,
-            size_bytes=upload.seen.size_bytes,
+            size_bytes=size_bytes,
             content_type=upload.content_type,
             url=url,
         )

@@ -19,6 +19,7 @@ from mediakit.media.posters import (
     thumbnail_jpeg,
 )
 from mediakit.media.probing import MediaInfo, probe
+from mediakit.media.sizes import size_text
 
 __all__ = [
     "POSTER_MAX_PX",
@@ -35,6 +36,7 @@ __all__ = [
     "preflight",
     "probe",
     "probe_named",
+    "size_text",
     "stand_in",
     "thumbnail_jpeg",
 ]

@@ -63,14 +63,13 @@ class AsyncSpend:
                 was sent.
             ServiceError: The service does not answer.
         """
+        first_day = None if start is None else read_day("start", start)
+        last_day = None if end is None else read_day("end", end)
 
         async def up_to(day: date) -> Report:
-            first, last = day_range(start or _days_before(day), day)
-            return await self._billing.daily(
-                first, last, api_key_id=api_key_id, model=model
-            )
+            days = day_range(first_day or _days_before(day), day)
+            return await self._billing.daily(*days, api_key_id=api_key_id, model=model)
 
-        last_day = None if end is None else read_day("end", end)
         _, report = await self._current(last_day, datetime.date, up_to)
         return daily_frame(report.body)
 

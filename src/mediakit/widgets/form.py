@@ -34,6 +34,7 @@ from mediakit.widgets.job_view import JobView
 from mediakit.widgets.look import Kit, Look
 from mediakit.widgets.python_call import is_extra, python_call
 from mediakit.widgets.seen_price import SeenPrice, is_dearer
+from mediakit.widgets.sending_line import SENDING_TEXT, explained
 
 TYPING_PAUSE_S = 0.4
 CLICK_PAUSE_S = 0.2
@@ -260,9 +261,9 @@ class Form:
             self._errands.run(lambda: self._look_after_typing(edits))
 
     def _generate(self) -> None:
-        if self._state.sending:
+        if self._state.sending is not None:
             return
-        self._state = replace(self._state, sending=True)
+        self._state = replace(self._state, sending=SENDING_TEXT)
         self._risen = False
         self._view.show_error("")
         self._show()
@@ -317,7 +318,7 @@ class Form:
         await self._clock.sleep(CLICK_PAUSE_S)
         try:
             await self._look_at_files()  # one may have vanished
-            ready = replace(self._state, sending=False)
+            ready = replace(self._state, sending=None)
             if ready.submit_reason is not None:
                 self._say(f"{ready.submit_reason} Nothing was sent.")
                 return
@@ -325,14 +326,24 @@ class Form:
                 self._say(RISEN.format(ready.estimate.text))
                 self._risen = True
                 return
-            self._accept(await self._submit(ready.body()))
+            names = {Path(path).name for _, path in ready.media.files}
+            async with explained(
+                self.client.core.delays, names, self._clock, self._show_delay
+            ):
+                job = await self._submit(ready.body())
+            self._accept(job)
         except MediakitError as error:
             self._say(sentence_of(error))
         finally:
             with self._lock:
-                self._state = replace(self._state, sending=False)
+                self._state = replace(self._state, sending=None)
                 self._show()
         await self._read_funds()
+
+    def _show_delay(self, text: str) -> None:
+        with self._lock:
+            self._state = replace(self._state, sending=text)
+            self._show()
 
     async def _submit(self, body: Mapping[str, Any]) -> AsyncJob:
         extra = {n: v for n, v in body.items() if is_extra(self.function, n, v)}

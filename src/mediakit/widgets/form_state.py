@@ -45,7 +45,7 @@ class FormState:
         touched: The fields that people have changed; only these show problems.
         inspections: What was found out about the media that the values name.
         funds: What can be spent.
-        sending: A request is under way.
+        sending: What a request that is under way waits for; None while none is.
     """
 
     function: Function
@@ -53,7 +53,7 @@ class FormState:
     touched: frozenset[str] = frozenset()
     inspections: Mapping[MediaKey, Inspection] = field(default_factory=dict)
     funds: Funds = field(default_factory=Funds)
-    sending: bool = False
+    sending: str | None = None
 
     @classmethod
     def start(
@@ -242,8 +242,8 @@ class FormState:
     @cached_property
     def submit_reason(self) -> str | None:
         """Say in one sentence why it cannot be sent; None when it can."""
-        if self.sending:
-            return "Sending the request."
+        if self.sending is not None:
+            return self.sending
         if self.problems:
             return self._problem_reason(self.problems[0])
         if self.media.unseen:

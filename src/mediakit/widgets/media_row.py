@@ -8,22 +8,11 @@ from typing import Any
 
 import ipywidgets as w
 
-from mediakit.media import MediaInfo, is_url
+from mediakit.media import MediaInfo, is_url, size_text
 from mediakit.schema import MediaName
 from mediakit.widgets.control import Control
 from mediakit.widgets.form_media import Inspection
 from mediakit.widgets.theme import line_html
-
-BYTES_PER_KB, BYTES_PER_MB = 1_000, 1_000_000
-
-
-def size_text(size_bytes: int) -> str:
-    """Write a file's length for people."""
-    if size_bytes >= BYTES_PER_MB:
-        return f"{size_bytes / BYTES_PER_MB:.1f} MB"
-    if size_bytes >= BYTES_PER_KB:
-        return f"{size_bytes / BYTES_PER_KB:.0f} kB"
-    return f"{size_bytes} bytes"
 
 
 def facts_text(info: MediaInfo) -> str:
