@@ -16,7 +16,7 @@ from mediakit import Client
 from mediakit.client import AsyncJob, Job, JobState
 from mediakit.clock import VirtualClock
 from mediakit.records import ErrorCode
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server import RunningSandbox, Sandbox, start
 from mediakit.widgets.card_handle import CardHandle
 from mediakit.widgets.job_column import display_job
 from mediakit.widgets.job_view import JobView
@@ -549,8 +549,10 @@ def test_a_notebook_keeps_the_card_of_a_job_and_nothing_of_the_widget(
 
 
 def test_a_cell_that_is_run_again_closes_the_view_that_it_replaces(
-    sandbox: RunningSandbox, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
+    # Its job stays queued: what an ended one shows more are widgets, too.
+    sandbox = start(Sandbox(tmp_path / "data", concurrency=0))
     make_png(tmp_path / "in.png", (96, 64))
     cells = [
         "import ipywidgets\n"
@@ -566,3 +568,4 @@ def test_a_cell_that_is_run_again_closes_the_view_that_it_replaces(
         "show_in(Cell('b', 'run 3'), job.core, client)\nassert in_use() == 2 * once",
     ]
     run_cells(cells, tmp_path)
+    sandbox.stop()

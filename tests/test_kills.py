@@ -91,8 +91,12 @@ def test_a_process_killed_200_times_buys_each_of_60_cells_once(
 ) -> None:
     program = Program(server.base_url, KEY, history, cells)
     moments = Random(60)
+    # Each phase once for certain, uploads while there are any; the rest is chance.
+    first = [End(phase, 0.0, PATIENCE_S, stands_still=True) for phase in PHASES]
 
     def choose() -> End:
+        if first:
+            return first.pop(0)
         phase = moments.choice(PHASES)
         delay_s = moments.uniform(0, LONGEST_S[phase])
         still = moments.random() < 0.4
