@@ -102,6 +102,13 @@ def test_the_same_process_gets_the_same_sandbox(tmp_path: Path) -> None:
     running.stop()
 
 
+def test_a_data_directory_may_be_named_by_a_text(tmp_path: Path) -> None:
+    running = start(Sandbox(f"{tmp_path}/data", concurrency=0))
+
+    assert (tmp_path / "data" / "sandbox.sqlite3").exists()
+    running.stop()
+
+
 def test_name_key_port_and_data_stay_over_a_restart(
     tmp_path: Path, sandboxes: StartSandbox
 ) -> None:

@@ -70,8 +70,8 @@ class DataDir:
         ServiceError: It cannot be made or written.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path.expanduser().resolve()
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).expanduser().resolve()
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             (self.path / "lock").touch(mode=0o600)

@@ -33,7 +33,7 @@ class Sandbox:
         InputError: A number is out of range.
     """
 
-    data_dir: Path
+    data_dir: str | Path
     host: str = "127.0.0.1"
     port: int = 0
     api_key: str | None = field(default=None, repr=False)
