@@ -18,6 +18,7 @@ from tests.scripted_server import ScriptedServer, answers, json_page
 
 EVE = datetime(2026, 11, 30, 23, 59, tzinfo=UTC)
 ON_THAT_DAY = "Date: Mon, 30 Nov 2026 23:59:30 GMT"
+LAST_OF_ALL = "Fri, 31 Dec 9999 23:59:59 -2359"
 NEXT_DAY = "Date: Tue, 01 Dec 2026 00:00:30 GMT"
 
 
@@ -56,7 +57,9 @@ def test_a_day_that_the_service_has_begun_before_this_machine_is_read(
 
 
 @pytest.mark.parametrize(
-    "headers", [(ON_THAT_DAY,), (), ("Date: soon",)], ids=["same", "none", "odd"]
+    "headers",
+    [(ON_THAT_DAY,), (), ("Date: soon",), (f"Date: {LAST_OF_ALL}",)],
+    ids=["same", "none", "odd", "beyond the calendar"],
 )
 def test_days_are_read_once_where_the_service_tells_no_other_day(
     headers: tuple[str, ...], tmp_path: Path

@@ -82,17 +82,19 @@ def retry_after_s(answer: Answer) -> float | None:
 
 def answered_at(answer: Answer) -> datetime | None:
     """Return the `Date` of an answer, in UTC by the service's clock; None without."""
-    return _instant(answer.headers.get("date", ""))
+    instant = _instant(answer.headers.get("date", ""))
+    try:
+        return instant.astimezone(UTC) if instant else None
+    except OverflowError:  # on the first or the last day of all
+        return None
 
 
 def _instant(http_date: str) -> datetime | None:
     try:
         instant = parsedate_to_datetime(http_date)
-        if instant.tzinfo is None:
-            return instant.replace(tzinfo=UTC)
-        return instant.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+    return instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
 
 
 def error_of(
