@@ -783,3 +783,30 @@ def test_a_key_costs_a_message_for_each_thing_that_it_changes(
     box(form, "prompt").set_state({"value": "a kite"})
     # The echo of the text itself, and its count of characters.
     assert messages == ["comm_msg", "comm_msg"]
+
+
+def test_a_line_below_a_control_comes_without_a_new_child_of_its_box(
+    make_form: Callable[..., Form], tmp_path: Path
+) -> None:
+    """A box with another child draws what stands behind it anew, under the cursor."""
+    cat = make_png(tmp_path / "cat.png", (64, 48))
+    form = make_form("image-upscale", image_url=str(cat))
+    until(lambda: form.state.submit_reason is None, form)
+    unfold(form)
+    boxes = [box for box in _all(form.widget) if "mk-fields" in box._dom_classes]
+    before = [box.children for box in boxes]
+
+    box(form, "image_url").value = "gone.png"
+    until(lambda: 'class="mk-bad"' in shown(form), form)
+    assert [box.children for box in boxes] == before
+
+
+def test_lines_below_folded_controls_are_there_once_they_are_unfolded(
+    make_form: Callable[..., Form],
+) -> None:
+    form = make_form("image-upscale")
+    assert "applies only when" not in shown(form)
+
+    unfold(form)
+    assert form.state.disabled
+    assert all(reason in shown(form) for reason in form.state.disabled.values())

@@ -172,6 +172,8 @@ def test_problems_stand_beside_their_field_once_it_was_touched_and_never_before(
     function: Function,
 ) -> None:
     view = make_view(function)
+    for section in view._sections:
+        section.unfold()
 
     @few
     @given(values_for(function), st.data())

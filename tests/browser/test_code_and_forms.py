@@ -39,6 +39,10 @@ NOTE_CLICKS = """form => {
         window.pricesAtClicks.push(form.querySelector(".mk-price b").innerText);
     }, true);
 }"""
+REGION = """
+import mediakit as mk
+mk.connect().form("region-replace", video="https://127.0.0.1/v.mp4")
+"""
 CONNECT = "import mediakit as mk\nclient = mk.connect(home='several')"
 ONE = 'client.form("text-to-video")'
 TWO = """
@@ -197,3 +201,21 @@ def test_each_cell_has_forms_of_its_own_and_finds_them_when_it_is_run_again(
     lab.run_all()
     expect(forms).to_have_count(4)
     expect(lab.cell(2).get_by_label("prompt").first).to_have_value("")
+
+
+def test_what_is_typed_stays_when_a_line_appears_below_an_earlier_field(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    lab.open(lab_server.add_notebook("typing.ipynb", [REGION]))
+    lab.resize(1280, 1500)
+    lab.run_cell(0)
+    form = lab.cell(0)
+    form.get_by_label("video").first.fill("gone.mp4")
+
+    prompt = form.get_by_label("prompt").first
+    prompt.press_sequentially("a red balloon over a lake", delay=80)
+    lab.see(0, "gone.mp4")
+    expect(form.locator(".mk-bad:visible").first).to_contain_text("gone.mp4")
+    expect(prompt).to_have_value("a red balloon over a lake")
+    expect(prompt).to_be_focused()
+    lab.screenshot("typed-beside-a-new-line", form)

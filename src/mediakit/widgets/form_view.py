@@ -65,35 +65,56 @@ def _prompt(function: Function) -> str | None:
 
 
 class Section:
-    """Some controls, each with a line below it that is made when it is needed."""
+    """Some controls, each with a line below it.
 
-    def __init__(self, kit: Kit, controls: Mapping[str, Control]) -> None:
+    The lines are there before anybody can type: a box that gets another child draws
+    all that stand behind it anew, and whoever types into one of those is interrupted.
+
+    Args:
+        kit: What widgets are made with.
+        controls: The controls by field.
+        folded: Whether they are not on the page yet; the lines are made when they are.
+    """
+
+    def __init__(
+        self, kit: Kit, controls: Mapping[str, Control], *, folded: bool
+    ) -> None:
         self._kit = kit
         self._controls = controls
-        self._notes: dict[str, Any] = {}
-        self.widget = kit.look.make(w.VBox, "mk-fields")
+        self._texts: Mapping[str, str] = {}
+        self._notes = {} if folded else self._make_notes()
+        self.widget = kit.look.make(w.VBox, "mk-fields", children=self._lines)
 
-    def show_notes(self, notes: Mapping[str, str]) -> None:
+    def _make_notes(self) -> dict[str, Any]:
+        make = self._kit.look.make
+        return {
+            name: make(w.HTML, "mk-note", value=self._texts.get(name, ""))
+            for name in self._controls
+        }
+
+    @property
+    def _lines(self) -> tuple[Any, ...]:
+        pairs = ((c.widget, self._notes.get(n)) for n, c in self._controls.items())
+        return tuple(each for pair in pairs for each in pair if each is not None)
+
+    def unfold(self) -> None:
+        """Get ready to be on the page."""
+        if not self._notes:
+            self._notes = self._make_notes()
+            self.widget.children = self._lines
+
+    def show_notes(self, texts: Mapping[str, str]) -> None:
         """Show a line of HTML below each control; nothing takes no room."""
-        for name in self._controls:
-            html = notes.get(name, "")
-            if name in self._notes:
-                self._notes[name].value = html
-            elif html:
-                self._notes[name] = self._kit.look.make(w.HTML, "mk-note", value=html)
-        self.widget.children = tuple(
-            widget
-            for name, control in self._controls.items()
-            for widget in (control.widget, self._notes.get(name))
-            if widget is not None
-        )
+        self._texts = texts
+        for name, note in self._notes.items():
+            note.value = texts.get(name, "")
 
 
 class Fold:
-    """A part of the form behind a button that unfolds it."""
+    """A section of the form behind a button that unfolds it."""
 
-    def __init__(self, kit: Kit, title: str, content: Any) -> None:
-        self._content = content
+    def __init__(self, kit: Kit, title: str, section: Section) -> None:
+        self._section = section
         # A button, not an Accordion: its head cannot be reached by the keyboard.
         self._button = kit.look.make(
             w.ToggleButton, "mk-fold", description=title, icon="caret-right"
@@ -103,7 +124,9 @@ class Fold:
 
     def _turn(self, change: Any) -> None:
         self._button.icon = "caret-down" if change.new else "caret-right"
-        shown = (self._content,) if change.new else ()
+        if change.new:
+            self._section.unfold()
+        shown = (self._section.widget,) if change.new else ()
         self.widget.children = (self._button, *shown)
 
 
@@ -139,16 +162,18 @@ class FormView:
         if function.is_open:
             box = FurtherBox(function.fields, kit)
             self.controls[FURTHER.name] = main[FURTHER.name] = box
-        self._sections = [Section(kit, part) for part in (main, more) if part]
+        parts = (part for part in (main, more) if part)
+        self._sections = [
+            Section(kit, part, folded=bool(at)) for at, part in enumerate(parts)
+        ]
         self._price = PriceBar(kit, refresh)
         self._code = CodeFold(kit, code)
         self._generate = self._make_generate(generate)
         self._reason = kit.look.make(w.HTML, "mk-reason")
         self._error = kit.look.make(w.HTML, "mk-error-box")
         self.results = kit.look.make(w.VBox, "mk-results")
-        self._body = kit.look.make(w.HBox, "mk-body")
         self._parts = self._column(function)
-        self._body.children = (self._parts,)
+        self._body = kit.look.make(w.HBox, "mk-body", children=(self._parts,))
         self._head = kit.look.make(w.HTML, "mk-head", value=head_html(function, meta))
         self.widget = kit.look.make(
             w.VBox, "mk-form", children=(self._head, self._body, *namers(kit))
@@ -167,13 +192,14 @@ class FormView:
             description="Generate",
             button_style="primary",
             tooltip="Send the request; it is paid for when it completes",
+            disabled=True,
         )
         button.on_click(self._kit.guard(lambda _: generate()))
         return button
 
     def _column(self, function: Function) -> Any:
         make = self._kit.look.make
-        main, *more = [section.widget for section in self._sections]
+        main, *more = self._sections
         folds = [Fold(self._kit, "More settings", part).widget for part in more]
         row = (self._generate, self._reason, *self._price.buttons)
         pay = (
@@ -185,7 +211,7 @@ class FormView:
             w.VBox,
             "mk-controls",
             children=(
-                main,
+                main.widget,
                 *folds,
                 make(w.VBox, "mk-pay", children=pay),
                 self._code.widget,

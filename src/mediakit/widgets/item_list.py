@@ -34,6 +34,7 @@ class ItemList(Control):
             "mk-small",
             description="Remove last",
             tooltip=f"Remove the last of {self.label}",
+            disabled=True,
         )
         self._add.on_click(kit.guard(self._added))
         self._drop.on_click(kit.guard(self._dropped))

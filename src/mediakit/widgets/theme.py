@@ -76,6 +76,7 @@ CSS = """
 .mk-form .mk-note .widget-html-content{padding-left:calc(var(--mk-label) + 10px);
  font-size:12px;line-height:1.4}
 .mk-form .mk-note{margin-top:-4px}
+.mk-form .mk-note:has(>.widget-html-content:empty){display:none}
 .mk-quiet{color:var(--jp-ui-font-color2)}
 .mk-bad{color:var(--jp-error-color1)}
 .mk-warn{color:color-mix(in srgb,var(--jp-warn-color1) 65%,
