@@ -9,6 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Self
 
+import httpx
+
 PIECE_BYTES = 16_384
 POLL_S = 0.01
 
@@ -39,7 +41,7 @@ class FileServer(ThreadingHTTPServer):
         self.redirects = dict(redirects or {})
         self.headers = dict(headers or {})
         self.silent = silent
-        self.requests: list[tuple[str, dict[str, str]]] = []
+        self.requests: list[tuple[str, httpx.Headers]] = []
         self.sent_bytes = 0
         self.stopped = threading.Event()
         self._thread = threading.Thread(target=self.serve_forever, args=(POLL_S,))
@@ -70,7 +72,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         name = self.path[1:]
-        self.server.requests.append((name, dict(self.headers)))
+        self.server.requests.append((name, httpx.Headers(self.headers.items())))
         if name in self.server.redirects:
             self._answer(302, b"", {"Location": self.server.redirects[name]})
         elif name not in self.server.files:

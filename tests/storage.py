@@ -14,6 +14,8 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+import httpx
+
 PIECE_BYTES = 65_536
 POLL_S = 0.01
 SIGNATURE = "signature-0f1e2d3c"
@@ -59,7 +61,7 @@ class Storage(ThreadingHTTPServer):
         self.changes: list[bytes | None] = []
         self.stalls: list[tuple[threading.Event, threading.Event]] = []
         self.halfway: Callable[[], object] = lambda: None
-        self.asked: list[tuple[str, str, dict[str, str]]] = []
+        self.asked: list[tuple[str, str, httpx.Headers]] = []
         self.taken: dict[str, bytes] = {}
         self.given_bytes = 0
         self.grants = 0
@@ -84,7 +86,7 @@ class Storage(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing: whoever asked has gone, as the tests want it."""
 
-    def headers_of(self, method: str) -> list[dict[str, str]]:
+    def headers_of(self, method: str) -> list[httpx.Headers]:
         """Return the headers of every request with a method, in order."""
         return [headers for asked, _, headers in self.asked if asked == method]
 
@@ -97,7 +99,8 @@ class _Handler(BaseHTTPRequestHandler):
         # A proxy is asked for the whole URL.
         path = urlsplit(self.path).path
         with self.server.lock:
-            self.server.asked.append((self.command, path, dict(self.headers)))
+            headers = httpx.Headers(self.headers.items())
+            self.server.asked.append((self.command, path, headers))
         return path
 
     def do_POST(self) -> None:

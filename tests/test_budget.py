@@ -121,13 +121,11 @@ def test_of_fifty_submits_at_once_only_those_pass_that_the_balance_carries(
 ) -> None:
     async def main() -> list[Any]:
         async with AsyncClient(still.base_url, still.api_key, home=tmp_path) as client:
-            return await asyncio.gather(
-                *(
-                    client.submit("text-to-video", prompt=f"{number}", duration=5)
-                    for number in range(50)
-                ),
-                return_exceptions=True,
+            submits = (
+                client.submit("text-to-video", prompt=f"{number}", duration=5)
+                for number in range(50)
             )
+            return list(await asyncio.gather(*submits, return_exceptions=True))
 
     answers = asyncio.run(main())
 

@@ -18,6 +18,7 @@ from mediakit.widgets.form import Form
 from tests.fast_clock import FastClock
 from tests.media_samples import make_png
 from tests.test_form import error_of, finish, generate_button, shown, until
+from tests.test_ledger import BLOCKED, locked
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def told(
                 tell = stack.enter_context(progress.of("upload", name, total_bytes))
                 tell(done_bytes, total_bytes)
             stack.enter_context(progress.of("download", "result.mp4"))
-            return Delays(progress, lambda: 0.0).upload_text(names)
+            return Delays(progress, lambda: 0.0, str).upload_text(names)
 
     with asyncio.Runner() as runner:
         return runner.run(main(Progress()))
@@ -113,6 +114,33 @@ def test_a_form_says_why_its_request_has_no_answer(
     assert any(words in each for each in seen)
     assert words not in shown(form)
     finish(form)
+
+
+def test_a_form_says_that_another_program_holds_the_history(
+    idle_client: Client,
+) -> None:
+    place = idle_client.core.store.place
+    function = idle_client.catalog.function("text-to-video")
+    form = Form(idle_client, function, {"prompt": "a kite", "duration": 3})
+    until(lambda: form.state.funds.balance is not None, form)
+
+    with locked(place):
+        generate_button(form).click()
+        until(lambda: f"{BLOCKED} {place};" in shown(form), form)
+        assert form.state.sending
+    until(lambda: not form.state.sending, form)
+    assert BLOCKED not in shown(form)
+    assert error_of(form) == ""
+    assert len(form.jobs) == len(idle_client.core.store.page()) == 1
+    finish(form)
+
+
+def test_a_call_with_files_says_that_another_program_holds_the_history() -> None:
+    delays = Delays(Progress(), lambda: 5.0, lambda: BLOCKED)
+    assert delays.submit_text() == delays.files_text() == BLOCKED
+    free = Delays(Progress(), lambda: 5.0, str)
+    assert free.submit_text() == "The service asks to wait; trying again in 5 s."
+    assert free.files_text() == "Still looking at the media of the request."
 
 
 def test_a_form_says_how_far_its_upload_is(

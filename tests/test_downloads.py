@@ -21,23 +21,27 @@ from pathlib import Path
 from typing import Any
 
 import fsspec  # type: ignore[import-untyped]
+import httpx
 import pytest
 import trustme
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mediakit import Client, Job
-from mediakit.client.bare_http import BareHTTP, BrokenError, next_url, place_of
-from mediakit.client.fetching import Fetcher
+from mediakit.client.exchange import NoAnswerError
+from mediakit.client.fetching import Fetcher, Tell
+from mediakit.client.http_client import HttpClient
+from mediakit.client.io_thread import io_thread
 from mediakit.client.parts import Part
 from mediakit.client.progress import Transfer
-from mediakit.client.proxies import Proxy, parse_proxy, proxy_for
 from mediakit.client.targets import LocalTarget, held
+from mediakit.clock import Clock
 from mediakit.errors import GoneError, InputError, ServiceError
 from mediakit.sandbox.server import RunningSandbox
-from tests.connect_proxy import ConnectProxy
 from tests.fast_clock import FastClock
 from tests.media_samples import make_png
+from tests.proxies import HTTPProxy
+from tests.scripted_server import ScriptedServer, answers_always, page
 from tests.storage import SIGNATURE, Storage
 
 PATIENCE_S = 60.0
@@ -50,11 +54,17 @@ def quiet(_: int, __: int | None) -> None:
     return
 
 
+async def fetched(url: str, part: Part, clock: Clock, tell: Tell = quiet) -> None:
+    http = HttpClient(timeout_s=5)
+    try:
+        await Fetcher(http, clock).fetch(url, part, tell)
+    finally:
+        await http.aclose()
+
+
 def fetch(storage: Storage, part: Part, path: str = PATH) -> None:
     """Fetch a file into a part, however quickly tries follow each other."""
-    fetcher = Fetcher(BareHTTP(silence_s=5), FastClock(10_000))
-    with asyncio.Runner() as runner:
-        runner.run(fetcher.fetch(storage.base_url + path, part, quiet))
+    io_thread().call(fetched, storage.base_url + path, part, FastClock(10_000))
 
 
 def saved(storage: Storage, target: Path, source: str = "a job") -> bytes:
@@ -169,12 +179,9 @@ def test_trouble_that_may_pass_is_waited_for(tmp_path: Path) -> None:
     with Storage({PATH: FILE}) as storage:
         storage.gets = [-503, -429, -500]
         part = Part(tmp_path / "a.mp4", "a job")
-        with asyncio.Runner() as runner:
-            fetcher = Fetcher(BareHTTP(), clock)
-            runner.run(fetcher.fetch(storage.base_url + PATH, part, quiet))
+        io_thread().call(fetched, storage.base_url + PATH, part, clock)
         part.publish(overwrite=False)
     assert len(clock.slept_s) == 3
-    assert clock.slept_s == sorted(clock.slept_s)
 
 
 def test_what_is_gone_or_refused_is_said_at_once(tmp_path: Path) -> None:
@@ -256,15 +263,16 @@ def test_a_part_that_got_its_name_is_not_taken_for_a_part(tmp_path: Path) -> Non
 
 
 SAVE = """
-import asyncio, sys
+import sys
 from pathlib import Path
-from mediakit.client.bare_http import BareHTTP
 from mediakit.client.fetching import Fetcher
+from mediakit.client.http_client import HttpClient
+from mediakit.client.io_thread import io_thread
 from mediakit.client.parts import Part
 from mediakit.clock import SystemClock
 part = Part(Path(sys.argv[2]), "a job")
-fetcher = Fetcher(BareHTTP(), SystemClock())
-asyncio.run(fetcher.fetch(sys.argv[1], part, lambda done, total: None))
+fetcher = Fetcher(HttpClient(), SystemClock())
+io_thread().call(fetcher.fetch, sys.argv[1], part, lambda done, total: None)
 part.publish(overwrite=True)
 """
 
@@ -310,7 +318,6 @@ def test_giving_up_ends_the_transfer_and_keeps_what_arrived(tmp_path: Path) -> N
     arrived, go_on = threading.Event(), threading.Event()
 
     async def scenario(storage: Storage, part: Part) -> None:
-        fetcher = Fetcher(BareHTTP(), FastClock())
         url = storage.base_url + PATH
         whole = threading.Event()
 
@@ -318,7 +325,7 @@ def test_giving_up_ends_the_transfer_and_keeps_what_arrived(tmp_path: Path) -> N
             if done_bytes == 800_000:
                 whole.set()
 
-        task = asyncio.ensure_future(fetcher.fetch(url, part, tell))
+        task = asyncio.ensure_future(fetched(url, part, FastClock(), tell))
         await asyncio.to_thread(arrived.wait, PATIENCE_S)
         await asyncio.to_thread(whole.wait, PATIENCE_S)
         task.cancel()
@@ -329,8 +336,7 @@ def test_giving_up_ends_the_transfer_and_keeps_what_arrived(tmp_path: Path) -> N
     with Storage({PATH: FILE}) as storage:
         storage.gets = [800_000]
         storage.stalls = [(arrived, go_on)]
-        with asyncio.Runner() as runner:
-            runner.run(scenario(storage, Part(tmp_path / "a.mp4", "a job")))
+        io_thread().call(scenario, storage, Part(tmp_path / "a.mp4", "a job"))
         go_on.set()
         assert saved(storage, tmp_path / "a.mp4") == FILE
     assert ranges(storage) == [None, "bytes=800000-"]
@@ -371,30 +377,51 @@ def test_a_few_redirects_are_followed_and_no_more(tmp_path: Path) -> None:
 def test_a_redirect_leads_to_http_and_never_out_of_https(
     url: str, location: str, to: str | None
 ) -> None:
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(str(request.url))
+        if len(asked) > 1:
+            return httpx.Response(200)
+        return httpx.Response(302, headers={"Location": location})
+
+    async def get() -> None:
+        async with HttpClient(httpx.MockTransport(answer)).get(url, headers={}):
+            pass
+
     if to is not None:
-        assert next_url(url, location) == to
+        io_thread().call(get)
+        assert asked == [url, to]
         return
-    with pytest.raises(BrokenError, match="redirect") as caught:
-        next_url(url, location)
-    assert not caught.value.again
+    with pytest.raises(NoAnswerError, match="redirect") as caught:
+        io_thread().call(get)
+    assert caught.value.is_final
+    assert asked == [url]
 
 
 @pytest.mark.parametrize(
     "url", ["ftp://a/b", "a.mp4", "http:///b", "http://a:port/b", "https://", ""]
 )
-def test_what_is_no_http_url_is_not_asked_for(url: str) -> None:
-    with pytest.raises(BrokenError, match="not an http"):
-        place_of(url)
+def test_what_is_no_http_url_is_not_asked_for(url: str, tmp_path: Path) -> None:
+    with (
+        closing(Part(tmp_path / "a.mp4", "a job")) as part,
+        pytest.raises(ServiceError, match="not an http"),
+    ):
+        io_thread().call(fetched, url, part, FastClock(10_000))
 
 
-def test_a_signed_url_is_asked_for_as_it_stands() -> None:
+def test_a_signed_url_is_asked_for_as_it_stands(tmp_path: Path) -> None:
     signed = "/a%2Fb/c+d'(e)?X-Sig=%2F+=~*&y=a%20b"
-    place = place_of(f"https://[::1]:8443{signed}#part")
+    with (
+        ScriptedServer(answers_always(page(status="404 No"))) as server,
+        closing(Part(tmp_path / "a.mp4", "a job")) as part,
+    ):
+        for path in (f"{signed}#part", "/ü b"):
+            with pytest.raises(GoneError):
+                io_thread().call(fetched, server.base_url + path, part, FastClock())
 
-    assert (place.host, place.port, place.target) == ("::1", 8443, signed)
-    assert place.through_proxy == f"https://[::1]:8443{signed}"
-    assert place_of("http://a/ü b").target == "/%C3%BC%20b"
-    assert signed not in repr(place)
+    asked = [request.split()[1].decode() for request in server.requests]
+    assert asked == [signed, "/%C3%BC%20b"]
 
 
 PROXIES = ("http", "https", "all", "no")
@@ -409,25 +436,6 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_the_environments_proxies_count_except_towards_this_machine(
-    environment: pytest.MonkeyPatch,
-) -> None:
-    assert proxy_for("http://files.example/a") is None
-    environment.setenv("ALL_PROXY", "http://near.example:3128")
-    environment.setenv("https_proxy", "http://ann:p%40ss@safe.example")
-    environment.setenv("no_proxy", "inside.example,127.0.0.1")
-
-    assert proxy_for("http://files.example/a") == Proxy("near.example", 3128)
-    safe = proxy_for("https://files.example/a")
-    assert safe is not None
-    assert safe.headers == {"Proxy-Authorization": "Basic YW5uOnBAc3M="}
-    assert "YW5u" not in repr(safe)
-    for url in ("http://inside.example/a", "http://127.0.0.1:1/a", "http://[::1]/a"):
-        assert proxy_for(url) is None
-    with pytest.raises(ServiceError, match="socks5"):
-        parse_proxy("socks5://near.example")
-
-
 def test_a_file_is_fetched_through_a_proxy(
     tmp_path: Path, environment: pytest.MonkeyPatch
 ) -> None:
@@ -435,10 +443,7 @@ def test_a_file_is_fetched_through_a_proxy(
         near = storage.base_url.replace("http://", "http://ann:pw@")
         environment.setenv("http_proxy", near)
         part = Part(tmp_path / "a.mp4", "a job")
-        fetcher = Fetcher(BareHTTP(), FastClock())
-        with asyncio.Runner() as runner:
-            url = f"http://files.example{PATH}"
-            runner.run(fetcher.fetch(url, part, quiet))
+        io_thread().call(fetched, f"http://files.example{PATH}", part, FastClock())
         part.close()
     [headers] = storage.headers_of("GET")
     assert headers["Host"] == "files.example"
@@ -461,15 +466,13 @@ def test_https_is_tunnelled_and_its_certificate_is_looked_at(
         ):
             fetch(storage, other)
         environment.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
-        with ConnectProxy(storage.server_port) as proxy:
-            environment.setenv("HTTPS_PROXY", proxy.url)
+        with HTTPProxy(storage.server_port) as proxy:
+            environment.setenv("HTTPS_PROXY", proxy.url())
             part = Part(tmp_path / "a.mp4", "a job")
-            fetcher = Fetcher(BareHTTP(), FastClock())
-            with asyncio.Runner() as runner:
-                url = f"https://files.example{PATH}"
-                runner.run(fetcher.fetch(url, part, quiet))
+            url = f"https://files.example{PATH}"
+            io_thread().call(fetched, url, part, FastClock())
             part.publish(overwrite=False)
-    assert proxy.tunnels == ["files.example:443"]
+    assert proxy.targets == ["files.example:443"]
     assert (tmp_path / "a.mp4").read_bytes() == FILE
 
 

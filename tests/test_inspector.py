@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 
 import pytest
 
+from mediakit.client.http_client import HttpClient
+from mediakit.client.io_thread import io_thread
 from mediakit.client.remote_media import RemoteMedia
 from mediakit.clock import SystemClock
 from mediakit.schema import MediaName
@@ -18,12 +19,12 @@ from tests.media_samples import make_mp4, make_png, make_wav
 
 
 def an_inspector() -> Inspector:
-    return Inspector(RemoteMedia(SystemClock()))
+    return Inspector(RemoteMedia(HttpClient(), SystemClock()))
 
 
 def look(inspector: Inspector, kind: MediaName, path: Path | str) -> Inspection:
     key = (kind, str(path))
-    return asyncio.run(inspector.look([key]))[key]
+    return io_thread().call(inspector.look, [key])[key]
 
 
 def test_a_picture_a_clip_and_a_sound_are_what_they_are(tmp_path: Path) -> None:
@@ -85,7 +86,7 @@ def test_a_file_that_is_something_else_says_what_is_needed(tmp_path: Path) -> No
 
 
 def test_nothing_to_look_at_is_nothing_found() -> None:
-    assert asyncio.run(an_inspector().look([])) == {}
+    assert io_thread().call(an_inspector().look, []) == {}
 
 
 def test_a_clip_behind_a_url_is_measured_and_that_may_find_nothing(
@@ -95,7 +96,7 @@ def test_a_clip_behind_a_url_is_measured_and_that_may_find_nothing(
     with FileServer({"a.mp4": clip}) as server:
         here, gone = server.url("a.mp4"), server.url("gone.mp4")
         keys: list[MediaKey] = [("video", here), ("video", gone)]
-        found = asyncio.run(an_inspector().measure(keys))
+        found = io_thread().call(an_inspector().measure, keys)
 
     info = found["video", here].info
     assert info is not None

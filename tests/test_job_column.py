@@ -10,6 +10,7 @@ import pytest
 
 from mediakit import Client, Job
 from mediakit.client import AsyncJob
+from mediakit.errors import JobFailedError
 from mediakit.records import ErrorCode
 from mediakit.widgets.card_handle import CardHandle
 from mediakit.widgets.form import Form
@@ -124,9 +125,9 @@ def test_trying_again_shows_the_new_job_above_the_failed_one(
     client: Client, column: JobColumn
 ) -> None:
     prompt = "a kite sandbox:fail=provider_error"
-    job = client.submit("text-to-video", prompt=prompt, duration=3)
-    job.core.subscribe(lambda state: None)
-    eventually(lambda: job.status.terminal)
+    with pytest.raises(JobFailedError) as caught:
+        client.run("text-to-video", prompt=prompt, duration=3)
+    job: Any = caught.value.job
     view = column.add(job.core)
     press(view, "Try again")
     eventually(lambda: len(column.widget.children) == 2)

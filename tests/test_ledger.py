@@ -1,23 +1,61 @@
-"""What many tasks write at once is one commit, and each of them fails alone."""
+"""Writes to the history run on a thread; another program's lock delays only them."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mediakit import Client
 from mediakit.client import Service
 from mediakit.client.ledger import Ledger
 from mediakit.errors import BudgetError, MediakitError, NotFoundError
 from mediakit.history import Budget, Entry, History
-from tests.intents import costing, intent, job
+from tests.intents import HERE, completed, costing, intent, job, start
 
 BUDGET = Budget("kites", 1_000)
+BLOCKED = "Another program is holding the history file"
+PATIENCE_S = 60.0
+
+FORKED = """
+import os, sys, threading
+from mediakit.client import Service
+from mediakit.client.io_thread import io_thread
+from mediakit.client.ledger import Ledger
+from mediakit.history import History
+from tests.intents import intent
+
+history = History(sys.argv[1])
+ledger = Ledger(history, Service("http://127.0.0.1:1", "key-0123456789"))
+begun, release = threading.Event(), threading.Event()
+
+def hold(history):
+    begun.set()
+    release.wait()
+    return history.claim(intent("parent"))
+
+held = io_thread().post(ledger.write, hold)
+begun.wait()
+child = os.fork()
+if child == 0:
+    assert ledger.blocked_text() == ""
+    assert io_thread().call(ledger.write, History.claim, intent("child"))[1]
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+release.set()
+assert held.result()[1]
+print(sorted(entry.key for entry in history.page()))
+"""
 
 
 @pytest.fixture
@@ -32,13 +70,48 @@ def ledger(history: History) -> Ledger:
 
 
 def at_once(*writes: Any) -> list[Any]:
-    """Await all in one turn of a loop; errors are returned."""
+    """Await all on one event loop; errors are returned."""
 
     async def gathered() -> list[Any]:
         return await asyncio.gather(*writes, return_exceptions=True)
 
     with asyncio.Runner() as runner:
         return runner.run(gathered())
+
+
+@contextmanager
+def locked(place: str) -> Iterator[None]:
+    """Hold the write lock of a file, as another program does."""
+    with closing(sqlite3.connect(place, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+
+
+class Held:
+    """A write that begins and then waits until it is released."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self.release = threading.Event()
+
+    def __call__(self, history: History) -> tuple[Entry, bool]:
+        self.begun.set()
+        assert self.release.wait(PATIENCE_S)
+        return history.claim(intent("held"))
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    await asyncio.to_thread(in_time, condition)
+
+
+def in_time(condition: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
+
+
+# -- each write -----------------------------------------------------------------------
 
 
 def test_of_claims_at_once_only_those_that_fit_are_written(
@@ -64,7 +137,7 @@ def test_the_same_key_at_once_is_claimed_once(ledger: Ledger) -> None:
     assert [claimed for _, claimed in found] == [True, False, False, False]
 
 
-def test_what_fails_takes_nothing_else_with_it(
+def test_a_write_that_fails_does_not_affect_the_others(
     history: History, ledger: Ledger
 ) -> None:
     history.claim(intent(key="known"))
@@ -79,7 +152,7 @@ def test_what_fails_takes_nothing_else_with_it(
     assert history.find_key("known") == right
 
 
-def test_what_could_not_be_committed_is_an_error_of_all_and_is_not_remembered(
+def test_a_write_that_could_not_be_committed_is_an_error_and_is_not_remembered(
     history: History, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history.claim(intent(key="k0"))
@@ -96,31 +169,28 @@ def test_what_could_not_be_committed_is_an_error_of_all_and_is_not_remembered(
     assert history.find_key("a") is None
 
 
-def test_a_disk_that_fills_up_amid_a_commit_is_an_error_of_all_that_share_it(
+def test_a_write_that_fills_the_disk_is_an_error_and_leaves_nothing_half_written(
     history: History, ledger: Ledger, tmp_path: Path
 ) -> None:
     history.claim(intent(key="before"))
-    history.claim(intent(key="asked"))
-    large = b"x" * 300_000  # together more than SQLite keeps in memory
+    large = b"x" * 300_000
     claims = [intent(f"k{n}", body=large) for n in range(20)]
 
     with room_on_disk(tmp_path, 3_000_000):
-        alone, *found = at_once(
-            ledger.write(History.claim, intent("alone")),
-            *(ledger.write(History.claim, each) for each in claims),
-            ledger.write(History.record_job, "asked", job()),
-            ledger.write(History.claim, intent("small")),
-        )
+        found = at_once(*(ledger.write(History.claim, each) for each in claims))
 
-    assert alone == (history.find_key("alone"), True)
-    assert {type(each) for each in found} == {MediakitError}
-    (told,) = {str(each) for each in found}
-    assert "could not be written" in told
-    assert "What it held is unchanged." in told
-    assert [entry.key for entry in history.page()] == ["alone", "asked", "before"]
-    assert history.find("media_1") is None
-    ((entry, claimed),) = at_once(ledger.write(History.claim, claims[0]))
-    assert (entry, claimed) == (history.find_key("k0"), True)
+    failed = [each for each in found if isinstance(each, MediakitError)]
+    written = [each[0] for each in found if not isinstance(each, MediakitError)]
+    assert written
+    assert failed
+    assert all("could not be written" in str(each) for each in failed)
+    assert all("What it held is unchanged." in str(each) for each in failed)
+    keys = {entry.key for entry in history.page()}
+    assert keys == {"before", *(entry.key for entry in written)}
+    assert history.reserved_micro_usd(**HERE) == 340_000 * len(keys)
+    missing = next(each for each in claims if each.key not in keys)
+    ((entry, claimed),) = at_once(ledger.write(History.claim, missing))
+    assert (entry, claimed) == (history.find_key(missing.key), True)
 
 
 @contextmanager
@@ -133,6 +203,32 @@ def room_on_disk(folder: Path, more_bytes: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_history_in_memory_can_be_written_on_a_thread() -> None:
+    with History(":memory:") as history:
+        ledger = Ledger(history, Service("http://127.0.0.1:1", "key-0123456789"))
+        ((entry, claimed),) = at_once(ledger.write(History.claim, intent()))
+
+        assert (history.find_key("k1"), claimed) == (entry, True)
+
+
+# -- their order ----------------------------------------------------------------------
+
+
+def test_writes_are_made_one_at_a_time_in_the_order_of_the_calls(
+    ledger: Ledger,
+) -> None:
+    steps: list[tuple[str, int]] = []
+
+    def write(_: History, number: int) -> None:
+        steps.append(("begin", number))
+        time.sleep(0.001)
+        steps.append(("end", number))
+
+    at_once(*(ledger.write(write, number) for number in range(10)))
+
+    assert steps == [(step, n) for n in range(10) for step in ("begin", "end")]
 
 
 def test_what_was_given_up_before_its_turn_is_not_written(
@@ -149,60 +245,209 @@ def test_what_was_given_up_before_its_turn_is_not_written(
             await second
         await first
 
-    at_once(give_up())
-
+    assert at_once(give_up()) == [None]
     assert history.find_key("first") is not None
     assert history.find_key("second") is None
 
 
-def test_a_task_that_writes_alone_waits_for_no_turn_of_the_loop(ledger: Ledger) -> None:
-    turns = 0
-
-    async def count_turns() -> None:
-        nonlocal turns
-        while True:
-            await asyncio.sleep(0)
-            turns += 1
-
-    async def write_often() -> list[int]:
-        counting = asyncio.ensure_future(count_turns())
-        seen = []
-        for number in range(3):
-            await asyncio.sleep(0)
-            before = turns
-            await ledger.write(History.claim, intent(f"k{number}"))
-            its_job = job(job_id=f"media_{number}")
-            await ledger.write(History.record_job, f"k{number}", its_job)
-            seen.append(turns - before)
-        counting.cancel()
-        return seen
-
-    assert at_once(write_often()) == [[0, 0, 0]]
-
-
-def test_what_several_tasks_write_turn_after_turn_is_one_commit_a_turn(
-    history: History, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+def test_a_write_that_has_begun_finishes_before_the_next_one_begins(
+    history: History, ledger: Ledger
 ) -> None:
-    commits: list[None] = []
-    together = History.together
+    held = Held()
 
-    def counted(self: History) -> Any:
-        commits.append(None)
-        return together(self)
+    async def give_up() -> None:
+        first = asyncio.ensure_future(ledger.write(held))
+        await eventually(held.begun.is_set)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        second = asyncio.ensure_future(ledger.write(History.find_key, "held"))
+        await asyncio.sleep(0.05)
+        assert not second.done()
+        held.release.set()
+        assert await second == history.find_key("held") is not None
 
-    monkeypatch.setattr(History, "together", counted)
-
-    async def work(name: str) -> None:
-        for number in range(4):
-            await ledger.write(History.claim, intent(f"{name}{number}"))
-
-    at_once(*(work(name) for name in "abcde"))
-
-    assert len(history.page()) == 20
-    assert 4 <= len(commits) <= 5  # the first of all is written on the spot
+    assert at_once(give_up()) == [None]
 
 
-def test_several_loops_may_use_one_ledger(history: History, ledger: Ledger) -> None:
+def test_several_loops_may_use_one_ledger(ledger: Ledger) -> None:
     for key in ("one", "two"):
         ((entry, claimed),) = at_once(ledger.write(History.claim, intent(key=key)))
         assert (entry.key, claimed) == (key, True)
+
+
+def test_a_forked_process_writes_while_a_write_of_its_parent_is_held(
+    tmp_path: Path,
+) -> None:
+    process = start(FORKED, tmp_path / "history.db")
+    printed, _ = process.communicate(timeout=PATIENCE_S)
+
+    assert process.returncode == 0
+    assert printed == "['child', 'parent']\n"
+
+
+# -- a file that another program holds ------------------------------------------------
+
+
+def test_a_locked_file_can_be_read_and_blocks_only_writes(
+    history: History, ledger: Ledger
+) -> None:
+    history.claim(intent("known"))
+
+    async def use() -> None:
+        with locked(history.place):
+            writing = asyncio.ensure_future(ledger.write(History.claim, intent("new")))
+            assert ledger.blocked_text() == ""
+            await eventually(lambda: bool(ledger.blocked_text()))
+            assert await ledger.ask(History.find_key, "known") is not None
+            assert await ledger.ask(History.find_key, "new") is None
+            assert not writing.done()
+        entry, claimed = await writing
+        assert (entry.key, claimed, ledger.blocked_text()) == ("new", True, "")
+
+    assert at_once(use()) == [None]
+
+
+def test_writes_that_wait_for_a_locked_file_are_logged_as_one_warning(
+    history: History, ledger: Ledger, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "mediakit.client")
+
+    async def use() -> None:
+        with locked(history.place):
+            claims = (ledger.write(History.claim, intent(key)) for key in "abc")
+            writing = asyncio.gather(*claims)
+            await eventually(lambda: bool(caplog.messages))
+        await writing
+
+    assert at_once(use()) == [None]
+    (message,) = caplog.messages
+    assert f"{BLOCKED} {history.place};" in message
+
+
+def test_a_write_that_may_be_deferred_does_not_wait_until_a_file_is_unlocked(
+    history: History, ledger: Ledger
+) -> None:
+    history.claim(intent("k1"))
+    history.record_job("k1", job())
+
+    def note(status: str) -> Any:
+        return ledger.write_or_defer("media_1", History.record, job(status))
+
+    def status() -> str | None:
+        entry = history.find("media_1")
+        return None if entry is None else entry.status
+
+    async def use() -> None:
+        with locked(history.place):
+            await note("running")
+            await note("completed")
+            assert status() == "queued"
+        await eventually(lambda: status() == "completed")
+
+    assert at_once(use()) == [None]
+
+
+def test_a_write_that_may_be_deferred_is_made_at_once_if_the_file_is_not_locked(
+    history: History, ledger: Ledger
+) -> None:
+    history.claim(intent("k1"))
+    history.record_job("k1", job())
+
+    async def use() -> None:
+        await ledger.write_or_defer("media_1", History.record, completed())
+        entry = history.find("media_1")
+        assert entry is not None
+        assert entry.charge_micro_usd == 340_000
+
+    def fail(_: History) -> None:
+        raise MediakitError("The disk is full.")
+
+    used, error = at_once(use(), ledger.write_or_defer("media_2", fail))
+    assert used is None
+    assert str(error) == "The disk is full."
+
+
+def test_a_deferred_write_that_fails_is_logged_and_tried_again(
+    history: History,
+    ledger: Ledger,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr("mediakit.client.ledger.RETRY_AFTER_S", 0.01)
+    held, tries = Held(), 0
+
+    def fail_once(history: History) -> None:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            raise MediakitError("The disk is full.")
+        history.claim(intent("deferred"))
+
+    async def use() -> None:
+        writing = asyncio.ensure_future(ledger.write(held))
+        await eventually(held.begun.is_set)
+        await ledger.write_or_defer("media_1", fail_once)
+        assert tries == 0
+        held.release.set()
+        await writing
+        await eventually(lambda: history.find_key("deferred") is not None)
+
+    assert at_once(use()) == [None]
+    assert "The disk is full. Trying again in 0 s." in caplog.text
+    assert tries == 2
+
+
+# -- a client whose history another program holds -------------------------------------
+
+
+def test_while_another_program_holds_the_history_jobs_go_on_and_are_recorded_later(
+    client: Client, tmp_path: Path
+) -> None:
+    store = client.core.store
+    one = client.submit("text-to-video", prompt="a locked kite", duration=3)
+
+    with locked(store.place):
+        assert client.balance().balance_micro_usd > 0
+        assert one.wait(PATIENCE_S).status == "completed"
+        assert one.settle(PATIENCE_S).charge_micro_usd == 204_000
+        assert one.download(tmp_path).stat().st_size > 0
+        assert client.job(one.id).refresh().charge_micro_usd == 204_000
+        entry = store.find(one.id)
+        assert entry is not None
+        assert entry.charge_micro_usd is None
+
+    def is_recorded() -> bool:
+        entry = store.find(one.id)
+        return entry is not None and entry.charge_micro_usd == 204_000
+
+    in_time(is_recorded)
+
+
+def test_a_submit_says_that_another_program_holds_the_history_and_is_made_once(
+    own_client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "mediakit.client")
+    place = own_client.core.store.place
+
+    def said(level: int) -> list[str]:
+        return [
+            each.getMessage()
+            for each in caplog.records
+            if each.levelno == level and f"{BLOCKED} {place};" in each.getMessage()
+        ]
+
+    with ThreadPoolExecutor() as threads:
+        with locked(place):
+            submitting = threads.submit(
+                own_client.submit, "text-to-video", prompt="a kite", duration=3
+            )
+            in_time(lambda: bool(said(logging.INFO) and said(logging.WARNING)))
+            assert own_client.balance().balance_micro_usd == 1_000_000_000
+            assert not submitting.done()
+        one = submitting.result(PATIENCE_S)
+
+    assert one.wait(PATIENCE_S).status == "completed"
+    assert int(own_client.spend.daily()["jobs"].sum()) == 1
+    assert len(own_client.core.store.page()) == 1
+    assert len(said(logging.INFO)) == len(said(logging.WARNING)) == 1

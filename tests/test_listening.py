@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit import AsyncClient, Client
+from mediakit.client.io_thread import io_thread
 from mediakit.client.watching import LISTENED_GAP_S
 from mediakit.errors import ConflictError, JobFailedError, MediakitError, ServiceError
 from mediakit.records import Job, JobStatus
@@ -274,7 +275,7 @@ def test_a_listener_takes_the_place_of_one_that_died_and_hears_what_that_missed(
         client = AsyncClient(running.base_url, running.api_key, home=tmp_path / "home")
         await client.listen()
         running_now: Any = client._listeners[0]
-        await running_now._loopback.aclose()
+        await io_thread().run(running_now._loopback.aclose)
         job = await client.submit("text-to-video", prompt="missed", duration=3)
         ids.append(job.id)
 

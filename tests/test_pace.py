@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import Iterator
 
 import pytest
@@ -139,26 +138,6 @@ def test_who_gives_up_waiting_leaves_the_turn_to_the_next(
         assert third.done()
 
     runner.run(scenario())
-
-
-def test_a_loop_that_ended_in_between_keeps_no_turn_and_stops_nobody() -> None:
-    clock = VirtualClock()
-    pace = Pace(clock, start_n=1)
-
-    def abandon() -> None:
-        loop = asyncio.new_event_loop()
-        loop.set_exception_handler(lambda *_: None)  # that its tasks never ended
-        loop.run_until_complete(Submits(pace, clock).start(2))
-        loop.close()
-
-    async def submit() -> None:
-        async with pace.turn():
-            pass
-
-    abandon()
-    gc.collect()
-    with asyncio.Runner() as runner:
-        runner.run(submit())
 
 
 STEPS = ("start", "start", "accepted", "full", "cancel", "a second passes")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from contextlib import suppress
 from typing import Any
@@ -12,9 +13,20 @@ from hypothesis import strategies as st
 
 from mediakit.client.answers import LONGEST_RETRY_AFTER_S, retry_after_s
 from mediakit.client.exchange import Answer, NoAnswerError
-from mediakit.client.patience import AWAY_TRIES, LONGEST_S, Closed, Patience, closed
+from mediakit.client.patience import (
+    AWAY_TRIES,
+    LONGEST_S,
+    Closed,
+    Said,
+    TurnedAwayError,
+    closed,
+    is_over,
+    pause_s,
+)
+from mediakit.client.retry import retry
 from mediakit.client.submitting import outcome
 from mediakit.records import ErrorCode, Job
+from tests.fast_clock import FastClock
 
 NOON = "Wed, 01 Jul 2026 12:00:00 GMT"
 
@@ -29,6 +41,27 @@ def job(status: str, code: str | None = None) -> dict[str, Any]:
     return {"id": "media_1", "status": status, "error": error, "billing": None}
 
 
+def pauses_of(reason: Closed, asked: list[float | None]) -> list[float]:
+    """Return the pauses of a call that is turned away, asked to wait so long each."""
+    clock, turned_away = FastClock(10_000), iter(asked)
+
+    async def once() -> None:
+        asked_s = next(turned_away, None)
+        headers = {} if asked_s is None else {"retry-after": f"{asked_s:f}"}
+        said = Said(Answer(429, headers, b""), None, in_doubt=False)
+        raise TurnedAwayError(reason, said)
+
+    async def call() -> None:
+        with suppress(TurnedAwayError):
+            await retry(
+                once, clock=clock, stop=is_over, wait=pause_s, on=lambda _: True
+            )
+
+    with asyncio.Runner() as runner:
+        runner.run(call())
+    return clock.slept_s
+
+
 @given(
     st.sampled_from(Closed),
     st.lists(st.none() | st.floats(0, 200, allow_nan=False), max_size=40),
@@ -36,34 +69,29 @@ def job(status: str, code: str | None = None) -> dict[str, Any]:
 def test_the_pauses_of_a_call_last_two_minutes_and_are_never_shorter_than_asked(
     reason: Closed, asked: list[float | None]
 ) -> None:
-    patience, total_s = Patience(), 0.0
-    for asked_s in asked:
-        pause_s = patience.pause_s(reason, asked_s)
-        if pause_s is None:
-            break
-        assert pause_s >= (asked_s or 0)
-        total_s += pause_s
-    assert total_s <= LONGEST_S + 1e-6
+    pauses = pauses_of(reason, asked)
+
+    least_s = [each or 0.0 for each in asked] + [0.0] * len(pauses)
+    assert all(
+        pause_s >= asked_s - 1e-6
+        for pause_s, asked_s in zip(pauses, least_s, strict=False)
+    )
+    assert sum(pauses) <= LONGEST_S + 1e-6
 
 
 @pytest.mark.parametrize("reason", list(Closed))
 def test_a_longer_wait_than_two_minutes_ends_the_call(reason: Closed) -> None:
-    assert Patience().pause_s(reason, 120) == 120
-    assert Patience().pause_s(reason, 121) is None
-    assert Patience().pause_s(reason, 3_600) is None
+    assert pauses_of(reason, [120])[0] == 120
+    assert pauses_of(reason, [121]) == []
+    assert pauses_of(reason, [3_600]) == []
 
 
 def test_a_service_that_is_away_is_asked_a_few_times() -> None:
-    patience = Patience()
-    pauses = [patience.pause_s(Closed.AWAY, 1) for _ in range(AWAY_TRIES)]
-
-    assert None not in pauses[:-1]
-    assert pauses[-1] is None
+    assert len(pauses_of(Closed.AWAY, [1.0] * 9)) == AWAY_TRIES - 1
 
 
 def test_a_full_service_is_asked_ever_more_seldom_for_two_minutes() -> None:
-    patience = Patience()
-    pauses = list(iter(lambda: patience.pause_s(Closed.FULL, 2), None))
+    pauses = pauses_of(Closed.FULL, [2.0] * 20)
 
     assert 4 <= len(pauses) <= 9
     assert sum(pauses) > LONGEST_S - 2

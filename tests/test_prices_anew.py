@@ -14,6 +14,8 @@ import pytest
 from mediakit import Catalog
 from mediakit import client as core
 from mediakit.catalog.own_rates import OwnRate
+from mediakit.client.http_client import HttpClient
+from mediakit.client.io_thread import io_thread
 from mediakit.client.orders import Order
 from mediakit.client.pricing import Pricer
 from mediakit.client.remote_media import RemoteMedia
@@ -128,9 +130,8 @@ def bought_at(micro_usd: int, kind: str, **body: Any) -> Intent:
 
 
 def priced_anew(intent: Intent) -> Intent:
-    pricer = Pricer(Catalog.default(), RemoteMedia(SystemClock()))
-    with asyncio.Runner() as runner:
-        return runner.run(pricer.priced_anew(intent))
+    pricer = Pricer(Catalog.default(), RemoteMedia(HttpClient(), SystemClock()))
+    return io_thread().call(pricer.priced_anew, intent)
 
 
 def test_a_price_that_rests_on_a_length_is_made_from_the_clip_as_it_is(

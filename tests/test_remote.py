@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from io import BytesIO
 from pathlib import Path
@@ -11,6 +10,8 @@ from typing import Literal
 import av
 import pytest
 
+from mediakit.client.http_client import HttpClient
+from mediakit.client.io_thread import io_thread
 from mediakit.media import MediaInfo, probe
 from mediakit.media.remote import MAX_BYTES, probe_url
 from mediakit.schema import MediaName
@@ -23,8 +24,14 @@ FAR_BYTES = 8_000_000
 def look(
     url: str, expected: MediaName = "video", limit_s: float = 60.0
 ) -> MediaInfo | None:
-    with asyncio.Runner() as runner:
-        return runner.run(probe_url(url, expected, limit_s=limit_s))
+    async def scenario() -> MediaInfo | None:
+        http = HttpClient()
+        try:
+            return await probe_url(url, expected, http, limit_s=limit_s)
+        finally:
+            await http.aclose()
+
+    return io_thread().call(scenario)
 
 
 def with_far_end(clip: bytes) -> bytes:
@@ -119,8 +126,9 @@ def test_no_more_is_taken_than_was_said(clip: bytes) -> None:
     assert server.sent_bytes <= MAX_BYTES + PIECE_BYTES
 
 
-def test_three_redirects_are_followed_and_not_a_fourth(clip: bytes) -> None:
-    leads = {"1": "/2", "2": "/3", "3": "/a", "0": "/1", "home": "file:///etc/hosts"}
+def test_five_redirects_are_followed_and_not_a_sixth(clip: bytes) -> None:
+    leads = {f"{n}": f"/{n + 1}" for n in range(5)}
+    leads |= {"5": "/a", "home": "file:///etc/hosts"}
     with FileServer({"a": clip}, redirects=leads) as server:
         assert look(server.url("1")) is not None
         assert look(server.url("0")) is None

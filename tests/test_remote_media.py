@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from mediakit.client.http_client import HttpClient
+from mediakit.client.io_thread import io_thread
 from mediakit.client.remote_media import ASK_AGAIN_AFTER_S, MediaKey, RemoteMedia
 from mediakit.clock import VirtualClock
 from mediakit.media import MediaInfo
@@ -37,7 +39,7 @@ async def look(remote: RemoteMedia, key: MediaKey) -> MediaInfo | None:
 def test_a_medium_is_looked_at_once_also_by_several_at_a_time(
     server: FileServer,
 ) -> None:
-    remote = RemoteMedia(VirtualClock())
+    remote = RemoteMedia(HttpClient(), VirtualClock())
     key: MediaKey = ("video", server.url("a.mp4"))
 
     async def scenario() -> None:
@@ -46,40 +48,14 @@ def test_a_medium_is_looked_at_once_also_by_several_at_a_time(
         assert first is not None
         assert first.duration_s == 1.5
 
-    with asyncio.Runner() as runner:
-        runner.run(scenario())
+    io_thread().call(scenario)
     assert asked(server, "a.mp4") == 1
-
-
-def test_it_is_remembered_from_one_loop_to_the_next(server: FileServer) -> None:
-    remote = RemoteMedia(VirtualClock())
-    key: MediaKey = ("video", server.url("a.mp4"))
-
-    for _ in range(2):
-        with asyncio.Runner() as runner:
-            assert runner.run(look(remote, key)) is not None
-    assert asked(server, "a.mp4") == 1
-
-
-def test_a_look_that_its_loop_did_not_end_is_begun_again(server: FileServer) -> None:
-    remote = RemoteMedia(VirtualClock())
-    key: MediaKey = ("video", server.url("a.mp4"))
-
-    async def begun() -> None:
-        waiting = asyncio.create_task(look(remote, key))
-        await asyncio.sleep(0)
-        waiting.cancel()
-
-    with asyncio.Runner() as runner:
-        runner.run(begun())
-    with asyncio.Runner() as runner:
-        assert runner.run(look(remote, key)) is not None
 
 
 def test_a_caller_that_gives_up_leaves_the_answer_to_the_others(
     server: FileServer,
 ) -> None:
-    remote = RemoteMedia(VirtualClock())
+    remote = RemoteMedia(HttpClient(), VirtualClock())
     key: MediaKey = ("video", server.url("a.mp4"))
 
     async def scenario() -> None:
@@ -89,13 +65,12 @@ def test_a_caller_that_gives_up_leaves_the_answer_to_the_others(
         impatient.cancel()
         assert await patient is not None
 
-    with asyncio.Runner() as runner:
-        runner.run(scenario())
+    io_thread().call(scenario)
 
 
 def test_a_failure_is_remembered_for_a_minute(server: FileServer) -> None:
     clock = VirtualClock()
-    remote = RemoteMedia(clock)
+    remote = RemoteMedia(HttpClient(), clock)
     key: MediaKey = ("video", server.url("late.mp4"))
 
     async def scenario() -> None:
@@ -107,5 +82,4 @@ def test_a_failure_is_remembered_for_a_minute(server: FileServer) -> None:
         await clock.advance(1)
         assert await look(remote, key) is not None
 
-    with asyncio.Runner() as runner:
-        runner.run(scenario())
+    io_thread().call(scenario)

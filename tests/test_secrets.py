@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from base64 import b64encode
@@ -16,6 +15,7 @@ import pytest
 import mediakit as mk
 from mediakit import errors
 from mediakit.client import Service
+from mediakit.client.io_thread import io_thread
 from mediakit.client.transport import Transport
 from mediakit.clock import SystemClock
 from mediakit.history import History
@@ -60,8 +60,7 @@ def secrets_of(running: RunningSandbox) -> Secrets:
         secret: str = answer.json()["secret"]
         return secret
 
-    with asyncio.Runner() as runner:
-        webhook_secret = runner.run(read_secret())
+    webhook_secret = io_thread().call(read_secret)
     return Secrets(
         key=running.api_key,
         wrong_key=WRONG_KEY,

@@ -21,6 +21,7 @@ import pytest
 
 from mediakit import client as core
 from mediakit.catalog import Catalog
+from mediakit.client.io_thread import io_thread
 from mediakit.client.ledger import Ledger
 from mediakit.client.orders import Order, key_of
 from mediakit.client.submitting import SUBMIT_RETRY_FOR_S, Submitter, asks_unasked
@@ -348,7 +349,7 @@ def test_what_an_earlier_try_may_have_made_stays_open_until_it_is_known(
 ) -> None:
     _, user = stage.organization()
     buyer = Buyer(stage.api.running.base_url, user, tmp_path)
-    with asyncio.Runner() as runner, buyer.history() as history:
+    with buyer.history() as history:
         intent, _ = history.claim(buyer.intent("in doubt"))
         submitter = buyer.submitter(history)
 
@@ -363,7 +364,7 @@ def test_what_an_earlier_try_may_have_made_stays_open_until_it_is_known(
             stage.api.running.clear_faults()
             stage.script(fault)
             with pytest.raises(MediakitError):
-                runner.run(submitter.send(intent, asked_before=True, claim=claim))
+                io_thread().call(submitter.send, intent, asked_before=True, claim=claim)
             entry = history.find_key(intent.key)
             assert entry is not None
             assert entry.state is state
@@ -376,7 +377,7 @@ def test_every_fresh_key_is_claimed_where_the_caller_says(
     stage.script(once("outage") * 2)
     buyer = Buyer(stage.api.running.base_url, user, tmp_path)
     claimed: list[int] = []
-    with asyncio.Runner() as runner, buyer.history() as history:
+    with buyer.history() as history:
 
         async def claim(intent: Intent) -> tuple[Entry, bool]:
             if intent.attempt == 3:
@@ -387,7 +388,7 @@ def test_every_fresh_key_is_claimed_where_the_caller_says(
         intent, _ = history.claim(buyer.intent("budget"))
         submitter = buyer.submitter(history)
         with pytest.raises(BudgetError):
-            runner.run(submitter.send(intent, asked_before=False, claim=claim))
+            io_thread().call(submitter.send, intent, asked_before=False, claim=claim)
 
         assert claimed == [2]
         assert stage.books(org, user) == (0, 0)

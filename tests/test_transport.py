@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import logging
 import socket
@@ -12,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -20,8 +19,9 @@ import pytest
 import trustme
 
 from mediakit.client.answers import error_of, parse, refused_input, rejection
-from mediakit.client.connections import MOST_N, Connections
 from mediakit.client.exchange import Answer, NoAnswerError
+from mediakit.client.http_client import MAX_CONNECTIONS, HttpClient
+from mediakit.client.io_thread import io_thread
 from mediakit.client.service import Service
 from mediakit.client.transport import Transport
 from mediakit.clock import SystemClock
@@ -70,9 +70,12 @@ def asked(
         transport = Transport(
             Service(base_url, KEY), clock=SystemClock(), timeout_s=timeout_s
         )
-        return [await outcome(transport, method) for method in methods]
+        try:
+            return [await outcome(transport, method) for method in methods]
+        finally:
+            await transport.aclose()
 
-    return asyncio.run(send())
+    return io_thread().call(send)
 
 
 async def outcome(transport: Transport, method: str) -> Answer | NoAnswerError:
@@ -161,17 +164,13 @@ def test_a_server_without_tls_was_sent_nothing_by_https() -> None:
 
 
 @pytest.mark.parametrize(
-    ("base_url", "reason"),
-    [
-        ("ftp://127.0.0.1", "its address is not an http(s) URL"),
-        ("http://127.0.0.1:99999", "its address is not a URL"),
-        ("http://", "its address is not a URL"),
-    ],
+    "base_url", ["ftp://127.0.0.1", "http://127.0.0.1:99999", "http://"]
 )
-def test_what_is_no_address_was_sent_nothing(base_url: str, reason: str) -> None:
+def test_what_is_no_address_was_sent_nothing(base_url: str) -> None:
     error = silence(base_url)
 
-    assert (error.sent, error.reason) == (False, reason)
+    assert (error.sent, error.reason) == (False, "its address is not an http(s) URL")
+    assert error.is_final
 
 
 def test_a_request_that_waits_too_long_for_a_connection_was_not_sent() -> None:
@@ -183,7 +182,7 @@ def test_a_request_that_waits_too_long_for_a_connection_was_not_sent() -> None:
         trickle(visit)
 
     def await_all() -> None:
-        for _ in range(MOST_N):
+        for _ in range(MAX_CONNECTIONS):
             assert arrived.acquire(timeout=PATIENCE_S)
 
     async def crowd(base_url: str) -> NoAnswerError:
@@ -191,7 +190,8 @@ def test_a_request_that_waits_too_long_for_a_connection_was_not_sent() -> None:
             Service(base_url, KEY), clock=SystemClock(), timeout_s=4 * SHORT_S
         )
         before = [
-            asyncio.create_task(outcome(transport, "POST")) for _ in range(MOST_N)
+            asyncio.create_task(outcome(transport, "POST"))
+            for _ in range(MAX_CONNECTIONS)
         ]
         await asyncio.to_thread(await_all)
         found = await outcome(transport, "POST")
@@ -199,14 +199,15 @@ def test_a_request_that_waits_too_long_for_a_connection_was_not_sent() -> None:
         for task in before:
             task.cancel()
         await asyncio.gather(*before, return_exceptions=True)
+        await transport.aclose()
         assert isinstance(found, NoAnswerError)
         return found
 
     with ScriptedServer(trickles) as server:
-        error = asyncio.run(crowd(server.base_url))
+        error = io_thread().call(crowd, server.base_url)
 
     assert (error.sent, error.reason) == (False, "no connection in time")
-    assert len(server.requests) == MOST_N
+    assert len(server.requests) == MAX_CONNECTIONS
 
 
 # -- it may have arrived, and was sent once ----------------------------------------
@@ -244,16 +245,17 @@ def test_an_answer_that_trickles_for_ever_is_none() -> None:
         trickle(visit)
 
     async def send(base_url: str) -> None:
-        connections = Connections(
-            Service(base_url, KEY), SHORT_S, whole_answer_within_s=2 * SHORT_S
-        )
-        await connections.send("POST", "/", {}, b"{}", None)
+        http = HttpClient(timeout_s=SHORT_S, whole_answer_within_s=2 * SHORT_S)
+        try:
+            await http.send("POST", base_url, headers={}, content=b"{}")
+        finally:
+            await http.aclose()
 
     with (
         ScriptedServer(trickles) as server,
         pytest.raises(NoAnswerError, match="no answer in time") as caught,
     ):
-        asyncio.run(send(server.base_url))
+        io_thread().call(send, server.base_url)
 
     assert caught.value.sent
     assert len(server.requests) == 1
@@ -371,9 +373,13 @@ def test_a_proxy_that_opens_no_tunnel_sent_nothing_and_saw_no_key(
 
 def read(base_url: str, clock: PatientClock) -> Answer:
     async def once() -> Answer:
-        return await Transport(Service(base_url, KEY), clock=clock).read("/billing")
+        transport = Transport(Service(base_url, KEY), clock=clock)
+        try:
+            return await transport.read("/billing")
+        finally:
+            await transport.aclose()
 
-    return asyncio.run(once())
+    return io_thread().call(once)
 
 
 def busy(after_s: str) -> bytes:
@@ -455,15 +461,21 @@ def test_the_key_is_in_no_error_and_in_no_log(
     caplog.set_level(logging.DEBUG)
 
     async def send(base_url: str) -> None:
-        asyncio.get_running_loop().set_debug(True)
-        asyncio.get_running_loop().slow_callback_duration = 0.0
+        loop = asyncio.get_running_loop()
+        usual_s, loop.slow_callback_duration = loop.slow_callback_duration, 0.0
+        loop.set_debug(True)
         transport = Transport(
             Service(base_url, KEY), clock=SystemClock(), timeout_s=SHORT_S
         )
-        await transport.exchange("POST", "/x", content=b"{}")
+        try:
+            await transport.exchange("POST", "/x", content=b"{}")
+        finally:
+            await transport.aclose()
+            loop.set_debug(False)
+            loop.slow_callback_duration = usual_s
 
     with ScriptedServer(script) as server, pytest.raises(NoAnswerError) as caught:
-        asyncio.run(send(server.base_url))
+        io_thread().call(send, server.base_url)
 
     assert any(KEY.encode() in each for each in server.requests)
     assert KEY not in "".join(texts(caught.value))
@@ -482,108 +494,58 @@ def test_an_exchange_is_one_line_in_the_log_and_nobody_elses(
     assert lines == ["POST /v1/media/x -> 200"]
 
 
-# -- loops, forks and the end --------------------------------------------------------
-
-
-def test_one_transport_serves_several_loops_at_the_same_time() -> None:
-    with ScriptedServer(answers_always(page())) as server:
-        transport = Transport(Service(server.base_url, KEY), clock=SystemClock())
-        meet = threading.Barrier(3)
-        found: list[Answer | NoAnswerError] = []
-
-        async def ask() -> None:
-            for _ in range(5):
-                found.append(await outcome(transport, "POST"))
-                await asyncio.to_thread(meet.wait, PATIENCE_S)
-
-        threads = [threading.Thread(target=lambda: asyncio.run(ask())) for _ in "123"]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(PATIENCE_S)
-
-    assert [isinstance(each, Answer) for each in found] == [True] * 15
-    assert server.visits == 3
-
-
-def test_a_loop_that_was_closed_by_hand_is_forgotten() -> None:
-    with ScriptedServer(answers_always(page(b"", "Connection: close"))) as server:
-        transport = Transport(Service(server.base_url, KEY), clock=SystemClock())
-        for _ in range(3):
-            loop = asyncio.new_event_loop()
-            with suppress(ServiceError):
-                loop.run_until_complete(outcome(transport, "GET"))
-            loop.close()
-        gc.collect()
-
-    assert len(server.requests) == 3
+# -- forks and the end -------------------------------------------------------------
 
 
 LIFE = """
-import asyncio, gc, os, sys
+import gc, os, sys, time
+from mediakit.client.io_thread import io_thread
 from mediakit.client.service import Service
 from mediakit.client.transport import Transport
 from mediakit.clock import SystemClock
 
 transport = Transport(Service(sys.argv[1], "k"), clock=SystemClock())
 
-async def ask():
+async def exchange():
     return (await transport.exchange("GET", "/")).status
 
-async def ask_and_close():
-    status = await ask()
-    await transport.aclose()
-    return status
+def ask():
+    return io_thread().call(exchange)
 
-async def lose():
+def lose():
     global transport
-    await ask()
     transport = None
     gc.collect()
-    await asyncio.sleep(0.1)
+    time.sleep(0.2)
 """
 
 ENDINGS = {
-    "closed": "assert asyncio.run(ask_and_close()) == 200",
-    "left to its loop": "assert asyncio.run(ask()) == 200",
-    "let go of": "asyncio.run(lose())",
-    "let go of in a circle": "transport.itself = transport; asyncio.run(lose())",
-    "let go of after its loop was closed": """
-loop = asyncio.new_event_loop()
-assert loop.run_until_complete(ask()) == 200
-loop.close()
-transport.itself = transport
-transport = None
-gc.collect()
-""",
-    "one loop after another": """
-assert asyncio.run(ask()) == 200
-assert asyncio.run(ask_and_close()) == 200
-""",
+    "closed": "assert ask() == 200; io_thread().call(transport.aclose)",
+    "left open": "assert ask() == 200",
+    "let go of": "assert ask() == 200; lose()",
+    "let go of in a circle": "assert ask() == 200; transport.own = transport; lose()",
     "forked while it was open": """
-async def fork():
-    await ask()
-    child = os.fork()
-    if child == 0:
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
-    return await ask()
-assert asyncio.run(fork()) == 200
+assert ask() == 200
+child = os.fork()
+if child == 0:
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+assert ask() == 200
 """,
     "forked, and used in the child": """
-async def fork():
-    await ask()
-    child = os.fork()
-    if child == 0:
-        asyncio._set_running_loop(None)
-        os._exit(asyncio.run(ask()) - 200)
-    assert os.waitpid(child, 0)[1] == 0
-    return await ask()
-assert asyncio.run(fork()) == 200
+assert ask() == 200
+child = os.fork()
+if child == 0:
+    os._exit(ask() - 200)
+assert os.waitpid(child, 0)[1] == 0
+assert ask() == 200
 """,
-    "on a loop that never ended": """
-loop = asyncio.new_event_loop()
-assert loop.run_until_complete(ask()) == 200
+    "forked, and the child ends as programs do": """
+assert ask() == 200
+child = os.fork()
+assert ask() == 200
+if child:
+    assert os.waitpid(child, 0)[1] == 0
 """,
 }
 

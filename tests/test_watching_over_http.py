@@ -299,7 +299,7 @@ def test_a_gateway_that_answers_404_for_ever_is_not_taken_for_the_service(
 ) -> None:
     async def asked(server: JobServer) -> None:
         left(server, history, ["media_0"], status="running")
-        async with client_of(server, history, FastClock()) as client:
+        async with client_of(server, history, FastClock(5)) as client:
             if ask == "rebuild":
                 await client.history.rebuild("media_0", deliveries=False)
             elif ask == "job":

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any, cast
 
 from mediakit.client.async_job import AsyncJob, Keeper
+from mediakit.client.io_thread import io_thread
 from mediakit.client.read_budget import ReadBudget
 from mediakit.client.watchers import Watchers
 from mediakit.clock import VirtualClock
@@ -132,9 +133,19 @@ class _Keeper:
 
 
 def run(scenario: Coroutine[Any, Any, None]) -> None:
-    """Run a scenario on a loop of its own, and end what it leaves there."""
-    with asyncio.Runner() as runner:
-        runner.run(scenario)
+    """Run a scenario on the I/O thread, and end what it leaves there."""
+
+    async def whole() -> None:
+        before = asyncio.all_tasks()
+        try:
+            await scenario
+        finally:
+            left = asyncio.all_tasks() - before
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+
+    io_thread().call(whole)
 
 
 async def cancelled(task: asyncio.Task[Any]) -> None:

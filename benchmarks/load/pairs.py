@@ -1,9 +1,13 @@
-"""Submits a job and reads it, again and again, by one client in one way.
+"""Submits a job and reads it, again and again, with one client in one way.
 
-It reads an order as JSON from its input: `client`, `way` ("one, blocking", "one,
-async", "50 threads" or "50 tasks"), `base_url`, `pairs` and `home`, an empty folder. It
-writes as JSON the seconds, the processor seconds, and how pairs failed.
+It reads its settings as JSON from standard input: `client`, `way` ("one, blocking",
+"one, async", "50 threads" or "50 tasks"), `base_url`, `pairs` and `home`, an empty
+folder. It writes as JSON how many seconds and processor seconds the pairs took, and
+which of them failed.
 """
+
+# mypy: disable-error-code="import-not-found"
+# The SDKs are installed in an environment of their own.
 
 from __future__ import annotations
 
@@ -27,17 +31,18 @@ JOBS = "/v1/media/jobs"
 
 Pair = Callable[[int], object]
 AsyncPair = Callable[[int], Awaitable[object]]
-Order = dict[str, Any]
+Settings = dict[str, Any]
 
-# Where a client has limits of its own they are raised to what 50 at once need.
+# The raw httpx clients keep enough connections for 50 requests at once. The SDKs and
+# ours run with their defaults.
 
 
-def httpx_blocking(order: Order) -> Pair:
+def httpx_blocking(settings: Settings) -> Pair:
     import httpx
 
     limits = httpx.Limits(max_connections=100, max_keepalive_connections=100)
     http = httpx.Client(
-        base_url=order["base_url"], headers={"X-API-Key": KEY}, limits=limits
+        base_url=settings["base_url"], headers={"X-API-Key": KEY}, limits=limits
     )
 
     def pair(number: int) -> None:
@@ -48,12 +53,12 @@ def httpx_blocking(order: Order) -> Pair:
     return pair
 
 
-def httpx_async(order: Order) -> AsyncPair:
+def httpx_async(settings: Settings) -> AsyncPair:
     import httpx
 
     limits = httpx.Limits(max_connections=100, max_keepalive_connections=100)
     http = httpx.AsyncClient(
-        base_url=order["base_url"], headers={"X-API-Key": KEY}, limits=limits
+        base_url=settings["base_url"], headers={"X-API-Key": KEY}, limits=limits
     )
 
     async def pair(number: int) -> None:
@@ -64,12 +69,12 @@ def httpx_async(order: Order) -> AsyncPair:
     return pair
 
 
-def httpx_on_aiohttp(order: Order) -> AsyncPair:
+def httpx_on_aiohttp(settings: Settings) -> AsyncPair:
     import httpx
     from httpx_aiohttp import AiohttpTransport
 
     http = httpx.AsyncClient(
-        base_url=order["base_url"],
+        base_url=settings["base_url"],
         headers={"X-API-Key": KEY},
         transport=AiohttpTransport(),
     )
@@ -82,10 +87,10 @@ def httpx_on_aiohttp(order: Order) -> AsyncPair:
     return pair
 
 
-def aiohttp_async(order: Order) -> AsyncPair:
+def aiohttp_async(settings: Settings) -> AsyncPair:
     import aiohttp
 
-    http = aiohttp.ClientSession(order["base_url"], headers={"X-API-Key": KEY})
+    http = aiohttp.ClientSession(settings["base_url"], headers={"X-API-Key": KEY})
 
     async def pair(number: int) -> None:
         headers = {"Idempotency-Key": str(number)}
@@ -97,13 +102,13 @@ def aiohttp_async(order: Order) -> AsyncPair:
     return pair
 
 
-def ours_blocking(order: Order) -> Pair:
+def ours_blocking(settings: Settings) -> Pair:
     import mediakit
 
     client = mediakit.Client(
-        order["base_url"],
+        settings["base_url"],
         KEY,
-        home=order["home"],
+        home=settings["home"],
         catalog=mediakit.Catalog.default(),
     )
 
@@ -115,13 +120,13 @@ def ours_blocking(order: Order) -> Pair:
     return pair
 
 
-def ours_async(order: Order) -> AsyncPair:
+def ours_async(settings: Settings) -> AsyncPair:
     import mediakit
 
     client = mediakit.AsyncClient(
-        order["base_url"],
+        settings["base_url"],
         KEY,
-        home=order["home"],
+        home=settings["home"],
         catalog=mediakit.Catalog.default(),
     )
 
@@ -134,18 +139,18 @@ def ours_async(order: Order) -> AsyncPair:
     return pair
 
 
-def fal_blocking(order: Order) -> Pair:
+def fal_blocking(settings: Settings) -> Pair:
     import fal_client
 
-    fal_client.client.QUEUE_URL_FORMAT = f"{order['base_url']}/fal/"
+    fal_client.client.QUEUE_URL_FORMAT = f"{settings['base_url']}/fal/"
     client = fal_client.SyncClient(key=KEY)
     return lambda _: client.submit("maker/model", arguments=BODY).status()
 
 
-def fal_async(order: Order) -> AsyncPair:
+def fal_async(settings: Settings) -> AsyncPair:
     import fal_client
 
-    fal_client.client.QUEUE_URL_FORMAT = f"{order['base_url']}/fal/"
+    fal_client.client.QUEUE_URL_FORMAT = f"{settings['base_url']}/fal/"
     client = fal_client.AsyncClient(key=KEY)
 
     async def pair(_: int) -> None:
@@ -154,19 +159,20 @@ def fal_async(order: Order) -> AsyncPair:
     return pair
 
 
-def openai_blocking(order: Order) -> Pair:
+def openai_blocking(settings: Settings) -> Pair:
     import openai
 
-    client = openai.OpenAI(api_key=KEY, base_url=f"{order['base_url']}/openai/v1")
+    client = openai.OpenAI(api_key=KEY, base_url=f"{settings['base_url']}/openai/v1")
     return lambda _: client.videos.retrieve(
         client.videos.create(prompt=BODY["prompt"]).id
     )
 
 
-def openai_async(order: Order) -> AsyncPair:
+def openai_async(settings: Settings) -> AsyncPair:
     import openai
 
-    client = openai.AsyncOpenAI(api_key=KEY, base_url=f"{order['base_url']}/openai/v1")
+    base_url = f"{settings['base_url']}/openai/v1"
+    client = openai.AsyncOpenAI(api_key=KEY, base_url=base_url)
 
     async def pair(_: int) -> None:
         await client.videos.retrieve(
@@ -176,19 +182,19 @@ def openai_async(order: Order) -> AsyncPair:
     return pair
 
 
-def replicate_blocking(order: Order) -> Pair:
+def replicate_blocking(settings: Settings) -> Pair:
     import replicate
 
-    client = replicate.Client(KEY, base_url=f"{order['base_url']}/replicate")
+    client = replicate.Client(KEY, base_url=f"{settings['base_url']}/replicate")
     return lambda _: client.predictions.get(
         client.predictions.create(version="v", input=BODY).id
     )
 
 
-def replicate_async(order: Order) -> AsyncPair:
+def replicate_async(settings: Settings) -> AsyncPair:
     import replicate
 
-    client = replicate.Client(KEY, base_url=f"{order['base_url']}/replicate")
+    client = replicate.Client(KEY, base_url=f"{settings['base_url']}/replicate")
 
     async def pair(_: int) -> None:
         made = await client.predictions.async_create(version="v", input=BODY)
@@ -197,23 +203,23 @@ def replicate_async(order: Order) -> AsyncPair:
     return pair
 
 
-def genai_client(order: Order) -> Any:
+def genai_client(settings: Settings) -> Any:
     from google import genai
 
-    options = genai.types.HttpOptions(base_url=f"{order['base_url']}/genai")
-    # The mode that makes videos; it reads an operation by a POST.
+    options = genai.types.HttpOptions(base_url=f"{settings['base_url']}/genai")
+    # Videos are generated in this mode. It reads an operation with a POST.
     return genai.Client(vertexai=True, api_key=KEY, http_options=options)
 
 
-def genai_blocking(order: Order) -> Pair:
-    client = genai_client(order)
+def genai_blocking(settings: Settings) -> Pair:
+    client = genai_client(settings)
     return lambda _: client.operations.get(
         client.models.generate_videos(model="veo", prompt=BODY["prompt"])
     )
 
 
-def genai_async(order: Order) -> AsyncPair:
-    client = genai_client(order).aio
+def genai_async(settings: Settings) -> AsyncPair:
+    client = genai_client(settings).aio
 
     async def pair(_: int) -> None:
         begun = await client.models.generate_videos(model="veo", prompt=BODY["prompt"])
@@ -222,7 +228,7 @@ def genai_async(order: Order) -> AsyncPair:
     return pair
 
 
-BLOCKING: dict[str, Callable[[Order], Pair]] = {
+BLOCKING: dict[str, Callable[[Settings], Pair]] = {
     "httpx": httpx_blocking,
     "mediakit": ours_blocking,
     "fal-client": fal_blocking,
@@ -230,7 +236,7 @@ BLOCKING: dict[str, Callable[[Order], Pair]] = {
     "replicate": replicate_blocking,
     "google-genai": genai_blocking,
 }
-ASYNC: dict[str, Callable[[Order], AsyncPair]] = {
+ASYNC: dict[str, Callable[[Settings], AsyncPair]] = {
     "httpx": httpx_async,
     "httpx-aiohttp": httpx_on_aiohttp,
     "aiohttp": aiohttp_async,
@@ -242,13 +248,14 @@ ASYNC: dict[str, Callable[[Order], AsyncPair]] = {
 }
 
 
-class Watch:
-    """Counts pairs and takes the time from the first after the warm-up."""
+class Stopwatch:
+    """Measures the time after the warm-up, and collects failures."""
 
     def __init__(self) -> None:
         self.failed: list[str] = []
 
     def start(self) -> None:
+        self.failed.clear()
         self._began_s, self._cpu_s = time.perf_counter(), time.process_time()
 
     def report(self) -> dict[str, object]:
@@ -264,68 +271,67 @@ def warm_up(at_once: int) -> int:
     return max(WARM_UP_PAIRS, 2 * at_once)
 
 
-def finish(order: Order, report: dict[str, object]) -> None:
-    """Write the report and end; clients that watch, or keep threads, are left."""
-    print(json.dumps({**report, "version": version(order["client"])}), flush=True)
+def finish(settings: Settings, report: dict[str, object]) -> None:
+    """Write the report and exit at once, without closing the client."""
+    print(json.dumps({**report, "version": version(settings["client"])}), flush=True)
     os._exit(0)
 
 
-def blocking(pair: Pair, order: Order, threads: int) -> None:
+def blocking(pair: Pair, settings: Settings, threads: int) -> None:
     """Run pairs one after another, or on threads that share one client."""
-    watch = Watch()
+    stopwatch = Stopwatch()
 
-    def careful(number: int) -> None:
+    def attempt(number: int) -> None:
         try:
             pair(number)
-        except Exception as error:  # noqa: BLE001 - whatever a client may raise
-            watch.failed.append(f"{type(error).__name__}: {error}")
+        except Exception as error:  # noqa: BLE001 - each client has its own errors
+            stopwatch.failed.append(f"{type(error).__name__}: {error}")
 
     with ThreadPoolExecutor(threads) as pool:
         run: Callable[[Pair, range], Iterator[object]]
         run = map if threads == 1 else pool.map
         first = warm_up(threads)
-        list(run(pair, range(first)))
-        watch.start()
-        list(run(careful, range(first, first + order["pairs"])))
-        finish(order, watch.report())
+        list(run(attempt, range(first)))
+        stopwatch.start()
+        list(run(attempt, range(first, first + settings["pairs"])))
+        finish(settings, stopwatch.report())
 
 
 async def in_tasks(
-    make: Callable[[Order], AsyncPair], order: Order, tasks: int
+    make: Callable[[Settings], AsyncPair], settings: Settings, tasks: int
 ) -> None:
-    """Run pairs in so many tasks that share one client."""
-    pair, watch = make(order), Watch()
+    """Run pairs in this many tasks that share one client."""
+    pair, stopwatch = make(settings), Stopwatch()
 
     async def work(numbers: Iterator[int]) -> None:
         for number in numbers:
             try:
                 await pair(number)
-            except Exception as error:  # noqa: BLE001 - whatever a client may raise
-                watch.failed.append(f"{type(error).__name__}: {error}")
+            except Exception as error:  # noqa: BLE001 - each client has its own errors
+                stopwatch.failed.append(f"{type(error).__name__}: {error}")
 
-    async def all_of(numbers: Iterator[int]) -> None:
+    async def run_all(numbers: Iterator[int]) -> None:
         await asyncio.gather(*(work(numbers) for _ in range(tasks)))
 
     first = warm_up(tasks)
-    await all_of(iter(range(first)))
-    watch.failed.clear()
-    watch.start()
-    await all_of(iter(range(first, first + order["pairs"])))
-    finish(order, watch.report())
+    await run_all(iter(range(first)))
+    stopwatch.start()
+    await run_all(iter(range(first, first + settings["pairs"])))
+    finish(settings, stopwatch.report())
 
 
 def main() -> None:
-    """Do what is ordered."""
-    warnings.simplefilter("ignore")  # a peer's deprecations are not the question
+    """Measure one client in one way."""
+    warnings.simplefilter("ignore")  # the SDKs' deprecations do not matter here
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    order = json.load(sys.stdin)
-    name, way = order["client"], order["way"]
+    settings = json.load(sys.stdin)
+    name, way = settings["client"], settings["way"]
     at_once = AT_ONCE if way.startswith(str(AT_ONCE)) else 1
     if way.endswith(("async", "tasks")):
-        asyncio.run(in_tasks(ASYNC[name], order, at_once))  # noqa: TID251
+        asyncio.run(in_tasks(ASYNC[name], settings, at_once))  # noqa: TID251
     else:
-        blocking(BLOCKING[name](order), order, at_once)
+        blocking(BLOCKING[name](settings), settings, at_once)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -13,6 +13,9 @@ import platformdirs
 
 from mediakit.catalog import Bindings, Catalog
 from mediakit.client import Service
+from mediakit.client.exchange import Answer, NoAnswerError
+from mediakit.client.http_client import Borrowed, HttpClient
+from mediakit.client.io_thread import io_thread
 from mediakit.client.service import normal_url
 from mediakit.client.staying import Staying
 from mediakit.errors import InputError, ServiceError
@@ -124,33 +127,49 @@ class Place:
     is_sandbox: bool
 
 
-def locate(settings: Settings, catalog: Catalog | None = None) -> Place:
+def locate(
+    settings: Settings,
+    catalog: Catalog | None = None,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> Place:
     """Find the configured service, or start (or attach to) the embedded sandbox.
+
+    It blocks, and is not for the I/O thread.
 
     Args:
         settings: Where it is, and what `mediakit.toml` says of it.
         catalog: Its functions, when the caller knows them better.
+        transport: Carries what is asked of the service; it is left open.
 
     Raises:
         InputError: `mediakit.toml` names an unknown kind, or a description of the
             service that cannot be read.
         ServiceError: The sandbox cannot be started.
     """
-    _refuse_no_catalog(catalog)
+    refuse_no_catalog(catalog)
     if settings.base_url is None or settings.api_key is None:
         return _embedded(settings, catalog)
     service = Service(settings.base_url, settings.api_key)
-    is_sandbox = _is_sandbox(service)
+    is_sandbox = _is_sandbox(service, transport)
     if catalog is not None:
         return Place(service, catalog, is_sandbox)
     if is_sandbox:
         # It says itself what it serves; a file may be about the hosted service.
-        served = settings.bindings.priced(_described(service.base_url))
-        return Place(service, served, is_sandbox)
-    return Place(service, settings.bindings.catalog(), is_sandbox)
+        described = _described(service.base_url, transport)
+        return Place(service, settings.bindings.priced(described), is_sandbox)
+    bindings = settings.bindings
+    if transport is not None and (bindings.openapi or "").startswith("http"):
+        document = _read(f"{bindings.openapi}", transport).content.decode()
+        bindings = replace(bindings, openapi=document)
+    return Place(service, bindings.catalog(), is_sandbox)
 
 
-def _refuse_no_catalog(value: object) -> None:
+def refuse_no_catalog(value: object) -> None:
+    """Refuse what are no functions.
+
+    Raises:
+        InputError: They are none.
+    """
     if value is not None and not isinstance(value, Catalog):
         accepted = "functions, such as Catalog.default()"
         raise InputError("catalog", got=value, accepted=accepted)
@@ -192,16 +211,36 @@ def _refuse_unserved(base_url: str, catalog: Catalog, home: Path) -> None:
         )
 
 
-def _described(base_url: str) -> Catalog:
-    return Catalog.from_openapi(f"{base_url}/openapi.json")
+def _described(
+    base_url: str, transport: httpx.AsyncBaseTransport | None = None
+) -> Catalog:
+    answer = _read(f"{base_url}/openapi.json", transport)
+    return Catalog.from_openapi(answer.json())
 
 
-def _is_sandbox(service: Service) -> bool:
+def _is_sandbox(service: Service, transport: httpx.AsyncBaseTransport | None) -> bool:
     """Tell whether a sandbox of ours answers on this machine."""
     if not service.on_this_machine:
         return False
     try:
-        url = f"{service.base_url}/sandbox/status"
-        return httpx.get(url, timeout=STATUS_TIMEOUT_S, trust_env=False).is_success
-    except httpx.TransportError:
+        return _read(f"{service.base_url}/sandbox/status", transport).status == 200
+    except NoAnswerError:
         return False
+
+
+def _read(url: str, transport: httpx.AsyncBaseTransport | None) -> Answer:
+    """GET what needs no key.
+
+    Raises:
+        NoAnswerError: No answer came.
+    """
+    borrowed = None if transport is None else Borrowed(transport)
+
+    async def read() -> Answer:
+        http = HttpClient(borrowed, STATUS_TIMEOUT_S)
+        try:
+            return await http.send("GET", url, headers={})
+        finally:
+            await http.aclose()
+
+    return io_thread().call(read)

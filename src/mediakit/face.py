@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
+
+from anyio import to_thread
 
 from mediakit import client as core
 from mediakit.catalog import Catalog
 from mediakit.client import Amount
 from mediakit.client.functions import Functions
+from mediakit.client.io_thread import networked
 from mediakit.client.prepare import known_lengths
+from mediakit.client.purse import check_budget
+from mediakit.client.staying import closed
 from mediakit.clock import Clock
-from mediakit.connection import Place, Settings, locate
+from mediakit.connection import Place, Settings, locate, refuse_no_catalog
 from mediakit.errors import InputError
 from mediakit.history import History
 from mediakit.money import format_usd
@@ -25,6 +31,8 @@ from mediakit.rates import Estimate
 from mediakit.schema import InputFacts
 
 if TYPE_CHECKING:
+    import httpx
+
     from mediakit.spend import AsyncSpend, Spend
     from mediakit.widgets.card_handle import Cell
     from mediakit.widgets.deliveries import Deliveries
@@ -38,7 +46,12 @@ BEHIND = frozenset({"core", "io", "job_type", "owned", "place"})
 
 
 class AsyncClient(core.AsyncClient):
-    """A client to be awaited, on whichever event loop it is used.
+    """A client to be awaited, on any event loop of asyncio.
+
+    All its networking runs on the process's I/O thread, and so do the functions that
+    it calls back. `async with`, or the first call that is awaited, opens it in the
+    background: its history, and the embedded sandbox. Without either, whatever looks
+    at its parts first, such as `client.catalog`, waits for that.
 
     Args:
         base_url: The hosted service; `MEDIAKIT_BASE_URL` when omitted, and the
@@ -52,6 +65,9 @@ class AsyncClient(core.AsyncClient):
         project: A label for all that is bought; None for none.
         budget: What may be spent, such as "$5": by the project over all its clients
             and starts, or by this client when there is no project.
+        transport: Carries all requests, such as `httpx.AsyncHTTPTransport(verify=...)`
+            or a `MockTransport`; the environment's proxies are not used then. It is
+            closed with the client.
 
     Raises:
         InputError: A setting is not acceptable.
@@ -69,27 +85,69 @@ class AsyncClient(core.AsyncClient):
         clock: Clock | None = None,
         project: str | None = None,
         budget: Amount | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        settings = Settings.read(base_url, api_key, home=home, history=history)
-        self.place: Place = locate(settings, catalog)
-        super().__init__(
-            self.place.service,
-            history=History(settings.history, clock=clock),
-            catalog=self.place.catalog,
-            clock=clock,
-            project=project,
-            budget=budget,
-            home=settings.home,
-        )
+        self._settings = Settings.read(base_url, api_key, home=home, history=history)
+        refuse_no_catalog(catalog)
+        check_budget(project, budget)
+        self._find = partial(locate, self._settings, catalog, transport)
+        self._given: dict[str, Any] = {
+            "clock": clock,
+            "project": project,
+            "budget": budget,
+            "transport": transport,
+            "home": self._settings.home,
+        }
+        self._is_open = self._is_closed = False
+        self._opening = threading.Lock()
 
+    def _open(self) -> Self:
+        """Find the service and open the history, unless that was done before.
+
+        It blocks. Every method that is awaited does it in the background.
+
+        Raises:
+            InputError: A setting is not acceptable.
+            ServiceError: The sandbox cannot be started.
+        """
+        with self._opening:
+            if self._is_closed:
+                raise closed()
+            if not self._is_open:
+                self.place: Place = self._find()
+                super().__init__(
+                    self.place.service,
+                    history=History(self._settings.history, clock=self._given["clock"]),
+                    catalog=self.place.catalog,
+                    **self._given,
+                )
+                self._is_open = True
+        return self
+
+    async def _ready(self) -> None:
+        """Open it in the background."""
+        if not self._is_open:
+            await to_thread.run_sync(self._open)
+
+    def __getattr__(self, name: str) -> Any:
+        # Called only for what is missing: the parts of a client that is not open yet.
+        if vars(self).get("_is_open", True) or name.startswith("__"):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return getattr(self._open(), name)
+
+    @networked
     async def aclose(self) -> None:
         """Stop watching and close the connections, for good; jobs go on.
 
         Calls that wait end with `WaitTimeoutError`; later ones say that the client is
         closed. Its history can still be read. Closing twice does nothing more.
         """
-        await super().aclose()
-        self.store.close()
+        self._is_closed = True
+        if self._is_open:
+            await super().aclose()
+            await to_thread.run_sync(self.store.close)
+        elif self._given["transport"] is not None:
+            await self._given["transport"].aclose()
 
     @cached_property
     def functions(self) -> Functions:
@@ -193,6 +251,9 @@ class Client(core.Client[Job]):
         project: A label for all that is bought; None for none.
         budget: What may be spent, such as "$5": by the project over all its clients
             and starts, or by this client when there is no project.
+        transport: Carries all requests, such as `httpx.AsyncHTTPTransport(verify=...)`
+            or a `MockTransport`; the environment's proxies are not used then. It is
+            closed with the client.
 
     Raises:
         InputError: A setting is not acceptable.
@@ -210,6 +271,7 @@ class Client(core.Client[Job]):
         clock: Clock | None = None,
         project: str | None = None,
         budget: Amount | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         made = AsyncClient(
             base_url,
@@ -220,7 +282,8 @@ class Client(core.Client[Job]):
             clock=clock,
             project=project,
             budget=budget,
-        )
+            transport=transport,
+        )._open()
         self.place = made.place
         super().__init__(made, Job)
 
@@ -310,6 +373,7 @@ def connect(
     catalog: Catalog | None = None,
     project: str | None = None,
     budget: Amount | None = None,
+    transport: httpx.AsyncBaseTransport | None = None,
 ) -> Client:
     """Connect to the hosted service when it is configured, else to the sandbox.
 
@@ -326,6 +390,9 @@ def connect(
         project: A label for all that is bought; None for none.
         budget: What may be spent, such as "$5": by the project over all its clients
             and starts, or by this client when there is no project.
+        transport: Carries all requests, such as `httpx.AsyncHTTPTransport(verify=...)`
+            or a `MockTransport`; the environment's proxies are not used then. It is
+            closed with the client.
 
     Raises:
         InputError: A setting is not acceptable.
@@ -340,6 +407,7 @@ def connect(
         catalog=catalog,
         project=project,
         budget=budget,
+        transport=transport,
     )
     try:
         balance = client.balance()

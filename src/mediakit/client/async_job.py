@@ -1,11 +1,11 @@
-"""A job on its client's event loop: it watches itself and tells who listens."""
+"""A job, awaited from any event loop: it watches itself and tells who listens."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, overload
 
 import anyio
 
+from mediakit.client.io_thread import networked
 from mediakit.client.job_state import JobState
-from mediakit.client.loops import call_on
 from mediakit.client.staying import Staying
 from mediakit.errors import (
     InputError,
@@ -40,7 +40,7 @@ class Keeper(Protocol):
         """What saves and fetches what it made."""
 
     def watch(self, job: AsyncJob) -> None:
-        """Watch it on the running loop until its charge is settled."""
+        """Watch it until its charge is settled."""
 
     async def read(self, job: AsyncJob) -> None:
         """Read it once."""
@@ -56,7 +56,7 @@ class Keeper(Protocol):
 
 
 class AsyncJob(Staying):
-    """A job, on the event loop of its client.
+    """A job, whose methods are awaited from any event loop.
 
     It watches itself from the start until its charge is settled. There is no cancel
     in the interface: a time-out or an interrupt ends the waiting only.
@@ -108,7 +108,7 @@ class AsyncJob(Staying):
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call a function with the state now and at every change.
 
-        It is called on the client's event loop, and must not block.
+        It is called on the I/O thread, and must not block.
 
         Returns:
             A function that ends it.
@@ -165,7 +165,7 @@ class AsyncJob(Staying):
     def _change(
         self, change: Callable[[JobState], JobState]
     ) -> tuple[JobState, JobState]:
-        # Two event loops may read the same job: one change at a time.
+        # Other threads subscribe: one change at a time.
         with self._lock:
             before = self._state
             after = self._state = change(before)
@@ -178,14 +178,12 @@ class AsyncJob(Staying):
         return before, after
 
     def _wake(self) -> None:
-        with self._lock:
-            waiters = tuple(self._waiters)
-        for waiter in waiters:
-            with suppress(RuntimeError):  # its loop is closed, and nobody waits there
-                call_on(waiter.get_loop(), _resolve, waiter)
+        for waiter in tuple(self._waiters):
+            if not waiter.done():
+                waiter.set_result(None)
 
     def watch(self) -> None:
-        """Watch the job on the running loop until its charge is settled."""
+        """Watch the job until its charge is settled."""
         if not self._state.is_over and self._ended is None:
             self._keeper.watch(self)
 
@@ -225,6 +223,7 @@ class AsyncJob(Staying):
         await self._until(lambda state: state.charge_micro_usd is not None, timeout_s)
         return self
 
+    @networked
     async def _until(
         self, reached: Callable[[JobState], bool], timeout_s: float | None
     ) -> None:
@@ -234,7 +233,7 @@ class AsyncJob(Staying):
         with anyio.move_on_after(timeout_s):
             while releases == self._releases:
                 # First the waiter, then the look: no change falls between the two.
-                with self._waiter(loop) as waiter:
+                with self._waiter() as waiter:
                     if reached(self._state):
                         return
                     if self._ended is not None:
@@ -245,17 +244,13 @@ class AsyncJob(Staying):
         raise self._left(loop.time() - began_s, closed=closed)
 
     @contextmanager
-    def _waiter(
-        self, loop: asyncio.AbstractEventLoop
-    ) -> Iterator[asyncio.Future[None]]:
-        waiter: asyncio.Future[None] = loop.create_future()
-        with self._lock:
-            self._waiters.add(waiter)
+    def _waiter(self) -> Iterator[asyncio.Future[None]]:
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.add(waiter)
         try:
             yield waiter
         finally:
-            with self._lock:
-                self._waiters.discard(waiter)
+            self._waiters.discard(waiter)
 
     def _left(self, waited_s: float, *, closed: bool) -> WaitTimeoutError:
         why = "The client was closed. " if closed else ""
@@ -287,6 +282,7 @@ class AsyncJob(Staying):
             code=code,
         )
 
+    @networked
     async def refresh(self) -> Self:
         """Read the job once, now.
 
@@ -331,8 +327,13 @@ class AsyncJob(Staying):
                 written there.
             ServiceError: The file could not be fetched whole.
         """
+        return await self._save(path, overwrite=overwrite)
+
+    @networked
+    async def _save(self, path: str | Path | None, *, overwrite: bool) -> Path | str:
         return await self._keeper.outputs.save(self, path, overwrite=overwrite)
 
+    @networked
     async def fetch_output(self, max_bytes: int) -> bytes:
         """Return the output's bytes; at most so many.
 
@@ -351,6 +352,7 @@ class AsyncJob(Staying):
         """Return where small pictures of results are kept on this machine."""
         return self._keeper.outputs.looks
 
+    @networked
     async def erase(self) -> Self:
         """Erase the stored media and the captured request, for good (spec 4.18).
 
@@ -361,6 +363,7 @@ class AsyncJob(Staying):
         await self._keeper.erase(self)
         return self
 
+    @networked
     async def retry(self) -> AsyncJob:
         """Ask once more for what failed, as a new job under a fresh key (spec 4.3).
 
@@ -375,6 +378,7 @@ class AsyncJob(Staying):
         """
         return await self._keeper.retry(self)
 
+    @networked
     async def next_take(self) -> AsyncJob:
         """Ask for another draw of the same request, which is paid for (spec 4.3).
 
@@ -400,8 +404,3 @@ def check_timeout(timeout_s: object) -> None:
     if timeout_s is not None and (not is_number or timeout_s != timeout_s):
         accepted = "a number of seconds, or None for as long as it takes"
         raise InputError("timeout_s", got=timeout_s, accepted=accepted)
-
-
-def _resolve(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_result(None)

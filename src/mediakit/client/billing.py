@@ -8,6 +8,7 @@ from typing import Any
 
 from mediakit.client.answers import answered_at, error_of, parse
 from mediakit.client.exchange import Answer
+from mediakit.client.io_thread import networked
 from mediakit.client.transport import Transport
 from mediakit.clock import Clock
 from mediakit.records import Balance
@@ -38,12 +39,14 @@ class Billing:
         self._transport = transport
         self._clock = clock
 
+    @networked
     async def balance(self, *, retry_for_s: float = 10.0) -> Balance:
         """Read what can be spent; a 200 shows that the key is active (spec 2.4)."""
         path = "/billing/balance"
         answer = await self._transport.read(path, retry_for_s=retry_for_s)
         return parse(Balance, self._checked(answer, "the balance"))
 
+    @networked
     async def daily(
         self,
         start_date: str,
@@ -60,12 +63,14 @@ class Billing:
         body = self._checked(answer, "the daily spend").json()
         return Report(body, answered_at(answer))
 
+    @networked
     async def monthly(self, month: str) -> Report:
         """Read the report of a month, YYYY-MM by settlement date in UTC."""
         answer = await self._transport.read(f"/billing/monthly/{month}")
         body = self._checked(answer, f"the report of {month}").json()
         return Report(body, answered_at(answer))
 
+    @networked
     async def monthly_csv(self, month: str) -> Report:
         """Read the same month as CSV, one row per model and a totals row."""
         answer = await self._transport.read(f"/billing/monthly/{month}/csv")

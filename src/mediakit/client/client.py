@@ -181,10 +181,9 @@ class Client(Staying, Generic[JobT_co]):
     ) -> JobT_co:
         """Submit a job; the same call finds the job that it bought before."""
         check_take(take)
-        asked = (function, fields, seconds, webhook_url, extra)
-        # To change the thread takes longer than to check and price most requests.
-        ordered = self.core._ordered_at_once(*asked)
-        order, warnings = ordered or self._with_files(self.core._ordered, *asked)
+        order, warnings = self._with_files(
+            self.core._ordered, function, fields, seconds, webhook_url, extra
+        )
         for line in warnings:
             self._say(line)
         job = self._bought(order, take)

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
+import httpx
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
 from mediakit.client.async_job import AsyncJob, check_timeout
-from mediakit.client.bare_http import BareHTTP
 from mediakit.client.billing import Billing
 from mediakit.client.buying import Buyer, Take, check_take
-from mediakit.client.connections import TIMEOUT_S
 from mediakit.client.delays import Delays
 from mediakit.client.deliveries import AsyncDeliveries
 from mediakit.client.endpoints import Endpoints
 from mediakit.client.fetching import Fetcher
 from mediakit.client.files import Files
 from mediakit.client.history_view import AsyncHistoryView
+from mediakit.client.http_client import TIMEOUT_S, Borrowed, HttpClient
+from mediakit.client.io_thread import io_thread, networked
 from mediakit.client.jobs import Jobs
 from mediakit.client.ledger import Ledger
 from mediakit.client.listening import AsyncListener
@@ -61,11 +62,34 @@ from mediakit.records import Balance
 log = logging.getLogger("mediakit.client")
 
 
-class AsyncClient(Staying):
-    """A client of one service, on whichever event loop it is used.
+class _Opens(Protocol):
+    async def _ready(self) -> None: ...
 
-    The loop is one of asyncio; trio is not supported. Several loops may use it, one
-    after the other or each in its thread.
+
+C = TypeVar("C", bound=_Opens)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def opened(
+    method: Callable[Concatenate[C, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[C, P], Coroutine[Any, Any, T]]:
+    """Let a client's method run on the I/O thread, once the client is ready."""
+
+    @networked
+    @wraps(method)
+    async def when_ready(self: C, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        await self._ready()
+        return await method(self, *args, **kwargs)
+
+    return when_ready
+
+
+class AsyncClient(Staying):
+    """A client of one service, awaited from any event loop of asyncio.
+
+    All its networking runs on the process's I/O thread, and so do the functions that
+    it calls back. trio is not supported.
 
     Args:
         service: The service.
@@ -77,6 +101,8 @@ class AsyncClient(Staying):
             by this client when there is no project; None for as much as there is.
         submit_retry_for_s: Seconds to go on asking while no answer comes.
         timeout_s: Seconds of silence that count as no answer.
+        transport: Carries all requests, as for `httpx.AsyncClient`; without it, the
+            environment's proxies and certificates count. It is closed with the client.
         home: The folder that small pictures of results are kept in; None keeps none.
 
     Raises:
@@ -94,6 +120,7 @@ class AsyncClient(Staying):
         budget: Amount | None = None,
         submit_retry_for_s: float = 60.0,
         timeout_s: float = TIMEOUT_S,
+        transport: httpx.AsyncBaseTransport | None = None,
         home: Path | None = None,
     ) -> None:
         self.service = service
@@ -102,15 +129,19 @@ class AsyncClient(Staying):
         # A service that is not bound has a catalog, and it is empty.
         self.catalog = Catalog.default() if catalog is None else catalog
         self._clock = clock or SystemClock()
-        self._transport = Transport(service, clock=self._clock, timeout_s=timeout_s)
+        self._given_transport = transport
+        borrowed = None if transport is None else Borrowed(transport)
+        self._transport = Transport(
+            service, clock=self._clock, timeout_s=timeout_s, transport=borrowed
+        )
+        self._files_http = HttpClient(borrowed, timeout_s)
         self.billing = Billing(self._transport, self._clock)
         self.deliveries = AsyncDeliveries(self._transport, self._clock)
-        self.remote_media = RemoteMedia(self._clock)
+        self.remote_media = RemoteMedia(self._files_http, self._clock)
         self._progress = Progress()
-        http = BareHTTP(timeout_s)
-        files = Files(self._transport, http, self._clock)
+        files = Files(self._transport, self._files_http, self._clock)
         self._uploads = Uploads(files, self._ledger, self._progress)
-        fetcher = Fetcher(http, self._clock)
+        fetcher = Fetcher(self._files_http, self._clock)
         outputs = Outputs(
             fetcher,
             self._ledger,
@@ -125,7 +156,9 @@ class AsyncClient(Staying):
         self._submitter = Submitter(
             self._transport, self._ledger, self._clock, retry_for_s=submit_retry_for_s
         )
-        self.delays = Delays(self._progress, self._submitter.asked_to_wait_s)
+        self.delays = Delays(
+            self._progress, self._submitter.asked_to_wait_s, self._ledger.blocked_text
+        )
         self._listeners: list[AsyncListener] = []
         self._project = project
         self._budget_name = budget_name(project, budget)
@@ -153,7 +186,11 @@ class AsyncClient(Staying):
         of = f" of {self.service.label}" if "service" in vars(self) else ""
         return f"<{type(self).__name__}{of}>"
 
+    async def _ready(self) -> None:
+        """Do what has to be done before anything else; nothing for this one."""
+
     async def __aenter__(self) -> Self:
+        await io_thread().run(self._ready)
         return self
 
     async def __aexit__(
@@ -164,6 +201,7 @@ class AsyncClient(Staying):
     ) -> None:
         await self.aclose()
 
+    @networked
     async def aclose(self) -> None:
         """Stop watching and close the connections, for good; jobs go on.
 
@@ -174,9 +212,14 @@ class AsyncClient(Staying):
             await self._listeners.pop().aclose()
         self._jobs.stop()
         await self._transport.aclose()
+        await self._files_http.aclose()
+        transport, self._given_transport = self._given_transport, None
+        if transport is not None:
+            await transport.aclose()
 
     # -- before anything is sent --------------------------------------------------
 
+    @opened
     async def estimate(
         self,
         function: str,
@@ -230,10 +273,12 @@ class AsyncClient(Staying):
         """Return what is held for jobs whose charge is not settled, micro-USD."""
         return self.store.reserved_micro_usd(**self._ledger.owner)
 
+    @opened
     async def budget(self) -> BudgetState | None:
         """Return how far this client's budget is used; None without one."""
         return await self._purse.state()
 
+    @opened
     async def balance(self) -> Balance:
         """Read what can be spent (spec 2.4).
 
@@ -245,6 +290,7 @@ class AsyncClient(Staying):
 
     # -- submitting ---------------------------------------------------------------
 
+    @opened
     async def submit(
         self,
         function: str,
@@ -286,6 +332,7 @@ class AsyncClient(Staying):
             log.info(line)
         return await self._buy(order, take)
 
+    @opened
     async def _ordered(
         self,
         function: str,
@@ -303,24 +350,6 @@ class AsyncClient(Staying):
         prepared = await self._prepared(function, fields, seconds, extra)
         urls = await self._uploads.of(prepared)
         return self._order(prepared, urls, webhook_url)
-
-    def _ordered_at_once(
-        self,
-        function: str,
-        fields: Mapping[str, object],
-        seconds: Seconds | None,
-        webhook_url: str | None,
-        extra: Mapping[str, object] | None,
-    ) -> tuple[Order, list[str]] | None:
-        """Do the same on any thread; None for what needs a file or the network."""
-        check_webhook_url(webhook_url)
-        found = self.catalog.function(function)
-        if reads_files(found, fields):
-            return None
-        prepared = prepare(found, fields, seconds=seconds, extra=extra)
-        if prepared.lengths_wanted:
-            return None
-        return self._order(prepared, {}, webhook_url)
 
     def _order(
         self,
@@ -341,6 +370,7 @@ class AsyncClient(Staying):
         )
         return order, prepared.warnings
 
+    @opened
     async def _buy(self, order: Order, take: Take) -> AsyncJob:
         """Find the job of an order, or buy it."""
         self._refuse_closed()
@@ -348,6 +378,7 @@ class AsyncClient(Staying):
         job.raise_if_failed()
         return job
 
+    @opened
     async def run(
         self,
         function: str,
@@ -392,6 +423,7 @@ class AsyncClient(Staying):
         )
         return await job.wait(timeout_s)
 
+    @opened
     async def resume(self) -> list[AsyncJob]:
         """Take up what an earlier process left: unanswered submits, open charges.
 
@@ -409,6 +441,7 @@ class AsyncClient(Staying):
         if self._transport.closed:
             raise closed()
 
+    @opened
     async def job(self, job_id: str) -> AsyncJob:
         """Pick a job up by its id, from anywhere (spec 4.18).
 
@@ -423,6 +456,7 @@ class AsyncClient(Staying):
         _check_job_id(job_id)
         return await self._jobs.job(job_id)
 
+    @opened
     async def listen(self) -> AsyncListener:
         """Hear of the ends of jobs by event instead of polling them (spec 6).
 
@@ -442,7 +476,7 @@ class AsyncClient(Staying):
         return listener
 
     def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
-        """Call a function, on its event loop, with each job that has settled.
+        """Call a function, on the I/O thread, with each job that has settled.
 
         Args:
             listener: The function; it must not block.
@@ -453,7 +487,7 @@ class AsyncClient(Staying):
         return self._jobs.on_settled(listener)
 
     def on_transfer(self, listener: Callable[[Transfer], None]) -> Callable[[], None]:
-        """Call a function, on the client's event loop, with each step of each transfer.
+        """Call a function, on the I/O thread, with each step of each transfer.
 
         Args:
             listener: The function; it must not block.
@@ -463,6 +497,7 @@ class AsyncClient(Staying):
         """
         return self._progress.subscribe(listener)
 
+    @opened
     async def upload(self, path: str | Path, /, *, field: str = "file") -> str:
         """Upload a local file; the same bytes are uploaded once (spec 4.2).
 

@@ -16,16 +16,25 @@ class Delays:
         progress: Knows how far the uploads are.
         asked_to_wait_s: Tells for how many more seconds the service asked to be left
             alone.
+        blocked_text: Says that another program holds the history; an empty text if
+            none does.
     """
 
     def __init__(
-        self, progress: Progress, asked_to_wait_s: Callable[[], float]
+        self,
+        progress: Progress,
+        asked_to_wait_s: Callable[[], float],
+        blocked_text: Callable[[], str],
     ) -> None:
         self._progress = progress
         self._asked_to_wait_s = asked_to_wait_s
+        self._blocked_text = blocked_text
 
     def submit_text(self) -> str:
-        """Say why a submit that was sent has no answer."""
+        """Say why a submit has no answer."""
+        blocked = self._blocked_text()
+        if blocked:
+            return blocked
         asked_s = self._asked_to_wait_s()
         if asked_s > 0:
             return f"The service asks to wait; trying again in {ceil(asked_s)} s."
@@ -33,7 +42,11 @@ class Delays:
 
     def files_text(self) -> str:
         """Say how far the files of a request are."""
-        return self.upload_text() or "Still looking at the media of the request."
+        return (
+            self.upload_text()
+            or self._blocked_text()
+            or "Still looking at the media of the request."
+        )
 
     def upload_text(self, names: Collection[str] | None = None) -> str:
         """Say how far uploads are.

@@ -12,6 +12,7 @@ from mediakit.client.answers import error_of, parse
 from mediakit.client.delivery_log import DELIVERIES_PATH, LogReading, Row, rows_in
 from mediakit.client.delivery_range import in_range, instant_of
 from mediakit.client.exchange import Answer, NoAnswerError
+from mediakit.client.io_thread import networked
 from mediakit.client.secret import Secret
 from mediakit.client.transport import Transport
 from mediakit.clock import Clock
@@ -96,6 +97,7 @@ class AsyncDeliveryList:
             for row in page:
                 yield Delivery.model_validate(row)
 
+    @networked
     async def rows(self) -> Sequence[Row]:
         """Read all of them, as they were sent."""
         reading, rows = self.reading(), []
@@ -157,6 +159,7 @@ class AsyncDeliveries:
 
         return LogReading(ask, params)
 
+    @networked
     async def frame(
         self,
         *,
@@ -186,6 +189,7 @@ class AsyncDeliveries:
         found = self.list(status=status, source_id=source_id, endpoint_id=endpoint_id)
         return deliveries_frame(await found.rows())
 
+    @networked
     async def get(self, delivery_id: str, /) -> Delivery:
         """Read one delivery.
 
@@ -199,6 +203,7 @@ class AsyncDeliveries:
         answer = await self._transport.read(_path(delivery_id))
         return parse(Delivery, self._checked(answer, f"the delivery {delivery_id}"))
 
+    @networked
     async def attempts(self, delivery_id: str, /) -> Sequence[Attempt]:
         """Read the attempts of a delivery, the first one first; see `Attempt.words`.
 
@@ -228,6 +233,7 @@ class AsyncDeliveries:
         until: When | None = None,
     ) -> Replays: ...
 
+    @networked
     async def replay(
         self,
         delivery_id: str | None = None,
@@ -309,6 +315,7 @@ class AsyncDeliveries:
 
     # -- the secret ---------------------------------------------------------------
 
+    @networked
     async def secret(self) -> Secret:
         """Read what deliveries to a `webhook_url` are signed with (spec 6.6).
 
@@ -320,6 +327,7 @@ class AsyncDeliveries:
         answer = await self._transport.read(SECRET_PATH)
         return self._secret_in(self._checked(answer, "the signing secret"))
 
+    @networked
     async def rotate_secret(self, *, overlap_s: int = LONGEST_OVERLAP_S) -> Secret:
         """Make a new secret; for a while the one before it signs too (spec 6.6).
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from mediakit.client.io_thread import networked
 from mediakit.errors import ServiceError
 
 DELIVERIES_PATH = "/v1/webhooks/deliveries"
@@ -31,6 +32,7 @@ class LogReading:
         self._cursor: str | None = None
         self._seen: set[str | None] = set()
 
+    @networked
     async def next_page(self) -> list[Row] | None:
         """Return the next page's records; None after the last one."""
         if self._cursor in self._seen:

@@ -19,7 +19,7 @@ class Digest:
         self._hash = sha256()
         self._left_bytes = MOST_BYTES if (size_bytes or 0) <= MOST_BYTES else -1
 
-    def update(self, piece: bytes | memoryview) -> None:
+    def update(self, piece: bytes) -> None:
         """Take the next piece."""
         self._left_bytes -= len(piece)
         if self._left_bytes >= 0:

@@ -11,22 +11,29 @@ from typing import Any
 from mediakit.errors import ServiceError
 
 
-class NoAnswerError(Exception):
+class NoAnswerError(ConnectionError):
     """A request got no answer.
 
     Args:
         reason: Why, in words.
         sent: Whether the service may have received it.
         retry_after_s: Seconds that the service asks to wait; None when it does not.
+        is_final: Whether asking again is of no use.
     """
 
     def __init__(
-        self, reason: str, *, sent: bool, retry_after_s: float | None = None
+        self,
+        reason: str,
+        *,
+        sent: bool,
+        retry_after_s: float | None = None,
+        is_final: bool = False,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.sent = sent
         self.retry_after_s = retry_after_s
+        self.is_final = is_final
 
 
 @dataclass(frozen=True)

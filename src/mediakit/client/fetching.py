@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Protocol
+from typing import Protocol, Self
 
-from mediakit.client.bare_http import BareHTTP, BrokenError, Reply
-from mediakit.client.threads import Abort, in_thread
+from anyio import CancelScope, to_thread
+from tenacity import RetryCallState
+
+from mediakit.client.exchange import NoAnswerError
+from mediakit.client.http_client import BLOCK_BYTES, HttpClient, Response
+from mediakit.client.retry import jitter_s, retry
 from mediakit.clock import Clock
 from mediakit.errors import GoneError, ServiceError
 
-# Seconds before each further try; a try that got further starts the count anew.
-PAUSES_S = (0.3, 1.0, 3.0, 8.0)
+TRIES = 5
 GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
 PARTIAL = (
     HTTPStatus.PARTIAL_CONTENT,
@@ -67,8 +71,8 @@ class Sink(Protocol):
     def cut(self, size_bytes: int) -> None:
         """Keep so many bytes of what is there; the others follow."""
 
-    def write(self, piece: bytes | memoryview) -> None:
-        """Take the next bytes, which are good until the next call."""
+    def write(self, piece: bytes) -> None:
+        """Take the next bytes."""
 
 
 class Fetcher:
@@ -79,7 +83,7 @@ class Fetcher:
         clock: Gives the time between tries.
     """
 
-    def __init__(self, http: BareHTTP, clock: Clock) -> None:
+    def __init__(self, http: HttpClient, clock: Clock) -> None:
         self._http = http
         self._clock = clock
 
@@ -89,44 +93,106 @@ class Fetcher:
         Args:
             url: Where the file is.
             sink: Takes the bytes, in a thread.
-            tell: Called in a thread with the bytes there, and in all.
+            tell: Called with the bytes there, and in all.
 
         Raises:
             GoneError: It is not there any more.
             ServiceError: It could not be fetched whole.
         """
         furthest_bytes, tries = sink.size_bytes, 0
-        while True:
-            try:
-                await in_thread(lambda abort: self._once(url, sink, tell, abort))
-                return
-            except BrokenError as error:
-                if sink.size_bytes > furthest_bytes:
-                    furthest_bytes, tries = sink.size_bytes, 0
-                if not error.again or tries == len(PAUSES_S):
-                    raise ServiceError(
-                        f"The file could not be fetched whole ({error.reason}). The "
-                        "service still has it; the same call goes on from where this "
-                        "one ended, as far as the service can."
-                    ) from None
-            await self._clock.sleep(PAUSES_S[tries])
-            tries += 1
 
-    def _once(self, url: str, sink: Sink, tell: Tell, abort: Abort) -> None:
+        def is_over(_: RetryCallState) -> bool:
+            nonlocal furthest_bytes, tries
+            got_further = sink.size_bytes > furthest_bytes
+            furthest_bytes = max(furthest_bytes, sink.size_bytes)
+            tries = 1 if got_further else tries + 1
+            return tries == TRIES
+
+        try:
+            await retry(
+                lambda: self._once(url, sink, tell),
+                clock=self._clock,
+                stop=is_over,
+                wait=lambda _: jitter_s(tries),
+            )
+        except NoAnswerError as error:
+            reason = error.reason
+        else:
+            return
+        raise ServiceError(
+            f"The file could not be fetched whole ({reason}). The service still has "
+            "it; the same call goes on from where this one ended, as far as the "
+            "service can."
+        )
+
+    async def _once(self, url: str, sink: Sink, tell: Tell) -> None:
         wanted_bytes = resumable_bytes(sink)
-        headers = {}
+        headers = {"Accept-Encoding": "identity"}
         if sink.version is not None and wanted_bytes:
             headers["Range"] = f"bytes={wanted_bytes}-"
             headers["If-Range"] = sink.version.validator or ""
-        with self._http.get(url, headers, abort) as reply:
-            _begin(reply, sink, wanted_bytes)
+        async with self._http.get(url, headers=headers) as response:
+            await to_thread.run_sync(_begin, response, sink, wanted_bytes)
             total_bytes = sink.version.size_bytes if sink.version else None
             tell(sink.size_bytes, total_bytes)
-            while piece := reply.read():
-                sink.write(piece)
-                tell(sink.size_bytes, total_bytes)
+            async with _Writer(sink, tell, total_bytes) as writer:
+                async for piece in response.pieces():
+                    await writer.take(piece)
         if total_bytes is not None and sink.size_bytes != total_bytes:
-            raise BrokenError("the connection ended early")
+            raise _broken("the connection ended early")
+
+
+class _Writer:
+    """Writes pieces on a thread, as many at once as have arrived meanwhile.
+
+    What has arrived is written when the block ends, however it ends.
+
+    Args:
+        sink: Takes them.
+        tell: Called with the bytes there, and in all.
+        total_bytes: How many there will be in all; None if that is not known.
+    """
+
+    def __init__(self, sink: Sink, tell: Tell, total_bytes: int | None) -> None:
+        self._sink = sink
+        self._tell = tell
+        self._total_bytes = total_bytes
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
+        self._writing: asyncio.Task[None] | None = None
+
+    async def take(self, piece: bytes) -> None:
+        """Take the next piece; waits while there are too many."""
+        self._waiting.append(piece)
+        self._waiting_bytes += len(piece)
+        if self._writing is None or self._writing.done():
+            await self._ended()
+            self._writing = asyncio.create_task(self._write())
+        elif self._waiting_bytes >= BLOCK_BYTES:
+            await self._ended()
+
+    async def _write(self) -> None:
+        while self._waiting:
+            block = b"".join(self._waiting)
+            self._waiting, self._waiting_bytes = [], 0
+            await to_thread.run_sync(self._sink.write, block)
+            self._tell(self._sink.size_bytes, self._total_bytes)
+
+    async def _ended(self) -> None:
+        if self._writing is not None:
+            await asyncio.shield(self._writing)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        with CancelScope(shield=True):
+            await self._ended()
+            await self._write()
+
+
+def _broken(reason: str) -> NoAnswerError:
+    return NoAnswerError(reason, sent=True)
 
 
 def resumable_bytes(sink: Sink) -> int:
@@ -143,40 +209,41 @@ def resumable_bytes(sink: Sink) -> int:
     return max(0, min(sink.size_bytes, version.size_bytes - 1))
 
 
-def _begin(reply: Reply, sink: Sink, wanted_bytes: int) -> None:
+def _begin(response: Response, sink: Sink, wanted_bytes: int) -> None:
     """Make the sink ready for what the answer holds."""
-    if reply.status == HTTPStatus.OK:
-        _refuse_encoded(reply)
-        said = (reply.header("ETag"), reply.header("Last-Modified"))
-        sink.start(Version(*said, reply.size_bytes))
-    elif wanted_bytes and reply.status in PARTIAL:
-        if not continues(reply, sink, wanted_bytes):
+    if response.status == HTTPStatus.OK:
+        _refuse_encoded(response)
+        said = (response.header("ETag"), response.header("Last-Modified"))
+        sink.start(Version(*said, response.size_bytes))
+    elif wanted_bytes and response.status in PARTIAL:
+        if not continues(response, sink, wanted_bytes):
             sink.start(UNKNOWN)
-            raise BrokenError("another part was answered than was asked for")
+            raise _broken("another part was answered than was asked for")
         sink.cut(wanted_bytes)
-    elif reply.status in GONE:
-        raise GoneError("The file is not there any more.", status=reply.status)
-    elif reply.status == HTTPStatus.TOO_MANY_REQUESTS or reply.status >= 500:
-        raise BrokenError(f"the answer was {reply.status}")
+    elif response.status in GONE:
+        raise GoneError("The file is not there any more.", status=response.status)
+    elif response.status == HTTPStatus.TOO_MANY_REQUESTS or response.status >= 500:
+        raise _broken(f"the answer was {response.status}")
     else:
         raise ServiceError(
-            f"The file could not be fetched ({reply.status}).", status=reply.status
+            f"The file could not be fetched ({response.status}).",
+            status=response.status,
         )
 
 
-def continues(reply: Reply, sink: Sink, wanted_bytes: int) -> bool:
+def continues(response: Response, sink: Sink, wanted_bytes: int) -> bool:
     """Tell whether an answer goes on where a sink ends, in the same version."""
     version = sink.version
-    found = _PART.fullmatch(reply.header("Content-Range") or "")
+    found = _PART.fullmatch(response.header("Content-Range") or "")
     if version is None or found is None:
         return False
-    same_version = reply.header("ETag") in (None, version.etag)
+    same_version = response.header("ETag") in (None, version.etag)
     same_length = found[3] in ("*", str(version.size_bytes))
     return same_version and same_length and int(found[1]) == wanted_bytes
 
 
-def _refuse_encoded(reply: Reply) -> None:
-    encoding = reply.header("Content-Encoding") or "identity"
+def _refuse_encoded(response: Response) -> None:
+    encoding = response.header("Content-Encoding") or "identity"
     if encoding != "identity":
         raise ServiceError(
             "The file could not be fetched: the server packs it "

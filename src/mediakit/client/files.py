@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
-from mediakit.client.answers import error_of, parse
-from mediakit.client.bare_http import BLOCK_BYTES, BareHTTP, BrokenError
+from anyio import to_thread
+
+from mediakit.client.answers import error_of, parse, retry_after_s
 from mediakit.client.exchange import Answer, NoAnswerError
-from mediakit.client.threads import Abort, in_thread
+from mediakit.client.http_client import BLOCK_BYTES, HttpClient
+from mediakit.client.retry import after_tries, retry
 from mediakit.client.transport import Transport
 from mediakit.clock import Clock
 from mediakit.errors import InputError, ServiceError
@@ -21,8 +23,8 @@ from mediakit.schema import canonical_json
 
 CHUNK_BYTES = 1 << 18
 UPLOADS_PATH = "/v1/media/uploads"
-# Seconds before each further try. A grant lives for 300 s (spec 2.3).
-PAUSES_S = (0.3, 1.0, 3.0)
+TRIES = 4
+# A grant lives for 300 s (spec 2.3).
 YOUNG_FOR_S = 240.0
 
 Tell = Callable[[int, int | None], None]
@@ -85,7 +87,7 @@ class Files:
         clock: Gives the time between tries.
     """
 
-    def __init__(self, transport: Transport, http: BareHTTP, clock: Clock) -> None:
+    def __init__(self, transport: Transport, http: HttpClient, clock: Clock) -> None:
         self._transport = transport
         self._http = http
         self._clock = clock
@@ -98,7 +100,7 @@ class Files:
 
         Args:
             upload: The file.
-            tell: Called in a thread with the bytes sent, and in all.
+            tell: Called with the bytes sent, and in all.
 
         Returns:
             The permanent URL (spec 2.3).
@@ -108,21 +110,27 @@ class Files:
             ServiceError: The upload did not go through.
         """
         granted = await self._granted(upload)
-        renewed = False
-        tries = 0
-        while True:
-            status, reason = await self._put(upload, granted.grant, tell)
-            if 200 <= status < 300:
-                return granted.grant.url
-            if status == 403 and not renewed:
-                renewed = True
+
+        async def once() -> Answer:
+            nonlocal granted
+            granted = await self._still_young(granted, upload)
+            answer = await self._put(upload, granted.grant, tell)
+            if answer.status == 403:
                 granted = await self._granted(upload)
-            elif _passes(status) and tries < len(PAUSES_S):
-                await self._clock.sleep(PAUSES_S[tries])
-                tries += 1
-                granted = await self._still_young(granted, upload)
-            else:
-                raise _failed(upload, status, reason)
+                answer = await self._put(upload, granted.grant, tell)
+            if _passes(answer.status):
+                raise _RefusedForNowError(answer)
+            return answer
+
+        try:
+            answer = await retry(once, clock=self._clock, stop=after_tries(TRIES))
+        except _RefusedForNowError as error:
+            answer = error.answer
+        except NoAnswerError as error:
+            raise _not_sent(upload, error.reason) from None
+        if not 200 <= answer.status < 300:
+            raise _refused(upload, answer.status)
+        return granted.grant.url
 
     async def _still_young(self, granted: _Granted, upload: Upload) -> _Granted:
         age_s = self._clock.monotonic_s() - granted.since_s
@@ -146,21 +154,24 @@ class Files:
             raise error_of(answer, "an upload", self._clock)
         return _Granted(parse(UploadGrant, answer), since_s)
 
-    async def _put(
-        self, upload: Upload, grant: UploadGrant, tell: Tell
-    ) -> tuple[int, str]:
-        """Send the bytes once; return the status, or 0 and why there was none."""
-        headers = with_length(grant.headers, upload)
+    async def _put(self, upload: Upload, grant: UploadGrant, tell: Tell) -> Answer:
+        """Send the bytes once."""
+        with _opened(upload) as file:
+            return await self._http.put(
+                grant.upload_url,
+                headers=with_length(grant.headers, upload),
+                blocks=_blocks(file, upload, tell),
+            )
 
-        def send(abort: Abort) -> int:
-            with _opened(upload) as file:
-                blocks = _blocks(file, upload, tell)
-                return self._http.put(grant.upload_url, headers, blocks, abort)
 
-        try:
-            return await in_thread(send), ""
-        except BrokenError as error:
-            return (0 if error.again else -1), error.reason
+class _RefusedForNowError(NoAnswerError):
+    """The storage refused an upload that it may take in a moment."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(
+            f"HTTP {answer.status}", sent=True, retry_after_s=retry_after_s(answer)
+        )
+        self.answer = answer
 
 
 def with_length(headers: dict[str, str], upload: Upload) -> dict[str, str]:
@@ -182,22 +193,25 @@ def with_length(headers: dict[str, str], upload: Upload) -> dict[str, str]:
 
 
 def _passes(status: int) -> bool:
-    """Tell a refusal that may pass from one that will stay; 0 is no answer at all."""
-    return status in (0, 408, 429) or status >= 500
+    """Tell a refusal that may pass from one that will stay."""
+    return status in (408, 429) or status >= 500
 
 
-def _failed(upload: Upload, status: int, reason: str) -> ServiceError:
-    # Never the words of the storage or of a connection: they may hold the signed URL.
-    unsent = "The request that needed it was not sent; nothing is charged."
-    if status > 0:
-        return ServiceError(
-            f"{upload.field}: the storage refused {upload.path.name} ({status}). "
-            f"{unsent}",
-            status=status,
-        )
+UNSENT = "The request that needed it was not sent; nothing is charged."
+
+
+# Never the words of the storage or of a connection: they may hold the signed URL.
+def _refused(upload: Upload, status: int) -> ServiceError:
     return ServiceError(
-        f"{upload.field}: {upload.path.name} could not be uploaded ({reason}). {unsent}"
-        " Check the network, then repeat the call."
+        f"{upload.field}: the storage refused {upload.path.name} ({status}). {UNSENT}",
+        status=status,
+    )
+
+
+def _not_sent(upload: Upload, reason: str) -> ServiceError:
+    return ServiceError(
+        f"{upload.field}: {upload.path.name} could not be uploaded ({reason}). "
+        f"{UNSENT} Check the network, then repeat the call."
     )
 
 
@@ -208,27 +222,33 @@ def _opened(upload: Upload) -> BinaryIO:
         raise unreadable(upload.field, upload.path, error) from None
 
 
-def _blocks(file: BinaryIO, upload: Upload, tell: Tell) -> Iterator[memoryview]:
-    """Read a file in blocks, each of them still as it was hashed.
-
-    A block is given away after the file was looked at: what was written meanwhile
-    ends the upload before its last byte.
-    """
-    room = memoryview(bytearray(BLOCK_BYTES))
+async def _blocks(file: BinaryIO, upload: Upload, tell: Tell) -> AsyncIterator[bytes]:
+    """Read a file in blocks, on a thread."""
     left_bytes = upload.seen.size_bytes
     tell(0, upload.seen.size_bytes)
     while left_bytes:
-        try:
-            count = file.readinto(room[: min(left_bytes, BLOCK_BYTES)])  # type: ignore[attr-defined]
-            stat = os.fstat(file.fileno())
-        except OSError as error:
-            raise unreadable(upload.field, upload.path, error) from None
-        now = (stat.st_size, stat.st_mtime_ns)
-        if not count or now != (upload.seen.size_bytes, upload.seen.changed_ns):
-            raise unsent(upload.field, upload.path, "changed while it was sent")
-        left_bytes -= count
-        yield room[:count]
+        size_bytes = min(left_bytes, BLOCK_BYTES)
+        block = await to_thread.run_sync(_block, file, upload, size_bytes)
+        left_bytes -= len(block)
+        yield block
         tell(upload.seen.size_bytes - left_bytes, upload.seen.size_bytes)
+
+
+def _block(file: BinaryIO, upload: Upload, size_bytes: int) -> bytes:
+    """Read a block that is still as it was hashed.
+
+    The file is looked at after the reading: what was written meanwhile ends the upload
+    before its last byte.
+    """
+    try:
+        block = file.read(size_bytes)
+        stat = os.fstat(file.fileno())
+    except OSError as error:
+        raise unreadable(upload.field, upload.path, error) from None
+    now = (stat.st_size, stat.st_mtime_ns)
+    if not block or now != (upload.seen.size_bytes, upload.seen.changed_ns):
+        raise unsent(upload.field, upload.path, "changed while it was sent")
+    return block
 
 
 def unreadable(field: str, path: Path, error: OSError) -> InputError:

@@ -13,7 +13,7 @@ from anyio import to_thread
 from mediakit.client.deliveries import When
 from mediakit.client.delivery_range import instant_of
 from mediakit.client.docstrings import explained_by
-from mediakit.client.io_thread import IOThread
+from mediakit.client.io_thread import IOThread, networked
 from mediakit.client.rebuilding import OUTCOMES, SOURCES, Rebuilder, Rebuilt
 from mediakit.client.service import Service
 from mediakit.history import Entry, History, Order
@@ -178,6 +178,7 @@ class AsyncHistoryView:
             )
         )
 
+    @networked
     async def rebuild(
         self,
         job_ids: str | Iterable[str] = (),

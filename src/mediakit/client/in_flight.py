@@ -1,35 +1,12 @@
-"""What runs at the moment: so many at once, and the same thing once."""
+"""What runs at the moment, so that the same thing runs once."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
-from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
-
-
-class Slots:
-    """Lets so many at a time through on each event loop.
-
-    Args:
-        count: How many.
-    """
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._by_loop: WeakKeyDictionary[
-            asyncio.AbstractEventLoop, asyncio.Semaphore
-        ] = WeakKeyDictionary()
-
-    @asynccontextmanager
-    async def one(self) -> AsyncIterator[None]:
-        """Wait for a slot, and hold it while the block lasts."""
-        loop = asyncio.get_running_loop()
-        async with self._by_loop.setdefault(loop, asyncio.Semaphore(self._count)):
-            yield
 
 
 class InFlight(Generic[T]):
@@ -46,6 +23,7 @@ class InFlight(Generic[T]):
             key: What the work is.
             work: Does it.
         """
+        # A fork's child does not have the tasks of its parent.
         key = (asyncio.get_running_loop(), key)
         task = self._tasks.get(key) or asyncio.ensure_future(_run(work))
         if key not in self._tasks:

@@ -10,12 +10,12 @@ import atexit
 import os
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from typing import ParamSpec, TypeVar
+from functools import cache, partial, wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from weakref import WeakSet
 
 import anyio
@@ -25,6 +25,7 @@ STOP_TIMEOUT_S = 2.0
 STAND_STILL_TIMEOUT_S = 1.0
 
 P = ParamSpec("P")
+S = TypeVar("S")
 T = TypeVar("T")
 Ready = Future[tuple[BlockingPortal, asyncio.AbstractEventLoop]]
 
@@ -138,6 +139,38 @@ class IOThread:
         # Half of what the portal's own way takes.
         return asyncio.run_coroutine_threadsafe(run(), self._running().loop)
 
+    async def run(
+        self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a coroutine function there and await its result on the running loop.
+
+        Cancelling it cancels the coroutine, and returns when that has ended.
+        """
+        now = self._now
+        if now is not None and threading.current_thread() is now.thread:
+            return await function(*args, **kwargs)
+        running = self._running()
+        tasks: list[asyncio.Task[T]] = []
+        outcome: Future[T] = Future()
+
+        async def there() -> T:
+            return await function(*args, **kwargs)
+
+        def begin() -> None:
+            tasks.append(running.loop.create_task(there()))
+            tasks[0].add_done_callback(partial(_pass_on, outcome))
+
+        running.loop.call_soon_threadsafe(begin)
+        result = asyncio.wrap_future(outcome)
+        try:
+            return await asyncio.shield(result)
+        except asyncio.CancelledError:
+            running.loop.call_soon_threadsafe(lambda: tasks[0].cancel())
+            await asyncio.wait([result])
+            if not result.cancelled():
+                result.exception()  # looked at, or asyncio reports it
+            raise
+
     # -- forks --------------------------------------------------------------------
 
     def stand_still(self) -> None:
@@ -172,6 +205,28 @@ class IOThread:
         self._now = None
 
 
+def _pass_on(outcome: Future[T], task: asyncio.Task[T]) -> None:
+    """Give another thread the outcome of a task."""
+    if task.cancelled():
+        outcome.cancel()
+    elif (error := task.exception()) is not None:
+        outcome.set_exception(error)
+    else:
+        outcome.set_result(task.result())
+
+
+def networked(
+    method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+    """Let a coroutine method run on the I/O thread, whichever loop awaits it."""
+
+    @wraps(method)
+    async def on_io_thread(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await io_thread().run(method, self, *args, **kwargs)
+
+    return on_io_thread
+
+
 def _start() -> _Running:
     ready: Ready = Future()
     thread = threading.Thread(
@@ -183,13 +238,30 @@ def _start() -> _Running:
 
 
 async def _serve(ready: Ready) -> None:
-    async with BlockingPortal() as portal:
-        ready.set_result((portal, asyncio.get_running_loop()))
-        await portal.sleep_until_stopped()
+    try:
+        async with BlockingPortal() as portal:
+            ready.set_result((portal, asyncio.get_running_loop()))
+            await portal.sleep_until_stopped()
+    finally:
+        for each in tuple(_closed_at_end):
+            await each.aclose()
+
+
+class Closable(Protocol):
+    """What holds connections of the I/O thread's loop."""
+
+    async def aclose(self) -> None:
+        """Close them."""
+
+
+def close_at_end(closable: Closable) -> None:
+    """Close something when the I/O thread ends, unless it is collected before."""
+    _closed_at_end.add(closable)
 
 
 _lock = threading.Lock()
 _threads: WeakSet[IOThread] = WeakSet()
+_closed_at_end: WeakSet[Closable] = WeakSet()
 _current: IOThread | None = None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -97,7 +96,6 @@ class Jobs:
         self._clock = clock
         self.outputs = outputs
         self._jobs: WeakValueDictionary[str, AsyncJob] = WeakValueDictionary()
-        self._lock = threading.Lock()
         self._early: OrderedDict[str, JobRecord] = OrderedDict()
         self._usual: dict[str, _Usual] = {}
         account = f"{self.service.identity} {self.service.account}"
@@ -121,7 +119,8 @@ class Jobs:
             await self.read(known)
             return known
         record = await self._read_record(job_id)
-        entry = await self._ledger.write(History.record, record)
+        await self._record(record)
+        entry = await self._ledger.ask(History.find, record.id)
         if entry is None:
             state = state_of_record(record, self._catalog, self.service)
         else:
@@ -176,8 +175,7 @@ class Jobs:
         Its end may have been heard of before the answer was here (spec 6.2).
         """
         job = self.watched(state)
-        with self._lock:
-            early = self._early.pop(job.id, None)
+        early = self._early.pop(job.id, None)
         if early is not None:
             await self.hear(early)
         return job
@@ -189,14 +187,13 @@ class Jobs:
             record: The job as it stood when it ended. Of a job that is not known here
                 it is kept for a while: its submit may not be answered yet.
         """
-        await self._ledger.ask(History.record, record)
-        with self._lock:
-            job = self._jobs.get(record.id)
-            if job is None:
-                self._early[record.id] = record
-                while len(self._early) > EARLY_KEPT:
-                    self._early.popitem(last=False)
-                return
+        await self._record(record)
+        job = self._jobs.get(record.id)
+        if job is None:
+            self._early[record.id] = record
+            while len(self._early) > EARLY_KEPT:
+                self._early.popitem(last=False)
+            return
         job.see(record, self._clock.now(), of_its_end=True)
         self.watchers.heard(job)
 
@@ -213,8 +210,7 @@ class Jobs:
         return job
 
     def _one(self, state: JobState) -> AsyncJob:
-        with self._lock:
-            return self._jobs.setdefault(state.record.id, AsyncJob(self, state))
+        return self._jobs.setdefault(state.record.id, AsyncJob(self, state))
 
     async def _read_record(self, job_id: str) -> JobRecord:
         answer = await self._transport.read(
@@ -226,7 +222,7 @@ class Jobs:
         if is_foreign(answer):
             raise foreign(self.service, job_id)
         if answer.status == 404:
-            await self._ledger.ask(History.mark_gone, job_id)
+            await self._ledger.write_or_defer(job_id, History.mark_gone, job_id)
         if answer.status != 200:
             then = GOES_ON if answer.status == 429 else ""
             raise error_of(answer, f"the job {job_id}", self._clock, then=then)
@@ -239,12 +235,15 @@ class Jobs:
             self.watchers.heard(job)
 
     async def _take(self, job: AsyncJob, record: JobRecord) -> None:
-        await self._ledger.write(History.record, record)
+        await self._record(record)
         if record.deleted_at is not None:
             await to_thread.run_sync(self.outputs.looks.drop, job.id)
         if job.see(record, self._clock.now()):
             for listener in tuple(self._settled_listeners):
                 listener(job)
+
+    async def _record(self, record: JobRecord) -> None:
+        await self._ledger.write_or_defer(record.id, History.record, record)
 
     def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
         """Call a function with each job whose charge has settled.
@@ -256,7 +255,7 @@ class Jobs:
         return lambda: self._settled_listeners.remove(listener)
 
     def watch(self, job: AsyncJob) -> None:
-        """Watch a job on the running loop until its charge is settled."""
+        """Watch a job until its charge is settled."""
         if self._transport.closed:
             job.end(closed())
         else:

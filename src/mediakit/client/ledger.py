@@ -1,26 +1,40 @@
-"""One account's part of the history, asked from an event loop."""
+"""One account's part of the history, used from an event loop."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import logging
+import os
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
+from queue import Empty, SimpleQueue
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from anyio import to_thread
 
 from mediakit.client.service import Service
+from mediakit.errors import MediakitError
 from mediakit.history import History
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_Write = tuple[Callable[[], Any], Future[Any]]
+
+log = logging.getLogger("mediakit.client")
+
+BLOCKED_AFTER_S = 1.0
+WARN_AFTER_S = 3.0
+RETRY_AFTER_S = 10.0
+IDLE_FOR_S = 1.0
 
 
 class Ledger:
-    """Asks the history without holding up the event loop.
+    """Reads and writes the history without blocking the event loop.
 
-    A file on this machine answers sooner than a thread would start, so it is asked
-    on the spot; a database elsewhere is asked on a thread.
+    A file on this machine is read in place, which takes less time than a thread needs
+    to start, and never waits for a writer. Everything else runs on a thread.
 
     Args:
         history: The history.
@@ -30,7 +44,7 @@ class Ledger:
     def __init__(self, history: History, service: Service) -> None:
         self.history = history
         self.owner = {"service": service.identity, "account": service.account}
-        self._turn: _Turn | None = None
+        self._file: _FileWriter | None = None
 
     async def ask(
         self,
@@ -39,7 +53,7 @@ class Ledger:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Call a method of the history, as in `ask(History.find, job_id)`."""
+        """Call a method of the history that reads: `ask(History.find, job_id)`."""
         call = partial(question, self.history, *args, **kwargs)
         if self.history.is_local:
             return call()
@@ -54,84 +68,160 @@ class Ledger:
     ) -> T:
         """Call a method of the history that writes; committed when this returns.
 
-        What many tasks write in one turn of the loop is committed at once.
+        If this is cancelled, a write that has not begun is dropped; one that has begun
+        finishes.
         """
         call = partial(change, self.history, *args, **kwargs)
-        if not self.history.is_local:
-            return await to_thread.run_sync(call)
-        loop = asyncio.get_running_loop()
-        turn = self._turn
-        if turn is None or not turn.is_that_of(loop):
-            shared = turn is not None and turn.is_shared
-            turn = self._turn = _Turn(self.history, loop, expects_others=shared)
-        return await turn.make(call)
+        if self.history.is_local:
+            return await self._writer().write(call)
+        return await to_thread.run_sync(call)
+
+    async def write_or_defer(
+        self,
+        job_id: str,
+        change: Callable[Concatenate[History, P], object],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> None:
+        """Write what the service reports of a job, without waiting long for the file.
+
+        While another program holds the file, this returns after about a second and the
+        write is made later. If the same change to the same job is still waiting then,
+        only the newer one is written.
+        """
+        call = partial(change, self.history, *args, **kwargs)
+        if self.history.is_local:
+            await self._writer().write_or_defer((job_id, change), call)
+        else:
+            await to_thread.run_sync(call)
+
+    def blocked_text(self) -> str:
+        """Say that another program keeps writes waiting; an empty text if none does."""
+        file = self._file
+        is_blocked = file is not None and file.is_blocked
+        return _blocked_text(self.history) if is_blocked else ""
+
+    def _writer(self) -> _FileWriter:
+        file = self._file
+        if file is None or not file.is_usable:
+            file = self._file = _FileWriter(partial(_blocked_text, self.history))
+        return file
 
 
-class _Turn:
-    """What is written in one turn of a loop.
+class _FileWriter:
+    """Writes to a file on a thread: one write at a time, in the order of the calls.
 
-    A task that writes alone does not wait for others: its calls are made on the spot,
-    unless several tasks wrote in the turn before.
+    It belongs to the running event loop, and a forked process needs another one. The
+    thread stays for a while after each write, since starting one takes longer.
 
     Args:
-        history: Where.
-        loop: Its loop.
-        expects_others: Whether several tasks wrote in the turn before.
+        blocked_text: Says that another program holds the file.
     """
 
-    def __init__(
-        self, history: History, loop: asyncio.AbstractEventLoop, *, expects_others: bool
-    ) -> None:
-        self.is_shared = False
-        self._history = history
-        self._loop = loop
-        self._expects_others = expects_others
-        self._first_task_id: int | None = None
-        self._calls: list[tuple[Callable[[], Any], asyncio.Future[Any]]] = []
-        self._is_open = True
-        loop.call_soon(self._run)
+    def __init__(self, blocked_text: Callable[[], str]) -> None:
+        self._blocked_text = blocked_text
+        self._loop = asyncio.get_running_loop()
+        self._pid = os.getpid()
+        self._waiting: SimpleQueue[_Write] = SimpleQueue()
+        self._has_thread = False
+        self._began_s: float | None = None
+        self._warned_of_s: float | None = None
+        self._deferred: dict[Hashable, Callable[[], object]] = {}
+        self._catching_up: asyncio.Task[None] | None = None
 
-    def is_that_of(self, loop: asyncio.AbstractEventLoop) -> bool:
-        """Tell whether a task of this loop can still add to it."""
-        return self._is_open and self._loop is loop
+    @property
+    def is_usable(self) -> bool:
+        """Tell whether it belongs to the running event loop of this process."""
+        is_ours = self._pid == os.getpid()
+        return is_ours and self._loop is asyncio.get_running_loop()
 
-    async def make(self, call: Callable[[], T]) -> T:
-        """Make a call; returns once it is committed."""
-        task_id = id(asyncio.current_task())
-        if self._first_task_id is None:
-            self._first_task_id = task_id
-        self.is_shared = self.is_shared or task_id != self._first_task_id
-        if not (self.is_shared or self._expects_others):
-            return call()
-        future: asyncio.Future[T] = self._loop.create_future()
-        self._calls.append((call, future))
-        return await future
+    @property
+    def is_blocked(self) -> bool:
+        """Tell whether a write has been waiting for the file; from any thread."""
+        began_s = self._began_s
+        if began_s is None or self._pid != os.getpid():
+            return False
+        return self._loop.time() - began_s >= BLOCKED_AFTER_S
 
-    def _run(self) -> None:
-        self._is_open = False
-        wanted = [(call, future) for call, future in self._calls if not future.done()]
+    async def write(self, call: Callable[[], T]) -> T:
+        """Make a call when all earlier ones have ended."""
+        future: Future[T] = Future()
+        self._waiting.put((call, future))
+        if not self._has_thread:
+            self._start()
+        warning = self._loop.call_later(WARN_AFTER_S, self._warn)
         try:
-            tell = self._committed(wanted)
-        except Exception as error:  # noqa: BLE001 - each of them raises it
-            tell = [partial(future.set_exception, error) for _, future in wanted]
-        for (_, future), told in zip(wanted, tell, strict=True):
-            if not future.done():
-                told()
+            return await asyncio.wrap_future(future)
+        finally:
+            warning.cancel()
 
-    def _committed(
-        self, wanted: list[tuple[Callable[[], Any], asyncio.Future[Any]]]
-    ) -> list[Callable[[], None]]:
-        """Make all calls in one transaction; return what tells of each."""
-        if len(wanted) <= 1:
-            return [_told(*each) for each in wanted]
-        with self._history.together():
-            return [_told(call, future) for call, future in wanted]
+    def _start(self) -> None:
+        self._has_thread = True
+        task = self._loop.create_task(to_thread.run_sync(self._write_all))
+        task.add_done_callback(self._thread_ended)
+
+    def _thread_ended(self, task: asyncio.Task[None]) -> None:
+        self._has_thread = False
+        # A write may have been added after the thread looked for the last time.
+        if not (self._waiting.empty() or task.cancelled()):
+            self._start()
+
+    def _write_all(self) -> None:
+        with suppress(Empty):
+            while True:
+                call, future = self._waiting.get(timeout=IDLE_FOR_S)
+                if future.set_running_or_notify_cancel():
+                    self._make(call, future)
+
+    def _make(self, call: Callable[[], T], future: Future[T]) -> None:
+        self._began_s = self._loop.time()
+        try:
+            result = call()
+        except BaseException as error:  # noqa: BLE001 - its caller raises it
+            self._began_s = None
+            future.set_exception(error)
+        else:
+            self._began_s = None
+            future.set_result(result)
+
+    def _warn(self) -> None:
+        began_s = self._began_s
+        if self.is_blocked and began_s != self._warned_of_s:
+            self._warned_of_s = began_s
+            log.warning(self._blocked_text())
+
+    async def write_or_defer(self, key: Hashable, call: Callable[[], object]) -> None:
+        """Make a call, or leave it for later if the file is blocked.
+
+        Args:
+            key: Identifies the call: a newer one replaces one that still waits.
+            call: The call; it may be made twice.
+        """
+        if key not in self._deferred and not self.is_blocked:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(BLOCKED_AFTER_S):
+                    await self.write(call)
+                return
+        self._deferred[key] = call
+        if self._catching_up is None or self._catching_up.done():
+            self._catching_up = self._loop.create_task(self._catch_up())
+
+    async def _catch_up(self) -> None:
+        """Make the deferred calls one by one; what fails is tried again."""
+        while self._deferred:
+            key = next(iter(self._deferred))
+            call = self._deferred.pop(key)
+            try:
+                await self.write(call)
+            except MediakitError as error:
+                log.warning("%s Trying again in %.0f s.", error, RETRY_AFTER_S)
+                self._deferred.setdefault(key, call)
+                await asyncio.sleep(RETRY_AFTER_S)
 
 
-def _told(call: Callable[[], Any], future: asyncio.Future[Any]) -> Callable[[], None]:
-    """Make a call; return what tells its future how it went."""
-    try:
-        result = call()
-    except Exception as error:  # noqa: BLE001 - its caller raises it
-        return partial(future.set_exception, error)
-    return partial(future.set_result, result)
+def _blocked_text(history: History) -> str:
+    return (
+        f"Another program is holding the history file {history.place}; the request "
+        "continues once it can be recorded there."
+    )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import deque
-from collections.abc import Coroutine
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from mediakit.client.endpoints import Endpoint, Endpoints
-from mediakit.client.io_thread import IOThread
+from mediakit.client.io_thread import IOThread, networked
 from mediakit.client.jobs import Jobs
 from mediakit.client.loopback import Loopback
 from mediakit.client.staying import Staying
@@ -29,7 +27,7 @@ class AsyncListener(Staying):
     Jobs of its client end by event. They are read once a minute all the same, so that
     a lost event costs time and nothing else; a state is never taken back, so that an
     event may come twice, late, or before its submit is answered. It receives on the
-    event loop that opened it.
+    I/O thread.
 
     Args:
         jobs: Takes what is heard.
@@ -40,7 +38,6 @@ class AsyncListener(Staying):
         self._jobs = jobs
         self._endpoints = endpoints
         self._events: deque[Event] = deque(maxlen=EVENTS_KEPT)
-        self._loop = asyncio.get_running_loop()
         self._loopback = Loopback()
         self._receiver: Receiver | None = None
         self._endpoint: Endpoint | None = None
@@ -96,10 +93,11 @@ class AsyncListener(Staying):
             self._counts = False
             self._jobs.watchers.listener_ended()
 
+    @networked
     async def aclose(self) -> None:
         """Stop receiving; jobs are polled again. Closing twice does nothing more."""
         self._ended()
-        await self._on_its_loop(self._leave())
+        await self._leave()
 
     async def _leave(self) -> None:
         endpoint, self._endpoint = self._endpoint, None
@@ -113,15 +111,6 @@ class AsyncListener(Staying):
         taken, self._receiver = self._receiver, None
         if taken is not None:
             taken.inbox.close()
-
-    async def _on_its_loop(self, work: Coroutine[Any, Any, None]) -> None:
-        if self._loop.is_closed():
-            work.close()
-        elif self._loop is asyncio.get_running_loop():
-            await work
-        else:
-            there = asyncio.run_coroutine_threadsafe(work, self._loop)
-            await asyncio.wrap_future(there)
 
     async def __aenter__(self) -> Self:
         return self

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from threading import Lock
 
-from mediakit.client.loops import call_on
+from anyio import CapacityLimiter
+
 from mediakit.clock import Clock
 
 START_N = 16
@@ -28,12 +26,10 @@ class Pace:
 
     def __init__(self, clock: Clock, *, start_n: int = START_N) -> None:
         self._clock = clock
-        self._lock = Lock()
         self._limit_n = float(start_n)
-        self._under_way: Counter[asyncio.AbstractEventLoop] = Counter()
+        self._limiter = CapacityLimiter(start_n)
         self._round = 0
         self._closed_until_s = 0.0
-        self._waiting: deque[asyncio.Future[None]] = deque()
 
     @property
     def at_once_n(self) -> int:
@@ -48,20 +44,14 @@ class Pace:
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[int]:
         """Wait for a turn and hold it; gives the round that it belongs to."""
-        loop = asyncio.get_running_loop()
         await self._open()
-        while (woken := self._enter(loop)) is not None:
-            await self._told(woken)
-        try:
+        async with self._limiter:
+            await self._open()
             yield self._round
-        finally:
-            self._leave(loop)
 
     def accepted(self) -> None:
         """Note that a submit was taken: a round of them makes room for one more."""
-        with self._lock:
-            self._limit_n = min(float(MOST_N), self._limit_n + 1 / self._limit_n)
-        self._wake()
+        self._set(min(float(MOST_N), self._limit_n + 1 / self._limit_n))
 
     def full(self, its_round: int, *, closed_for_s: float) -> None:
         """Note that a submit met a full service.
@@ -72,58 +62,15 @@ class Pace:
             closed_for_s: For how long nobody begins a turn.
         """
         until_s = self._clock.monotonic_s() + closed_for_s
-        with self._lock:
-            self._closed_until_s = max(self._closed_until_s, until_s)
-            if its_round == self._round:
-                self._limit_n = max(1.0, self._limit_n / 2)
-                self._round += 1
+        self._closed_until_s = max(self._closed_until_s, until_s)
+        if its_round == self._round:
+            self._set(max(1.0, self._limit_n / 2))
+            self._round += 1
+
+    def _set(self, limit_n: float) -> None:
+        self._limit_n = limit_n
+        self._limiter.total_tokens = int(limit_n)
 
     async def _open(self) -> None:
         while (left_s := self.closed_for_s) > 0:
             await self._clock.sleep(left_s)
-
-    def _enter(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None] | None:
-        """Begin a turn; None when that was possible, else what to wait for."""
-        with self._lock:
-            for other in [each for each in self._under_way if each.is_closed()]:
-                del self._under_way[other]  # it ended in the middle of a turn
-            if self._under_way.total() < self.at_once_n:
-                self._under_way[loop] += 1
-                return None
-            woken = loop.create_future()
-            self._waiting.append(woken)
-            return woken
-
-    def _leave(self, loop: asyncio.AbstractEventLoop) -> None:
-        with self._lock:
-            if self._under_way[loop] > 1:
-                self._under_way[loop] -= 1
-            else:
-                del self._under_way[loop]
-        self._wake()
-
-    async def _told(self, woken: asyncio.Future[None]) -> None:
-        try:
-            await woken
-            await self._open()
-        except asyncio.CancelledError:
-            if woken.done() and not woken.cancelled():
-                self._wake()  # who gives up passes the word on
-            raise
-
-    def _wake(self) -> None:
-        """Wake the longest waiting; it looks for itself whether there is room."""
-        while self._waiting:
-            woken = self._waiting.popleft()
-            if woken.done():
-                continue
-            try:
-                call_on(woken.get_loop(), _set, woken)
-            except RuntimeError:  # its loop was closed while it waited
-                continue
-            return
-
-
-def _set(woken: asyncio.Future[None]) -> None:
-    if not woken.done():
-        woken.set_result(None)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
-from mediakit.client.bare_http import BLOCK_BYTES
 from mediakit.client.digests import Digest
 from mediakit.client.fetching import Version
+from mediakit.client.http_client import BLOCK_BYTES
 
 if sys.platform != "win32":
     import fcntl
@@ -78,7 +78,7 @@ class Part:
         self._file.truncate(size_bytes)
         self._read_again(size_bytes)
 
-    def write(self, piece: bytes | memoryview) -> None:
+    def write(self, piece: bytes) -> None:
         """Take the next bytes."""
         view = memoryview(piece)
         while view:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 from enum import Enum
 
+from tenacity import RetryCallState
+
+from mediakit.client.answers import retry_after_s
 from mediakit.client.exchange import Answer
+from mediakit.client.retry import asked_s
 from mediakit.records import ErrorCode, Job, JobStatus
 
 LONGEST_S = 120.0
@@ -42,37 +47,56 @@ def closed(answer: Answer, job: Job | None) -> Closed | None:
     return _BY_CODE.get(job.error.code) if failed and job.error else None
 
 
-class Patience:
-    """The pauses of one call; together they last two minutes at the most."""
+@dataclass(frozen=True)
+class Said:
+    """An answer that tells of a job, or that there is none.
 
-    def __init__(self) -> None:
-        self._waited_s = 0.0
-        self._times = dict.fromkeys(Closed, 0)
+    Args:
+        answer: The answer.
+        job: The job; None for a request-level error (spec 7.1).
+        in_doubt: Whether an earlier try of the same bytes may have made a job.
+    """
 
-    @property
-    def tries(self) -> int:
-        """Return how often the call was turned away."""
-        return sum(self._times.values())
+    answer: Answer
+    job: Job | None
+    in_doubt: bool
 
-    def pause_s(self, reason: Closed, asked_s: float | None) -> float | None:
-        """Return how long to wait before the next try; None for no more of them.
 
-        Full jitter where the service is away; never less than it asked for. Where it
-        is full, each pause is about twice the last.
+class TurnedAwayError(Exception):
+    """A submit was turned away for the moment.
 
-        Args:
-            reason: Why the call was turned away now.
-            asked_s: The answer's `Retry-After`; None without one.
-        """
-        self._times[reason] += 1
-        times, left_s = self._times[reason], LONGEST_S - self._waited_s
-        least_s = asked_s or 0.0
-        if least_s > left_s or left_s <= 0:
-            return None
-        if reason is Closed.AWAY and times >= AWAY_TRIES:
-            return None
-        grown_s = FIRST_PAUSE_S * float(1 << times)
-        floor_s = grown_s / 2 if reason is Closed.FULL else 0.0
-        pause_s = min(max(least_s, random.uniform(floor_s, grown_s)), left_s)
-        self._waited_s += pause_s
-        return pause_s
+    Args:
+        reason: Why.
+        said: The answer.
+    """
+
+    def __init__(self, reason: Closed, said: Said) -> None:
+        super().__init__(reason.name)
+        self.reason = reason
+        self.said = said
+        self.retry_after_s = retry_after_s(said.answer)
+
+
+def pause_s(state: RetryCallState) -> float:
+    """Return the seconds before a submit is sent again.
+
+    Full jitter where the service is away; where it is full, each pause is about twice
+    the last. Never less than it asked for; all pauses of a call last two minutes.
+    """
+    grown_s = FIRST_PAUSE_S * float(1 << min(state.attempt_number, 10))
+    floor_s = grown_s / 2 if _reason(state) is Closed.FULL else 0.0
+    wanted_s = max(asked_s(state), random.uniform(floor_s, grown_s))
+    return min(wanted_s, LONGEST_S - state.idle_for)
+
+
+def is_over(state: RetryCallState) -> bool:
+    """Tell whether a submit that was turned away is given up."""
+    left_s = LONGEST_S - state.idle_for
+    if left_s <= 0 or asked_s(state) > left_s:
+        return True
+    return _reason(state) is Closed.AWAY and state.attempt_number >= AWAY_TRIES
+
+
+def _reason(state: RetryCallState) -> Closed | None:
+    error = state.outcome.exception() if state.outcome else None
+    return error.reason if isinstance(error, TurnedAwayError) else None

@@ -51,7 +51,7 @@ class Progress:
         return tuple(each.latest for each in tuple(self._under_way))
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call a function with each step, on the event loop of the transfer.
+        """Call a function with each step, on the I/O thread.
 
         A fast transfer makes a thousand steps a second; a listener that draws
         chooses which of them it shows.
@@ -71,7 +71,7 @@ class Progress:
     def of(
         self, direction: Direction, name: str, total_bytes: int | None = None
     ) -> Iterator[Tell]:
-        """Give what a thread calls with the bytes done and in all.
+        """Give what is called, on the I/O thread, with the bytes done and in all.
 
         Args:
             direction: Where to.
@@ -85,7 +85,7 @@ class Progress:
             step = Transfer(direction, name, done_bytes, total_bytes)
             transfer.latest = step
             for listener in self._listeners:
-                loop.call_soon_threadsafe(listener, step)
+                loop.call_soon(listener, step)
 
         self._under_way.add(transfer)
         try:

@@ -135,8 +135,8 @@ class Purse:
 
     async def _spendable(self) -> Spendable:
         """Read the balance, once for all who want it at this moment."""
-        loop = asyncio.get_running_loop()
-        reading = self._reading
+        loop, reading = asyncio.get_running_loop(), self._reading
+        # A fork's child does not have the tasks of its parent.
         if reading is None or reading.done() or reading.get_loop() is not loop:
             reading = self._reading = loop.create_task(self._read())
         # Whoever stops waiting must not take the balance from the others.
@@ -169,6 +169,15 @@ def budget_name(project: str | None, amount: Amount | None) -> str | None:
 def _check_label(project: object) -> None:
     if project is not None and not isinstance(project, str):
         raise InputError("project", got=project, accepted="a label as text, or None")
+
+
+def check_budget(project: str | None, amount: Amount | None) -> None:
+    """Refuse a project that is no label, and a budget that is no amount.
+
+    Raises:
+        InputError: One of them is.
+    """
+    budget_of(budget_name(project, amount), amount)
 
 
 def budget_of(name: str | None, amount: Amount | None) -> Budget | None:

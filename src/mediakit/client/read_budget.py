@@ -1,9 +1,8 @@
-"""How often a process reads jobs: one budget for all its clients and event loops."""
+"""How often a process reads jobs: one budget for all its clients."""
 
 from __future__ import annotations
 
 import os
-import threading
 from dataclasses import dataclass
 from itertools import count
 
@@ -39,11 +38,10 @@ class _Ticket:
 
 
 class ReadBudget:
-    """Turns to read, so many a second, whoever asks from whichever thread.
+    """Turns to read, so many a second.
 
-    Whoever has the lowest rank is next. Nothing runs here: those who wait look by
-    themselves whether it is their turn, and whoever does not come for it, on a loop
-    that is busy or has ended, is passed over.
+    The lowest rank is next. Nothing runs here: those who wait look by themselves
+    whether it is their turn, and one that does not come for it is passed over.
 
     Args:
         reads_per_s: At most so many turns within any one second, from 3.
@@ -60,7 +58,6 @@ class ReadBudget:
 
     def start_over(self) -> None:
         """Forget everything: a forked process has none of those who waited."""
-        self._lock = threading.Lock()
         self._free_at_s = 0.0
         self._numbers = count()
         self._waiting: set[_Ticket] = set()
@@ -68,14 +65,12 @@ class ReadBudget:
 
     def lane(self, service: str) -> Lane:
         """Return the one lane of a service."""
-        with self._lock:
-            return self._lanes.setdefault(service, Lane())
+        return self._lanes.setdefault(service, Lane())
 
     def pause(self, lane: Lane, seconds: float) -> None:
         """Give no turn in a lane for so many seconds."""
-        with self._lock:
-            until_s = self._clock.monotonic_s() + seconds
-            lane.paused_until_s = max(lane.paused_until_s, until_s)
+        until_s = self._clock.monotonic_s() + seconds
+        lane.paused_until_s = max(lane.paused_until_s, until_s)
 
     def refusal(self, lane: Lane) -> AnswerError | None:
         """Return why no call waits in a lane now; None where one may."""
@@ -95,25 +90,23 @@ class ReadBudget:
             while (wait_s := self._wait_s(ticket, lane)) > 0:
                 await self._clock.sleep(wait_s)
         finally:
-            with self._lock:
-                self._waiting.discard(ticket)
+            self._waiting.discard(ticket)
 
     def _wait_s(self, ticket: _Ticket, lane: Lane) -> float:
         """Return the seconds until it is worth looking again; 0 takes the turn."""
-        with self._lock:
-            now_s = self._clock.monotonic_s()
-            if lane.paused_until_s > now_s:
-                self._waiting.discard(ticket)
-                return lane.paused_until_s - now_s
-            self._waiting.add(ticket)
-            ahead = {other for other in self._waiting if other < ticket}
-            wait_s = self._free_at_s + len(ahead) * self._gap_s - now_s
-            if wait_s <= 0:
-                # Those ahead had their time and did not come.
-                self._waiting -= ahead
-                saved_s = (BURST - 1) * self._gap_s
-                self._free_at_s = max(self._free_at_s, now_s - saved_s) + self._gap_s
-            return wait_s
+        now_s = self._clock.monotonic_s()
+        if lane.paused_until_s > now_s:
+            self._waiting.discard(ticket)
+            return lane.paused_until_s - now_s
+        self._waiting.add(ticket)
+        ahead = {other for other in self._waiting if other < ticket}
+        wait_s = self._free_at_s + len(ahead) * self._gap_s - now_s
+        if wait_s <= 0:
+            # Those ahead had their time and did not come.
+            self._waiting -= ahead
+            saved_s = (BURST - 1) * self._gap_s
+            self._free_at_s = max(self._free_at_s, now_s - saved_s) + self._gap_s
+        return wait_s
 
 
 _of_process = ReadBudget()

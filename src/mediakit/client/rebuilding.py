@@ -124,14 +124,14 @@ class Rebuilder:
             return _rebuilt(KNOWN, found, before)
         record = await self._read(found.job_id)
         if record is None:
-            await self._ledger.ask(History.mark_gone, found.job_id)
+            await self._ledger.write(History.mark_gone, found.job_id)
             return Rebuilt(
                 UNKNOWN, found.source, found.where, found.job_id, found.function
             )
         if before is None and found.source == "delivery":
             found = await self._with_event(found)
         found = replace(found, function=found.function or record.model_id)
-        entry = await self._ledger.ask(
+        entry = await self._ledger.write(
             History.adopt,
             found.intent(self._service, self._kinds),
             record,
@@ -147,7 +147,7 @@ class Rebuilder:
     async def _remember_inputs(self, found: FoundJob) -> None:
         """Let the same files have the URLs that the request names."""
         for sent in found.sidecar.inputs if found.sidecar else ():
-            await self._ledger.ask(
+            await self._ledger.write(
                 History.remember_upload,
                 **self._ledger.owner,
                 sha256=sent.sha256,

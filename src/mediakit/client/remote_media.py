@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from mediakit.client.http_client import HttpClient
 from mediakit.client.prepare import Prepared
 from mediakit.clock import Clock
 from mediakit.media import MediaInfo
 from mediakit.media.remote import probe_url
+from mediakit.media.remote_posters import poster_at
 from mediakit.schema import MediaName
 
 # A server that was away may be back; asking it for each price would be slow.
@@ -34,7 +36,7 @@ class Look:
     def is_good(self, now_s: float) -> bool:
         """Tell whether it answers, or will; a failure answers for a minute."""
         if not self.task.done():
-            # The loop of an earlier asyncio.run() will not end its tasks any more.
+            # A fork's child does not have the tasks of its parent.
             return self.task.get_loop() is asyncio.get_running_loop()
         if self.task.cancelled() or self.task.exception() is not None:
             return False
@@ -46,10 +48,12 @@ class RemoteMedia:
     """Remembers what media behind URLs are, for as long as its client lives.
 
     Args:
+        http: Asks for them, without the key.
         clock: Gives time.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, http: HttpClient, clock: Clock) -> None:
+        self._http = http
         self._clock = clock
         self._looks: dict[MediaKey, Look] = {}
 
@@ -70,18 +74,22 @@ class RemoteMedia:
         looks = await self.look(wanted)
         return prepared.measured({url: i for (_, url), i in looks.items() if i})
 
+    async def poster(self, url: str, max_px: int) -> bytes | None:
+        """Make a small JPEG of what is behind a URL; None when it cannot be made."""
+        return await poster_at(url, max_px, self._http)
+
     def _task(self, key: MediaKey) -> asyncio.Task[MediaInfo | None]:
         look = self._looks.get(key)
         now_s = self._clock.monotonic_s()
         if look is None or not look.is_good(now_s):
             kind, url = key
-            task = asyncio.get_running_loop().create_task(probe_url(url, kind))
+            task = asyncio.get_running_loop().create_task(
+                probe_url(url, kind, self._http)
+            )
             look = self._looks[key] = Look(task, now_s)
         return look.task
 
 
 async def _result(task: asyncio.Task[MediaInfo | None]) -> MediaInfo | None:
-    if task.done():  # perhaps on a loop that is gone
-        return task.result()
     # A caller that gives up does not take the answer away from the others.
     return await asyncio.shield(task)

@@ -8,8 +8,8 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from mediakit.client.bare_http import BrokenError
 from mediakit.client.digests import Digest
+from mediakit.client.exchange import NoAnswerError
 from mediakit.client.fetching import UNKNOWN, Version
 from mediakit.client.sidecar import SUFFIX
 from mediakit.errors import InputError
@@ -94,13 +94,15 @@ class RemotePart:
         """Go on where it ends; what was written there cannot be taken back.
 
         Raises:
-            BrokenError: Some of it would have to be; then all of it is asked for.
+            NoAnswerError: Some of it would have to be; then all of it is asked for.
         """
         if size_bytes != self.size_bytes:
             self.start(UNKNOWN)
-            raise BrokenError("another part was answered than was asked for")
+            raise NoAnswerError(
+                "another part was answered than was asked for", sent=True
+            )
 
-    def write(self, piece: bytes | memoryview) -> None:
+    def write(self, piece: bytes) -> None:
         """Take the next bytes."""
         self._file.write(piece)
         self.size_bytes += len(piece)

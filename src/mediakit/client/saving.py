@@ -9,7 +9,6 @@ from anyio import to_thread
 
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.fetching import Fetcher, Version
-from mediakit.client.in_flight import Slots
 from mediakit.client.ledger import Ledger
 from mediakit.client.looks import Looks
 from mediakit.client.progress import Progress
@@ -58,7 +57,7 @@ class Outputs:
         self._clock = clock
         self._progress = progress
         self.looks = looks
-        self._slots = Slots(AT_ONCE)
+        self._slots = anyio.CapacityLimiter(AT_ONCE)
 
     async def save(
         self, job: AsyncJob, path: str | Path | None, *, overwrite: bool
@@ -70,7 +69,7 @@ class Outputs:
         try:
             if not overwrite and await self._is_there(target, job):
                 return target.place
-            async with self._slots.one():
+            async with self._slots:
                 await self._fetch(job, url, target, overwrite=overwrite)
         except OSError as error:
             raise unwritable(target.place, error) from None
@@ -137,7 +136,7 @@ class Outputs:
         """Return the bytes of a job's output; see `AsyncJob.fetch_output`."""
         url = await output_url(job)
         memory = Memory(max_bytes)
-        async with self._slots.one():
+        async with self._slots:
             with self._progress.of("download", job.id) as tell:
                 await self._fetcher.fetch(url, memory, tell)
         return bytes(memory.content)
@@ -174,7 +173,7 @@ class Memory:
         """Keep so many bytes of what is there; the others follow."""
         del self.content[size_bytes:]
 
-    def write(self, piece: bytes | memoryview) -> None:
+    def write(self, piece: bytes) -> None:
         """Take the next bytes.
 
         Raises:

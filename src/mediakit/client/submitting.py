@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from mediakit.client.answers import (
@@ -17,8 +16,17 @@ from mediakit.client.exchange import Answer, NoAnswerError
 from mediakit.client.ledger import Ledger
 from mediakit.client.orders import next_attempt, was_rejected
 from mediakit.client.pace import Pace
-from mediakit.client.patience import FIRST_PAUSE_S, LONGEST_S, Patience, closed
+from mediakit.client.patience import (
+    FIRST_PAUSE_S,
+    LONGEST_S,
+    Said,
+    TurnedAwayError,
+    closed,
+    is_over,
+    pause_s,
+)
 from mediakit.client.refusals import is_final, is_foreign, refusal, silence
+from mediakit.client.retry import retry
 from mediakit.client.sending import Claim
 from mediakit.client.transport import Transport
 from mediakit.clock import Clock
@@ -30,21 +38,6 @@ log = logging.getLogger("mediakit.client")
 
 SUBMIT_RETRY_FOR_S = 60.0
 ASKED_UNASKED_FOR = timedelta(days=1)
-
-
-@dataclass(frozen=True)
-class _Said:
-    """An answer that tells of a job, or that there is none.
-
-    Args:
-        answer: The answer.
-        job: The job; None for a request-level error (spec 7.1).
-        in_doubt: Whether an earlier try of the same bytes may have made a job.
-    """
-
-    answer: Answer
-    job: Job | None
-    in_doubt: bool
 
 
 class Submitter:
@@ -100,31 +93,46 @@ class Submitter:
             ConflictError: Its key is bound to another body.
             ServiceError: No answer came; the history keeps the intent and its key.
         """
-        patience, in_doubt = Patience(), asked_before
-        service = self._transport.service
-        while True:
+        in_doubt = asked_before
+        turned_away: Said | None = None
+
+        async def once() -> tuple[Entry, Job]:
+            nonlocal intent, in_doubt, turned_away
+            if turned_away is not None:
+                in_doubt = turned_away.in_doubt
+            if turned_away is not None and turned_away.job is not None:
+                # The key is spent: its job has failed for good (spec 7.2).
+                again = next_attempt(intent, self._transport.service)
+                intent, is_new = await claim(again)
+                in_doubt = not is_new
             said = await self._ask(intent, in_doubt=in_doubt)
             entry = await self._known(intent, said.job)
             if entry is not None and said.job and _is_taken(said.answer, entry):
                 return entry, said.job
-            reason, asked_s = closed(said.answer, said.job), retry_after_s(said.answer)
-            pause_s = patience.pause_s(reason, asked_s) if reason else None
-            if pause_s is None:
+            reason = closed(said.answer, said.job)
+            if reason is None:
                 raise await self._refused(intent, said)
-            log.info("%s: turned away, asked again in %.1f s", intent.kind, pause_s)
-            await self._clock.sleep(pause_s)
-            in_doubt = said.in_doubt
-            if said.job is not None:
-                # The key is spent: its job has failed for good (spec 7.2).
-                intent, is_new = await claim(next_attempt(intent, service))
-                in_doubt = not is_new
+            turned_away = said
+            raise TurnedAwayError(reason, said)
+
+        try:
+            return await retry(
+                once,
+                clock=self._clock,
+                stop=is_over,
+                wait=pause_s,
+                on=lambda error: isinstance(error, TurnedAwayError),
+            )
+        except TurnedAwayError as error:
+            refused = await self._refused(intent, error.said)
+        raise refused
 
     async def _known(self, intent: Intent, job: Job | None) -> Entry | None:
         if job is None:
             return None
         return await self._ledger.write(History.record_job, intent.key, job)
 
-    async def _ask(self, intent: Intent, *, in_doubt: bool) -> _Said:
+    async def _ask(self, intent: Intent, *, in_doubt: bool) -> Said:
         """Post an intent, the same key and bytes again until it is decided."""
         started_s, tries = self._clock.monotonic_s(), 0
 
@@ -149,7 +157,7 @@ class Submitter:
                 in_doubt=in_doubt,
                 times=f"tried {tries} times in {for_s:.0f} s",
             ) from error
-        return _Said(answer, job, in_doubt)
+        return Said(answer, job, in_doubt)
 
     async def _post(self, intent: Intent) -> Answer:
         async with self._pace.turn() as its_round:
@@ -167,7 +175,7 @@ class Submitter:
                 self._pace.accepted()
             return answer
 
-    async def _refused(self, intent: Intent, said: _Said) -> MediakitError:
+    async def _refused(self, intent: Intent, said: Said) -> MediakitError:
         answer, job = said.answer, said.job
         if job is not None:
             return rejection(answer, job, self._clock)

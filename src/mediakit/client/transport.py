@@ -7,11 +7,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-import tenacity
+import httpx
 
 from mediakit.client.answers import retry_after_s
-from mediakit.client.connections import TIMEOUT_S, Connections
 from mediakit.client.exchange import Answer, NoAnswerError
+from mediakit.client.http_client import TIMEOUT_S, HttpClient
+from mediakit.client.retry import after_s, retry
 from mediakit.client.service import Service
 from mediakit.client.staying import closed
 from mediakit.clock import Clock
@@ -22,17 +23,10 @@ log = logging.getLogger("mediakit.client")
 T = TypeVar("T")
 
 READ_RETRY_FOR_S = 10.0
-LONGEST_RETRY_AFTER_S = 120.0
-FIRST_BACKOFF_S = 0.3
-LONGEST_BACKOFF_S = 8.0
 # Whatever is shorter stands in answers by chance.
 SHORTEST_KEY_BYTES = 8
 # A gateway, or a limit, speaks: the read was not answered and may be in a moment.
 NOT_NOW = frozenset({408, 429, 502, 503, 504})
-
-_full_jitter = tenacity.wait_random_exponential(
-    multiplier=FIRST_BACKOFF_S, max=LONGEST_BACKOFF_S
-)
 
 
 class _NotNowError(NoAnswerError):
@@ -45,20 +39,28 @@ class _NotNowError(NoAnswerError):
 
 
 class Transport:
-    """Requests to one service, with its key, on whichever event loop is running.
+    """Requests to one service, with its key.
 
     Args:
         service: The service.
         clock: Gives the time between tries.
         timeout_s: Seconds of silence that count as no answer.
+        transport: Carries the requests; see `HttpClient`.
     """
 
     def __init__(
-        self, service: Service, *, clock: Clock, timeout_s: float = TIMEOUT_S
+        self,
+        service: Service,
+        *,
+        clock: Clock,
+        timeout_s: float = TIMEOUT_S,
+        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self.service = service
         self._clock = clock
-        self._connections = Connections(service, timeout_s)
+        # A header of the client: what is a local variable may be shown with an error.
+        key = {"X-API-Key": service.api_key}
+        self._http = HttpClient(transport, timeout_s, headers=key)
         self.closed = False
 
     async def exchange(
@@ -81,8 +83,12 @@ class Transport:
         all_headers = dict(headers or {})
         if content is not None:
             all_headers["Content-Type"] = "application/json"
-        answer = await self._connections.send(
-            method, path, all_headers, content, params
+        answer = await self._http.send(
+            method,
+            self.service.base_url + path,
+            headers=all_headers,
+            content=content,
+            params=params,
         )
         log.debug("%s %s -> %s", method, path, answer.status)
         return self._without_key(answer)
@@ -142,42 +148,7 @@ class Transport:
         Raises:
             NoAnswerError: The last try had no answer either.
         """
-        began_s = self._clock.monotonic_s()
-        try:
-            return await once()
-        except NoAnswerError as error:
-            # Tenacity takes longer to set up than most reads take here.
-            return await self._once_more(once, error, began_s + for_s)
-
-    async def _once_more(
-        self,
-        once: Callable[[], Awaitable[T]],
-        first: NoAnswerError,
-        until_s: float,
-    ) -> T:
-        """Repeat an exchange whose first try had no answer."""
-        failed = [first]
-        asked_s = 0.0
-
-        def is_over(state: tenacity.RetryCallState) -> bool:
-            nonlocal asked_s
-            asked_s += _asked_s(state)
-            is_late = self._clock.monotonic_s() >= until_s + asked_s
-            return is_late or asked_s > LONGEST_RETRY_AFTER_S
-
-        async def attempt() -> T:
-            if failed:
-                raise failed.pop()
-            return await once()
-
-        retrying = tenacity.AsyncRetrying(
-            retry=tenacity.retry_if_exception_type(NoAnswerError),
-            wait=lambda state: max(_full_jitter(state), _asked_s(state)),
-            stop=is_over,
-            sleep=self._clock.sleep,
-            reraise=True,
-        )
-        return await retrying(attempt)
+        return await retry(once, clock=self._clock, stop=after_s(for_s, self._clock))
 
     def silence(self, error: NoAnswerError) -> ServiceError:
         """Say for people that the service did not answer."""
@@ -189,9 +160,4 @@ class Transport:
     async def aclose(self) -> None:
         """Close the connections, for good; closing twice does nothing more."""
         self.closed = True
-        await self._connections.aclose()
-
-
-def _asked_s(state: tenacity.RetryCallState) -> float:
-    error = state.outcome.exception() if state.outcome else None
-    return (isinstance(error, NoAnswerError) and error.retry_after_s) or 0.0
+        await self._http.aclose()

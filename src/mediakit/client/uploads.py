@@ -7,10 +7,10 @@ from collections.abc import Coroutine, Iterable
 from pathlib import Path
 from typing import TypeVar
 
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 
 from mediakit.client.files import Files, Upload, fingerprint, unreadable, unsent
-from mediakit.client.in_flight import InFlight, Slots
+from mediakit.client.in_flight import InFlight
 from mediakit.client.ledger import Ledger
 from mediakit.client.prepare import Prepared
 from mediakit.client.progress import Progress
@@ -37,7 +37,7 @@ class Uploads:
         self._files = files
         self._ledger = ledger
         self._progress = progress
-        self._slots = Slots(AT_ONCE)
+        self._slots = CapacityLimiter(AT_ONCE)
         self._sending: InFlight[str] = InFlight()
 
     async def upload(self, path: str | Path, field: str) -> str:
@@ -78,13 +78,13 @@ class Uploads:
     async def _send(self, upload: Upload) -> str:
         name, size_bytes = upload.path.name, upload.seen.size_bytes
         with self._progress.of("upload", name, size_bytes) as tell:
-            async with self._slots.one():
+            async with self._slots:
                 # Another process may have sent the same bytes meanwhile.
                 known = await self._known(upload)
                 if known is not None:
                     return known
                 url = await self._files.put(upload, tell)
-        return await self._ledger.ask(
+        return await self._ledger.write(
             History.remember_upload,
             **self._ledger.owner,
             sha256=upload.seen.sha256,

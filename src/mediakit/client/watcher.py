@@ -6,15 +6,12 @@ import asyncio
 import heapq
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from functools import partial
 from itertools import count
 from math import inf
 from random import Random
-from typing import ParamSpec
 
 from mediakit.client.async_job import AsyncJob
-from mediakit.client.loops import call_on
 from mediakit.client.read_budget import Lane, ReadBudget
 from mediakit.client.watched import Place, Watched
 from mediakit.client.watching import (
@@ -34,11 +31,10 @@ log = logging.getLogger("mediakit.client")
 AT_ONCE = 8
 
 Read = Callable[[AsyncJob], Awaitable[None]]
-P = ParamSpec("P")
 
 
 class Watcher:
-    """Reads jobs on one event loop, each when it is due and the budget has a turn.
+    """Reads jobs, each when it is due and the budget has a turn.
 
     Whoever is due the longest is read first; a job that only waits for its charge lets
     one round of the others pass. So with `n` jobs and `r` turns a second, no job that
@@ -74,7 +70,7 @@ class Watcher:
         self._clock = clock
         self._random = random
         self._listened = listened
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._numbers = count()
         self._watched: dict[str, Watched] = {}
         self._resting: list[Place] = []
@@ -100,7 +96,7 @@ class Watcher:
         now_s = self._clock.monotonic_s()
         self._rest(watched, now_s if at_once else now_s + self._gap_s(watched, now_s))
         if self._runner is None or self._runner.done():
-            self._runner = self._loop.create_task(self._run())
+            self._runner = self.loop.create_task(self._run())
 
     def _new(self, job: AsyncJob) -> Watched:
         state, now_s = job.state, self._clock.monotonic_s()
@@ -112,10 +108,7 @@ class Watcher:
         return Watched(job, status, now_s - max(0.0, age_s), ended_s)
 
     def stop(self) -> None:
-        """End all watching; from another thread, as soon as its loop gets to it."""
-        self._soon(self._stop)
-
-    def _stop(self) -> None:
+        """End all watching."""
         for task in (*self._reading, self._runner):
             if task is not None:
                 task.cancel()
@@ -133,17 +126,6 @@ class Watcher:
 
         Where its charge is not known with its end, it is read later.
         """
-        self._soon(self._heard, job)
-
-    def unlistened(self) -> None:
-        """Read again what was read seldom, because nothing is heard any more."""
-        self._soon(self._read_running)
-
-    def _soon(self, act: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
-        with suppress(RuntimeError):  # the loop is closed, and nothing runs on it
-            call_on(self._loop, act, *args, **kwargs)
-
-    def _heard(self, job: AsyncJob) -> None:
         watched = self._watched.get(job.id)
         # What is lined up or being read is read all the same.
         if watched is None or watched.rests is None:
@@ -160,7 +142,8 @@ class Watcher:
             gap_s = heard_gap_s if unsaid else self._gap_s(watched, now_s)
             self._rest(watched, now_s + gap_s)
 
-    def _read_running(self) -> None:
+    def unlistened(self) -> None:
+        """Read again what was read seldom, because nothing is heard any more."""
         now_s = self._clock.monotonic_s()
         for watched in self._watched.values():
             if watched.rests is not None and not watched.status.terminal:
@@ -205,12 +188,12 @@ class Watcher:
 
     async def _rest_until_due(self) -> None:
         """Wait until a job is due or anything changes."""
-        nap: asyncio.Future[None] = self._loop.create_future()
+        nap: asyncio.Future[None] = self.loop.create_future()
         self._nap_until_s = inf
         if self._resting:
             self._nap_until_s = self._resting[0].rank_s
             wait_s = self._nap_until_s - self._clock.monotonic_s()
-            nap = self._loop.create_task(self._clock.sleep(wait_s))
+            nap = self.loop.create_task(self._clock.sleep(wait_s))
         self._nap = nap
         try:
             await asyncio.wait({nap})
@@ -228,7 +211,7 @@ class Watcher:
         await self._budget.turn(self._lane, self._ready[0].rank_s)
         self._call_up()
         watched = heapq.heappop(self._ready).watched
-        task = self._loop.create_task(self._once(watched.job))
+        task = self.loop.create_task(self._once(watched.job))
         self._reading.add(task)
         task.add_done_callback(partial(self._was_read, watched))
 

@@ -4,7 +4,6 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from threading import local
 from types import TracebackType
 from typing import Any
 
@@ -59,7 +58,6 @@ class Database:
             else self._engine.execution_options(isolation_level="AUTOCOMMIT")
         )
         self._statements = Statements(self._engine.dialect)
-        self._of_thread = local()
         self._kept: list[Lent] = []
         self._inherited: list[object] = []
 
@@ -92,41 +90,15 @@ class Database:
         Raises:
             MediakitError: The database is locked, full, damaged or out of reach.
         """
-        joined = self._joined
-        if joined is not None:
-            with _InWords(self, "written"), joined.part():
-                yield joined
-        elif self.is_local:
+        if self.is_local:
             with _File(self, "written") as file, file.transaction():
                 yield file
         else:
             with _InWords(self, "written"), FORKS, self._writer.begin() as connection:
                 yield connection
 
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        """Make one transaction of all that this thread writes to a file meanwhile.
-
-        Each transaction in it still fails alone. To commit takes longer than to write,
-        and pages that many rows share are written once.
-        """
-        with _File(self, "written") as file, file.transaction():
-            self._of_thread.connection = file
-            try:
-                yield
-            finally:
-                self._of_thread.connection = None
-
-    @property
-    def _joined(self) -> FileConnection | None:
-        """The transaction that this thread is in, by `together`."""
-        return getattr(self._of_thread, "connection", None)
-
     def _lone(self, verb: str) -> AbstractContextManager[Connected]:
         """Give a connection for one statement, a transaction of its own."""
-        joined = self._joined
-        if joined is not None:
-            return _Joined(self, verb, joined)
         return _File(self, verb) if self.is_local else self._elsewhere(verb)
 
     @contextmanager
@@ -235,23 +207,6 @@ class _InWords:
         traceback: TracebackType | None,
     ) -> None:
         self._database.raise_in_words(error, self._verb)
-
-
-class _Joined(_InWords):
-    """The transaction that a thread is in.
-
-    Args:
-        database: The history's.
-        verb: What is done to it.
-        file: The connection of the transaction.
-    """
-
-    def __init__(self, database: Database, verb: str, file: FileConnection) -> None:
-        super().__init__(database, verb)
-        self._connection = file
-
-    def __enter__(self) -> FileConnection:
-        return self._connection
 
 
 class _File(_InWords):

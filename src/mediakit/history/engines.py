@@ -58,11 +58,12 @@ def _sqlite(url: URL) -> Engine:
     in_memory = is_in_memory(url)
     if not in_memory:
         _make_private(url, Path(str(url.database)))
-    # A database in memory lives and dies with its one connection.
+    # A database in memory lives and dies with its one connection, which is lent to one
+    # thread at a time.
     engine = create_engine(
         url,
         hide_parameters=True,
-        connect_args={"timeout": BUSY_TIMEOUT_S},
+        connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
         poolclass=QueuePool,
         pool_size=1 if in_memory else 5,
         max_overflow=0 if in_memory else 10,

@@ -111,7 +111,6 @@ class FileConnection:
         self.dialect = statements.dialect
         self._driver = driver
         self._statements = statements
-        self._has_begun = False
 
     def execute(
         self, statement: Executable, values: dict[str, Any] | None = None
@@ -121,7 +120,6 @@ class FileConnection:
         Raises:
             sqlite3.Error: It could not be run.
         """
-        self._refuse_undone()
         prepared = self._statements.prepared(statement)
         cursor = self._driver.execute(prepared.sql, prepared.values(values or {}))
         return Rows(cursor, prepared)
@@ -134,38 +132,12 @@ class FileConnection:
         its start; SQLite cannot make it wait for the lock later.
         """
         self._driver.execute("BEGIN IMMEDIATE")
-        self._has_begun = True
         try:
             yield
-            self._refuse_undone()
         except BaseException:
             self._driver.rollback()
             raise
-        finally:
-            self._has_begun = False
         self._driver.commit()
-
-    @contextmanager
-    def part(self) -> Iterator[None]:
-        """Undo what the block does if it fails, and no more than that."""
-        self._refuse_undone()
-        self._driver.execute("SAVEPOINT part")
-        try:
-            yield
-        except BaseException:
-            if self._driver.in_transaction:
-                self._driver.execute("ROLLBACK TO part")
-                self._driver.execute("RELEASE part")
-            raise
-        self._driver.execute("RELEASE part")
-
-    def _refuse_undone(self) -> None:
-        """Write nothing after the disk has failed within a transaction.
-
-        SQLite then undoes all of it, and what came next would be committed by itself.
-        """
-        if self._has_begun and not self._driver.in_transaction:
-            raise sqlite3.OperationalError("the disk is full, or fails")
 
 
 Connected = Connection | FileConnection

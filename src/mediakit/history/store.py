@@ -1,7 +1,7 @@
 """The history: written before anything is sent, read whenever anything is asked."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -91,22 +91,6 @@ class History(Adopting, Listing, Uploads):
         return self._database.place
 
     # -- writing ------------------------------------------------------------------
-
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        """Commit all that this thread writes in the block at once, at its end.
-
-        For a file of this machine (`is_local`); what fails in it fails alone.
-
-        Raises:
-            MediakitError: It could not be committed; nothing of it was written.
-        """
-        try:
-            with self._database.together():
-                yield
-        except BaseException:
-            self._recent.clear()  # what it remembers may not have been written
-            raise
 
     def claim(
         self,

@@ -4,104 +4,113 @@ from __future__ import annotations
 
 import logging
 import re
-from http.cookiejar import CookieJar, DefaultCookiePolicy
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing
+from http import HTTPStatus
 from io import SEEK_CUR, SEEK_END, SEEK_SET, BufferedReader, RawIOBase
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-import httpx
-from anyio import move_on_after, to_thread
+from anyio import from_thread, move_on_after, to_thread
 
+from mediakit.errors import MediakitError
 from mediakit.media.probing import MediaInfo, probe_file
 from mediakit.schema import MediaName
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
+T = TypeVar("T")
+
 log = logging.getLogger("mediakit.media")
 
 LIMIT_S = 10.0
-SILENCE_S = 5.0
 BLOCK_BYTES = 131_072
 MAX_BYTES = 32 * BLOCK_BYTES
 # A single frame of a large clip may be as long as all that may be taken.
 PROBE_BYTES = 500_000
-MAX_REDIRECTS = 3
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
 
+class Response(Protocol):
+    """A response whose body has not been read yet."""
+
+    status: int
+    url: str
+
+    def header(self, name: str) -> str | None:
+        """Return a header's value; None without it."""
+
+    def pieces(self) -> AsyncGenerator[bytes, None]:
+        """Yield the body."""
+
+
+class Http(Protocol):
+    """What sends requests, without key and cookies, as the client's does."""
+
+    def get(
+        self, url: str, *, headers: Mapping[str, str]
+    ) -> AbstractAsyncContextManager[Response]:
+        """GET a URL; a few redirects are followed."""
+
+
 async def probe_url(
-    url: str, expected: MediaName, *, limit_s: float = LIMIT_S
+    url: str, expected: MediaName, http: Http, *, limit_s: float = LIMIT_S
 ) -> MediaInfo | None:
     """Read what a medium behind a URL is from its header.
 
-    It takes at most about 4 MB, and carries no key and no cookies.
+    It takes at most about 4 MB.
 
     Args:
         url: Where it is.
         expected: The medium that is wanted.
+        http: Asks for it.
         limit_s: Seconds that it may take in all.
 
     Returns:
         What it is; None, whatever the reason, when that cannot be found out.
     """
+
+    def probe(file: RemoteFile) -> MediaInfo:
+        return probe_file(
+            BufferedReader(file), expected, file.size_bytes, probe_bytes=PROBE_BYTES
+        )
+
+    return await read_remote(url, http, probe, limit_s=limit_s)
+
+
+async def read_remote(
+    url: str, http: Http, read: Callable[[RemoteFile], T], *, limit_s: float
+) -> T | None:
+    """Read something of a file behind a URL, on a thread.
+
+    Args:
+        url: Where it is.
+        http: Asks for it.
+        read: Reads it; what is no such file raises OSError or ValueError.
+        limit_s: Seconds that it may take in all.
+
+    Returns:
+        What was read; None, whatever the reason, when that was not possible.
+    """
     given_up = Event()
+
+    def work() -> T | None:
+        try:
+            return read(RemoteFile(http, url, given_up))
+        except (OSError, ValueError, MediakitError) as error:
+            # Neither the URL nor the error's words: both may hold a signature.
+            reason = type(error).__name__
+            log.debug("a medium behind a URL is not known: %s", reason)
+            return None
+
     try:
         with move_on_after(limit_s):
-            return await to_thread.run_sync(
-                _probe, url, expected, given_up, abandon_on_cancel=True
-            )
+            return await to_thread.run_sync(work, abandon_on_cancel=True)
     finally:
         given_up.set()
     log.debug("a medium behind a URL is not known: no answer in time")
     return None
-
-
-def _probe(url: str, expected: MediaName, given_up: Event) -> MediaInfo | None:
-    try:
-        with http_for(url) as http:
-            file = RemoteFile(http, url, given_up)
-            return probe_file(
-                BufferedReader(file),
-                expected,
-                file.size_bytes,
-                probe_bytes=PROBE_BYTES,
-            )
-    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
-        # Neither the URL nor the error's words: both may hold a signature.
-        log.debug("a medium behind a URL is not known: %s", type(error).__name__)
-        return None
-
-
-def http_for(url: str) -> httpx.Client:
-    """Return what reads media behind a URL: no key, no cookies, few redirects."""
-    return httpx.Client(
-        timeout=SILENCE_S,
-        follow_redirects=True,
-        max_redirects=MAX_REDIRECTS,
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-        trust_env=httpx.URL(url).host not in LOOPBACK,
-        event_hooks={"request": [_hush]},
-    )
-
-
-class _HushedURL(httpx.URL):
-    """A URL that is written without its query, where a signature may stand."""
-
-    def __str__(self) -> str:
-        return f"{self.scheme}://{self.host}{self.path}"
-
-    __repr__ = __str__
-
-    def join(self, url: httpx.URL | str) -> httpx.URL:
-        """Return where a redirect leads to from here."""
-        return httpx.URL(super().__str__()).join(url)
-
-
-def _hush(request: httpx.Request) -> None:
-    # httpx logs the URL of every request, and of what a redirect leads to.
-    request.url = _HushedURL(request.url)
 
 
 class RemoteFile(RawIOBase):
@@ -110,26 +119,25 @@ class RemoteFile(RawIOBase):
     Where a server gives no ranges, the start of the file is all that there is.
 
     Args:
-        http: Asks for it.
+        http: Asks for it, on the event loop that started this thread.
         url: Where it is.
         given_up: Set when nobody waits for it any more.
 
     Raises:
-        httpx.HTTPError: There is no answer.
         OSError: It cannot be read, or only with more bytes than may be taken.
     """
 
-    def __init__(self, http: httpx.Client, url: str, given_up: Event) -> None:
+    def __init__(self, http: Http, url: str, given_up: Event) -> None:
         super().__init__()
         self._http = http
-        self._url = httpx.URL(url)
+        self._url = url
         self._given_up = given_up
         self._left_bytes = MAX_BYTES
         self._position = 0
         self._blocks: dict[int, bytes] = {}
         self._has_ranges = True
         self.size_bytes = 0
-        self._fetch(0)
+        from_thread.run(self._fetch, 0)
 
     def readable(self) -> bool:
         """Tell that it can be read."""
@@ -155,14 +163,14 @@ class RemoteFile(RawIOBase):
             return 0
         index, offset = divmod(self._position, BLOCK_BYTES)
         if index not in self._blocks:
-            self._fetch(index)
+            from_thread.run(self._fetch, index)
         view = memoryview(buffer).cast("B")
         piece = self._blocks[index][offset : offset + len(view)]
         view[: len(piece)] = piece
         self._position += len(piece)
         return len(piece)
 
-    def _fetch(self, index: int) -> None:
+    async def _fetch(self, index: int) -> None:
         if self._left_bytes <= 0 or not self._has_ranges:
             raise OSError("it cannot be read in so few bytes")
         start = index * BLOCK_BYTES
@@ -170,31 +178,31 @@ class RemoteFile(RawIOBase):
             "Range": f"bytes={start}-{start + BLOCK_BYTES - 1}",
             "Accept-Encoding": "identity",
         }
-        with self._http.stream("GET", self._url, headers=headers) as response:
+        async with self._http.get(self._url, headers=headers) as response:
             self._url = response.url  # where a redirect led is asked the next time
-            if response.status_code == httpx.codes.PARTIAL_CONTENT:
-                self._take_block(response, index)
-            elif response.status_code == httpx.codes.OK and index == 0:
-                self._take_start(response)
+            if response.status == HTTPStatus.PARTIAL_CONTENT:
+                await self._take_block(response, index)
+            elif response.status == HTTPStatus.OK and index == 0:
+                await self._take_start(response)
             else:
-                raise OSError(f"the answer was {response.status_code}")
+                raise OSError(f"the answer was {response.status}")
 
-    def _take_block(self, response: httpx.Response, index: int) -> None:
-        found = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+    async def _take_block(self, response: Response, index: int) -> None:
+        found = _RANGE.fullmatch(response.header("Content-Range") or "")
         first, last, total = map(int, found.groups()) if found else (0, 0, 0)
         start = index * BLOCK_BYTES
         stop = min(start + BLOCK_BYTES, total)
         if (first, last + 1) != (start, stop) or self.size_bytes not in (0, total):
             raise OSError("another part was given than was asked for")
-        self._blocks[index] = self._content(response, stop - start)
+        self._blocks[index] = await self._content(response, stop - start)
         if len(self._blocks[index]) != stop - start:
             raise OSError("the answer ended early")
         self.size_bytes = total
 
-    def _take_start(self, response: httpx.Response) -> None:
+    async def _take_start(self, response: Response) -> None:
         self._has_ranges = False
-        content = self._content(response, MAX_BYTES)
-        said = response.headers.get("Content-Length", "")
+        content = await self._content(response, MAX_BYTES)
+        said = response.header("Content-Length") or ""
         if not said.isdecimal() and len(content) == MAX_BYTES:
             raise OSError("its length is not known")
         self.size_bytes = int(said) if said.isdecimal() else len(content)
@@ -202,13 +210,14 @@ class RemoteFile(RawIOBase):
             block = content[start : start + BLOCK_BYTES]
             self._blocks[start // BLOCK_BYTES] = block
 
-    def _content(self, response: httpx.Response, most_bytes: int) -> bytes:
+    async def _content(self, response: Response, most_bytes: int) -> bytes:
         content = bytearray()
-        for piece in response.iter_raw():
-            if self._given_up.is_set():
-                raise OSError("nobody waits for it any more")
-            self._left_bytes -= len(piece)
-            content += piece
-            if len(content) >= most_bytes:
-                break
+        async with aclosing(response.pieces()) as pieces:
+            async for piece in pieces:
+                if self._given_up.is_set():
+                    raise OSError("nobody waits for it any more")
+                self._left_bytes -= len(piece)
+                content += piece
+                if len(content) >= most_bytes:
+                    break
         return bytes(content[:most_bytes])

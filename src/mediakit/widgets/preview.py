@@ -11,10 +11,9 @@ from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 
 from mediakit.client import AsyncJob
-from mediakit.client.in_flight import Slots
 from mediakit.errors import MediakitError
 from mediakit.media import POSTER_MAX_PX, poster_jpeg
 from mediakit.media.small_clips import CLIP_MAX_PX, CLIP_MAX_S, make_small_clip
@@ -34,7 +33,7 @@ CLIP_NOTE = (
     f"and {CLIP_MAX_S:.0f} s."
 )
 
-_making = Slots(1)
+_making = CapacityLimiter(1)
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ async def _looked_at(job: AsyncJob, source: Path) -> Preview:
 
 
 async def _with_clip(preview: Preview, source: Path) -> Preview:
-    async with _making.one():
+    async with _making:
         make = partial(_clip, preview, source, source.with_name("copy.mp4"))
         return await to_thread.run_sync(make, abandon_on_cancel=True)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from mediakit.media.remote_posters import poster_at
-
 THUMB_MAX_PX = 144
 KEPT = 600
 
@@ -23,7 +21,7 @@ class Thumbs:
             and high; None when there is none.
     """
 
-    def __init__(self, fetch: Fetch = poster_at) -> None:
+    def __init__(self, fetch: Fetch) -> None:
         self._fetch = fetch
         self._known: dict[str, bytes | None] = {}
         self._fetching = False
