@@ -809,7 +809,7 @@ def test_await_on_a_blocking_clients_job_works_in_a_cell(client: Client) -> None
         assert runner.run(cell()).status == "completed"
 
 
-BLOCKING_ONLY = {"form", "studio", "close", "owned"}
+BLOCKING_ONLY = {"form", "studio", "owned"}
 ASYNC_ONLY = {"aclose", "billing"}
 
 

@@ -121,8 +121,8 @@ OF_ONE_JOB = (
     MediakitError("the history is locked"),
     OSError("disk full"),
 )
+NO_JOB = ServiceError("not a Job", status=200)
 LASTING = (
-    ServiceError("not a Job", status=200),
     AuthError("who?", status=401),
     NotFoundError("no such job", status=404),
     GoneError("erased", status=410),
@@ -130,7 +130,7 @@ LASTING = (
 
 
 def test_trouble_passes_or_stays_and_concerns_all_jobs_or_one() -> None:
-    assert all(passes(error) for error in (TOO_MANY, SILENCE, *OF_ONE_JOB))
+    assert all(passes(error) for error in (TOO_MANY, SILENCE, NO_JOB, *OF_ONE_JOB))
     assert not any(passes(error) for error in LASTING)
     assert concerns_all(TOO_MANY)
     assert concerns_all(SILENCE)

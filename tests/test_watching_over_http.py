@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -19,6 +20,7 @@ from mediakit.client.watcher import AT_ONCE
 from mediakit.clock import Clock, VirtualClock
 from mediakit.errors import (
     JobFailedError,
+    NotFoundError,
     RateLimitError,
     ServiceError,
     WaitTimeoutError,
@@ -101,20 +103,138 @@ def watched(say: JobServer, history: History) -> AsyncJob:
         return runner.run(wait())
 
 
-def test_an_answer_that_is_no_job_ends_in_a_typed_error_and_not_in_a_loop(
-    history: History,
+@pytest.mark.parametrize(
+    "odd",
+    [
+        Said({"id": "media_0", "status": 7}),
+        Said({"status": "running"}),
+        Said({}, status=202),
+        Said(b"", status=204),
+        Said({}, status=302),
+    ],
+    ids=["status", "no id", "202", "204", "302"],
+)
+def test_an_answer_that_is_no_job_is_asked_for_again(
+    history: History, odd: Said
 ) -> None:
     def say(job_id: str, reads: int) -> Said:
-        return Said({"id": job_id, "status": 7}) if reads else running(job_id)
+        return (running(job_id), odd)[reads] if reads < 2 else completed(job_id)
+
+    with JobServer(say) as server:
+        assert watched(server, history).charge_micro_usd == 340_000
+
+
+def test_a_wait_that_ends_names_the_last_trouble(history: History) -> None:
+    gateway = Said(b"<html>Bad gateway</html>", status=502)
+    in_trouble = threading.Event()
+
+    def say(job_id: str, reads: int) -> Said:
+        return gateway if reads else running(job_id)
+
+    async def wait(server: JobServer) -> None:
+        async with client_of(server, history) as client:
+            job = await client.job("media_0")
+            job.subscribe(lambda state: state.trouble and in_trouble.set())
+            await asyncio.to_thread(in_trouble.wait, PATIENCE_S)
+            await job.wait(0.1)
 
     with (
         JobServer(say) as server,
-        pytest.raises(ServiceError, match=r"not a Job.*status") as caught,
+        asyncio.Runner() as runner,
+        pytest.raises(WaitTimeoutError, match="502") as caught,
     ):
-        watched(server, history)
+        runner.run(wait(server))
+    assert "The job goes on" in str(caught.value)
 
-    assert caught.value.status == 200
-    assert len(server.reads) == 2
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"usage": []},
+        {"runtime_s": "long"},
+        {"model_id": 7},
+        {"deleted_at": "yesterday"},
+        {"error": "none"},
+        {"usage": "much", "runtime_s": [], "error": 5},
+    ],
+    ids=str,
+)
+def test_a_charged_job_gives_its_result_and_charge_whatever_else_is_unreadable(
+    history: History, fields: dict[str, Any]
+) -> None:
+    def say(job_id: str, _: int) -> Said:
+        body = completed(job_id).body
+        assert not isinstance(body, bytes)
+        return Said({**body, **fields})
+
+    with JobServer(say) as server:
+        job = watched(server, history)
+
+    assert job.charge_micro_usd == 340_000
+    assert job.url == "http://media.test/kite.mp4"
+    assert job.state.record.unreadable == fields
+
+
+def test_an_id_is_one_segment_of_the_path(history: History) -> None:
+    async def ask(server: JobServer) -> None:
+        async with client_of(server, history) as client:
+            await client.job("../media_0?a=b#c")
+
+    with JobServer(lambda name, _: running(name)) as server, asyncio.Runner() as runner:
+        runner.run(ask(server))
+
+    assert [name for _, name in server.reads] == ["..%2Fmedia_0%3Fa%3Db%23c"]
+
+
+def test_a_listener_that_raises_is_logged_by_name_and_the_others_are_told(
+    history: History, caplog: pytest.LogCaptureFixture
+) -> None:
+    settled: list[str] = []
+
+    def clumsy(_: object) -> None:
+        raise ZeroDivisionError
+
+    async def wait(server: JobServer) -> AsyncJob:
+        async with client_of(server, history) as client:
+            client.on_settled(clumsy)
+            client.on_settled(lambda job: settled.append(job.id))
+            job = await client.job("media_0")
+            job.subscribe(lambda _: None)
+            return await job.settle(PATIENCE_S)
+
+    with (
+        JobServer(lambda name, n: completed(name) if n else running(name)) as server,
+        asyncio.Runner() as runner,
+    ):
+        job = runner.run(wait(server))
+
+    assert settled == ["media_0"]
+    assert job.state.trouble is None
+    assert "a listener raised an error: " in caplog.text
+    assert "clumsy" in caplog.text
+
+
+def test_an_error_that_is_raised_again_keeps_the_length_of_its_traceback(
+    history: History,
+) -> None:
+    async def lengths(server: JobServer) -> list[int]:
+        found = []
+        async with client_of(server, history) as client:
+            job = await client.job("media_0")
+            for _ in range(4):
+                try:
+                    await job.settle(PATIENCE_S)
+                except NotFoundError as error:
+                    found.append(len(traceback.extract_tb(error.__traceback__)))
+        return found
+
+    gone = Said({"message": "no such job"}, status=404)
+    with (
+        JobServer(lambda name, n: gone if n else running(name)) as server,
+        asyncio.Runner() as runner,
+    ):
+        first, *later = runner.run(lengths(server))
+    assert later == [first] * 3
 
 
 @pytest.mark.spec("9")

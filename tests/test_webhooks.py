@@ -349,7 +349,6 @@ OF_ODD_STATUS = job_record(status=["odd"])
         body_of(data=[]),
         body_of(data={}),
         body_of(data=OF_ODD_STATUS),
-        body_of(data=job_record(output=3)),
         body_of(data=job_record(runtime_s=float("nan"))),
         body_of(data=job_record(id="\ud800")),
     ],

@@ -16,7 +16,7 @@ from mediakit.client import Service
 from mediakit.client.exchange import Answer, NoAnswerError
 from mediakit.client.http_client import Borrowed, HttpClient
 from mediakit.client.io_thread import io_thread
-from mediakit.client.service import normal_url
+from mediakit.client.service import normal_url, refuse_credentials
 from mediakit.client.staying import Staying
 from mediakit.errors import InputError, ServiceError
 from mediakit.rules import all_of
@@ -84,6 +84,8 @@ class Settings(Staying):
 
 
 def _refuse_half_a_service(base_url: object, api_key: object) -> None:
+    if isinstance(base_url, str):
+        refuse_credentials(base_url)
     if base_url and not _is_service_url(base_url):
         accepted = "an http(s) URL such as https://api.example.com"
         raise InputError("base_url", got=base_url, accepted=accepted)

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AwareDatetime,
@@ -10,6 +10,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    ModelWrapValidatorHandler,
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
@@ -169,6 +170,8 @@ class Job(Record):
     """A job as the service reports it (spec 2.1).
 
     A status that is new to us counts as running; `unknown_status` is then its name.
+    Only `id` and `status` have to be readable: every other field that is not is None
+    here, and stands in `unreadable` as it came.
     """
 
     id: str
@@ -181,6 +184,21 @@ class Job(Record):
     deleted_at: datetime | None = None
     model_id: str | None = None
     runtime_s: float | None = None
+    unreadable: dict[str, Any] = Field(default_factory=dict, repr=False)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _is_read_leniently(
+        cls, said: Any, read: ModelWrapValidatorHandler[Self]
+    ) -> Self:
+        try:
+            return read(said)
+        except ValidationError as error:
+            names = {str(each["loc"][0]) for each in error.errors() if each["loc"]}
+            if not names or not isinstance(said, dict) or names & {"id", "status"}:
+                raise
+        fields = {name: value for name, value in said.items() if name not in names}
+        return read(fields | {"unreadable": {name: said[name] for name in names}})
 
     @model_validator(mode="before")
     @classmethod

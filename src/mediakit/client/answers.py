@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
@@ -97,6 +98,19 @@ def _instant(http_date: str) -> datetime | None:
     return instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
 
 
+def leads_to(answer: Answer) -> str:
+    """Say where a redirect leads, without path and query; nothing for other answers."""
+    location = answer.headers.get("location", "")
+    try:
+        parts = urlsplit(location)
+        place = parts.hostname and f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    except ValueError:
+        place = None
+    if not 300 <= answer.status < 400 or not place:
+        return ""
+    return f", which leads to {place}: is that the base URL?"
+
+
 def error_of(
     answer: Answer, what: str, clock: Clock, *, then: str = ""
 ) -> MediakitError:
@@ -117,9 +131,8 @@ def error_of(
     tail = f"{said} {then}".rstrip()
     if answer.status == 429:
         return _rate_limit(answer, f"Too many requests.{tail}", None, clock)
-    error_type, text = _TYPED.get(
-        answer.status, (ServiceError, f"The service answered {answer.status} for {{}}.")
-    )
+    other = f"The service answered {answer.status} for {{}}{leads_to(answer) or '.'}"
+    error_type, text = _TYPED.get(answer.status, (ServiceError, other))
     return error_type(f"{_capital(text.format(what))}{tail}", status=answer.status)
 
 

@@ -15,6 +15,7 @@ import anyio
 
 from mediakit.client.io_thread import networked
 from mediakit.client.job_state import JobState
+from mediakit.client.listeners import tell_all
 from mediakit.client.staying import Staying
 from mediakit.errors import (
     InputError,
@@ -172,8 +173,7 @@ class AsyncJob(Staying):
             listeners = tuple(self._listeners)
         if listeners and after == before:
             listeners = ()
-        for listener in listeners:
-            listener(after)
+        tell_all(listeners, after)
         self._wake()
         return before, after
 
@@ -237,7 +237,8 @@ class AsyncJob(Staying):
                     if reached(self._state):
                         return
                     if self._ended is not None:
-                        raise self._ended
+                        # Raised again and again, its traceback must not grow.
+                        raise self._ended.with_traceback(None)
                     self.watch()
                     await waiter
         closed = releases != self._releases
@@ -257,11 +258,16 @@ class AsyncJob(Staying):
         waited = f"{waited_s:.1f}".removesuffix(".0")
         return WaitTimeoutError(
             f"{why}Waited {waited} s for {self.id}, which is "
-            f"{self._state.record.status.value}. The job goes on; "
+            f"{self._state.record.status.value}.{self._last_trouble} The job goes on; "
             f'client.job("{self.id}") picks it up again.',
             job=self,
             waited_s=waited_s,
         )
+
+    @property
+    def _last_trouble(self) -> str:
+        trouble = self._state.trouble
+        return f" It could not be read the last time: {trouble}" if trouble else ""
 
     def raise_if_failed(self) -> None:
         """Raise what a failed job is for its owner (spec 7.3).

@@ -217,6 +217,10 @@ class AsyncClient(Staying):
         if transport is not None:
             await transport.aclose()
 
+    async def close(self) -> None:
+        """Do the same as `aclose`."""
+        await self.aclose()
+
     # -- before anything is sent --------------------------------------------------
 
     @opened

@@ -52,7 +52,7 @@ class Answer:
         """
         try:
             return json.loads(self.content)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ServiceError(
                 f"The service answered {self.status} with something that is not JSON; "
                 "is the base URL that of the service?",
@@ -64,7 +64,7 @@ class Answer:
         """Return the body if it is a JSON object, else nothing."""
         try:
             body = json.loads(self.content)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
         return body if isinstance(body, dict) else {}
 

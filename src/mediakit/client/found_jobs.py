@@ -44,7 +44,6 @@ class Sidecar(Record):
     function: str | None = None
     kind: str | None = None
     body: dict[str, Any] | None = None
-    webhook_url: str | None = None
     take: Count | None = None
     attempt: Count | None = None
     key: str | None = None
@@ -61,22 +60,19 @@ class Sidecar(Record):
     def content(self) -> bytes | None:
         """Return the bytes that were sent; None when they are not known.
 
-        The key tells: it is made from them, so that a file that was changed by hand
-        does not stand for a request that was never sent.
+        Those of a request with a `webhook_url` are not. The key tells: it is made from
+        them, so that a file that was changed by hand does not stand for a request that
+        was never sent.
         """
         if None in (self.body, self.function, self.take, self.attempt, self.key):
             return None
         try:
-            content = canonical_json({**self._webhook, **(self.body or {})})
+            content = canonical_json(self.body or {})
         except ValueError:  # such as NaN, which no request holds
             return None
         draw_key = self.draw_key(self.service, self.account, content)
         key = key_of(draw_key, self.take or 1, self.attempt or 1)
         return content if key == self.key else None
-
-    @property
-    def _webhook(self) -> dict[str, str]:
-        return {} if self.webhook_url is None else {"webhook_url": self.webhook_url}
 
     def draw_key(self, service: str, account: str, content: bytes) -> str:
         """Return what names this request to an account of a service."""
@@ -160,7 +156,6 @@ def _with_request(plain: Intent, sidecar: Sidecar, content: bytes) -> Intent:
         draw_key=draw_key,
         body=content,
         prompt=prompt if isinstance(prompt, str) else None,
-        webhook_url=sidecar.webhook_url or body.get("webhook_url"),
         take=take,
         attempt=attempt,
     )

@@ -39,7 +39,7 @@ from mediakit.errors import MediakitError, ServiceError
 T = TypeVar("T")
 
 TIMEOUT_S = 30.0
-WHOLE_ANSWER_WITHIN_S = 60.0
+WHOLE_ANSWER_WITHIN_S = 30.0
 MAX_CONNECTIONS = 50
 MAX_REDIRECTS = 5
 USER_AGENT = "mediakit"

@@ -136,8 +136,13 @@ class IOThread:
         async def run() -> T:
             return await function(*args, **kwargs)
 
-        # Half of what the portal's own way takes.
-        return asyncio.run_coroutine_threadsafe(run(), self._running().loop)
+        loop, coroutine = self._running().loop, run()
+        try:
+            # Half of what the portal's own way takes.
+            return asyncio.run_coroutine_threadsafe(coroutine, loop)
+        except RuntimeError:  # the loop was closed just now
+            coroutine.close()
+            raise
 
     async def run(
         self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs

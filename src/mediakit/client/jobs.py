@@ -6,6 +6,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from urllib.parse import quote
 from weakref import WeakValueDictionary
 
 from anyio import to_thread
@@ -16,6 +17,7 @@ from mediakit.client.async_job import AsyncJob
 from mediakit.client.exchange import Answer, NoAnswerError
 from mediakit.client.job_state import JobState
 from mediakit.client.ledger import Ledger
+from mediakit.client.listeners import tell_all
 from mediakit.client.orders import Order
 from mediakit.client.read_budget import ReadBudget
 from mediakit.client.saving import Outputs
@@ -43,6 +45,11 @@ class _Usual:
 
     runtime_s: float
     until_s: float
+
+
+def path_of(job_id: str) -> str:
+    """Return where a job is read; an id is one segment of a path."""
+    return f"{JOBS_PATH}/{quote(job_id, safe='')}"
 
 
 def is_foreign(answer: Answer) -> bool:
@@ -214,7 +221,7 @@ class Jobs:
 
     async def _read_record(self, job_id: str) -> JobRecord:
         answer = await self._transport.read(
-            f"{JOBS_PATH}/{job_id}", retry_for_s=2.0, is_foreign=is_foreign
+            path_of(job_id), retry_for_s=2.0, is_foreign=is_foreign
         )
         return await self._record_of(answer, job_id)
 
@@ -239,8 +246,7 @@ class Jobs:
         if record.deleted_at is not None:
             await to_thread.run_sync(self.outputs.looks.drop, job.id)
         if job.see(record, self._clock.now()):
-            for listener in tuple(self._settled_listeners):
-                listener(job)
+            tell_all(self._settled_listeners, job)
 
     async def _record(self, record: JobRecord) -> None:
         await self._ledger.write_or_defer(record.id, History.record, record)
@@ -264,7 +270,7 @@ class Jobs:
     async def _glance(self, job: AsyncJob) -> None:
         """Read a job once; whoever watches decides when it is tried again."""
         try:
-            answer = await self._transport.exchange("GET", f"{JOBS_PATH}/{job.id}")
+            answer = await self._transport.exchange("GET", path_of(job.id))
         except NoAnswerError as error:
             raise self._transport.silence(error) from error
         if answer.status == 200 and not answer.fields:
@@ -283,7 +289,7 @@ class Jobs:
 
     async def erase(self, job: AsyncJob) -> None:
         """Erase a job's media and request; see `AsyncJob.erase`."""
-        path = f"{JOBS_PATH}/{job.id}"
+        path = path_of(job.id)
         try:
             answer = await self._transport.again(
                 lambda: self._transport.exchange("DELETE", path), for_s=5.0

@@ -123,14 +123,15 @@ class Part:
 
 
 def write_whole(target: Path, content: bytes) -> None:
-    """Write a small file whole or not at all.
+    """Write a small file whole or not at all, readable by its owner alone.
 
     Raises:
         OSError: It cannot be written there.
     """
     part = _own_name(target)
     try:
-        part.write_bytes(content)
+        with os.fdopen(os.open(part, os.O_CREAT | os.O_WRONLY, 0o600), "wb") as file:
+            file.write(content)
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
+from mediakit.client.listeners import tell_all
+
 Direction = Literal["upload", "download"]
 
 
@@ -84,8 +86,7 @@ class Progress:
         def tell(done_bytes: int, total_bytes: int | None) -> None:
             step = Transfer(direction, name, done_bytes, total_bytes)
             transfer.latest = step
-            for listener in self._listeners:
-                loop.call_soon(listener, step)
+            loop.call_soon(tell_all, self._listeners, step)
 
         self._under_way.add(transfer)
         try:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from mediakit.client.staying import Staying
+from mediakit.errors import InputError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -28,6 +29,26 @@ def normal_url(url: str) -> str:
         raise ValueError(str(error)) from None
 
 
+def refuse_credentials(base_url: str) -> None:
+    """Refuse a URL with a user or a password, which would be shown and stored.
+
+    Raises:
+        InputError: It has one; what came is not repeated.
+    """
+    try:
+        parts = urlsplit(base_url.strip())
+        has_any = parts.username is not None or parts.password is not None
+    except ValueError:
+        has_any = "@" in base_url
+    if has_any:
+        raise InputError(
+            "base_url",
+            got="a URL with a user or a password",
+            accepted="a URL without them; the API key belongs in MEDIAKIT_API_KEY, or "
+            "in api_key=",
+        )
+
+
 @dataclass(frozen=True)
 class Service(Staying):
     """A service and an account there.
@@ -46,6 +67,7 @@ class Service(Staying):
     label: str = ""
 
     def __post_init__(self) -> None:
+        refuse_credentials(self.base_url)
         base_url = normal_url(self.base_url)
         object.__setattr__(self, "base_url", base_url)
         object.__setattr__(self, "identity", self.identity or base_url)

@@ -74,7 +74,6 @@ def sidecar_of(
 
 def _asked(entry: Entry | None) -> dict[str, Any]:
     names = (
-        "webhook_url",
         "take",
         "attempt",
         "key",
@@ -85,7 +84,10 @@ def _asked(entry: Entry | None) -> dict[str, Any]:
         "budget",
     )
     known = {name: getattr(entry, name) if entry else None for name in names}
-    return {"body": json.loads(entry.body) if entry else None, **known}
+    body = json.loads(entry.body) if entry else None
+    if isinstance(body, dict):
+        body.pop("webhook_url", None)  # it may hold a token, and the file is shared
+    return {"body": body, **known}
 
 
 def urls_in(body: object) -> Iterator[str]:

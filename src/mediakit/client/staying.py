@@ -24,6 +24,10 @@ class Staying:
         )
 
 
-def closed() -> MediakitError:
+class ClosedError(MediakitError):
+    """The client was closed."""
+
+
+def closed() -> ClosedError:
     """Return the error of a client that was closed."""
-    return MediakitError(CLOSED)
+    return ClosedError(CLOSED)

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from mediakit.client.answers import (
     NOT_CHARGED,
     failed_job,
+    leads_to,
     parse,
     rejection,
     retry_after_s,
@@ -28,6 +29,7 @@ from mediakit.client.patience import (
 from mediakit.client.refusals import is_final, is_foreign, refusal, silence
 from mediakit.client.retry import retry
 from mediakit.client.sending import Claim
+from mediakit.client.staying import ClosedError
 from mediakit.client.transport import Transport
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError, ServiceError
@@ -148,10 +150,12 @@ class Submitter:
 
         try:
             answer, job = await self._transport.again(once, for_s=self._retry_for_s)
-        except NoAnswerError as error:
+        except (NoAnswerError, ClosedError) as error:
+            if isinstance(error, ClosedError) and not in_doubt:
+                raise
             for_s = self._clock.monotonic_s() - started_s
             raise silence(
-                error.reason,
+                getattr(error, "reason", "the client was closed meanwhile"),
                 intent,
                 self._transport.service.base_url,
                 in_doubt=in_doubt,
@@ -211,6 +215,9 @@ def outcome(answer: Answer, *, in_doubt: bool = False) -> Job | None:
         named = f" of {said_id:.50}" if isinstance(said_id, str) else ""
         reason = f"HTTP {answer.status} with a job{named} that cannot be read"
         raise _undecided(answer, reason) from error
+    if 300 <= answer.status < 400:
+        reason = f"HTTP {answer.status}{leads_to(answer)}"
+        raise NoAnswerError(reason, sent=True, is_final=True)
     lost = answer.status == 408 or answer.status > 500
     unsaid = answer.status == 500 and not answer.message
     unsure = in_doubt and is_foreign(answer)

@@ -29,6 +29,7 @@ from mediakit.errors import AnswerError, MediakitError, RateLimitError
 log = logging.getLogger("mediakit.client")
 
 AT_ONCE = 8
+LATER_S = 5.0
 
 Read = Callable[[AsyncJob], Awaitable[None]]
 
@@ -154,14 +155,22 @@ class Watcher:
     async def _run(self) -> None:
         try:
             while self._watched:
-                self._call_up()
-                if self._ready:
-                    await self._read_next()
-                else:
-                    await self._rest_until_due()
+                try:
+                    await self._step()
+                except Exception:
+                    # Whatever it is, those who wait must not wait for ever.
+                    log.exception("watching jobs failed; it goes on")
+                    await self._clock.sleep(LATER_S)
         finally:
             # A loop that ends cancels this: then nobody here holds a job any more.
             self._forget()
+
+    async def _step(self) -> None:
+        self._call_up()
+        if self._ready:
+            await self._read_next()
+        else:
+            await self._rest_until_due()
 
     def _rest(self, watched: Watched, due_s: float) -> None:
         watched.rests = Place(due_s, next(self._numbers), watched)

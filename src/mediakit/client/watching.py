@@ -134,7 +134,7 @@ def passes(error: BaseException) -> bool:
     if error.status == 404:
         # The service's own is a NotFoundError; any other is a gateway's.
         return isinstance(error, ServiceError)
-    return error.status == 429 or error.status >= 500
+    return error.status < 400 or error.status == 429 or error.status >= 500
 
 
 def concerns_all(error: BaseException) -> bool:

@@ -6,8 +6,16 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from weakref import finalize
 
-from sqlalchemy import Connection, Executable, PoolProxiedConnection, Row, Select
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Executable,
+    PoolProxiedConnection,
+    Row,
+    Select,
+)
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 
@@ -59,18 +67,18 @@ class Database:
         )
         self._statements = Statements(self._engine.dialect)
         self._kept: list[Lent] = []
+        # Python 3.13 complains about files that are left open.
+        finalize(self, _close, self._kept, self._engine)
         self._inherited: list[object] = []
 
     def close(self) -> None:
         """Close the connections; closing twice does nothing more."""
-        self._give_back()
-        self._engine.dispose()
+        _close(self._kept, self._engine)
 
     def before_fork(self) -> None:
         """Close the file, so that a child does not inherit it open."""
         if self._is_on_disk:
-            self._give_back()
-            self._engine.dispose()
+            _close(self._kept, self._engine)
 
     def after_fork_in_child(self) -> None:
         """Leave the parent's connections open and untouched.
@@ -127,10 +135,6 @@ class Database:
         else:
             lent[0].close()
 
-    def _give_back(self) -> None:
-        while self._kept:
-            self._kept.pop()[0].close()
-
     def write(self, statement: Executable, values: Values = _NO_VALUES) -> int:
         """Run one statement; return how many rows it changed."""
         with self._lone("written") as connection:
@@ -180,6 +184,12 @@ class Database:
             "Repeating the call is safe: each entry is written once. See that the "
             "database can be reached, or set MEDIAKIT_HISTORY to another."
         )
+
+
+def _close(kept: list[Lent], engine: Engine) -> None:
+    while kept:
+        kept.pop()[0].close()
+    engine.dispose()
 
 
 class _InWords:

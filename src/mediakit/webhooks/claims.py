@@ -122,8 +122,8 @@ def _timestamp_s(text: str, now: datetime) -> int:
         where = "in the future" if ahead_s > 0 else "ago"
         raise SignatureError(
             f"This webhook was sent {_span(abs(ahead_s))} {where} by this machine's "
-            "clock, and five minutes are allowed: it is an old message played again, "
-            "or one of the two clocks is wrong.",
+            "clock, more than the five minutes that are allowed: it is an old message "
+            "played again, or one of the two clocks is wrong.",
             reason="timestamp",
         )
     return int(text)
