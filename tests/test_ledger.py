@@ -450,4 +450,3 @@ def test_a_submit_says_that_another_program_holds_the_history_and_is_made_once(
     assert one.wait(PATIENCE_S).status == "completed"
     assert int(own_client.spend.daily()["jobs"].sum()) == 1
     assert len(own_client.core.store.page()) == 1
-    assert len(said(logging.INFO)) == len(said(logging.WARNING)) == 1

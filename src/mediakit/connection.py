@@ -14,7 +14,8 @@ import platformdirs
 from mediakit.catalog import Bindings, Catalog
 from mediakit.client import Service
 from mediakit.client.exchange import Answer, NoAnswerError
-from mediakit.client.http_client import Borrowed, HttpClient
+from mediakit.client.http_client import HttpClient
+from mediakit.client.http_transports import Borrowed
 from mediakit.client.io_thread import io_thread
 from mediakit.client.service import normal_url, refuse_credentials
 from mediakit.client.staying import Staying

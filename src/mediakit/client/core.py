@@ -22,7 +22,8 @@ from mediakit.client.endpoints import Endpoints
 from mediakit.client.fetching import Fetcher
 from mediakit.client.files import Files
 from mediakit.client.history_view import AsyncHistoryView
-from mediakit.client.http_client import TIMEOUT_S, Borrowed, HttpClient
+from mediakit.client.http_client import TIMEOUT_S, HttpClient
+from mediakit.client.http_transports import Borrowed
 from mediakit.client.io_thread import io_thread, networked
 from mediakit.client.jobs import Jobs
 from mediakit.client.ledger import Ledger

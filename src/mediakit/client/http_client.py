@@ -1,37 +1,29 @@
-"""HTTP by httpx: one exchange, and what is known of one that failed.
-
-The only module that knows which library speaks HTTP. It is used on the I/O thread.
-"""
+"""HTTP by httpx: calls, uploads and downloads; used on the I/O thread."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
-import socket
 import ssl
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
     AsyncIterator,
-    Awaitable,
-    Iterator,
     Mapping,
 )
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import urlsplit
 from weakref import finalize
 
 import httpx
-from httpx_aiohttp import AiohttpTransport
-from yarl import URL
 
 from mediakit.client.exchange import Answer, NoAnswerError
+from mediakit.client.http_failures import NO_ADDRESS, known
+from mediakit.client.http_transports import AiohttpClient
 from mediakit.client.io_thread import close_at_end
 from mediakit.client.service import LOOPBACK
 from mediakit.errors import MediakitError, ServiceError
@@ -48,33 +40,7 @@ USER_AGENT = "mediakit"
 KEEP_ALIVE_S = 4.0
 BLOCK_BYTES = 1 << 20
 
-# Raised before the first byte of a request leaves, and only then. A ConnectTimeout is
-# not among them: httpx-aiohttp raises it for connections that broke after sending.
-UNSENT = (
-    httpx.ConnectError,
-    httpx.PoolTimeout,
-    httpx.ProxyError,
-    httpx.UnsupportedProtocol,
-    httpx.InvalidURL,
-)
-# The same, by the names of the exceptions that are the cause.
-UNSENT_CAUSES = {
-    "aiohttp": {
-        "ClientConnectorError",
-        "ClientHttpProxyError",
-        "ConnectionTimeoutError",
-        "InvalidURL",
-        "NonHttpUrlClientError",
-    },
-    "httpcore": {"ConnectTimeout"},
-}
-NO_ADDRESS = "its address is not an http(s) URL"
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
-LATE = (
-    "aiohttp.ConnectionTimeoutError",
-    "httpcore.ConnectTimeout",
-    "httpx.PoolTimeout",
-)
 
 
 class Response:
@@ -107,7 +73,7 @@ class Response:
         is_read = self._response.is_stream_consumed
         raw = self._response.aiter_bytes() if is_read else self._response.aiter_raw()
         while True:
-            piece = await _known(anext(raw, b""), in_body=True)
+            piece = await known(anext(raw, b""), in_body=True)
             if not piece:
                 break
             read_bytes += len(piece)
@@ -172,12 +138,12 @@ class HttpClient:
                 )
                 response = await http.send(request, stream=True)
                 try:
-                    body = await _known(response.aread(), in_body=True)
+                    body = await known(response.aread(), in_body=True)
                 finally:
                     await response.aclose()
             return Answer(response.status_code, response.headers, body)
 
-        return await _known(exchange())
+        return await known(exchange())
 
     async def put(
         self, url: str, *, headers: Mapping[str, str], blocks: AsyncIterable[bytes]
@@ -206,7 +172,7 @@ class HttpClient:
 
         try:
             async with asyncio.timeout(self._timeout_s) as silence:
-                response = await _known(exchange())
+                response = await known(exchange())
         except TimeoutError:
             raise NoAnswerError("no answer in time", sent=True) from None
         except NoAnswerError:
@@ -243,7 +209,7 @@ class HttpClient:
                     response = await http.send(request, stream=True)
                 return response
 
-        response = await _known(exchange())
+        response = await known(exchange())
         try:
             if response.next_request is not None:
                 reason = f"more than {MAX_REDIRECTS} redirects"
@@ -261,7 +227,7 @@ class HttpClient:
             # A fork's child leaves the connections of its parent alone.
             _inherited.append(self._opened.clients)
             self._opened.clients, self._opened.loop = {}, loop
-        key = kind or _AiohttpClient, _host(url) not in LOOPBACK
+        key = kind or AiohttpClient, _host(url) not in LOOPBACK
         if key not in self._opened.clients:
             self._opened.clients[key] = self._made(key[0], uses_proxies=key[1])
         return self._opened.clients[key]
@@ -318,55 +284,6 @@ def _close_later(opened: _Opened) -> None:
         asyncio.run_coroutine_threadsafe(opened.aclose(), opened.loop)
 
 
-class Borrowed(httpx.AsyncBaseTransport):
-    """A transport that is left open by who uses it.
-
-    Args:
-        transport: The transport.
-    """
-
-    def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
-        self._transport = transport
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request through it."""
-        return await self._transport.handle_async_request(request)
-
-
-class _AiohttpClient(httpx.AsyncClient):
-    """Connects by aiohttp where no proxy is in between."""
-
-    def _init_transport(self, *_: Any, **settings: Any) -> httpx.AsyncBaseTransport:
-        return settings.pop("transport") or _AiohttpTransport(**settings)
-
-
-class _AiohttpTransport(AiohttpTransport):
-    """aiohttp's connections, which keep no cookie and send a URL as it stands."""
-
-    _session: Any = None
-
-    def get_client(self) -> Any:
-        """Return what the requests of this transport are given to."""
-        if self._session is None:
-            self._session = super().get_client()
-        return _Session(self._session)
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        if self._session is not None:
-            await self._session.close()
-
-
-class _Session:
-    def __init__(self, session: Any) -> None:
-        self._session = session
-
-    def request(self, *, url: str, **request: Any) -> Any:
-        self._session.cookie_jar.clear()
-        # Encoded anew, what is signed in it would change: %2F becomes a slash.
-        return self._session.request(url=URL(url, encoded=True), **request)
-
-
 @cache
 def _trusted(*_: str | None) -> ssl.SSLContext:
     """Return what tells which certificates are trusted, once for an environment."""
@@ -410,126 +327,4 @@ def _followed(request: httpx.Request, before: httpx.Request) -> httpx.Request:
     return request
 
 
-# -- what a failure means ---------------------------------------------------------
-
-
-async def _known(work: Awaitable[T], *, in_body: bool = False) -> T:
-    """Await HTTP, and turn its failures into `NoAnswerError`.
-
-    While it lasts httpx and httpcore log nothing: they would log signed URLs.
-
-    Args:
-        work: What is awaited; its other exceptions are let through.
-        in_body: Whether the head of the answer has arrived.
-    """
-    token = _is_ours.set(True)
-    try:
-        return await work
-    except Exception as error:
-        if isinstance(error, NoAnswerError) or not _is_failed_exchange(error):
-            raise
-        no_answer = failure_of(error, in_body=in_body)
-    finally:
-        _is_ours.reset(token)
-    # Outside of the handler: errors of httpx hold the request with its headers, and so
-    # the API key; none of them may be chained to what people see or log.
-    raise no_answer
-
-
-def failure_of(error: BaseException, *, in_body: bool = False) -> NoAnswerError:
-    """Return what is known of an exchange that failed.
-
-    Args:
-        error: What it failed with.
-        in_body: Whether the head of the answer had arrived.
-    """
-    sent = in_body or not _is_unsent(error)
-    is_final = isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL)
-    if isinstance(error, httpx.ProxyError):  # it wants another user or password
-        is_final = "407" in str(error) or "password" in str(error)
-    reason = _reason(error, sent=sent, in_body=in_body)
-    return NoAnswerError(reason, sent=sent, is_final=is_final)
-
-
-def _is_failed_exchange(error: Exception) -> bool:
-    kinds = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError)
-    # Some exceptions of the libraries below are let through as they are.
-    return isinstance(error, kinds) or _library(error) in ("aiohttp", "socksio")
-
-
-def _is_unsent(error: BaseException) -> bool:
-    cause = error if _library(error) == "aiohttp" else error.__cause__
-    if _library(error) == "socksio":
-        return True
-    if cause is not None and _library(cause) in UNSENT_CAUSES:
-        names = {kind.__name__ for kind in type(cause).__mro__}
-        if names & UNSENT_CAUSES[_library(cause)]:
-            return True
-        if _library(cause) == "aiohttp":
-            return False
-    return isinstance(error, UNSENT)
-
-
-def _library(error: BaseException) -> str:
-    return type(error).__module__.partition(".")[0]
-
-
-def _reason(error: BaseException, *, sent: bool, in_body: bool) -> str:
-    chain = list(_chain(error))
-    for kind, words in _REASONS_SENT if sent else _REASONS_UNSENT:
-        if any(isinstance(each, kind) for each in chain):
-            return words
-    names = {type(each).__name__ for each in chain}
-    if not sent:
-        is_late = any(
-            f"{_library(each)}.{type(each).__name__}" in LATE for each in chain
-        )
-        return "no connection in time" if is_late else "no connection"
-    if in_body:
-        return "its answer was cut off"
-    if "ServerDisconnectedError" in names or "disconnected" in str(error):
-        return "it closed the connection"
-    if names & {"ClientResponseError", "RemoteProtocolError"}:
-        return "its answer is not HTTP"
-    return "the connection broke"
-
-
-_Reasons = tuple[tuple[type[BaseException], str], ...]
-_REASONS_UNSENT: _Reasons = (
-    (socket.gaierror, "no such host"),
-    (ssl.SSLCertVerificationError, "its certificate is not trusted"),
-    (ssl.SSLError, "no connection by TLS"),
-    (httpx.ProxyError, "the proxy refused"),
-    (httpx.UnsupportedProtocol, NO_ADDRESS),
-    (httpx.InvalidURL, NO_ADDRESS),
-)
-_REASONS_SENT: _Reasons = (
-    (httpx.DecodingError, "its answer cannot be unpacked"),
-    (httpx.WriteTimeout, "it took the request too slowly"),
-    (httpx.ReadTimeout, "no answer in time"),
-    (TimeoutError, "no answer in time"),
-)
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-_is_ours: ContextVar[bool] = ContextVar("mediakit_is_ours", default=False)
 _inherited: list[object] = []
-
-
-_PARTS_OF_HTTPCORE = ("connection", "http11", "http2", "proxy", "socks")
-
-
-class _WithoutURLs(logging.Filter):
-    """Drops what is logged of our requests: a URL may be signed."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return not _is_ours.get()
-
-
-for _name in ("httpx", *(f"httpcore.{part}" for part in _PARTS_OF_HTTPCORE)):
-    logging.getLogger(_name).addFilter(_WithoutURLs())

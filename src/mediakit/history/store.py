@@ -1,7 +1,6 @@
 """The history: written before anything is sent, read whenever anything is asked."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -39,7 +38,6 @@ from mediakit.history.limits import (
 )
 from mediakit.history.listing import Listing
 from mediakit.history.merging import News, news_of_job, news_of_refusal
-from mediakit.history.recent import Recent
 from mediakit.history.searching import SEARCHED
 from mediakit.history.uploads import Uploads
 from mediakit.records import Job
@@ -65,7 +63,6 @@ class History(Adopting, Listing, Uploads):
     def __init__(self, url: str | Path, *, clock: Clock | None = None) -> None:
         super().__init__(Database(url), clock or SystemClock())
         totals.recount(self._database)
-        self._recent = Recent()
 
     def __repr__(self) -> str:
         return f"History({self._database.name!r})"
@@ -133,7 +130,6 @@ class History(Adopting, Listing, Uploads):
                 return queries.entry_of(known), False
             entry = fresh_entry(intent, number=row.number, created_at=row.created_at)
             _count(connection, entry, spendable, budget)
-        self._recent.keep(entry, row.revision)
         return entry, True
 
     def count_against(self, key: str, budget: Budget) -> Entry:
@@ -152,7 +148,6 @@ class History(Adopting, Listing, Uploads):
                 return entry
             after = changed(entry, {"budget": budget.name})
             if self._move(entry, after, revision, budget):
-                self._recent.keep(after, revision + 1)
                 return after
 
     def _move(self, before: Entry, after: Entry, revision: int, budget: Budget) -> bool:
@@ -175,11 +170,6 @@ class History(Adopting, Listing, Uploads):
 
         See `record_job`.
         """
-        key = self._recent.key_of(job.id)
-        if key is not None:
-            # Whoever finds out what was sent gives the entry another key.
-            with suppress(NotFoundError):
-                return self.record_job(key, job)
         entry = self.find(job.id)
         return None if entry is None else self.record_job(entry.key, job)
 
@@ -222,22 +212,18 @@ class History(Adopting, Listing, Uploads):
             self._change(entry.key, lambda e: {} if e.gone_at else {"gone_at": now})
 
     def _change(self, key: str, news_of: Callable[[Entry], News]) -> Entry:
-        known = self._recent.of_key(key)
         while True:
-            entry, revision = known or self._with_revision(key)
+            entry, revision = self._with_revision(key)
             news = news_of(entry)
-            if news:
-                after = changed(entry, news)
-                if self._write(entry, after, news, revision):
-                    self._recent.keep(after, revision + 1)
-                    return after
-            elif known is None:
+            if not news:
                 # Most reads of a job say nothing new: then no write lock is taken.
                 return entry
+            after = changed(entry, news)
+            if self._write(entry, after, news, revision):
+                return after
+            # Others have changed the entry since it was read.
             if "job_id" in news:
                 self.join_rebuilt(key, news["job_id"])
-            # Others may have changed the entry since it was read, or remembered.
-            known = None
 
     def _with_revision(self, key: str) -> tuple[Entry, int]:
         row = self._database.first(queries.WITH_REVISION, {"key": key})
@@ -246,9 +232,7 @@ class History(Adopting, Listing, Uploads):
                 f"The history has no entry with the key {key!r}: an intent is "
                 "claimed before its job is recorded. Nothing was changed."
             )
-        entry, revision = queries.entry_of(row), int(row.revision)
-        self._recent.keep(entry, revision)
-        return entry, revision
+        return queries.entry_of(row), int(row.revision)
 
     def _write(self, before: Entry, after: Entry, news: News, revision: int) -> bool:
         """Write a change; False where somebody else has changed the entry.

@@ -1,0 +1,58 @@
+"""What carries requests where the user names no transport."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+from httpx_aiohttp import AiohttpTransport
+from yarl import URL
+
+
+class Borrowed(httpx.AsyncBaseTransport):
+    """A transport that is left open by who uses it.
+
+    Args:
+        transport: The transport.
+    """
+
+    def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
+        self._transport = transport
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request through it."""
+        return await self._transport.handle_async_request(request)
+
+
+class AiohttpClient(httpx.AsyncClient):
+    """Connects by aiohttp where no proxy is in between."""
+
+    def _init_transport(self, *_: Any, **settings: Any) -> httpx.AsyncBaseTransport:
+        return settings.pop("transport") or _AiohttpTransport(**settings)
+
+
+class _AiohttpTransport(AiohttpTransport):
+    """aiohttp's connections, which keep no cookie and send a URL as it stands."""
+
+    _session: Any = None
+
+    def get_client(self) -> Any:
+        """Return what the requests of this transport are given to."""
+        if self._session is None:
+            self._session = super().get_client()
+        return _Session(self._session)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+
+
+class _Session:
+    def __init__(self, session: Any) -> None:
+        self._session = session
+
+    def request(self, *, url: str, **request: Any) -> Any:
+        self._session.cookie_jar.clear()
+        # Encoded anew, what is signed in it would change: %2F becomes a slash.
+        return self._session.request(url=URL(url, encoded=True), **request)
