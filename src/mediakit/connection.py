@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -161,9 +162,10 @@ def locate(
         described = _described(service.base_url, transport)
         return Place(service, settings.bindings.priced(described), is_sandbox)
     bindings = settings.bindings
-    if transport is not None and (bindings.openapi or "").startswith("http"):
-        document = _read(f"{bindings.openapi}", transport).content.decode()
-        bindings = replace(bindings, openapi=document)
+    if transport is not None and str(bindings.openapi).startswith("http"):
+        bindings = replace(
+            bindings, openapi=_document(f"{bindings.openapi}", transport)
+        )
     return Place(service, bindings.catalog(), is_sandbox)
 
 
@@ -217,8 +219,24 @@ def _refuse_unserved(base_url: str, catalog: Catalog, home: Path) -> None:
 def _described(
     base_url: str, transport: httpx.AsyncBaseTransport | None = None
 ) -> Catalog:
-    answer = _read(f"{base_url}/openapi.json", transport)
+    try:
+        answer = _read(f"{base_url}/openapi.json", transport)
+    except NoAnswerError as error:
+        raise ServiceError(f"{base_url} does not answer ({error.reason}).") from None
     return Catalog.from_openapi(answer.json())
+
+
+def _document(url: str, transport: httpx.AsyncBaseTransport) -> dict[str, Any]:
+    """Read the OpenAPI document of a service through a transport of the user's."""
+    try:
+        answer = _read(url, transport)
+    except NoAnswerError as error:
+        got = f"{url} ({error.reason})"
+        raise InputError("openapi", got=got, accepted="an answer") from None
+    if answer.status != 200 or not answer.fields:
+        got = f"{url}, which answers {answer.status} without a JSON object"
+        raise InputError("openapi", got=got, accepted="a document without a key")
+    return dict(answer.fields)
 
 
 def _is_sandbox(service: Service, transport: httpx.AsyncBaseTransport | None) -> bool:

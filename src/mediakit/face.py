@@ -18,7 +18,7 @@ from mediakit import client as core
 from mediakit.catalog import Catalog
 from mediakit.client import Amount
 from mediakit.client.functions import Functions
-from mediakit.client.io_thread import networked
+from mediakit.client.io_thread import io_thread, networked
 from mediakit.client.prepare import known_lengths
 from mediakit.client.purse import check_budget
 from mediakit.client.staying import closed
@@ -43,6 +43,11 @@ log = logging.getLogger("mediakit")
 
 BEHIND = frozenset({"core", "io", "job_type", "owned", "place"})
 """The names of a client that its own parts need, and people hardly do."""
+PARTS = frozenset(
+    {"billing", "catalog", "delays", "deliveries", "history", "place", "remote_media"}
+    | {"service", "store", "_jobs", "_progress"}
+)
+"""What an `AsyncClient` has once it is open."""
 
 
 class AsyncClient(core.AsyncClient):
@@ -131,8 +136,9 @@ class AsyncClient(core.AsyncClient):
 
     def __getattr__(self, name: str) -> Any:
         # Called only for what is missing: the parts of a client that is not open yet.
-        if vars(self).get("_is_open", True) or name.startswith("__"):
+        if vars(self).get("_is_open", True) or name not in PARTS:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        io_thread().refuse_itself()
         return getattr(self._open(), name)
 
     @networked
@@ -142,12 +148,18 @@ class AsyncClient(core.AsyncClient):
         Calls that wait end with `WaitTimeoutError`; later ones say that the client is
         closed. Its history can still be read. Closing twice does nothing more.
         """
-        self._is_closed = True
-        if self._is_open:
+        if await to_thread.run_sync(self._shut):
             await super().aclose()
             await to_thread.run_sync(self.store.close)
-        elif self._given["transport"] is not None:
-            await self._given["transport"].aclose()
+        elif (transport := self._given["transport"]) is not None:
+            self._given["transport"] = None
+            await transport.aclose()
+
+    def _shut(self) -> bool:
+        """Let nothing open it any more; tell whether it is open."""
+        with self._opening:
+            self._is_closed = True
+            return self._is_open
 
     @cached_property
     def functions(self) -> Functions:

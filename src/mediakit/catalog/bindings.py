@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from mediakit.catalog.catalog import Catalog
 from mediakit.catalog.own_rates import OwnRate
@@ -32,7 +33,7 @@ class Bindings:
 
     functions: Mapping[str, tuple[str, ...]] | None = None
     rates: Mapping[str, OwnRate] = field(default_factory=dict)
-    openapi: str | None = None
+    openapi: str | Mapping[str, Any] | None = None
     source: Path | None = None
 
     @classmethod

@@ -51,7 +51,7 @@ from mediakit.client.remote_media import RemoteMedia
 from mediakit.client.saving import Outputs
 from mediakit.client.service import Service
 from mediakit.client.staying import Staying, closed
-from mediakit.client.submitting import Submitter
+from mediakit.client.submitting import SUBMIT_RETRY_FOR_S, Submitter
 from mediakit.client.transport import Transport
 from mediakit.client.uploads import Uploads
 from mediakit.clock import Clock, SystemClock
@@ -119,7 +119,7 @@ class AsyncClient(Staying):
         clock: Clock | None = None,
         project: str | None = None,
         budget: Amount | None = None,
-        submit_retry_for_s: float = 60.0,
+        submit_retry_for_s: float = SUBMIT_RETRY_FOR_S,
         timeout_s: float = TIMEOUT_S,
         transport: httpx.AsyncBaseTransport | None = None,
         home: Path | None = None,
@@ -212,6 +212,7 @@ class AsyncClient(Staying):
         while self._listeners:
             await self._listeners.pop().aclose()
         self._jobs.stop()
+        await self._ledger.flush()
         await self._transport.aclose()
         await self._files_http.aclose()
         transport, self._given_transport = self._given_transport, None

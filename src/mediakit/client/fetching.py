@@ -10,7 +10,6 @@ from http import HTTPStatus
 from typing import Protocol, Self
 
 from anyio import CancelScope, to_thread
-from tenacity import RetryCallState
 
 from mediakit.client.exchange import NoAnswerError
 from mediakit.client.http_client import BLOCK_BYTES, HttpClient, Response
@@ -19,6 +18,7 @@ from mediakit.clock import Clock
 from mediakit.errors import GoneError, ServiceError
 
 TRIES = 5
+WRITE_WITHIN_S = 0.1
 GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
 PARTIAL = (
     HTTPStatus.PARTIAL_CONTENT,
@@ -101,18 +101,21 @@ class Fetcher:
         """
         furthest_bytes, tries = sink.size_bytes, 0
 
-        def is_over(_: RetryCallState) -> bool:
+        async def once() -> None:
             nonlocal furthest_bytes, tries
-            got_further = sink.size_bytes > furthest_bytes
-            furthest_bytes = max(furthest_bytes, sink.size_bytes)
-            tries = 1 if got_further else tries + 1
-            return tries == TRIES
+            try:
+                await self._once(url, sink, tell)
+            except NoAnswerError:
+                got_further = sink.size_bytes > furthest_bytes
+                furthest_bytes = max(furthest_bytes, sink.size_bytes)
+                tries = 1 if got_further else tries + 1
+                raise
 
         try:
             await retry(
-                lambda: self._once(url, sink, tell),
+                once,
                 clock=self._clock,
-                stop=is_over,
+                stop=lambda _: tries == TRIES,
                 wait=lambda _: jitter_s(tries),
             )
         except NoAnswerError as error:
@@ -143,9 +146,9 @@ class Fetcher:
 
 
 class _Writer:
-    """Writes pieces on a thread, as many at once as have arrived meanwhile.
+    """Writes pieces on a thread, a megabyte at a time, while more of them arrive.
 
-    What has arrived is written when the block ends, however it ends.
+    What has arrived is written after a moment of silence, and when the block ends.
 
     Args:
         sink: Takes them.
@@ -160,23 +163,34 @@ class _Writer:
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
         self._writing: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     async def take(self, piece: bytes) -> None:
-        """Take the next piece; waits while there are too many."""
+        """Take the next piece; waits while the one before is being written."""
         self._waiting.append(piece)
         self._waiting_bytes += len(piece)
+        if self._waiting_bytes >= BLOCK_BYTES:
+            await self._ended()
+            self._begin()
+        elif self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(WRITE_WITHIN_S, self._begin)
+
+    def _begin(self) -> None:
+        self._stop_timer()
         if self._writing is None or self._writing.done():
-            await self._ended()
             self._writing = asyncio.create_task(self._write())
-        elif self._waiting_bytes >= BLOCK_BYTES:
-            await self._ended()
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     async def _write(self) -> None:
-        while self._waiting:
-            block = b"".join(self._waiting)
-            self._waiting, self._waiting_bytes = [], 0
-            await to_thread.run_sync(self._sink.write, block)
-            self._tell(self._sink.size_bytes, self._total_bytes)
+        block = b"".join(self._waiting)
+        self._waiting, self._waiting_bytes = [], 0
+        await to_thread.run_sync(self._sink.write, block)
+        self._tell(self._sink.size_bytes, self._total_bytes)
 
     async def _ended(self) -> None:
         if self._writing is not None:
@@ -186,9 +200,11 @@ class _Writer:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._stop_timer()
         with CancelScope(shield=True):
             await self._ended()
-            await self._write()
+            if self._waiting:
+                await self._write()
 
 
 def _broken(reason: str) -> NoAnswerError:

@@ -107,7 +107,13 @@ class HttpClient:
         whole_answer_within_s: float = WHOLE_ANSWER_WITHIN_S,
     ) -> None:
         self._transport = transport
-        self._headers = {"User-Agent": USER_AGENT, **(headers or {})}
+        self._headers = {
+            "Accept": "*/*",
+            "Accept-Encoding": "gzip, deflate",
+            "User-Agent": USER_AGENT,
+            **(headers or {}),
+        }
+        self._extensions = {"timeout": httpx.Timeout(timeout_s).as_dict()}
         self._timeout_s = timeout_s
         self._whole_answer_within_s = max(timeout_s, whole_answer_within_s)
         self._opened = _Opened()
@@ -133,8 +139,14 @@ class HttpClient:
         async def exchange() -> Answer:
             async with asyncio.timeout(self._whole_answer_within_s):
                 http = self._client(url)
-                request = http.build_request(
-                    method, url, headers=headers, content=content, params=params
+                # As http.build_request() does, in half of the time.
+                request = httpx.Request(
+                    method,
+                    url,
+                    params=params,
+                    headers={**self._headers, **headers},
+                    content=content,
+                    extensions=self._extensions,
                 )
                 response = await http.send(request, stream=True)
                 try:
@@ -219,17 +231,19 @@ class HttpClient:
             await response.aclose()
 
     def _client(
-        self, url: str, kind: type[httpx.AsyncClient] | None = None
+        self, url: str, kind: type[httpx.AsyncClient] = AiohttpClient
     ) -> httpx.AsyncClient:
         """Return the client for a URL, made on first use."""
         loop = asyncio.get_running_loop()
         if self._opened.loop is not loop:
             # A fork's child leaves the connections of its parent alone.
-            _inherited.append(self._opened.clients)
+            if self._opened.clients:
+                _inherited.append(self._opened.clients)
             self._opened.clients, self._opened.loop = {}, loop
-        key = kind or AiohttpClient, _host(url) not in LOOPBACK
+            self._opened.pid = os.getpid()
+        key = kind, _host(url) not in LOOPBACK
         if key not in self._opened.clients:
-            self._opened.clients[key] = self._made(key[0], uses_proxies=key[1])
+            self._opened.clients[key] = self._made(kind, uses_proxies=key[1])
         return self._opened.clients[key]
 
     def _made(
@@ -271,6 +285,7 @@ class _Opened:
         default_factory=dict
     )
     loop: asyncio.AbstractEventLoop | None = None
+    pid: int = 0
 
     async def aclose(self) -> None:
         while self.clients:
@@ -280,8 +295,9 @@ class _Opened:
 
 def _close_later(opened: _Opened) -> None:
     """Close what nobody has closed, from whichever thread collects the garbage."""
-    if opened.clients and opened.loop is not None and not opened.loop.is_closed():
-        asyncio.run_coroutine_threadsafe(opened.aclose(), opened.loop)
+    loop = opened.loop if opened.pid == os.getpid() else None
+    if opened.clients and loop is not None and not loop.is_closed():
+        asyncio.run_coroutine_threadsafe(opened.aclose(), loop)
 
 
 @cache

@@ -76,7 +76,7 @@ def failure_of(error: BaseException, *, in_body: bool = False) -> NoAnswerError:
     sent = in_body or not _is_unsent(error)
     is_final = isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL)
     if isinstance(error, httpx.ProxyError):  # it wants another user or password
-        is_final = "407" in str(error) or "password" in str(error)
+        is_final = str(error).startswith("407") or "password" in str(error)
     reason = _reason(error, sent=sent, in_body=in_body)
     return NoAnswerError(reason, sent=sent, is_final=is_final)
 

@@ -27,8 +27,10 @@ class Borrowed(httpx.AsyncBaseTransport):
 class AiohttpClient(httpx.AsyncClient):
     """Connects by aiohttp where no proxy is in between."""
 
+    # Not `transport=`: httpx would ignore the environment's proxies then.
     def _init_transport(self, *_: Any, **settings: Any) -> httpx.AsyncBaseTransport:
-        return settings.pop("transport") or _AiohttpTransport(**settings)
+        given: httpx.AsyncBaseTransport | None = settings.pop("transport")
+        return _AiohttpTransport(**settings) if given is None else given
 
 
 class _AiohttpTransport(AiohttpTransport):
@@ -52,7 +54,8 @@ class _Session:
     def __init__(self, session: Any) -> None:
         self._session = session
 
-    def request(self, *, url: str, **request: Any) -> Any:
+    def request(self, *, url: str, headers: httpx.Headers, **request: Any) -> Any:
         self._session.cookie_jar.clear()
+        raw = [(name.decode(), value.decode()) for name, value in headers.raw]
         # Encoded anew, what is signed in it would change: %2F becomes a slash.
-        return self._session.request(url=URL(url, encoded=True), **request)
+        return self._session.request(url=URL(url, encoded=True), headers=raw, **request)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections import deque
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 
 from mediakit.client.service import Service
 from mediakit.errors import MediakitError
@@ -20,7 +20,8 @@ from mediakit.history import History
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_Write = tuple[Callable[[], Any], Future[Any]]
+_Write = tuple[Callable[[], Any], asyncio.Future[Any]]
+_Made = tuple[asyncio.Future[Any], Any, BaseException | None]
 
 log = logging.getLogger("mediakit.client")
 
@@ -28,6 +29,8 @@ BLOCKED_AFTER_S = 1.0
 WARN_AFTER_S = 3.0
 RETRY_AFTER_S = 10.0
 IDLE_FOR_S = 1.0
+TELL_WITHIN_S = 0.01
+FLUSH_FOR_S = 3.0
 
 
 class Ledger:
@@ -96,6 +99,11 @@ class Ledger:
         else:
             await to_thread.run_sync(call)
 
+    async def flush(self) -> None:
+        """Make what was deferred, if the file is free within a few seconds."""
+        if self._file is not None and self._file.is_usable:
+            await self._file.flush()
+
     def blocked_text(self) -> str:
         """Say that another program keeps writes waiting; an empty text if none does."""
         file = self._file
@@ -123,8 +131,10 @@ class _FileWriter:
         self._blocked_text = blocked_text
         self._loop = asyncio.get_running_loop()
         self._pid = os.getpid()
-        self._waiting: SimpleQueue[_Write] = SimpleQueue()
-        self._has_thread = False
+        self._waiting: deque[_Write] = deque()
+        self._signal: SimpleQueue[None] = SimpleQueue()
+        self._is_busy = self._has_thread = False
+        self._warning: asyncio.TimerHandle | None = None
         self._began_s: float | None = None
         self._warned_of_s: float | None = None
         self._deferred: dict[Hashable, Callable[[], object]] = {}
@@ -146,44 +156,70 @@ class _FileWriter:
 
     async def write(self, call: Callable[[], T]) -> T:
         """Make a call when all earlier ones have ended."""
-        future: Future[T] = Future()
-        self._waiting.put((call, future))
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._waiting.append((call, future))
+        self._wake()
+        return await future
+
+    def _wake(self) -> None:
+        if self._is_busy or not self._waiting:
+            return
+        self._is_busy = True
+        # Once the tasks that are ready have had their turn: they may write, too.
+        self._loop.call_soon(self._begin)
+
+    def _begin(self) -> None:
+        self._warning = self._loop.call_later(WARN_AFTER_S, self._warn)
+        self._signal.put(None)
         if not self._has_thread:
             self._start()
-        warning = self._loop.call_later(WARN_AFTER_S, self._warn)
-        try:
-            return await asyncio.wrap_future(future)
-        finally:
-            warning.cancel()
 
     def _start(self) -> None:
         self._has_thread = True
-        task = self._loop.create_task(to_thread.run_sync(self._write_all))
-        task.add_done_callback(self._thread_ended)
+        # A limiter of its own: transfers must not use up its thread.
+        work = to_thread.run_sync(self._run, limiter=CapacityLimiter(1))
+        self._loop.create_task(work).add_done_callback(self._thread_ended)
 
     def _thread_ended(self, task: asyncio.Task[None]) -> None:
         self._has_thread = False
-        # A write may have been added after the thread looked for the last time.
-        if not (self._waiting.empty() or task.cancelled()):
+        # A signal may have come after the thread looked for the last time.
+        if not (self._signal.empty() or task.cancelled()):
             self._start()
 
-    def _write_all(self) -> None:
+    def _run(self) -> None:
         with suppress(Empty):
             while True:
-                call, future = self._waiting.get(timeout=IDLE_FOR_S)
-                if future.set_running_or_notify_cancel():
-                    self._make(call, future)
+                self._signal.get(timeout=IDLE_FOR_S)
+                self._write_waiting()
 
-    def _make(self, call: Callable[[], T], future: Future[T]) -> None:
+    def _write_waiting(self) -> None:
+        """Make the calls that wait; waking the event loop takes longer than most."""
+        made: list[_Made] = []
+        told_s = self._loop.time()
+        while self._waiting:
+            call, future = self._waiting.popleft()
+            if not future.cancelled():
+                made.append((future, *self._outcome(call)))
+            if self._loop.time() - told_s > TELL_WITHIN_S:
+                self._loop.call_soon_threadsafe(_tell, made)
+                made, told_s = [], self._loop.time()
+        self._loop.call_soon_threadsafe(self._ended, made)
+
+    def _outcome(self, call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
         self._began_s = self._loop.time()
         try:
-            result = call()
+            return call(), None
         except BaseException as error:  # noqa: BLE001 - its caller raises it
+            return None, error
+        finally:
             self._began_s = None
-            future.set_exception(error)
-        else:
-            self._began_s = None
-            future.set_result(result)
+
+    def _ended(self, made: list[_Made]) -> None:
+        _tell(made)
+        self._is_busy = False
+        if self._warning is not None:
+            self._warning.cancel()
+        self._wake()
 
     def _warn(self) -> None:
         began_s = self._began_s
@@ -214,10 +250,30 @@ class _FileWriter:
             call = self._deferred.pop(key)
             try:
                 await self.write(call)
-            except MediakitError as error:
+            except Exception as error:
+                # A typed error stays what it is; the file may be free next time.
+                if type(error) is not MediakitError:
+                    log.exception("a change of the history was not written")
+                    continue
                 log.warning("%s Trying again in %.0f s.", error, RETRY_AFTER_S)
                 self._deferred.setdefault(key, call)
                 await asyncio.sleep(RETRY_AFTER_S)
+
+    async def flush(self) -> None:
+        """Wait for the deferred calls, for a few seconds at the most."""
+        if self._catching_up is not None:
+            await asyncio.wait([self._catching_up], timeout=FLUSH_FOR_S)
+
+
+def _tell(made: list[_Made]) -> None:
+    """Give the outcomes of calls to those who wait for them."""
+    for future, result, error in made:
+        if future.done():
+            continue
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
 
 
 def _blocked_text(history: History) -> str:

@@ -61,8 +61,17 @@ async def retry(
     Raises:
         BaseException: The error of the last try.
     """
+    try:
+        return await once()
+    except Exception as error:
+        if not on(error):
+            raise
+        first = [error]
 
-    async def attempt() -> T:  # tenacity awaits only what it sees to be a coroutine
+    async def attempt() -> T:
+        # To set tenacity up takes longer than most calls, which succeed at once.
+        if first:
+            raise first.pop()
         return await once()
 
     retrying = tenacity.AsyncRetrying(

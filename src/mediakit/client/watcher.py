@@ -71,7 +71,7 @@ class Watcher:
         self._clock = clock
         self._random = random
         self._listened = listened
-        self.loop = asyncio.get_running_loop()
+        self._loop = asyncio.get_running_loop()
         self._numbers = count()
         self._watched: dict[str, Watched] = {}
         self._resting: list[Place] = []
@@ -97,7 +97,7 @@ class Watcher:
         now_s = self._clock.monotonic_s()
         self._rest(watched, now_s if at_once else now_s + self._gap_s(watched, now_s))
         if self._runner is None or self._runner.done():
-            self._runner = self.loop.create_task(self._run())
+            self._runner = self._loop.create_task(self._run())
 
     def _new(self, job: AsyncJob) -> Watched:
         state, now_s = job.state, self._clock.monotonic_s()
@@ -197,12 +197,12 @@ class Watcher:
 
     async def _rest_until_due(self) -> None:
         """Wait until a job is due or anything changes."""
-        nap: asyncio.Future[None] = self.loop.create_future()
+        nap: asyncio.Future[None] = self._loop.create_future()
         self._nap_until_s = inf
         if self._resting:
             self._nap_until_s = self._resting[0].rank_s
             wait_s = self._nap_until_s - self._clock.monotonic_s()
-            nap = self.loop.create_task(self._clock.sleep(wait_s))
+            nap = self._loop.create_task(self._clock.sleep(wait_s))
         self._nap = nap
         try:
             await asyncio.wait({nap})
@@ -220,7 +220,7 @@ class Watcher:
         await self._budget.turn(self._lane, self._ready[0].rank_s)
         self._call_up()
         watched = heapq.heappop(self._ready).watched
-        task = self.loop.create_task(self._once(watched.job))
+        task = self._loop.create_task(self._once(watched.job))
         self._reading.add(task)
         task.add_done_callback(partial(self._was_read, watched))
 

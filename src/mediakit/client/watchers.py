@@ -35,6 +35,7 @@ class Watchers:
         self._clock = clock
         self._budget = budget or process_budget()
         self._random = random or Random()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._watcher: Watcher | None = None
         self._listeners_n = 0
 
@@ -45,8 +46,9 @@ class Watchers:
             job: The job.
             at_once: Its state is from an earlier time: it is due now.
         """
-        if self._current() is None:
-            self._watcher = Watcher(
+        watcher = self._current()
+        if watcher is None:
+            watcher = self._watcher = Watcher(
                 self._read,
                 self._budget,
                 self._budget.lane(self._service),
@@ -54,8 +56,7 @@ class Watchers:
                 self._random,
                 lambda: self._listeners_n > 0,
             )
-        if self._watcher is not None:
-            self._watcher.add(job, at_once=at_once)
+        watcher.add(job, at_once=at_once)
 
     def stop(self) -> None:
         """End all watching; the jobs go on at the service."""
@@ -66,21 +67,22 @@ class Watchers:
 
     def _current(self) -> Watcher | None:
         """Return the watcher; None of a parent process, whose jobs the parent reads."""
-        watcher = self._watcher
-        if watcher is not None and watcher.loop is not asyncio.get_running_loop():
-            self._watcher, self._listeners_n = None, 0
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._loop, self._watcher, self._listeners_n = loop, None, 0
         return self._watcher
 
     # -- listening ----------------------------------------------------------------
 
     def listener_began(self) -> None:
-        """Read jobs that run seldom from now on: their ends are heard of."""
+        """Poll running jobs less often: a listener hears of their ends."""
+        self._current()
         self._listeners_n += 1
 
     def listener_ended(self) -> None:
         """Read jobs that run again, unless another listener hears of them."""
-        self._listeners_n = max(0, self._listeners_n - 1)
         watcher = self._current()
+        self._listeners_n = max(0, self._listeners_n - 1)
         if watcher is not None and not self._listeners_n:
             watcher.unlistened()
 
