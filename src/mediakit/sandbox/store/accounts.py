@@ -69,15 +69,29 @@ def open_org(
 
 
 def allow_key(db: Database, secret: str, now_us: int) -> None:
-    """Let a key speak for the default organization; only its hash is kept."""
-    db.run(
-        "INSERT INTO api_key (id, org, sha256, state, created_us)"
-        " VALUES (?, ?, ?, 'active', ?) ON CONFLICT (sha256) DO NOTHING",
-        f"key_{uuid.uuid4()}",
-        DEFAULT_ORG,
-        _digest(secret),
-        now_us,
-    )
+    """Let a key speak for the default organization, in place of its previous one.
+
+    Only its hash is kept. What the previous key spent stays with the same key id.
+    """
+    with db.transaction():
+        # The sandbox's own key is the first one that a data directory ever has.
+        own = db.row("SELECT id FROM api_key ORDER BY rowid LIMIT 1")
+        if own is not None:
+            db.run(
+                "UPDATE OR IGNORE api_key SET sha256 = ?1, state = 'active'"
+                " WHERE id = ?2 AND sha256 <> ?1",
+                _digest(secret),
+                own["id"],
+            )
+            return
+        db.run(
+            "INSERT INTO api_key (id, org, sha256, state, created_us)"
+            " VALUES (?, ?, ?, 'active', ?)",
+            f"key_{uuid.uuid4()}",
+            DEFAULT_ORG,
+            _digest(secret),
+            now_us,
+        )
 
 
 def make_key(
