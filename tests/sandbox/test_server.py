@@ -5,11 +5,14 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,9 @@ import httpx
 import pytest
 
 from mediakit.errors import InputError, ServiceError
+from mediakit.sandbox import hosting
+from mediakit.sandbox.data_dir import DataDir
+from mediakit.sandbox.renderer import Renderer
 from mediakit.sandbox.server import Sandbox, start, start_embedded
 from tests.sandbox.conftest import StartSandbox, png
 
@@ -190,6 +196,62 @@ def test_the_key_is_given_kept_and_not_shown(tmp_path: Path) -> None:
     server = json.loads((tmp_path / "server.json").read_text())
     assert server == {"base_url": running.base_url, "pid": os.getpid()}
     running.stop()
+
+
+def test_a_new_key_replaces_the_old_one_and_is_the_same_key_in_the_books(
+    tmp_path: Path, sandboxes: StartSandbox
+) -> None:
+    first = sandboxes(tmp_path, settle_after_s=0, api_key="the-old-key")
+    fails = {"prompt": "sandbox:fail=content_moderation"}
+    first.settled(first.submit("text-to-video", fails)["id"])
+    first.running.stop()
+
+    second = sandboxes(tmp_path, settle_after_s=0, api_key="the-new-key")
+    second.settled(second.submit("text-to-video", fails)["id"])
+
+    balance = f"{second.running.base_url}/billing/balance"
+    old = httpx.get(balance, headers={"X-API-Key": "the-old-key"}, trust_env=False)
+    assert old.status_code == 401
+    assert second.http.get("/billing/balance").status_code == 200
+    keys = sqlite3.connect(tmp_path / "sandbox.sqlite3")
+    with closing(keys):
+        assert keys.execute("SELECT count(*) FROM api_key").fetchone() == (1,)
+
+
+def test_a_given_key_stays_when_a_later_start_gives_none(
+    tmp_path: Path, sandboxes: StartSandbox
+) -> None:
+    sandboxes(tmp_path, api_key="the-given-key").running.stop()
+
+    later = sandboxes(tmp_path)
+
+    assert later.running.api_key == "the-given-key"
+    assert later.http.get("/billing/balance").status_code == 200
+
+
+def test_the_data_directory_stays_locked_for_as_long_as_the_server_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released = threading.Event()
+
+    async def hang(renderer: Renderer) -> None:
+        await asyncio.to_thread(released.wait)
+
+    monkeypatch.setattr(Renderer, "close", hang)
+    monkeypatch.setattr(hosting, "STOP_TIMEOUT_S", 0.1)
+    running = start(Sandbox(tmp_path))
+    running.stop()
+
+    assert DataDir(tmp_path).try_lock() is None
+    released.set()
+    assert eventually(lambda: is_free(tmp_path))
+
+
+def is_free(data_dir: Path) -> bool:
+    lock = DataDir(data_dir).try_lock()
+    if lock is not None:
+        lock.release()
+    return lock is not None
 
 
 def test_it_works_while_the_main_thread_runs_a_loop_and_leaves_signals_alone(

@@ -41,7 +41,7 @@ class Host:
     Args:
         settings: What was chosen about it.
         data_dir: The data directory.
-        lock: Its ownership, given up when the server stops.
+        lock: Its ownership, given up when the server's thread ends.
 
     Raises:
         ServiceError: The port is taken, or the server does not start.
@@ -57,7 +57,6 @@ class Host:
         except BaseException:
             close(self._socket)
             raise
-        data_dir.announce(self.base_url, os.getpid())
 
     def _serve(self, settings: Sandbox) -> None:
         account = self._data_dir.open_account(settings.api_key)
@@ -65,25 +64,31 @@ class Host:
             open_service(settings, self._data_dir, account, self.base_url)
         )
         self._thread = threading.Thread(
-            target=self._server.run,
-            kwargs={"sockets": [self._socket]},
-            name="mediakit-sandbox",
-            daemon=True,
+            target=self._run, name="mediakit-sandbox", daemon=True
         )
+        self._data_dir.announce(self.base_url, os.getpid())
         self._thread.start()
         while not self._server.serving.wait(START_TICK_S):
             if not self._thread.is_alive():
                 raise ServiceError("The sandbox did not start; its log says why.")
 
+    def _run(self) -> None:
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            close(self._socket)
+            # The data directory may have been removed, or its disk may be full.
+            with suppress(OSError):
+                self._data_dir.announce(self.base_url, None)
+            # Only now: while this thread lives, it may still write.
+            self._lock.release()
+
     def stop(self) -> None:
-        """Stop serving and give the data directory up."""
+        """Stop serving; the data directory is free once the server has ended."""
         self._server.should_exit = True
         self._thread.join(STOP_TIMEOUT_S)
-        close(self._socket)
-        # Somebody may have removed the whole data directory meanwhile.
-        with suppress(FileNotFoundError):
-            self._data_dir.announce(self.base_url, None)
-        self._lock.release()
+        if self._thread.is_alive():
+            logger.warning("The sandbox takes longer than usual to stop.")
 
 
 class _Server(uvicorn.Server):

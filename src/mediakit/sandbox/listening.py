@@ -46,8 +46,9 @@ def listen(host: str, port: int, previous_url: str | None) -> socket.socket:
 
 
 def close(listening: socket.socket) -> None:
-    """Give a port up."""
-    _listening.remove(listening)
+    """Give a port up; again is harmless."""
+    if listening in _listening:
+        _listening.remove(listening)
     listening.close()
 
 
