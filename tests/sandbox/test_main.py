@@ -13,6 +13,7 @@ import pytest
 
 from mediakit.catalog import Catalog
 from mediakit.sandbox.__main__ import main
+from tests.sandbox.conftest import PATIENCE_S
 
 KEY = "a-key-of-my-own"
 
@@ -31,7 +32,7 @@ def command(*options: str) -> Iterator[subprocess.Popen[str]]:
     finally:
         # A signal that it can hear: it removes its temporary folder.
         process.terminate()
-        process.communicate(timeout=15)
+        process.communicate(timeout=PATIENCE_S)
 
 
 def first_line(process: subprocess.Popen[str]) -> str:
@@ -49,7 +50,7 @@ def test_json_is_one_line_and_a_signal_ends_it_cleanly(number: int) -> None:
             trust_env=False,
         )
         process.send_signal(number)
-        out, err = process.communicate(timeout=15)
+        out, err = process.communicate(timeout=PATIENCE_S)
 
     assert list(fields) == ["base_url", "api_key", "functions"]
     assert fields["functions"] == {f.kind: f.path for f in Catalog.default()}
@@ -89,20 +90,37 @@ def test_a_temporary_folder_is_gone_at_the_end(
         first_line(process)
         assert len(list(tmp_path.iterdir())) == 1
         process.terminate()
-        process.communicate(timeout=15)
+        process.communicate(timeout=PATIENCE_S)
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_other_machines_may_reach_it_only_with_a_warning() -> None:
-    with command("--host", "0.0.0.0", "--json") as process:
+@pytest.mark.parametrize(
+    ("options", "orgs_status", "words"),
+    [
+        ([], 403, "closed; --admin-token opens them"),
+        (["--admin-token", KEY], 200, "With the admin token"),
+    ],
+)
+def test_other_machines_may_reach_it_only_with_a_warning(
+    options: list[str], orgs_status: int, words: str
+) -> None:
+    with command("--host", "0.0.0.0", "--json", *options) as process:
         fields = json.loads(first_line(process))
-        answer = httpx.get(f"{fields['base_url']}/sandbox/status", trust_env=False)
+        status = httpx.get(f"{fields['base_url']}/sandbox/status", trust_env=False)
+        orgs = httpx.get(
+            f"{fields['base_url']}/sandbox/orgs",
+            headers={"X-Sandbox-Token": KEY},
+            trust_env=False,
+        )
         process.terminate()
-        _, err = process.communicate(timeout=15)
+        _, err = process.communicate(timeout=PATIENCE_S)
 
-    assert answer.status_code == 200
-    assert "can be reached from other machines" in err
+    assert status.status_code == 200
+    assert orgs.status_code == orgs_status
+    assert "Other machines can reach" in err
+    assert words in err
+    assert KEY not in err
 
 
 @pytest.mark.parametrize(

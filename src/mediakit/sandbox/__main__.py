@@ -52,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--host", default="127.0.0.1", help="address to listen on (default: loopback)")
     add("--port", type=int, default=0, help="port; 0 takes a free one (default)")
     add("--api-key", help="the API key to accept (default: one is made)")
+    add("--admin-token", help="what controls it from other machines (X-Sandbox-Token)")
     add("--data-dir", type=Path, help="where data is kept (default: a temporary one)")
     add("--balance-usd", default="100", help="opening balance of a new data directory")
     add("--concurrency", type=int, default=2, help="jobs that run at once (default: 2)")
@@ -72,6 +73,7 @@ def _settings(options: argparse.Namespace, folder: Path) -> Sandbox:
         host=options.host,
         port=options.port,
         api_key=options.api_key,
+        admin_token=options.admin_token,
         balance_micro_usd=parse_usd(options.balance_usd),
         concurrency=options.concurrency,
         queue_size=options.queue_size,
@@ -82,10 +84,14 @@ def _settings(options: argparse.Namespace, folder: Path) -> Sandbox:
 
 def _warn(settings: Sandbox) -> None:
     if not is_loopback(settings.host):
+        controls = "With the admin token they can control the sandbox."
+        if settings.admin_token is None:
+            controls = "The controls are closed; --admin-token opens them."
         sys.stderr.write(
-            f"Warning: {settings.host} can be reached from other machines; whoever "
-            "has the API key can make jobs, and whoever has a file's address can "
-            "read it.\n"
+            f"Warning: Other machines can reach {settings.host}, over plain HTTP. "
+            "Everyone can read /sandbox/status and /openapi.json. With the API key "
+            "they can make jobs; with a file's address they can read the file. "
+            f"{controls}\n"
         )
 
 

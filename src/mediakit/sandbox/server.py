@@ -150,7 +150,8 @@ class RunningSandbox:
     def _call(
         self, method: str, path: str, body: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        return console.call(self.base_url, method, path, body)
+        token = self._settings.admin_token
+        return console.call(self.base_url, method, path, body, admin_token=token)
 
     def stop(self) -> None:
         """Stop serving, or stop being attached; what was accepted is kept.

@@ -18,6 +18,8 @@ class Sandbox:
         host: The address to listen on; loopback only, unless told otherwise.
         port: The port; 0 takes the one that this data directory had before, or any.
         api_key: The organization's key; None keeps or makes one.
+        admin_token: Controls a sandbox that listens off loopback; None leaves its
+            controls closed there.
         balance_micro_usd: What a new data directory starts with, micro-USD.
         concurrency: How many jobs run at once; 0 leaves every job queued.
         queue_size: How many jobs wait before further ones are turned away.
@@ -37,6 +39,7 @@ class Sandbox:
     host: str = "127.0.0.1"
     port: int = 0
     api_key: str | None = field(default=None, repr=False)
+    admin_token: str | None = field(default=None, repr=False)
     balance_micro_usd: int = 100 * MICRO_PER_USD
     concurrency: int = 2
     queue_size: int = 50
@@ -64,10 +67,12 @@ class Sandbox:
         for name, (fits, words) in accepted.items():
             if not fits:
                 raise InputError(name, got=getattr(self, name), accepted=words)
-        if self.api_key is not None and not _is_header_text(self.api_key):
-            raise InputError(
-                "api_key", got="(not shown)", accepted="8 to 200 visible characters"
-            )
+        for name in ("api_key", "admin_token"):
+            secret = getattr(self, name)
+            if secret is not None and not _is_header_text(secret):
+                raise InputError(
+                    name, got="(not shown)", accepted="8 to 200 visible characters"
+                )
 
 
 def is_loopback(host: str) -> bool:

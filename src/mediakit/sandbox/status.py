@@ -3,7 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from mediakit.sandbox.control.door import own_name_only
+from mediakit.sandbox.control.door import own_name_only, owner_only
 from mediakit.sandbox.overview import overview
 from mediakit.sandbox.service import Service, service_of
 from mediakit.sandbox.status_page import page as written
@@ -20,7 +20,7 @@ HEADERS = {
 async def page(request: Request) -> Response:
     """Answer GET / with a small page; it shows no prompt and no secret."""
     service = service_of(request)
-    own_name_only(service, request)
+    owner_only(service, request)
     return HTMLResponse(written(overview(service)), headers=HEADERS)
 
 

@@ -1,9 +1,11 @@
 """Who may come in at the sandbox's own door, everything under `/sandbox/`.
 
 It takes no API key: whoever sits at this machine owns the sandbox. A web page that is
-open on the same machine does not, and must be kept out.
+open on the same machine does not, and must be kept out. A sandbox that other machines
+can reach is owned by whoever has its admin token.
 """
 
+import hmac
 from collections.abc import Awaitable, Callable
 from functools import wraps
 
@@ -20,7 +22,7 @@ READING = ("GET", "HEAD")
 
 
 def behind_the_door(handler: Handler) -> Handler:
-    """Let only this machine's own programs reach a handler.
+    """Let only the owner of the sandbox reach a handler.
 
     A call that changes something must carry `X-Sandbox: 1`. A web page cannot send
     that header to another site unless the site agrees, which this one never does.
@@ -31,7 +33,7 @@ def behind_the_door(handler: Handler) -> Handler:
 
     @wraps(handler)
     async def answer(request: Request) -> Response:
-        own_name_only(service_of(request), request)
+        owner_only(service_of(request), request)
         if request.method not in READING and request.headers.get("x-sandbox") != "1":
             raise RequestError(
                 403,
@@ -41,6 +43,31 @@ def behind_the_door(handler: Handler) -> Handler:
         return await handler(request)
 
     return answer
+
+
+def owner_only(service: Service, request: Request) -> None:
+    """Refuse whoever does not own the sandbox.
+
+    Raises:
+        RequestError: 403; on loopback as for `own_name_only`, elsewhere because the
+            admin token is missing or wrong.
+    """
+    settings = service.settings
+    if is_loopback(settings.host):
+        own_name_only(service, request)
+    elif not _has_token(settings.admin_token, request):
+        raise RequestError(
+            403,
+            "Other machines can reach this sandbox. To control it, start it with "
+            "--admin-token and send the token as X-Sandbox-Token.",
+        )
+
+
+def _has_token(admin_token: str | None, request: Request) -> bool:
+    given = request.headers.get("x-sandbox-token", "")
+    return admin_token is not None and hmac.compare_digest(
+        given.encode(), admin_token.encode()
+    )
 
 
 def own_name_only(service: Service, request: Request) -> None:
