@@ -78,6 +78,35 @@ def test_an_upload_is_read_from_disk_whatever_port_its_url_names(api: Api) -> No
     assert api.ended(job["id"])["status"] == "completed"
 
 
+def test_an_upload_is_an_input_under_whatever_name_the_sandbox_is_reached(
+    sandboxes: StartSandbox,
+) -> None:
+    api = sandboxes(host="0.0.0.0")
+    api.http.headers["Host"] = "sandbox.example:8080"
+    granted = api.grant("image/png", len(png()))
+    assert granted["url"].startswith("http://sandbox.example:8080/files/")
+    put = granted["upload_url"].replace(
+        "http://sandbox.example:8080", api.running.base_url
+    )
+    assert api.http.put(put, content=png(), headers=granted["headers"]).is_success
+
+    first = api.ended(api.submit(KIND, {"image_url": granted["url"]})["id"])
+    output = first["output"]["image"]["url"]
+    assert output.startswith("http://sandbox.example:8080/files/")
+    assert api.ended(api.submit(KIND, {"image_url": output})["id"])["output"]
+
+
+@pytest.mark.parametrize(
+    "url", ["http://10.0.0.1/files/{}", "http://127.0.0.1:1/files/{}"]
+)
+def test_a_file_name_that_is_not_known_opens_no_way_past_the_guard(
+    api: Api, url: str
+) -> None:
+    assert "public" in error_of(api, url.format("x" * 32))
+    name = api.upload("image/png", png()).rsplit("/", 1)[1]
+    assert "public" in error_of(api, f"http://10.0.0.1/other/{name}")
+
+
 def test_an_output_can_be_the_next_jobs_input(api: Api) -> None:
     first = api.submit(KIND, {"image_url": api.upload("image/png", png())})
     url = api.ended(first["id"])["output"]["image"]["url"]

@@ -20,7 +20,6 @@ MAX_INPUT_SECONDS = 60.0
 MAX_INPUTS = 64
 MAX_FETCHED_BYTES = 1024**3
 MAX_FETCHED_SECONDS = 180.0
-LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
 
 
 class InputRefusedError(Exception):
@@ -99,14 +98,15 @@ class Inputs:
         return paths
 
     def _own(self, url: str) -> Path | None:
-        # The port changes when the server starts anew, the name never does: a file
-        # of this data directory is read from disk whatever port its URL was made on.
+        # A file of this data directory is known by its unguessable name, whatever
+        # host and port its URL was made on: many names may lead to this sandbox, and
+        # its port changes. Nothing is fetched for it.
         try:
             parts = urlsplit(url)
         except ValueError:
             return None
-        name = name_in(parts.path) if parts.hostname in LOOPBACK_NAMES else None
-        if name is None:
+        name = name_in(parts.path)
+        if name is None or parts.scheme not in ("http", "https"):
             return None
         upload = find_upload(self.db, name)
         if upload is not None:
