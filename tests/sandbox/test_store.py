@@ -328,3 +328,62 @@ def test_queued_and_running_jobs_are_found_by_their_partial_indexes(
     )
 
     assert "job_queued" in plan[0]["detail"]
+
+
+def test_a_commit_that_fails_leaves_the_next_transaction_its_own(
+    db: Database, tmp_path: Path
+) -> None:
+    def add_a_member_of_nothing() -> None:
+        with db.transaction():
+            db.run("PRAGMA defer_foreign_keys = ON")
+            db.run(
+                "INSERT INTO member (id, org, name, role)"
+                " VALUES ('a', 'nothing', 'A', 'owner')"
+            )
+
+    with pytest.raises(sqlite3.IntegrityError):
+        add_a_member_of_nothing()
+
+    with db.transaction():
+        meta.write(db, "later", "kept")
+
+    other = Database(tmp_path / "db")
+    assert meta.read(other, "later") == "kept"
+    assert other.rows("SELECT * FROM member") == []
+    other.close()
+
+
+def test_a_full_disk_ends_a_transaction_with_its_own_error_and_is_survived(
+    db: Database,
+) -> None:
+    def write() -> None:
+        with db.transaction():
+            meta.write(db, "first", "small")
+            meta.write(db, "second", "x" * 100_000)
+
+    db.rows("PRAGMA max_page_count = 1")  # no page more than there are
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        write()
+    assert meta.read(db, "first") is None
+    db.rows("PRAGMA max_page_count = 1000000")
+
+    write()
+    assert meta.read(db, "first") == "small"
+
+
+def test_a_job_is_not_claimed_unless_its_claimant_reads_it(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admission.submit(db, new_job(db, "a"), None)
+
+    def unread(db: Database, job_id: str) -> JobRow | None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "find", unread)
+        with pytest.raises(sqlite3.OperationalError):
+            jobs.claim(db, 1)
+
+    claimed = jobs.claim(db, 1)
+    assert claimed is not None
+    assert claimed.run_no == 1

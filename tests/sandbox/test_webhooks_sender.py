@@ -666,27 +666,55 @@ def test_while_it_is_paused_it_sends_nothing_and_cuts_off_what_it_sends(
     assert first.event_id == second.event_id
 
 
-class NoJitter(Random):
-    """Something in the sender that breaks as nobody foresaw."""
+class NoJitterAtFirst(Random):
+    """Something in the sender that breaks as nobody foresaw, three times."""
+
+    breaks_n = 0
 
     def uniform(self, a: float, b: float) -> float:
-        raise RuntimeError("no jitter today")
+        self.breaks_n += 1
+        if self.breaks_n <= 3:
+            raise RuntimeError("no jitter today")
+        return super().uniform(a, b)
 
 
-def test_a_delivery_that_breaks_the_sender_waits_for_the_next_start(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+def test_a_delivery_that_breaks_the_sender_is_taken_up_again_and_not_sent_twice(
+    lone: LoneSender,
 ) -> None:
-    with receiving(lambda received: REFUSES) as refusing, receiving() as taking:
-        with lone_sender(tmp_path) as lone:
-            lone.sender = Sender(lone.service, SystemClock(), NoJitter())
-            broken = lone.add(refusing.url)
-            fine = lone.add(taking.url)
-            run(lone.to_the_end())
+    lone.sender = Sender(lone.service, SystemClock(), NoJitterAtFirst())
+    problems: set[str] = set()
 
-            assert lone.delivery(fine).status == "delivered"
-            assert lone.delivery(broken).status == "pending"
+    async def serve() -> None:
+        running = asyncio.create_task(lone.sender.run())
+        async with asyncio.timeout(PATIENCE_S):
+            while not lone.attempts(broken):
+                problems.update(lone.service.health.problems())
+                await asyncio.sleep(0.01)
+        assert lone.service.health.problems() == []
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    with receiving(lambda received: REFUSES) as refusing, receiving() as taking:
+        broken, fine = lone.add(refusing.url), lone.add(taking.url)
+        run(serve())
+
+    assert lone.delivery(fine).status == "delivered"
+    assert lone.reasons(broken) == ["http_5xx: 500"]
+    assert len(refusing.received) == 1
+    assert problems == {"delivering an event: RuntimeError"}
+
+
+def test_a_delivery_that_is_broken_when_the_sandbox_ends_is_sent_at_the_next_start(
+    tmp_path: Path,
+) -> None:
+    with receiving(lambda received: REFUSES) as refusing:
+        with lone_sender(tmp_path) as lone:
+            lone.sender = Sender(lone.service, SystemClock(), NoJitterAtFirst())
+            broken = lone.add(refusing.url)
+            run(once(lone))
             assert lone.attempts(broken) == []
-            assert f"{broken} broke" in caplog.text
+            # The clock can go on meanwhile: it does not wait for what is broken.
+            assert lone.sender.next_due_us() is None
         with lone_sender(tmp_path) as lone:
             run(once(lone))
             assert lone.reasons(broken) == ["http_5xx: 500"]

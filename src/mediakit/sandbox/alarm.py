@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from mediakit.sandbox.clock import SandboxClock
+from mediakit.sandbox.health import Health, until_done
 
 
 class Alarm:
@@ -36,12 +37,16 @@ class Alarm:
         self._rung.clear()
 
 
-async def keep_doing(alarm: Alarm, work: Callable[[], int | None]) -> None:
-    """Do what is due, again and again.
+async def keep_doing(
+    health: Health, work: str, alarm: Alarm, turn: Callable[[], int | None]
+) -> None:
+    """Do what is due, again and again, whatever a turn raises.
 
     Args:
+        health: Knows while a turn fails.
+        work: What is done.
         alarm: Rings when there may be new work.
-        work: Does what is due and returns when the next is; None when nothing waits.
+        turn: Does what is due and returns when the next is; None when nothing waits.
     """
     while True:
-        await alarm.wait(work())
+        await alarm.wait(await until_done(health, work, turn))

@@ -98,4 +98,6 @@ def _methods_at(request: Request) -> list[str]:
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
-    return message_answer(500, "The sandbox itself failed; its log says how.")
+    # The server closes the connection after a failure: the client should know.
+    words = "The sandbox itself failed; its log says how."
+    return message_answer(500, words, {"Connection": "close"})

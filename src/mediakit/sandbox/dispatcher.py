@@ -14,8 +14,10 @@ from mediakit.catalog import Function, MediaItem
 from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.records import ErrorCode
+from mediakit.sandbox.alarm import keep_doing
 from mediakit.sandbox.asked_failures import asked_failure
 from mediakit.sandbox.clock import US_PER_S
+from mediakit.sandbox.health import until_done
 from mediakit.sandbox.inputs import InputRefusedError, Inputs, undeclared_media
 from mediakit.sandbox.renderer import (
     ProbeError,
@@ -68,12 +70,16 @@ class Dispatcher:
         """Start jobs for as long as the sandbox serves."""
         service = self._service
         try:
-            while True:
-                self.start_due(service.clock.now_us())
-                await service.starts.wait(self.next_start_us())
+            await keep_doing(
+                service.health, "starting jobs", service.starts, self._turn
+            )
         finally:
             # What is cut off stays "running" and is queued again at the next start.
             await self._cut_off()
+
+    def _turn(self) -> int | None:
+        self.start_due(self._service.clock.now_us())
+        return self.next_start_us()
 
     async def _cut_off(self) -> None:
         for task in self._running:
@@ -112,22 +118,32 @@ class Dispatcher:
         return jobs.next_start_us(self._service.db, stuck)
 
     def _start(self, job: JobRow) -> None:
-        task = asyncio.create_task(self._make(job), name=job.id)
+        task = asyncio.create_task(self._make_and_end(job), name=job.id)
         self._running.add(task)
-        task.add_done_callback(lambda ended: self._ended(ended, job))
+        task.add_done_callback(self._running.discard)
 
-    def _ended(self, task: asyncio.Task[None], job: JobRow) -> None:
-        self._running.discard(task)
-        if task.cancelled():
-            return
-        problem = task.exception()
-        if isinstance(problem, _FailureError):
-            self._fail(job, problem)
-        elif problem is not None:
-            logger.error("%s could not be made", job.id, exc_info=problem)
-            self._fail(job, _FailureError(ErrorCode.INTERNAL, INTERNAL_MESSAGE))
-        self._service.starts.ring()
-        self._service.settlements.ring()
+    async def _make_and_end(self, job: JobRow) -> None:
+        end: Finished | _FailureError | None
+        try:
+            end = await self._make(job)
+        except _FailureError as failure:
+            end = failure
+        except Exception:
+            logger.exception("%s could not be made", job.id)
+            end = _FailureError(ErrorCode.INTERNAL, INTERNAL_MESSAGE)
+        # It has its slot until it has ended, however long that cannot be written.
+        service = self._service
+        await until_done(
+            service.health, "ending a job", lambda: self._end(job, end), job.id
+        )
+        service.starts.ring()
+        service.settlements.ring()
+
+    def _end(self, job: JobRow, end: Finished | _FailureError | None) -> None:
+        if isinstance(end, Finished):
+            self._complete(job, end)
+        elif end is not None:
+            self._fail(job, end)
 
     def _fail(self, job: JobRow, failure: _FailureError) -> None:
         now_us = self._service.clock.now_us()
@@ -155,9 +171,9 @@ class Dispatcher:
                 self._fail(job, _FailureError(*failure))
         return failure is not None
 
-    async def _make(self, job: JobRow) -> None:
+    async def _make(self, job: JobRow) -> Finished | None:
         if self._fails_by_fault(job):
-            return
+            return None  # it has ended, together with the fault's count
         function, body = self._request(job)
         asked = asked_failure(body)
         if asked is not None:
@@ -173,14 +189,13 @@ class Dispatcher:
             seconds=seconds,
             hold_micro_usd=money.held_micro_usd(self._service.db, job.id),
         )
-        made = Finished(
+        return Finished(
             media_type=function.media_type,
             content_type=str(result.content_type),
             usage=usage,
             charge_micro_usd=charge,
             runtime_ms=runtime_ms,
         )
-        self._complete(job, made)
 
     def _complete(self, job: JobRow, made: Finished) -> None:
         db, now_us = self._service.db, self._service.clock.now_us()

@@ -123,7 +123,12 @@ async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
     renderer = Renderer(max(1, service.settings.concurrency))
     await renderer.start()
     dispatcher = Dispatcher(service, inputs, renderer, SystemClock())
-    settling = keep_doing(service.settlements, lambda: _settle(service))
+    settling = keep_doing(
+        service.health,
+        "settling charges",
+        service.settlements,
+        lambda: _settle(service),
+    )
     sender = Sender(service, SystemClock())
     service.pauses.extend((dispatcher.paused, sender.paused))
     service.timed.extend(_timed(service, dispatcher, sender))

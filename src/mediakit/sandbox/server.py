@@ -268,4 +268,6 @@ def _answers(data_dir: DataDir) -> bool:
             answer = http.get(f"{base_url}/sandbox/status")
     except httpx.TransportError:
         return False
-    return answer.status_code == 200 and answer.json()["identity"] == account.identity
+    # 503 is a sandbox that is unwell, for example because its disk is full.
+    there = answer.status_code in (200, 503)
+    return there and answer.json()["identity"] == account.identity

@@ -12,6 +12,7 @@ from mediakit.sandbox.answers import RequestError
 from mediakit.sandbox.clock import SandboxClock
 from mediakit.sandbox.faults import Faults
 from mediakit.sandbox.files import Files
+from mediakit.sandbox.health import Health
 from mediakit.sandbox.settings import Sandbox, is_loopback
 from mediakit.sandbox.signing import Signer
 from mediakit.sandbox.store.accounts import Caller, find_caller
@@ -42,6 +43,7 @@ class Service:
         faults: What was scripted to go wrong.
         timekeeper: Moves the clock forwards.
         open_accounts: Makes the default organization with its key, where missing.
+        health: What fails at the moment.
         pauses: Each holds a kind of work still, and what was under way is cut off.
     """
 
@@ -60,6 +62,7 @@ class Service:
     timekeeper: Timekeeper
     # It knows the key.
     open_accounts: Callable[[], None] = field(repr=False)
+    health: Health = field(default_factory=Health)
     pauses: list[Pause] = field(default_factory=list)
 
     @property

@@ -25,11 +25,14 @@ async def page(request: Request) -> Response:
 
 
 async def status(request: Request) -> Response:
-    """Answer GET /sandbox/status: who this is and how it goes, without secrets."""
+    """Answer GET /sandbox/status: who this is and how it goes, without secrets.
+
+    The status is 503 while something fails that is tried again.
+    """
     service = service_of(request)
     own_name_only(service, request)
     running, queued = _in_flight(service)
-    settings = service.settings
+    settings, problems = service.settings, service.health.problems()
     return JSONResponse(
         {
             "identity": service.identity,
@@ -41,7 +44,9 @@ async def status(request: Request) -> Response:
             "running": running,
             "queued": queued,
             "functions": {f.kind: f.path for f in service.catalog},
-        }
+            "problems": problems,
+        },
+        status_code=503 if problems else 200,
     )
 
 

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mediakit.errors import ServiceError
@@ -81,10 +81,13 @@ class Database:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._connection.execute("COMMIT")
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            # A failed commit leaves the transaction open; a full disk may have ended
+            # it already, and then there is nothing to roll back.
+            with suppress(sqlite3.OperationalError):
+                self._connection.execute("ROLLBACK")
             raise
-        self._connection.execute("COMMIT")
 
     def run(self, sql: str, *values: Value) -> int:
         """Run one statement; return how many rows it changed."""

@@ -122,7 +122,7 @@ def claim(db: Database, now_us: int, stuck: Sequence[str] = ()) -> JobRow | None
             " WHERE id = (SELECT org FROM job WHERE id = ?)",
             row["id"],
         )
-    return find(db, row["id"])
+        return find(db, row["id"])
 
 
 def next_start_us(db: Database, stuck: Sequence[str] = ()) -> int | None:

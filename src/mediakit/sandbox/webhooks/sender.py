@@ -1,13 +1,14 @@
 """Sending what is due, many receivers at a time (spec 6.5)."""
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from random import Random
 
 from mediakit.clock import Clock
+from mediakit.sandbox.alarm import keep_doing
 from mediakit.sandbox.clock import US_PER_S, to_us
+from mediakit.sandbox.health import rest_s
 from mediakit.sandbox.service import Service
 from mediakit.sandbox.store import endpoints, webhook_secrets, webhooks
 from mediakit.sandbox.store.webhooks import DELIVERED, FAILED, AttemptRow, DeliveryRow
@@ -16,8 +17,7 @@ from mediakit.sandbox.webhooks.posting import SIGNING, Outcome, Poster
 from mediakit.sandbox.webhooks.schedule import MAX_ATTEMPTS, gap_us, push_back_us
 from mediakit.sandbox.webhooks.signatures import SigningError, signed_headers
 
-logger = logging.getLogger(__name__)
-
+DELIVERING = "delivering an event"
 AT_ONCE = 20
 GONE = 410
 
@@ -47,19 +47,25 @@ class Sender:
             timeout_s=service.settings.delivery_timeout_s,
             system=system,
         )
-        # An attempt that broke stays here: it is not tried before the next start.
+        # An attempt that broke stays here while it rests.
         self._attempts: dict[str, asyncio.Task[None]] = {}
+        # What came of attempts, until it is written down: they are not made again.
+        self._unnoted: dict[str, tuple[int, Outcome]] = {}
         self._pauses_n = 0
 
     async def run(self) -> None:
         """Send for as long as the sandbox serves."""
         service = self._service
         try:
-            while True:
-                self._start_due(service.clock.now_us())
-                await service.deliveries.wait(self._next_start_us())
+            await keep_doing(
+                service.health, "sending deliveries", service.deliveries, self._turn
+            )
         finally:
             await self._cut_off()
+
+    def _turn(self) -> int | None:
+        self._start_due(self._service.clock.now_us())
+        return self._next_start_us()
 
     @asynccontextmanager
     async def paused(self) -> AsyncIterator[None]:
@@ -75,7 +81,10 @@ class Sender:
         for task in self._attempts.values():
             task.cancel()
         await asyncio.gather(*self._attempts.values(), return_exceptions=True)
+        for delivery_id in self._attempts:
+            self._service.health.forget(DELIVERING, delivery_id)
         self._attempts.clear()
+        self._unnoted.clear()
 
     def next_due_us(self) -> int | None:
         """Return when the next delivery is due, also one that is being attempted."""
@@ -102,17 +111,35 @@ class Sender:
         free = 0 if self._pauses_n else AT_ONCE - len(self._under_way())
         db = self._service.db
         for delivery in webhooks.due(db, now_us, besides=self._attempts, limit=free):
-            task = asyncio.create_task(self._attempt(delivery), name=delivery.id)
-            task.add_done_callback(_report)
-            self._attempts[delivery.id] = task
+            self._start(delivery, broken_n=0)
         return self._under_way()
+
+    def _start(self, delivery: DeliveryRow, broken_n: int) -> None:
+        task = asyncio.create_task(self._attempt(delivery), name=delivery.id)
+        task.add_done_callback(lambda ended: self._ended(ended, delivery, broken_n))
+        self._attempts[delivery.id] = task
 
     async def _attempt(self, delivery: DeliveryRow) -> None:
         at_us = self._service.clock.now_us()
-        outcome = await self._outcome(delivery)
-        self._note(delivery.id, at_us, outcome)
-        del self._attempts[delivery.id]
+        if delivery.id not in self._unnoted:
+            self._unnoted[delivery.id] = at_us, await self._outcome(delivery)
+        self._note(delivery.id, *self._unnoted[delivery.id])
+        del self._unnoted[delivery.id], self._attempts[delivery.id]
+        self._service.health.forget(DELIVERING, delivery.id)
         self._service.deliveries.ring()
+
+    def _ended(
+        self, task: asyncio.Task[None], delivery: DeliveryRow, broken_n: int
+    ) -> None:
+        if task.cancelled() or (problem := task.exception()) is None:
+            return
+
+        def try_again() -> None:
+            if self._attempts.get(delivery.id) is task:  # it was not cut off
+                self._start(delivery, broken_n + 1)
+
+        self._service.health.failed(DELIVERING, problem, delivery.id)
+        task.get_loop().call_later(rest_s(broken_n), try_again)
 
     async def _outcome(self, delivery: DeliveryRow) -> Outcome:
         db = self._service.db
@@ -167,9 +194,3 @@ class Sender:
         failed_n = delivery.attempts_n + 1 if outcome.reason == SIGNING else round_n
         pushed_us = push_back_us(outcome.retry_after, self._system.now())
         return now_us + max(gap_us(failed_n, self._jitter), pushed_us)
-
-
-def _report(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (problem := task.exception()) is not None:
-        words = "%s broke and is left until the next start"
-        logger.error(words, task.get_name(), exc_info=problem)
