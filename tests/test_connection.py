@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from mediakit import Client, estimate
@@ -289,6 +290,28 @@ def test_a_sandbox_at_a_url_says_itself_what_it_serves(
     assert place.is_sandbox
     assert {f.path for f in place.catalog} == {f.path for f in Catalog.default()}
     assert place.catalog.function("text-to-image").estimate({}).high == 40_000
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        (200, {"identity": "sandbox:1"}, True),
+        (503, {"identity": "sandbox:1", "problems": ["its disk is full"]}, True),
+        (200, {"message": "something else"}, False),
+        (503, {"message": "a gateway"}, False),
+    ],
+)
+def test_a_sandbox_is_known_by_its_identity_even_while_it_is_unwell(
+    tmp_path: Path, status: int, body: dict[str, Any], *, expected: bool
+) -> None:
+    settings = read(
+        tmp_path, MEDIAKIT_BASE_URL="http://127.0.0.1:1", MEDIAKIT_API_KEY=KEY
+    )
+    answering = httpx.MockTransport(lambda asked: httpx.Response(status, json=body))
+
+    place = locate(settings, Catalog.default(), answering)
+
+    assert place.is_sandbox == expected
 
 
 def test_the_embedded_sandbox_serves_and_charges_what_the_caller_knows(

@@ -244,9 +244,10 @@ def _is_sandbox(service: Service, transport: httpx.AsyncBaseTransport | None) ->
     if not service.on_this_machine:
         return False
     try:
-        return _read(f"{service.base_url}/sandbox/status", transport).status == 200
+        answer = _read(f"{service.base_url}/sandbox/status", transport)
     except NoAnswerError:
         return False
+    return "identity" in answer.fields
 
 
 def _read(url: str, transport: httpx.AsyncBaseTransport | None) -> Answer:
