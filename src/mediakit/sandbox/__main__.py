@@ -6,6 +6,7 @@ import signal
 import sys
 import tempfile
 from contextlib import ExitStack
+from math import inf
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -62,6 +63,8 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="let callbacks and input URLs reach this machine, over http, on any port",
     )
+    add("--keep-days", type=float, default=inf, help="days files stay (default: inf)")
+    add("--keep-gb", type=float, default=10, help="gigabytes of files (default: 10)")
     add("--speed", type=float, default=1.0, help="how fast its clock runs (default: 1)")
     add("--json", action="store_true", help="print one line of JSON once it serves")
     return parser
@@ -78,6 +81,8 @@ def _settings(options: argparse.Namespace, folder: Path) -> Sandbox:
         concurrency=options.concurrency,
         queue_size=options.queue_size,
         speed=options.speed,
+        keep_days=options.keep_days,
+        keep_gb=options.keep_gb,
         allow_loopback_callbacks=options.allow_loopback_callbacks,
     )
 

@@ -69,6 +69,13 @@ class Files:
         """Give a part that is whole its name, once its bytes are on disk."""
         await to_thread.run_sync(_keep, part, self.path(name))
 
+    def size_bytes(self, name: str) -> int:
+        """Return how large a file is; 0 when it is not there."""
+        try:
+            return self.path(name).stat().st_size
+        except FileNotFoundError:
+            return 0
+
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""
         self.path(name).unlink(missing_ok=True)

@@ -23,6 +23,7 @@ from mediakit.sandbox.inputs import Inputs
 from mediakit.sandbox.listening import BACKLOG, base_url_of, close, listen
 from mediakit.sandbox.opening import open_service
 from mediakit.sandbox.renderer import Renderer
+from mediakit.sandbox.retention import remove_old
 from mediakit.sandbox.service import Service
 from mediakit.sandbox.settings import Sandbox
 from mediakit.sandbox.store import money
@@ -129,12 +130,19 @@ async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
         service.settlements,
         lambda: _settle(service),
     )
+    removing = keep_doing(
+        service.health,
+        "removing old files",
+        service.removals,
+        lambda: remove_old(service),
+    )
     sender = Sender(service, SystemClock())
     service.pauses.extend((dispatcher.paused, sender.paused))
     service.timed.extend(_timed(service, dispatcher, sender))
     tasks = [
         asyncio.create_task(dispatcher.run(), name="dispatcher"),
         asyncio.create_task(settling, name="settler"),
+        asyncio.create_task(removing, name="remover"),
         asyncio.create_task(sender.run(), name="sender"),
     ]
     if service.settings.concurrency:

@@ -121,7 +121,7 @@ class Inputs:
         path = self.files.path(name)
         if there and path.is_file():
             return path
-        raise FetchError("nothing lies there (never uploaded, or erased)")
+        raise FetchError("nothing lies there (never uploaded, erased or removed)")
 
 
 class _Fetching:

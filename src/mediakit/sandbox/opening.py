@@ -49,6 +49,7 @@ def open_service(
         starts=Alarm(clock),
         settlements=Alarm(clock),
         deliveries=Alarm(clock),
+        removals=Alarm(clock),
         faults=Faults(db, settings.catalog),
         timekeeper=Timekeeper(db, clock),
         open_accounts=open_accounts,

@@ -40,6 +40,7 @@ class Service:
         starts: Rings when a job may start.
         settlements: Rings when a charge is pending.
         deliveries: Rings when a delivery may be due.
+        removals: Rings when old files may have to go.
         faults: What was scripted to go wrong.
         timekeeper: Moves the clock forwards.
         open_accounts: Makes the default organization with its key, where missing.
@@ -58,6 +59,7 @@ class Service:
     starts: Alarm
     settlements: Alarm
     deliveries: Alarm
+    removals: Alarm
     faults: Faults
     timekeeper: Timekeeper
     # It knows the key.
@@ -72,7 +74,8 @@ class Service:
 
     def ring_all(self) -> None:
         """Wake every loop that waits for the clock, because it was moved."""
-        for alarm in (self.starts, self.settlements, self.deliveries):
+        alarms = (self.starts, self.settlements, self.deliveries, self.removals)
+        for alarm in alarms:
             alarm.ring()
 
     @property

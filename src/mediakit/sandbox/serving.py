@@ -26,17 +26,20 @@ async def file(request: Request) -> Response:
         return message_answer(404, "There is no such file.", HEADERS)
     path = service.files.path(name)
     if content_type == "" or not path.is_file():
-        return message_answer(410, "This file was erased.", HEADERS)
+        return message_answer(
+            410, "There is no such file any more.", HEADERS
+        )
     response = FileResponse(path, media_type=content_type, headers=HEADERS)
     response.chunk_size = 256 * 1024
     return response
 
 
 def _content_type(service: Service, name: str) -> str | None:
-    """Return a file's type; "" when it was erased, None when it never was there."""
+    """Return a file's type; "" when it is gone, None when it was not there yet."""
     upload = find_upload(service.db, name)
     if upload is not None:
-        return upload.content_type if upload.stored else None
+        ended = "" if upload.expires_us < service.clock.now_us() else None
+        return upload.content_type if upload.stored else ended
     job = find_by_file(service.db, name)
     if job is None or job.status != "completed":
         return None

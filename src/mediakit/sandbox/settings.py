@@ -1,5 +1,6 @@
 """What can be chosen about a sandbox."""
 
+import math
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
@@ -28,6 +29,9 @@ class Sandbox:
             over http and on any port.
         start_after_s: Seconds of the sandbox's clock that a job is queued at least.
         settle_after_s: Seconds of the sandbox's clock from a job's end to its charge.
+        keep_days: Days of the sandbox's clock that outputs and uploads are kept.
+        keep_gb: Gigabytes of outputs and uploads that are kept; when there are more,
+            the oldest ones are removed.
         delivery_timeout_s: Real seconds that a receiver of a webhook has to answer.
         catalog: The functions that it serves; all declared ones by default.
 
@@ -47,6 +51,8 @@ class Sandbox:
     allow_loopback_callbacks: bool = False
     start_after_s: float = 0.0
     settle_after_s: float = 1.5
+    keep_days: float = math.inf
+    keep_gb: float = 10.0
     delivery_timeout_s: float = 20.0
     catalog: Catalog = field(default_factory=Catalog.default)
 
@@ -59,6 +65,8 @@ class Sandbox:
             "speed": (0 < self.speed <= 1_000_000, "above 0, up to 1000000"),
             "start_after_s": (self.start_after_s >= 0, "0 or more"),
             "settle_after_s": (self.settle_after_s >= 0, "0 or more"),
+            "keep_days": (self.keep_days > 0, "above 0"),
+            "keep_gb": (self.keep_gb > 0, "above 0"),
             "delivery_timeout_s": (
                 0 < self.delivery_timeout_s <= 20,
                 "above 0, up to 20",

@@ -233,6 +233,24 @@ def erased_files(db: Database) -> list[str]:
     return [row["file"] for row in rows]
 
 
+def outputs(db: Database) -> list[tuple[int, str]]:
+    """List the outputs that lie on disk, each with when it was made."""
+    rows = db.rows(
+        "SELECT ended_us, file FROM job"
+        " WHERE status = 'completed' AND deleted_us IS NULL"
+    )
+    return [(row["ended_us"], row["file"]) for row in rows]
+
+
+def bodies_under_way(db: Database) -> list[str]:
+    """List the requests of the jobs that have not ended."""
+    rows = db.rows("SELECT body FROM job WHERE status = 'queued' AND body IS NOT NULL")
+    rows += db.rows(
+        "SELECT body FROM job WHERE status = 'running' AND body IS NOT NULL"
+    )
+    return [row["body"] for row in rows]
+
+
 def requeue_running(db: Database) -> int:
     """Queue again what was running when the server was killed; return how many."""
     with db.transaction():

@@ -61,6 +61,17 @@ def unstored_files(db: Database) -> list[str]:
     return [row["file"] for row in rows]
 
 
+def stored_files(db: Database) -> list[tuple[int, str]]:
+    """List the uploads that lie on disk, each with when it was put."""
+    rows = db.rows("SELECT stored_us, file FROM upload WHERE stored_us IS NOT NULL")
+    return [(row["stored_us"], row["file"]) for row in rows]
+
+
+def end(db: Database, file: str) -> None:
+    """End a grant whose file is removed."""
+    db.run("UPDATE upload SET stored_us = NULL, expires_us = 0 WHERE file = ?", file)
+
+
 def mark_stored(db: Database, file: str, now_us: int) -> bool:
     """Note that the file lies whole under its name; False when it has no grant."""
     return bool(db.run("UPDATE upload SET stored_us = ? WHERE file = ?", now_us, file))

@@ -1,0 +1,135 @@
+"""How long outputs and uploads are kept, and how much of them."""
+
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from mediakit.errors import InputError
+from mediakit.sandbox.settings import Sandbox
+from tests.sandbox.conftest import PATIENCE_S, Api, StartSandbox, png
+
+KIND = "image-upscale"
+GB = 10**9
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline_s, "it never got there"
+        time.sleep(0.02)
+
+
+def status_at(url: str) -> int:
+    return httpx.get(url, trust_env=False).status_code
+
+
+def files_of(api: Api) -> list[Path]:
+    return sorted((api.running._data_dir.path / "files").iterdir())
+
+
+def upscaled(api: Api, url: str) -> dict[str, Any]:
+    return api.ended(api.submit(KIND, {"image_url": url})["id"])
+
+
+def test_what_is_older_than_it_is_kept_reads_as_if_it_had_been_erased(
+    sandboxes: StartSandbox,
+) -> None:
+    api = sandboxes(keep_days=2, settle_after_s=0)
+    picture = api.upload("image/png", png())
+    job = upscaled(api, picture)
+    output = job["output"]["image"]["url"]
+    billing = api.settled(job["id"])["billing"]
+
+    api.running.advance(hours=47)
+    assert [status_at(url) for url in (picture, output)] == [200, 200]
+    api.running.advance(hours=2)
+
+    eventually(lambda: files_of(api) == [])
+    assert [status_at(url) for url in (picture, output)] == [410, 410]
+    old = api.job(job["id"])
+    assert "deleted_at" in old
+    assert "output" not in old
+    assert (old["status"], old["billing"]) == ("completed", billing)
+    assert api.http.get(f"/v1/media/jobs/{job['id']}/content").status_code == 410
+    late = upscaled(api, picture)
+    assert late["error"]["code"] == "invalid_input"
+    assert "removed" in late["error"]["message"]
+
+
+def test_only_the_oldest_files_go_when_there_are_too_many_bytes(
+    tmp_path: Path, sandboxes: StartSandbox
+) -> None:
+    first = sandboxes(tmp_path)
+    size_bytes = 50_000
+    urls = [first.upload("video/mp4", bytes(size_bytes)) for _ in range(6)]
+    first.running.stop()
+
+    later = sandboxes(tmp_path, keep_gb=3.5 * size_bytes / GB)
+
+    eventually(lambda: len(files_of(later)) == 3)
+    names = [url.replace(first.running.base_url, "") for url in urls]
+    statuses = [status_at(later.running.base_url + name) for name in names]
+    assert statuses == [410] * 3 + [200] * 3
+
+
+def test_a_full_store_makes_room_while_it_serves(sandboxes: StartSandbox) -> None:
+    api = sandboxes(keep_gb=100_000 / GB)
+    urls = [api.upload("video/mp4", bytes(50_000)) for _ in range(4)]
+
+    api.running.advance(seconds=1)
+
+    eventually(lambda: len(files_of(api)) == 2)
+    assert [status_at(url) for url in urls[2:]] == [200, 200]
+
+
+def test_what_a_job_still_needs_is_kept_however_old_it_is(
+    tmp_path: Path, sandboxes: StartSandbox
+) -> None:
+    first = sandboxes(tmp_path, keep_days=1)
+    needed, other = (first.upload("image/png", png()) for _ in range(2))
+    previous = upscaled(first, needed)["output"]["image"]["url"]
+    first.running.fault("stuck_queue")
+    waiting = [first.submit(KIND, {"image_url": url}) for url in (needed, previous)]
+
+    first.running.advance(hours=50)
+
+    eventually(lambda: status_at(other) == 410)
+    assert [status_at(url) for url in (needed, previous)] == [200, 200]
+    first.running.clear_faults()
+    for job in waiting:
+        assert first.ended(job["id"])["status"] == "completed"
+    first.running.advance(seconds=1)
+    eventually(lambda: [status_at(url) for url in (needed, previous)] == [410, 410])
+
+
+def test_a_restart_removes_what_a_killed_server_left_of_a_removal(
+    tmp_path: Path, sandboxes: StartSandbox
+) -> None:
+    first = sandboxes(tmp_path)
+    url = first.upload("image/png", png())
+    first.running.stop()
+    # Killed in between: the row says that it is gone, and the file is there.
+    with closing(sqlite3.connect(tmp_path / "sandbox.sqlite3")) as db, db:
+        db.execute("UPDATE upload SET stored_us = NULL")
+
+    later = sandboxes(tmp_path)
+
+    assert files_of(later) == []
+    assert status_at(url.replace(first.running.base_url, later.running.base_url)) in (
+        404,
+        410,
+    )
+
+
+@pytest.mark.parametrize(
+    "change", [{"keep_days": 0}, {"keep_gb": 0}, {"keep_gb": float("nan")}]
+)
+def test_a_retention_of_nothing_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=next(iter(change))):
+        Sandbox("unused", **change)
