@@ -353,7 +353,7 @@ async def on_event(event):
     if hangs == "hangs":
         await asyncio.sleep(3600)
 
-inbox = Inbox(Path(told).with_suffix(".db"), lease_s=0.3)
+inbox = Inbox(Path(told).with_suffix(".db"), lease_s=3)
 hook = receiver(secret, on_event, seen=inbox)
 async def app(scope, receive, send):
     if scope["type"] == "http" and scope["method"] == "GET":

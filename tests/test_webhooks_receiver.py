@@ -61,7 +61,7 @@ def desk() -> Desk:
 
 @pytest.fixture
 def hook(desk: Desk, tmp_path: Path) -> Iterator[Receiver]:
-    hook = receiver(SECRET, desk, seen=tmp_path / "seen.db", body_timeout_s=0.3)
+    hook = receiver(SECRET, desk, seen=tmp_path / "seen.db")
     yield hook
     hook.inbox.close()
 
@@ -257,10 +257,11 @@ def test_a_body_that_is_too_large_is_refused_early(url: str, desk: Desk) -> None
     desk.until(1)
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(url: str) -> None:
+def test_a_body_that_does_not_come_is_not_waited_for(desk: Desk) -> None:
     start = head(message().headers, "content-length: 100")
 
-    assert raw(url, start + b"{").startswith(b"HTTP/1.1 408 ")
+    with serve(receiver(SECRET, desk, seen=":memory:", body_timeout_s=0.3)) as url:
+        assert raw(url, start + b"{").startswith(b"HTTP/1.1 408 ")
 
 
 def test_a_sender_that_goes_away_is_forgotten(
@@ -306,9 +307,12 @@ def test_what_cannot_be_noted_is_not_taken_and_may_be_sent_again(
     url: str, hook: Receiver, desk: Desk
 ) -> None:
     with closing(sqlite3.connect(hook.inbox.place)) as file:
-        file.execute("ALTER TABLE mediakit_inbox RENAME TO away")
+        file.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON mediakit_inbox"
+            " BEGIN SELECT RAISE (ABORT, 'the disk is full'); END"
+        )
         refused = post(url, sent := message())
-        file.execute("ALTER TABLE away RENAME TO mediakit_inbox")
+        file.execute("DROP TRIGGER full")
     taken = post(url, sent)
 
     assert (refused.status_code, taken.status_code) == (500, 204)

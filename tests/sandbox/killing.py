@@ -20,7 +20,7 @@ from tests.sandbox.conftest import KITE
 
 KEY = "a-key-for-this-test"
 OPENING_USD = 10_000
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 RETRY_GAP_S = 0.05
 SPEED = 20
 
@@ -74,7 +74,7 @@ class Server:
     @contextmanager
     def http(self) -> Iterator[httpx.Client]:
         headers = {"X-API-Key": KEY, "X-Sandbox": "1"}
-        with httpx.Client(headers=headers, trust_env=False, timeout=10) as http:
+        with httpx.Client(headers=headers, trust_env=False, timeout=60) as http:
             yield http
 
 

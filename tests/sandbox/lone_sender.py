@@ -37,7 +37,7 @@ class LoneSender:
     """
 
     def __init__(self, folder: Path, **settings: Any) -> None:
-        chosen = {"allow_loopback_callbacks": True, "delivery_timeout_s": 5.0}
+        chosen = {"allow_loopback_callbacks": True, "delivery_timeout_s": 20.0}
         data_dir = DataDir(folder)
         opened = open_service(
             Sandbox(folder, **chosen | settings),

@@ -230,7 +230,10 @@ def test_a_slow_answer_ends_when_nobody_listens_any_more(calm: Api) -> None:
 
     with pytest.raises(httpx.ReadTimeout):
         calm.http.post(
-            calm.path(VIDEO), json=KITE, headers={"Idempotency-Key": "slow"}, timeout=1
+            calm.path(VIDEO),
+            json=KITE,
+            headers={"Idempotency-Key": "slow"},
+            timeout=httpx.Timeout(PATIENCE_S, read=1),
         )
 
     calm.submit(VIDEO, KITE, key="slow")
@@ -242,7 +245,9 @@ def raw_answer(api: Api, request: str) -> tuple[bytes, bytes]:
     url = httpx.URL(api.running.base_url)
     lines = [f"{request} HTTP/1.1", f"Host: {url.netloc.decode()}"]
     lines += [f"X-API-Key: {api.running.api_key}", "", ""]
-    with socket.create_connection((url.host, url.port or 80), timeout=10) as client:
+    with socket.create_connection(
+        (url.host, url.port or 80), timeout=PATIENCE_S
+    ) as client:
         client.sendall("\r\n".join(lines).encode())
         came = b"".join(iter(lambda: client.recv(1_000), b""))
     head, _, body = came.partition(b"\r\n\r\n")
@@ -278,7 +283,9 @@ def test_a_connection_dropped_after_made_the_job(calm: Api) -> None:
 def test_a_dropped_connection_is_closed_without_a_byte(calm: Api, kind: str) -> None:
     calm.running.fault(kind, count=1)
     url = httpx.URL(calm.running.base_url)
-    with socket.create_connection((url.host, url.port or 80), timeout=10) as client:
+    with socket.create_connection(
+        (url.host, url.port or 80), timeout=PATIENCE_S
+    ) as client:
         client.sendall(b"GET /billing/balance HTTP/1.1\r\nHost: localhost\r\n\r\n")
 
         assert client.recv(1_000) == b""

@@ -26,9 +26,7 @@ async def file(request: Request) -> Response:
         return message_answer(404, "There is no such file.", HEADERS)
     path = service.files.path(name)
     if content_type == "" or not path.is_file():
-        return message_answer(
-            410, "There is no such file any more.", HEADERS
-        )
+        return message_answer(410, "There is no such file any more.", HEADERS)
     response = FileResponse(path, media_type=content_type, headers=HEADERS)
     response.chunk_size = 256 * 1024
     return response
