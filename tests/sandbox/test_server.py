@@ -247,6 +247,21 @@ def test_the_data_directory_stays_locked_for_as_long_as_the_server_lives(
     assert eventually(lambda: is_free(tmp_path))
 
 
+def test_an_interrupted_start_leaves_no_server_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = set(threading.enumerate())
+    with monkeypatch.context() as patch:
+        patch.setattr(hosting, "START_TICK_S", "what breaks the wait for the server")
+        with pytest.raises(TypeError):
+            start(Sandbox(tmp_path))
+
+    left = set(threading.enumerate()) - before
+    assert [thread.name for thread in left if "sandbox" in thread.name] == []
+    assert is_free(tmp_path)
+    start(Sandbox(tmp_path)).stop()
+
+
 def is_free(data_dir: Path) -> bool:
     lock = DataDir(data_dir).try_lock()
     if lock is not None:

@@ -69,6 +69,14 @@ class Host:
         )
         self._data_dir.announce(self.base_url, os.getpid())
         self._thread.start()
+        try:
+            self._await_start()
+        except BaseException:  # an interrupt, too
+            self._server.should_exit = True
+            self._thread.join()
+            raise
+
+    def _await_start(self) -> None:
         while not self._server.serving.wait(START_TICK_S):
             if not self._thread.is_alive():
                 raise ServiceError("The sandbox did not start; its log says why.")
