@@ -30,7 +30,7 @@ def values_of(spec: FieldSpec) -> Values:
 def begins_filled(spec: FieldSpec) -> bool:
     """Tell whether the control holds something from the start, for it must."""
     within = spec.item if spec.kind == "list" else spec
-    return spec.required and within is not None and within.kind in NESTED
+    return spec.to_fill_in and within is not None and within.kind in NESTED
 
 
 def _given(spec: FieldSpec) -> Values:

@@ -111,6 +111,12 @@ class MadeUp(MediaRequest, kind="made-up", spec="0"):
     """How much."""
     parts: Annotated[int, Field(ge=1, le=9)]
     """How many, without a default."""
+    parent: str | None
+    """What it goes on with; it must be said when that is nothing."""
+    operator: Camera | None
+    """Who films it; it must be said when that is nobody."""
+    grade: Literal["warm", "cold"] | None
+    """How it is coloured; it must be said when it is not."""
 
 
 MADE_UP = Function("made/up/made-up", MadeUp)

@@ -153,4 +153,4 @@ def _annotation(spec: FieldSpec) -> Any:
         kind: Any = Literal[spec.choices]
     else:
         kind = _PLAIN_TYPES.get(spec.kind, Any)
-    return kind if spec.required or spec.default is not None else kind | None
+    return kind if spec.to_fill_in or spec.default is not None else kind | None

@@ -241,8 +241,18 @@ def _as_if_kept(value: object, _: str) -> Path | None:
 
 
 def _body(function: Function, fields: Mapping[str, object]) -> dict[str, object]:
-    given = {name: value for name, value in fields.items() if value is not None}
+    given = {
+        n: v for n, v in fields.items() if v is not None or _takes_null(function, n)
+    }
     return plain_fields(function, given)
+
+
+def _takes_null(function: Function, name: str) -> bool:
+    """Tell whether None is sent as null; else it means that nothing was given."""
+    spec = function.fields.get(name)
+    if spec is None:
+        return False
+    return spec.null_when_empty or (spec.required and spec.kind == "json")
 
 
 def _probed(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import cache
 from json.encoder import encode_basestring
 
-from mediakit.schema.fields import fields_of, infos_of
+from mediakit.schema.fields import FieldSpec, fields_of, infos_of
 from mediakit.schema.requests import MediaRequest
 
 # From here on not every whole number has a float of its own.
@@ -42,16 +42,21 @@ def canonical_body(
 ) -> dict[str, object]:
     """Return the body with defaults filled, nulls dropped, and `1.0` written as `1`.
 
-    Two bodies that ask for the same thing have the same canonical body. A property
-    that the request does not know may be null.
+    Two bodies that ask for the same thing have the same canonical body. A field that
+    must be given may be null, and so may a property that the request does not know.
     """
     known = fields_of(request_type)
     values = with_defaults(request_type, body)
     return {
         name: _canonical(value)
         for name, value in values.items()
-        if value is not None or name not in known
+        if not is_left_out(known, name, value)
     }
+
+
+def is_left_out(known: Mapping[str, FieldSpec], name: str, value: object) -> bool:
+    """Tell whether null stands for a field that may be left out."""
+    return value is None and name in known and not known[name].required
 
 
 def _canonical(value: object) -> object:

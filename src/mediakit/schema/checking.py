@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from mediakit.rules import Problem, any_of
-from mediakit.schema.bodies import with_defaults
+from mediakit.schema.bodies import is_left_out, with_defaults
 from mediakit.schema.fields import FieldSpec, fields_of
 from mediakit.schema.requests import MediaRequest
 
@@ -71,8 +71,9 @@ def _validated(
         found = error.errors(include_url=False, include_context=False)
         return None, [_problem(details, whole) for details in found]
     if None in body.values():
-        # Null counts as omitted where it is accepted: the default stands in.
-        given = {name: value for name, value in body.items() if value is not None}
+        # Null counts as omitted where a default stands in.
+        known = fields_of(request_type)
+        given = {n: v for n, v in body.items() if not is_left_out(known, n, v)}
         request = request_type.model_validate(given)
     return request, []
 

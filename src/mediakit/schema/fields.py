@@ -100,6 +100,16 @@ class FieldSpec:
         words = _ACCEPTED[self.kind](self)
         return f"{words}, or null" if self.nullable else words
 
+    @property
+    def to_fill_in(self) -> bool:
+        """Tell whether it must be given, and null will not do."""
+        return self.required and not self.nullable
+
+    @property
+    def null_when_empty(self) -> bool:
+        """Tell whether null is what is sent where nothing was filled in."""
+        return self.required and self.nullable
+
     def chosen(self, value: object) -> "FieldSpec | None":
         """Return the object that a value is to be read as.
 

@@ -120,7 +120,7 @@ class Control(ABC):
     @property
     def heading(self) -> str:
         """Return the name with the mark of a field that is always required."""
-        return f"{self.label} *" if self.spec.required else self.label
+        return f"{self.label} *" if self.spec.to_fill_in else self.label
 
     @property
     def holds_media(self) -> bool:

@@ -14,7 +14,7 @@ from mediakit.widgets.item_list import ItemList
 from mediakit.widgets.json_box import JsonBox
 from mediakit.widgets.look import Kit
 from mediakit.widgets.media_list import MediaBox, MediaList
-from mediakit.widgets.number_box import SERVICE_DEFAULT, NumberBox
+from mediakit.widgets.number_box import NOTHING, SERVICE_DEFAULT, NumberBox
 from mediakit.widgets.number_control import NumberControl, reach_of
 from mediakit.widgets.object_list import ObjectList
 from mediakit.widgets.objects import ObjectControl
@@ -60,7 +60,7 @@ class Choice(Control):
         super().__init__(spec, kit)
         few = spec.default is not None and len(options) <= MOST_BUTTONS
         if spec.default is None:
-            options = [(CHOOSE if spec.required else SERVICE_DEFAULT, None), *options]
+            options = [(_no_choice(spec), None), *options]
         self.widget = self.named = kit.look.make(
             w.ToggleButtons if few else w.Dropdown,
             description=self.heading,
@@ -84,6 +84,12 @@ class Choice(Control):
         """
         # By its place: as a value, None would stand for no choice at all.
         self.widget.index = self._values.index(value)
+
+
+def _no_choice(spec: FieldSpec) -> str:
+    if spec.required:
+        return NOTHING if spec.nullable else CHOOSE
+    return SERVICE_DEFAULT
 
 
 class Switch(Control):

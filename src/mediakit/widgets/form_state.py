@@ -126,7 +126,7 @@ class FormState:
         return frozenset(
             name
             for name, spec in self.function.fields.items()
-            if spec.required
+            if spec.to_fill_in
             or any(rule.requires(name, values) for rule in self.function.rules)
         )
 
@@ -134,14 +134,18 @@ class FormState:
         """Return what would be sent: fields that apply and have a value.
 
         Empty text in a text box, an empty list and None are not sent (in a box for
-        JSON both are values), nor is a text that should be JSON and is none.
+        JSON both are values), nor is a text that should be JSON and is none. Of a
+        field that must be given and may be null, nothing is sent as null.
         """
-        fields = {
-            name: value
-            for name, spec in self.function.fields.items()
-            if name not in self.disabled
-            and not _is_nothing(spec, value := sendable(self.values.get(name)))
-        }
+        fields = {}
+        for name, spec in self.function.fields.items():
+            value = sendable(self.values.get(name))
+            if name in self.disabled:
+                continue
+            if not _is_nothing(spec, value):
+                fields[name] = value
+            elif spec.null_when_empty:
+                fields[name] = None
         return self.further | fields
 
     @property

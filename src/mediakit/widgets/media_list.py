@@ -174,7 +174,7 @@ class MediaList(MediaControl):
         self.place_upload(self.make_upload())
         self.widget = make(w.VBox, "mk-media", children=(self._line, self._lines))
         self.value = spec.default
-        if spec.required and not self._rows:
+        if spec.to_fill_in and not self._rows:
             self._resize(1)
             self._arrange()
 

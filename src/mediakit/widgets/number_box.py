@@ -12,6 +12,7 @@ from mediakit.widgets.control import Control
 from mediakit.widgets.look import Kit
 
 SERVICE_DEFAULT = "service default"
+NOTHING = "not set"
 SEED_LIMIT = 2**31 - 1
 
 
@@ -42,7 +43,9 @@ class NumberBox(Control):
     def _placeholder(self) -> str:
         if self.spec.seed:
             return "random"
-        return "" if self.spec.required else SERVICE_DEFAULT
+        if self.spec.required:
+            return NOTHING if self.spec.nullable else ""
+        return SERVICE_DEFAULT
 
     def _make_dice(self) -> Any:
         dice = self.kit.look.make(

@@ -88,7 +88,7 @@ class ObjectList(Nest):
     @property
     def fewest(self) -> int:
         """Return how many rows must stay; a list that may be left out may be empty."""
-        return max(1, self.spec.min_length or 1) if self.spec.required else 0
+        return max(1, self.spec.min_length or 1) if self.spec.to_fill_in else 0
 
     @property
     def controls(self) -> Iterable[Control]:

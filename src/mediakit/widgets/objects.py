@@ -76,12 +76,17 @@ class Fields(Nest):
     def read(self) -> dict[str, object]:
         """Return the object: the fields that have a value."""
         values = {n: member.control.value for n, member in self._members.items()}
-        given = {n: value for n, value in values.items() if value is not None}
+        given = {
+            n: v for n, v in values.items() if v is not None or self._keeps_null(n)
+        }
         further = given.get(FURTHER.name)
         if isinstance(further, dict):
             del given[FURTHER.name]
             given |= further
         return self._unknown | given
+
+    def _keeps_null(self, name: str) -> bool:
+        return self._members[name].control.spec.null_when_empty
 
     def write(self, value: object) -> None:
         """Show an object; what it does not hold shows its default.
@@ -133,7 +138,7 @@ class ObjectControl(Nest):
 
     def __init__(self, spec: FieldSpec, kit: Kit, build: Build) -> None:
         super().__init__(spec, kit, build)
-        optional = not spec.required and spec.default is None
+        optional = not spec.to_fill_in and spec.default is None
         self._switch = self._make_switch() if optional else None
         self.named = self._switch or self._make_title()
         self._kept: dict[str, object] = dict(spec.default or {})

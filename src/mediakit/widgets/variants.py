@@ -142,7 +142,7 @@ class Variants(Nest):
 def _tag_spec(spec: FieldSpec) -> FieldSpec:
     """Return the choice of a variant; one that must be made begins with the first."""
     choices: tuple[Any, ...] = tuple(spec.variants)
-    first = choices[0] if spec.required and choices else None
+    first = choices[0] if spec.to_fill_in and choices else None
     chosen = spec.default[spec.tag] if isinstance(spec.default, dict) else first
     return FieldSpec(
         spec.name or spec.tag or "",
