@@ -10,6 +10,8 @@ import pytest
 
 import mediakit as mk
 from mediakit import face
+from mediakit.client import Service
+from mediakit.connection import Place
 from mediakit.sandbox.server import RunningSandbox
 from tests.kernels import run_cells
 
@@ -64,6 +66,24 @@ def test_connect_says_where_and_what_is_left(
     assert "balance $" in said
     assert sandbox.api_key not in said
     client.close()
+
+
+def test_connect_says_what_is_left_out_of_a_services_functions() -> None:
+    def greeting(left_out: dict[str, str]) -> str:
+        service = Service("https://api.test", "key")
+        place = Place(service, mk.Catalog((), left_out), is_sandbox=False)
+        return face._greeting(place, 1_000_000)
+
+    start = "Connected at https://api.test: 0 functions, balance $1.00."
+    assert greeting({}) == start
+    assert greeting({"a/b/c": "a JSON array"}) == (
+        f"{start} 1 more takes a JSON array instead of a JSON object and is left out."
+    )
+    form = "multipart/form-data"
+    assert greeting({"a/b/c": form, "a/b/d": "a JSON array", "a/b/e": form}) == (
+        f"{start} 3 more take multipart/form-data or a JSON array instead of "
+        "a JSON object and are left out."
+    )
 
 
 def test_outside_a_notebook_nothing_of_a_notebook_is_loaded() -> None:

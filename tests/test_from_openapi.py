@@ -165,11 +165,75 @@ def test_a_document_without_functions_is_refused(document: Json) -> None:
         Catalog.from_openapi(document)
 
 
-def test_a_schema_that_is_none_is_refused_by_its_path() -> None:
-    document = document_with("/v1/media/acme/swift/dub", {"type": "array"})
+def with_odd_bodies() -> Json:
+    """Describe one function that can be offered, and three whose bodies are odd."""
+    prompt = {"type": "object", "properties": {"prompt": {"type": "string"}}}
+    items = {"type": "array", "items": prompt}
+    document = document_with("/v1/media/acme/swift/make-image", prompt)
+    document["components"] = {"schemas": {"Many": items}}
+    for name, schema in [
+        ("batch", {"$ref": "#/components/schemas/Many"}),
+        ("pairs", {"type": ["array", "null"], "items": items}),
+        ("edit", None),
+    ]:
+        path = f"/v1/media/acme/swift/{name}"
+        document["paths"] |= document_with(path, schema)["paths"]
+    content = document["paths"]["/v1/media/acme/swift/edit"]["post"]["requestBody"]
+    content["content"] = {"multipart/form-data": {"schema": prompt}}
+    return document
 
-    with pytest.raises(InputError, match=r"/v1/media/acme/swift/dub.*type: object"):
-        Catalog.from_openapi(document)
+
+def test_what_takes_no_json_object_is_left_out_and_hides_nothing_else() -> None:
+    catalog = Catalog.from_openapi(with_odd_bodies())
+
+    assert [function.path for function in catalog] == ["acme/swift/make-image"]
+    assert catalog.left_out == {
+        "acme/swift/batch": "a JSON array",
+        "acme/swift/pairs": "a JSON array",
+        "acme/swift/edit": "multipart/form-data",
+    }
+
+
+def test_what_is_left_out_is_told_to_whoever_asks_for_it() -> None:
+    catalog = Catalog.from_openapi(with_odd_bodies())
+
+    for name in ("acme/swift/edit", "edit"):
+        with pytest.raises(InputError, match=r"acme/swift/edit takes multipart/form"):
+            catalog.function(name)
+
+
+def test_what_is_left_out_stays_known_until_it_is_bound_by_hand() -> None:
+    catalog = Catalog.from_openapi(with_odd_bodies()).with_rates({})
+    bound = Function.from_schema("acme/swift/edit", {"type": "object"})
+
+    assert len(catalog.left_out) == 3
+    assert list(catalog.including(bound).left_out) == [
+        "acme/swift/batch",
+        "acme/swift/pairs",
+    ]
+
+
+def test_a_body_that_is_json_or_a_form_is_sent_as_json() -> None:
+    document = with_odd_bodies()
+    content = document["paths"]["/v1/media/acme/swift/edit"]["post"]["requestBody"][
+        "content"
+    ]
+    content["application/json"] = content["multipart/form-data"]
+
+    assert Catalog.from_openapi(document).function("edit").check({"prompt": "a"}) == []
+
+
+def test_a_body_with_more_fields_than_are_read_is_an_open_one() -> None:
+    many = {f"f{n}": {"type": "string"} for n in range(1_001)}
+    document = with_odd_bodies()
+    path = "/v1/media/acme/swift/make-song"
+    document["paths"] |= document_with(path, {"properties": many}, summary="Sing.")[
+        "paths"
+    ]
+    function = Catalog.from_openapi(document).function("make-song")
+
+    assert (function.is_open, function.fields, function.doc) == (True, {}, "Sing.")
+    assert function.media_type == "audio"
 
 
 def test_a_document_without_end_is_refused() -> None:

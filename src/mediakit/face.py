@@ -28,6 +28,7 @@ from mediakit.errors import InputError
 from mediakit.history import History
 from mediakit.money import format_usd
 from mediakit.rates import Estimate
+from mediakit.rules import any_of
 from mediakit.schema import InputFacts
 
 if TYPE_CHECKING:
@@ -437,8 +438,18 @@ def _greeting(place: Place, spendable_micro_usd: int) -> str:
     aside = " (no real money)" if place.is_sandbox else ""
     return (
         f"{name} at {place.service.base_url}{aside}: {len(place.catalog)} functions, "
-        f"balance {format_usd(spendable_micro_usd)}."
+        f"balance {format_usd(spendable_micro_usd)}.{_gaps_text(place.catalog)}"
     )
+
+
+def _gaps_text(catalog: Catalog) -> str:
+    """Say how many functions cannot be offered, and why; nothing when all can."""
+    count = len(catalog.left_out)
+    if not count:
+        return ""
+    take, are = ("takes", "is") if count == 1 else ("take", "are")
+    bodies = any_of(dict.fromkeys(catalog.left_out.values()))
+    return f" {count} more {take} {bodies} instead of a JSON object and {are} left out."
 
 
 def _log_failure(future: Future[Any]) -> None:

@@ -25,11 +25,20 @@ class Catalog:
 
     Args:
         functions: The functions, each with its path.
+        left_out: What the service offers and cannot be asked for here: by path, what
+            it takes in place of a JSON object.
     """
 
-    def __init__(self, functions: tuple[Function, ...]) -> None:
+    def __init__(
+        self, functions: tuple[Function, ...], left_out: Mapping[str, str] | None = None
+    ) -> None:
         self.functions = functions
         self._by_path = {f.path: f for f in functions}
+        self.left_out = {
+            path: body
+            for path, body in (left_out or {}).items()
+            if path not in self._by_path
+        }
         self._by_kind: dict[str, list[Function]] = {}
         for function in functions:
             self._by_kind.setdefault(function.kind, []).append(function)
@@ -77,6 +86,8 @@ class Catalog:
     ) -> Catalog:
         """Return the functions that a service describes itself.
 
+        Those whose bodies are no JSON objects are in `left_out`.
+
         Args:
             document: Its OpenAPI document (3.0 or 3.1, as JSON): a mapping, the
                 text, a file, or an http(s) URL that answers without a key within
@@ -87,7 +98,8 @@ class Catalog:
         Raises:
             InputError: It cannot be read, or describes no function.
         """
-        return cls(functions_in(load("document", document), recognise=recognise))
+        loaded = load("document", document)
+        return cls(*functions_in(loaded, recognise=recognise))
 
     def with_rates(self, rates: Mapping[str, OwnRate]) -> Catalog:
         """Return the catalog with rates of the user's own; a path beats a kind.
@@ -101,7 +113,8 @@ class Catalog:
         for name in rates:
             if name not in self._by_path and name not in self._by_kind:
                 raise InputError("rates", got=name, accepted=self._hint(name))
-        return Catalog(tuple(_priced(function, rates) for function in self))
+        priced = tuple(_priced(function, rates) for function in self)
+        return Catalog(priced, self.left_out)
 
     def including(self, *functions: Function | type[MediaRequest]) -> Catalog:
         """Return the catalog with further functions; one at a known path replaces it.
@@ -113,7 +126,8 @@ class Catalog:
             f if isinstance(f, Function) else Function(_sandbox_path(f), f)
             for f in functions
         ]
-        return Catalog(tuple((self._by_path | {f.path: f for f in added}).values()))
+        by_path = self._by_path | {f.path: f for f in added}
+        return Catalog(tuple(by_path.values()), self.left_out)
 
     def __iter__(self) -> Iterator[Function]:
         return iter(self.functions)
@@ -148,6 +162,9 @@ class Catalog:
         raise InputError("function", got=name, accepted=self._hint(name))
 
     def _hint(self, name: str) -> str:
+        for path, body in self.left_out.items():
+            if name and name in (path, path.rsplit("/", 1)[-1]):
+                return f"a function with a JSON object; {path} takes {body}"
         if name in REQUEST_TYPES and name not in self._by_kind:
             return (
                 f"a bound function; bind this one in mediakit.toml, under "

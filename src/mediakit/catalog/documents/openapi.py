@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from mediakit.catalog.declarations import REQUEST_TYPES
 from mediakit.catalog.documents.classes import class_name
 from mediakit.catalog.documents.references import Json, References, dict_of, text_of
-from mediakit.catalog.documents.requests import read_request
+from mediakit.catalog.documents.requests import name_of_type, read_request
 from mediakit.catalog.documents.types import Budget
 from mediakit.catalog.function import Function
 from mediakit.catalog.paths import SEGMENT
@@ -20,7 +21,14 @@ MAX_READ = 50_000
 _PATH = re.compile(rf"/v1/media/({SEGMENT}/{SEGMENT}/{SEGMENT})/?")
 
 
-def functions_in(document: Json, *, recognise: bool) -> tuple[Function, ...]:
+Described = tuple[tuple[Function, ...], dict[str, str]]
+
+
+class NoObjectError(Exception):
+    """A body is no JSON object; the message is what it is."""
+
+
+def functions_in(document: Json, *, recognise: bool) -> Described:
     """Make a function of each submit path that a service describes.
 
     Args:
@@ -28,9 +36,11 @@ def functions_in(document: Json, *, recognise: bool) -> tuple[Function, ...]:
         recognise: Take a declared function, with its rules and rates, where the
             document describes one.
 
+    Returns:
+        The functions, and the bodies of those that take no JSON object, by path.
+
     Raises:
-        InputError: There is no such path, there are too many, or one has a schema
-            of which no request can be made.
+        InputError: There is no such path, or there are too many.
     """
     submits = list(_submits(document))
     if not submits:
@@ -43,10 +53,19 @@ def functions_in(document: Json, *, recognise: bool) -> tuple[Function, ...]:
         accepted = f"at most {MAX_FUNCTIONS:,} functions"
         raise InputError("document", got=len(submits), accepted=accepted)
     budget = Budget(MAX_READ)
-    return tuple(
-        _function(path, operation, document, budget, recognise=recognise)
-        for path, operation in submits
-    )
+    functions, left_out = [], {}
+    for path, operation in submits:
+        try:
+            schema = _body_schema(operation, References(document))
+        except NoObjectError as error:
+            left_out[path] = str(error)
+        else:
+            known = _named(schema, document) if recognise else None
+            if known is None:
+                made = _made(path, operation, schema, document, budget)
+                known = (_twin(made) if recognise else None) or made
+            functions.append(Function(path, known))
+    return tuple(functions), left_out
 
 
 def _submits(document: Json) -> Iterator[tuple[str, Json]]:
@@ -58,36 +77,48 @@ def _submits(document: Json) -> Iterator[tuple[str, Json]]:
             yield match[1], plain[0]["post"]
 
 
-def _function(
-    path: str, operation: Json, document: Json, budget: Budget, *, recognise: bool
-) -> Function:
-    schema = _body_schema(operation, References(document))
-    plain = References(document).plain(schema)
-    kind = text_of(dict_of(plain[0] if plain else {}).get(EXTENSION), "kind")
-    if recognise and kind in REQUEST_TYPES:
-        return Function(path, REQUEST_TYPES[kind])
-    segment = path.rsplit("/", 1)[-1]
+def _made(
+    path: str, operation: Json, schema: object, document: Json, budget: Budget
+) -> type[MediaRequest]:
+    read = partial(
+        read_request,
+        document=document,
+        function=path.rsplit("/", 1)[-1],
+        doc=text_of(operation, "summary") or text_of(operation, "description"),
+        name=class_name(path),
+        budget=budget,
+    )
     try:
-        made = read_request(
-            schema,
-            document,
-            function=segment,
-            doc=text_of(operation, "summary") or text_of(operation, "description"),
-            name=class_name(path),
-            budget=budget,
-        )
-    except InputError as error:
-        field = f"paths./v1/media/{path}.{error.field}"
-        raise InputError(field, got=error.got, accepted=error.accepted) from None
-    return Function(path, (_twin(made) if recognise else None) or made)
+        return read(schema)
+    except InputError:  # it has too many fields
+        return read({})
 
 
 def _body_schema(operation: Json, references: References) -> object:
+    """Return the schema of a body; one that is not described takes any field.
+
+    Raises:
+        NoObjectError: The body is no JSON object.
+    """
     body = references.plain(operation.get("requestBody"))
-    for media_type, content in dict_of(body and body[0].get("content")).items():
+    contents = dict_of(body and body[0].get("content"))
+    for media_type, content in contents.items():
         if "json" in media_type or media_type == "*/*":
-            return dict_of(content).get("schema", {})
+            schema = dict_of(content).get("schema", {})
+            plain = references.plain(schema)
+            name = "object" if plain is None else name_of_type(plain[0])
+            if name != "object":
+                raise NoObjectError(f"a JSON {name}")
+            return schema
+    if contents:
+        raise NoObjectError(next(iter(contents)))
     return {}
+
+
+def _named(schema: object, document: Json) -> type[MediaRequest] | None:
+    plain = References(document).plain(schema)
+    kind = text_of(dict_of(plain[0] if plain else {}).get(EXTENSION), "kind")
+    return REQUEST_TYPES.get(kind)
 
 
 def _twin(made: type[MediaRequest]) -> type[MediaRequest] | None:

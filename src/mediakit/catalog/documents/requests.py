@@ -9,7 +9,9 @@ from mediakit.catalog.documents.hints import medium_in
 from mediakit.catalog.documents.loading import checked_json
 from mediakit.catalog.documents.references import Json, References, dict_of, text_of
 from mediakit.catalog.documents.rules import rules_in
+from mediakit.catalog.documents.scalars import type_of
 from mediakit.catalog.documents.types import MAX_FIELDS, Budget, Reader
+from mediakit.catalog.documents.unions import without_null
 from mediakit.catalog.paths import is_segment
 from mediakit.errors import InputError
 from mediakit.schema import MediaName, MediaRequest, fields_of
@@ -81,7 +83,7 @@ def read_request(
     """
     plain = References(document).plain(schema)
     own = plain[0] if plain is not None else dict_of(schema)
-    if own.get("type", "object") != "object":
+    if name_of_type(own) != "object":
         raise InputError("schema", got=own.get("type"), accepted="type: object")
     said = dict_of(own.get(EXTENSION))
     kind = _kind(kind, text_of(said, "kind"), function)
@@ -107,6 +109,12 @@ def read_request(
     )
     made.rules = rules_in(said.get("rules"), fields_of(made))
     return made
+
+
+def name_of_type(schema: Json) -> str:
+    """Return the JSON type of a body; an object where the schema leaves it open."""
+    name = type_of(without_null(schema)[0])
+    return name if isinstance(name, str) and name != "choice" else "object"
 
 
 def _kind(asked: str | None, said: str, function: str | None) -> str:
