@@ -236,6 +236,48 @@ def test_objects_are_told_apart_by_the_mapping_of_a_discriminator() -> None:
     ]
 
 
+def nested_unions(depth: int) -> Json:
+    """Return a union of two objects that hold such a union again, and so on."""
+    if not depth:
+        return {"type": "string"}
+    inner = nested_unions(depth - 1)
+    return {
+        "oneOf": [
+            {
+                "type": "object",
+                "properties": {"kind": {"const": kind}, "next": inner},
+                "required": ["kind", "next"],
+            }
+            for kind in "ab"
+        ]
+    }
+
+
+@pytest.mark.parametrize("depth", range(1, 14))
+def test_unions_inside_unions_are_followed_as_far_as_it_goes(depth: int) -> None:
+    function = function_of({"x": nested_unions(depth)})
+    value: object = "end"
+    for _ in range(depth):
+        value = {"kind": "b", "next": value}
+
+    assert function.check({"x": value}) == []
+    [problem] = function.check({"x": {"kind": "c"}})
+    assert problem.field == "x.kind"
+    json.dumps(function.json_schema())
+
+
+@pytest.mark.parametrize(
+    "tag", [{"enum": ["a"], "type": "integer"}, {"const": "a", "nullable": True}]
+)
+def test_objects_whose_tag_is_no_plain_constant_do_no_harm(tag: Json) -> None:
+    members = [
+        {"type": "object", "properties": {"tag": tag}},
+        {"type": "object", "properties": {"tag": {"const": "b"}}},
+    ]
+
+    assert problems_of({"oneOf": members}, {"tag": "b"}) == []
+
+
 def test_references_and_wrappings_are_followed() -> None:
     schema: Json = {
         "$ref": "#/components/schemas/Request",

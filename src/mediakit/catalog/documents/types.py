@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 from types import GenericAlias
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
@@ -244,10 +244,17 @@ class Reader:
         size = sum(typed.size for typed in read)
         if size > MAX_FIELDS:
             raise UnreadableError
+        # Where the document ends for us, or says more of it, the tag is no constant.
+        if any(_origin(typed.annotation, tag) is not Literal for typed in read):
+            raise UnreadableError
         if len(read) == 1:
             return Typed(read[0].annotation, "object", size=size)
         variants = marked(_any_of(read), Field(discriminator=tag))
         return Typed(variants, "variants", size=size)
+
+
+def _origin(made: type[Part], field: str) -> object:
+    return get_origin(made.model_fields[field].annotation)
 
 
 def _any_of(members: list[Typed]) -> Any:
