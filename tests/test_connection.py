@@ -5,13 +5,14 @@ from typing import Any
 import httpx
 import pytest
 
-from mediakit import Client, estimate
+from mediakit import Client, connect, estimate
 from mediakit.catalog import Catalog, Function, OwnRate
 from mediakit.client import Service
 from mediakit.connection import Settings, locate
 from mediakit.errors import InputError, ServiceError
 from mediakit.money import MicroUSD
 from mediakit.sandbox.server import RunningSandbox, start_embedded
+from tests.test_from_openapi import answering, send
 
 URL, KEY = "https://api.media.test", "key-0123456789"
 
@@ -49,6 +50,18 @@ def test_settings_do_not_show_the_key(tmp_path: Path) -> None:
 
     assert KEY not in repr(settings)
     assert KEY not in repr(locate(settings))
+
+
+@pytest.mark.parametrize("content", [b"<html>Sign in", b'{"signed_in": false}', b"[]"])
+def test_a_page_that_answers_everything_is_no_service_and_names_no_document(
+    content: bytes, tmp_path: Path
+) -> None:
+    with (
+        answering(lambda handler: send(handler, 200, content)) as (url, _),
+        pytest.raises(ServiceError) as caught,
+    ):
+        connect(url, KEY, home=tmp_path)
+    assert "document" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.documents.loading import MAX_BYTES, load
@@ -260,8 +262,12 @@ def test_a_document_is_read_from_its_text_and_from_a_file(tmp_path: Path) -> Non
         ('{"a": 1e999}', "no JSON"),
         ('{"a":' * 100_000, "nested too deep|no JSON"),
         ('{"a": "\\ud800"}', "no JSON"),
+        ("openapi: 3.1.0\npaths: {}\n", "YAML"),
+        ("---\nopenapi: 3.1.0", "YAML"),
+        ("openapi: 3.1.0", "YAML"),
+        ("# A service\nswagger: '2.0'", "YAML"),
     ],
-    ids=["cut", "nan", "infinity", "deep", "surrogate"],
+    ids=["cut", "nan", "infinity", "deep", "surrogate", *("yaml",) * 4],
 )
 def test_a_text_that_is_no_json_is_refused_in_words(text: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
@@ -278,7 +284,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     for name, words in [
         ("missing.json", "missing.json"),
         ("list.json", "list"),
-        ("yaml.yml", "no JSON"),
+        ("yaml.yml", "no JSON.*YAML"),
         ("picture.json", "no JSON"),
         ("long.json", "at most 10 MB"),
         ("a\0b", "null"),
@@ -299,7 +305,9 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 
 @contextmanager
-def answering(answer: Answer) -> Iterator[tuple[str, list[Any]]]:
+def answering(
+    answer: Answer, tls: ssl.SSLContext | None = None
+) -> Iterator[tuple[str, list[Any]]]:
     """Serve one answer on loopback, and collect the headers of requests."""
     asked: list[Any] = []
 
@@ -312,10 +320,13 @@ def answering(answer: Answer) -> Iterator[tuple[str, list[Any]]]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
+        scheme = "https" if tls else "http"
+        yield f"{scheme}://127.0.0.1:{server.server_port}", asked
     finally:
         server.shutdown()
         thread.join()
@@ -337,6 +348,20 @@ def test_a_url_is_asked_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert len(asked) == 1
     assert "secret" not in str(asked[0])
+
+
+def test_certificates_of_the_environment_are_trusted_on_loopback_and_no_proxy_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(tls)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+    content = json.dumps(DOCUMENT).encode()
+    with answering(lambda handler: send(handler, 200, content), tls) as (url, _):
+        assert len(Catalog.from_openapi(url)) == len(DECLARED)
 
 
 def test_a_url_that_answers_with_an_error_is_refused_in_words() -> None:

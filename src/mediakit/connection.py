@@ -247,6 +247,7 @@ def _is_sandbox(service: Service, transport: httpx.AsyncBaseTransport | None) ->
         answer = _read(f"{service.base_url}/sandbox/status", transport)
     except NoAnswerError:
         return False
+    # A page to sign in may answer everything with 200, an unwell sandbox says 503.
     return "identity" in answer.fields
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 10_000_000
 MAX_REDIRECTS = 3
 TIMEOUT_S = 10.0
+_YAML = re.compile(r"\s*(#|---|%YAML|(openapi|swagger)\s*:)")
+_TEXT = re.compile(rf"\s*\{{|{_YAML.pattern}")
 ACCEPTED = "a JSON object, its text, a file with it, or an http(s) URL of it"
 
 
@@ -39,7 +42,7 @@ def load(
     if isinstance(source, Mapping):
         return checked_json(field, source)
     text = str(source)
-    if isinstance(source, str) and text.lstrip().startswith("{"):
+    if isinstance(source, str) and _TEXT.match(text):
         return parsed(field, text, "the text")
     if isinstance(source, str) and text.startswith(("http://", "https://")):
         return parsed(field, _download(field, text, clock or SystemClock()), text)
@@ -57,7 +60,9 @@ def parsed(field: str, text: str | bytes, where: str) -> Json:
     except RecursionError:
         got = f"{where}, nested too deep"
     except (ValueError, UnicodeDecodeError) as error:
-        got = f"{where}, which is no JSON ({error})"
+        start = text if isinstance(text, str) else text[:1_000].decode(errors="replace")
+        reason = "it looks like YAML" if _YAML.match(start) else error
+        got = f"{where}, which is no JSON ({reason})"
     raise InputError(field, got=got, accepted="JSON") from None
 
 
@@ -103,8 +108,10 @@ def _download(field: str, url: str, clock: Clock) -> bytes:
                 follow_redirects=True,
                 max_redirects=MAX_REDIRECTS,
                 timeout=TIMEOUT_S,
-                # Proxies of the environment have no business on loopback.
+                # Proxies of the environment have no business on loopback; its
+                # certificates do.
                 trust_env=not _is_loopback(httpx.URL(url).host),
+                verify=httpx.create_ssl_context(),
             ) as http,
             http.stream("GET", url, headers={"Accept": "application/json"}) as answer,
         ):
