@@ -1,12 +1,17 @@
 """The document describes what is served, and answers agree with it (spec 9)."""
 
+import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 from jsonschema import Draft202012Validator
 
+from mediakit.catalog import Catalog, Function
 from mediakit.sandbox.app import ROUTES
+from mediakit.sandbox.openapi import describe
 from mediakit.sandbox.wire_schemas import SCHEMAS
 from tests.sandbox.conftest import KITE, Api
 
@@ -48,6 +53,57 @@ def test_every_path_of_the_interface_that_is_served_is_described(
 def test_every_schema_is_a_schema(document: dict[str, Any]) -> None:
     for schema in document["components"]["schemas"].values():
         Draft202012Validator.check_schema(schema)
+
+
+def references(part: object) -> Iterator[str]:
+    if isinstance(part, dict):
+        if isinstance(part.get("$ref"), str):
+            yield part["$ref"]
+        for value in part.values():
+            yield from references(value)
+    elif isinstance(part, list):
+        for item in part:
+            yield from references(item)
+
+
+def test_every_reference_leads_to_a_schema_that_generators_of_clients_find(
+    document: dict[str, Any],
+) -> None:
+    schemas = document["components"]["schemas"]
+
+    assert {"ComposeVideo", "VideoTrack", "VideoKeyframe"} <= set(schemas)
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+", name) for name in schemas)
+    places = {f"#/components/schemas/{name}" for name in schemas}
+    assert set(references(document)) <= places
+    assert '"$defs"' not in json.dumps(document)
+
+
+def test_parts_of_one_name_stay_apart() -> None:
+    def function(name: str, kind: str) -> Function:
+        sized = {
+            "type": "object",
+            "properties": {"size": {"type": kind}},
+            "description": "How large.",
+        }
+        schema = {
+            "properties": {"frame": {"$ref": "#/$defs/Frame"}},
+            "$defs": {"Frame": sized},
+        }
+        return Function.from_schema(f"acme/swift/{name}", schema)
+
+    catalog = Catalog(
+        (
+            function("draw", "integer"),
+            function("sing", "integer"),
+            function("dub", "string"),
+        )
+    )
+    document = describe(catalog, "https://a.test")
+    again = Catalog.from_openapi(document)
+
+    assert {"Frame", "DubFrame"} <= set(document["components"]["schemas"])
+    assert "SingFrame" not in document["components"]["schemas"]
+    assert [dict(f.fields) for f in again] == [dict(f.fields) for f in catalog]
 
 
 @pytest.mark.parametrize(

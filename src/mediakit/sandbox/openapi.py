@@ -104,9 +104,29 @@ def _submit(function: Function) -> Json:
     )
 
 
+def _schemas(catalog: Catalog) -> Json:
+    """Write all bodies, with the parts of requests beside them.
+
+    Generators of clients do not find what stands inside another schema.
+    """
+    requests = {f.request_type.__name__: _request_schema(f) for f in catalog}
+    schemas: Json = {**SCHEMAS, **requests}
+    for request, schema in requests.items():
+        parts = schema.pop("$defs", {})
+        names = {part: part for part in parts}
+        while clashing := [
+            part
+            for part, name in names.items()
+            if name in schemas and schemas[name] != _moved(parts[part], names)
+        ]:
+            names |= {part: f"{request}{names[part]}" for part in clashing}
+        schemas[request] = _moved(schema, names)
+        schemas |= {names[part]: _moved(parts[part], names) for part in parts}
+    return schemas
+
+
 def _request_schema(function: Function) -> Json:
-    name = function.request_type.__name__
-    schema: Json = _moved(function.json_schema(), name)
+    schema: Json = function.json_schema()
     callback = {
         "type": ["string", "null"],
         "format": "uri",
@@ -117,15 +137,16 @@ def _request_schema(function: Function) -> Json:
     return schema
 
 
-def _moved(part: Any, name: str) -> Any:
-    """Make a schema's references to its own parts right inside the document."""
-    if isinstance(part, dict):
-        return {key: _moved(value, name) for key, value in part.items()}
-    if isinstance(part, list):
-        return [_moved(item, name) for item in part]
-    if isinstance(part, str) and part.startswith(DEFINITIONS):
-        return f"#/components/schemas/{name}/$defs/{part.removeprefix(DEFINITIONS)}"
-    return part
+def _moved(schema: Any, names: Mapping[str, str]) -> Any:
+    """Return a schema with its references to parts as they are named beside it."""
+    if isinstance(schema, dict):
+        return {key: _moved(value, names) for key, value in schema.items()}
+    if isinstance(schema, list):
+        return [_moved(item, names) for item in schema]
+    if isinstance(schema, str) and schema.startswith(DEFINITIONS):
+        part = schema.removeprefix(DEFINITIONS)
+        return f"#/components/schemas/{names.get(part, part)}"
+    return schema
 
 
 def _job_paths() -> Json:
@@ -257,7 +278,6 @@ def describe(catalog: Catalog, base_url: str) -> Mapping[str, Any]:
         base_url: Where they are served.
     """
     submits = {f"/v1/media/{f.path}": {"post": _submit(f)} for f in catalog}
-    requests = {f.request_type.__name__: _request_schema(f) for f in catalog}
     key = {"type": "apiKey", "in": "header", "name": "X-API-Key"}
     return {
         "openapi": "3.1.0",
@@ -274,7 +294,7 @@ def describe(catalog: Catalog, base_url: str) -> Mapping[str, Any]:
         "webhooks": _events(),
         "components": {
             "securitySchemes": {"ApiKey": key},
-            "schemas": {**SCHEMAS, **requests},
+            "schemas": _schemas(catalog),
         },
     }
 
