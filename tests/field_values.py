@@ -11,7 +11,7 @@ from mediakit.widgets.json_values import FURTHER
 
 Values = st.SearchStrategy[object]
 
-NESTED = ("object", "variants")
+NESTED = ("object", "variants", "either")
 MOST_NESTED = 3
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 JSON: Values = st.recursive(
@@ -97,5 +97,6 @@ _BY_KIND: Mapping[str, Callable[[FieldSpec], Values]] = {
     "list": _lists,
     "object": _objects,
     "variants": lambda spec: st.one_of(*map(_objects, spec.variants.values())),
+    "either": lambda spec: st.one_of(*map(_given, spec.variants.values())),
     "json": lambda _: JSON.filter(lambda value: value is not None),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Discriminator, Field, Tag
 
 from mediakit.catalog import Function
 from mediakit.schema import (
@@ -14,6 +14,7 @@ from mediakit.schema import (
     Prompt,
     Unit,
     VideoUrl,
+    shape_of,
 )
 
 
@@ -32,6 +33,15 @@ class Anything(Part):
     """An object of any properties."""
 
     model_config = ConfigDict(extra="allow")
+
+
+class Extent(Part):
+    """A size of one's own."""
+
+    width: Annotated[int, Field(ge=1, le=99)]
+    """How wide."""
+    height: Annotated[int, Field(ge=1, le=99)]
+    """How high."""
 
 
 class Stage(Part):
@@ -80,6 +90,17 @@ class Clip(Part):
 Source = Annotated[Still | Clip, Field(discriminator="type")]
 
 
+Size = Annotated[
+    Annotated[Literal["square", "portrait"], Tag("value")]
+    | Annotated[Extent, Tag("object")],
+    Discriminator(shape_of),
+]
+Pictures = Annotated[
+    Annotated[ImageUrl, Tag("value")] | Annotated[list[ImageUrl], Tag("list")],
+    Discriminator(shape_of),
+]
+
+
 class MadeUp(MediaRequest, kind="made-up", spec="0"):
     """Show every shape of a field."""
 
@@ -97,6 +118,14 @@ class MadeUp(MediaRequest, kind="made-up", spec="0"):
     """At least two of them."""
     looks: list[Literal["noir", "pop"]] | None = None
     """Which looks it has."""
+    size: Size = "square"
+    """How large it is."""
+    own_size: Size | None = None
+    """How large it is, if it is known."""
+    sizes: list[Size] | None = None
+    """How large the others are."""
+    pictures: Pictures
+    """What it shows."""
     settings: Any = None
     """Anything."""
     anything: Anything | None = None

@@ -20,6 +20,22 @@ from mediakit.schema import FieldSpec, canonical_body, check, fields_of
 Json = dict[str, Any]
 PNG = "https://a.test/1.png"
 IS_INTEGER: Json = {"type": "integer"}
+LETTERS: Json = {"type": "array", "items": {"enum": ["a", "b"]}, "uniqueItems": True}
+SIZE: Json = {
+    "anyOf": [
+        {
+            "type": "object",
+            "properties": {"width": {**IS_INTEGER, "maximum": 9}, "height": IS_INTEGER},
+        },
+        {"enum": ["square", "portrait"], "type": "string"},
+    ]
+}
+ONE_OR_MORE: Json = {
+    "oneOf": [
+        {"type": "string"},
+        {"type": "array", "items": {"type": "string"}, "maxItems": 3},
+    ]
+}
 TWO_SHAPES: Json = {
     "oneOf": [
         {
@@ -144,6 +160,18 @@ def test_a_schema_is_read_as_a_field(schema: object, expected: FieldSpec) -> Non
         ({"type": "object"}, {"any": "thing"}, "text"),
         ({"type": "object", "additionalProperties": False}, {}, {"a": 1}),
         ({"type": "object", "additionalProperties": IS_INTEGER}, {"a": 1}, 1),
+        ({"type": "object", "additionalProperties": IS_INTEGER}, {"a": 1}, {"a": "b"}),
+        (LETTERS, ["a", "b"], ["a", "b", "a"]),
+        (LETTERS, [], "a"),
+        ({"type": "array", "uniqueItems": True}, [1, True, {}], [1, {}, {}]),
+        (SIZE, "square", "oval"),
+        (SIZE, {"width": 5}, {"width": "5"}),
+        (SIZE, {}, []),
+        (SIZE, "square", None),
+        ({"anyOf": [SIZE, {"type": "null"}]}, None, 5),
+        (ONE_OR_MORE, "a", 5),
+        (ONE_OR_MORE, ["a", "b"], ["a", 5]),
+        (ONE_OR_MORE, ["a"], ["a", "b", "c", "d"]),
     ],
     ids=str,
 )
@@ -188,6 +216,119 @@ def test_nested_objects_are_checked_and_named() -> None:
     assert [p.field for p in function.check({"camera": {"zoom": 2, "z": 1}})] == [
         "camera.z"
     ]
+
+
+def test_a_preset_or_an_object_is_a_choice_of_the_two() -> None:
+    function = function_of({"image_size": {**SIZE, "default": "square"}})
+    spec = function.fields["image_size"]
+
+    assert (spec.kind, list(spec.variants)) == ("either", ["object", "value"])
+    assert spec.variants["value"].choices == ("square", "portrait")
+    assert list(spec.variants["object"].fields) == ["width", "height"]
+    assert spec.default == "square"
+    assert [p.sentence for p in function.check({"image_size": "oval"})] == [
+        "image_size: got 'oval', accepted: an object with width and height, or square "
+        "or portrait"
+    ]
+    assert [p.sentence for p in function.check({"image_size": {"width": 10}})] == [
+        "image_size.width: got 10, accepted: a whole number of at most 9"
+    ]
+
+
+def test_one_medium_or_several_are_a_choice_of_the_two() -> None:
+    function = function_of({"image_url": ONE_OR_MORE})
+    one, two = "https://a.test/1.png", "https://a.test/2.png"
+
+    several = function.media({"image_url": [one, two]})
+    assert [item.value for item in function.media({"image_url": one})] == [one]
+    assert [item.value for item in several] == [one, two]
+    assert [item.label for item in several] == ["image_url[0]", "image_url[1]"]
+    swapped = function.with_media({"image_url": [one, two]}, {two: one})
+    assert swapped == {"image_url": [one, one]}
+    assert [p.field for p in function.check({"image_url": [one, 5]})] == [
+        "image_url[1]"
+    ]
+
+
+def test_an_object_with_a_tag_may_stand_beside_a_text() -> None:
+    function = function_of(
+        {"shape": {"anyOf": [{"type": "string"}, *TWO_SHAPES["oneOf"]]}}
+    )
+
+    assert function.check({"shape": "any"}) == []
+    assert function.check({"shape": {"shape": "disc", "radius": 1}}) == []
+    [problem] = function.check({"shape": {"shape": "box", "side": 0.5}})
+    assert problem.field == "shape.side"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"enum": ["a", "b", None]},
+        {"anyOf": [{"enum": ["a", "b", None]}]},
+        {"anyOf": [{"enum": ["a"]}, {"enum": ["b", None]}]},
+        {"oneOf": [{"enum": ["a", "b"], "nullable": True}, {"type": "null"}]},
+        {"anyOf": [{"enum": ["a", "b"]}, {"enum": [None]}]},
+        {"allOf": [{"enum": ["a", "b"], "type": "string"}], "nullable": True},
+    ],
+    ids=str,
+)
+def test_values_or_null_are_a_choice(schema: Json) -> None:
+    spec = field_of(schema)
+
+    assert (spec.kind, spec.choices, spec.nullable) == ("choice", ("a", "b"), True)
+    assert problems_of(schema, None) == []
+    assert problems_of(schema, "c") == ["x"]
+
+
+def test_further_properties_are_checked_by_their_names() -> None:
+    scores = {"type": "object", "additionalProperties": {**IS_INTEGER, "maximum": 9}}
+    function = function_of({"scores": scores}, additionalProperties=ONE_OR_MORE)
+
+    assert function.check({"scores": {"a": 9}, "more": "text"}) == []
+    assert [p.sentence for p in function.check({"scores": {"a": 10}, "more": 5})] == [
+        "scores.a: got 10, accepted: a whole number of at most 9",
+        "more: got 5, accepted: text, or a list of at most 3 items, each text",
+    ]
+    assert [p.field for p in function.check({"more": 5}, strict_names=False)] == [
+        "more"
+    ]
+
+
+def test_items_that_must_differ_are_told_so() -> None:
+    [problem] = function_of({"looks": LETTERS}).check({"looks": ["a", "a"]})
+
+    assert problem.sentence == (
+        "looks: got ['a', 'a'], accepted: a list of different items, each a or b"
+    )
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        SIZE,
+        {**SIZE, "default": {"width": 5}},
+        {"anyOf": [SIZE, {"type": "null"}]},
+        ONE_OR_MORE,
+        LETTERS,
+        {"anyOf": [{"type": "boolean"}, *TWO_SHAPES["oneOf"], LETTERS]},
+        {
+            "anyOf": [
+                {"const": "auto"},
+                {**IS_INTEGER, "minimum": 1, "maximum": 3},
+                LETTERS,
+            ]
+        },
+        {"type": "object", "additionalProperties": IS_INTEGER},
+        {"type": "array", "items": SIZE},
+    ],
+    ids=lambda schema: json.dumps(schema)[:60],
+)
+def test_what_was_read_is_described_so_that_it_is_read_again(schema: Json) -> None:
+    function = function_of({"image_url": schema}, required=["image_url"])
+    again = Function.from_schema(function.path, function.json_schema())
+
+    assert dict(again.fields) == dict(function.fields)
 
 
 def test_objects_are_told_apart_by_a_constant() -> None:
@@ -322,7 +463,6 @@ def test_references_and_wrappings_are_followed() -> None:
         {"not": {"type": "string"}},
         {"if": {"type": "string"}, "then": {"minLength": 1}},
         {"type": "object", "patternProperties": {"^a": {"type": "string"}}},
-        {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
         {"anyOf": [{"type": "string"}, {"type": "integer"}]},
         {"oneOf": [{"type": "object"}, {"type": "object"}]},
         {"type": ["string", "integer"]},
@@ -822,13 +962,15 @@ def objects(inner: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
         st.dictionaries(st.sampled_from("pqr"), inner, max_size=3),
         keywords(
             required=st.lists(st.sampled_from("pq"), max_size=2, unique=True),
-            additionalProperties=st.booleans(),
+            additionalProperties=st.booleans() | inner,
         ),
     )
 
 
 def larger(inner: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
-    lists = keywords(items=inner, minItems=COUNTS, maxItems=COUNTS)
+    lists = keywords(
+        items=inner, minItems=COUNTS, maxItems=COUNTS, uniqueItems=st.booleans()
+    )
     unions = st.lists(inner, min_size=1, max_size=3)
     return (
         lists.map(lambda schema: {"type": "array", **schema})

@@ -100,6 +100,7 @@ _VALUES: Mapping[FieldKind, Any] = {
     "list": _list,
     "object": _object,
     "variants": lambda spec: _object(next(iter(spec.variants.values()))),
+    "either": lambda spec: value_for(next(iter(spec.variants.values()))),
     "json": lambda _: {},
 }
 

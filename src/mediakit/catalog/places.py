@@ -39,6 +39,7 @@ def media_places(
 def _places(
     spec: FieldSpec, value: object, label: str
 ) -> Iterator[tuple[str, FieldSpec, str]]:
+    spec = spec.option(value)
     if spec.media_kind:
         if isinstance(value, str):
             yield label, spec, value
@@ -64,6 +65,7 @@ def with_media_changed(
 
 
 def _changed(spec: FieldSpec, value: Any, change: Callable[[str], str]) -> Any:
+    spec = spec.option(value)
     if spec.media_kind:
         return change(value) if isinstance(value, str) else value
     if spec.item is not None and isinstance(value, list):

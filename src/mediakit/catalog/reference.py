@@ -111,6 +111,10 @@ def _inside(spec: FieldSpec, label: str) -> Iterator[str]:
         yield f"Each {_code(label)}:" if label.endswith("]") else f"{_code(label)}:"
         yield ""
         yield from _fields(spec.fields, label)
+    if spec.kind == "either":
+        for option in spec.variants.values():
+            yield from _inside(option, label)
+        return
     for value, variant in spec.variants.items():
         yield f"{_code(label)} with {_code(f'{spec.tag} = {value}')}:"
         yield ""

@@ -33,6 +33,7 @@ def plain_fields(
 
 
 def _plain(value: object, spec: FieldSpec | None, label: str, keep: Kept) -> object:
+    spec = None if spec is None else spec.option(value)
     if spec is not None and _takes_media(spec):
         file = keep(value, label)
         if file is not None:

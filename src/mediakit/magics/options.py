@@ -233,6 +233,7 @@ _READERS: dict[str, Callable[[FieldSpec, str], object]] = {
     "list": _as_json,
     "object": _as_json,
     "variants": _as_json,
+    "either": _as_json,
     "json": _as_json,
 }
 

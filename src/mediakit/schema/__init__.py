@@ -28,10 +28,14 @@ from mediakit.schema.requests import (
     Part,
     Prompt,
     Seed,
+    Shape,
+    Unique,
     Unit,
     VideoReference,
     VideoUrl,
     WholeChoice,
+    by_shape,
+    shape_of,
 )
 
 __all__ = [
@@ -53,10 +57,13 @@ __all__ = [
     "Part",
     "Prompt",
     "Seed",
+    "Shape",
+    "Unique",
     "Unit",
     "VideoReference",
     "VideoUrl",
     "WholeChoice",
+    "by_shape",
     "canonical_body",
     "canonical_json",
     "check",
@@ -64,6 +71,7 @@ __all__ = [
     "is_open",
     "json_schema",
     "read",
+    "shape_of",
     "text_json",
     "with_defaults",
 ]

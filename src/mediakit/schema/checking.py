@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 
 from mediakit.rules import Problem, any_of
 from mediakit.schema.bodies import is_left_out, with_defaults
-from mediakit.schema.fields import FieldSpec, fields_of
+from mediakit.schema.fields import FieldSpec, fields_of, further_of, is_open
 from mediakit.schema.requests import MediaRequest
 
 
@@ -47,7 +47,7 @@ def read(
     """
     request, own = _validated(request_type, body)
     problems = {p.field: p for p in own}
-    if not strict_names and not request_type.declared.closed:
+    if not strict_names and not (request_type.declared.closed or is_open(request_type)):
         known = fields_of(request_type)
         problems = {name: p for name, p in problems.items() if p.root in known}
     wrong = {problem.root for problem in problems.values()}
@@ -67,7 +67,8 @@ def _validated(
     try:
         request = request_type.model_validate(dict(body))
     except ValidationError as error:
-        whole = FieldSpec("", "object", fields=fields_of(request_type))
+        known, further = fields_of(request_type), further_of(request_type)
+        whole = FieldSpec("", "object", fields=known, further=further)
         found = error.errors(include_url=False, include_context=False)
         return None, [_problem(details, whole) for details in found]
     if None in body.values():
@@ -85,10 +86,10 @@ def _problem(details: ErrorDetails, whole: FieldSpec) -> Problem:
     match details["type"]:
         case "extra_forbidden":
             return _unknown(label, str(rest[0]), got, spec)
-        case "union_tag_not_found":
+        case "union_tag_not_found" if spec.tag is not None:
             accepted = any_of(spec.variants)
             return _required(_joined(label, spec.tag), accepted)
-        case "union_tag_invalid":
+        case "union_tag_invalid" if spec.tag is not None:
             tag = got.get(spec.tag) if isinstance(got, dict) else got
             accepted = any_of(spec.variants)
             return Problem(_joined(label, spec.tag), _or_null(tag), accepted)
@@ -115,9 +116,13 @@ def _walk(
                 break
             label, spec = f"{label}[{step}]", spec.item
         elif step in spec.variants:
+            if spec.kind == "either" and (len(rest) == 1 or step == "value"):
+                break  # neither of the two will do
             spec = spec.variants[step]
         elif step in spec.fields:
             label, spec = _joined(label, step), spec.fields[step]
+        elif spec.further is not None and spec.kind == "object":
+            label, spec = _joined(label, step), spec.further
         else:
             break
         rest.pop(0)

@@ -4,10 +4,11 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from inspect import get_annotations
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import annotated_types as at
-from pydantic import BaseModel
+from pydantic import BaseModel, Tag
 from pydantic.fields import FieldInfo
 
 from mediakit.limits import MediaLimits
@@ -19,7 +20,9 @@ from mediakit.schema.requests import (
     Part,
     Prompt,
     Seed,
+    Unique,
     Unit,
+    shape_of,
 )
 
 FieldKind = Literal[
@@ -32,6 +35,7 @@ FieldKind = Literal[
     "list",
     "object",
     "variants",
+    "either",
     "json",
 ]
 
@@ -54,12 +58,15 @@ class FieldSpec:
         item: The items of a list.
         fields: The fields of an object, by name.
         closed: An object refuses further properties.
+        further: What further properties of an object must be; None for anything.
         tag: The property that tells the variants of an object apart.
-        variants: The objects to choose from, by the value of `tag`.
+        variants: The objects to choose from, by the value of `tag`; of a field that
+            takes either one or another, what it takes of each `Shape`.
         unit: The number's unit, such as "s".
         media_kind: Which medium the URL is of.
         limits: What is accepted of each medium, and of all of them.
         pattern: A regular expression that the text must contain.
+        unique: The items of a list must differ.
         multiline: It is text that people write at length.
         seed: It only makes a draw repeatable.
         required: It must be given.
@@ -81,12 +88,14 @@ class FieldSpec:
     item: "FieldSpec | None" = None
     fields: Mapping[str, "FieldSpec"] = field(default_factory=dict)
     closed: bool = True
+    further: "FieldSpec | None" = None
     tag: str | None = None
     variants: Mapping[str, "FieldSpec"] = field(default_factory=dict)
     unit: str | None = None
     media_kind: MediaName | None = None
     limits: MediaLimits | None = None
     pattern: str | None = None
+    unique: bool = False
     multiline: bool = False
     seed: bool = False
     required: bool = False
@@ -110,6 +119,12 @@ class FieldSpec:
         """Tell whether null is what is sent where nothing was filled in."""
         return self.required and self.nullable
 
+    def option(self, value: object) -> "FieldSpec":
+        """Return what a value is to be read as, where one of several is accepted."""
+        if self.kind == "either":
+            return self.variants.get(shape_of(value), self)
+        return self
+
     def chosen(self, value: object) -> "FieldSpec | None":
         """Return the object that a value is to be read as.
 
@@ -120,6 +135,9 @@ class FieldSpec:
             This spec for an object, the variant that `tag` names; None when it names
             none, or when no object is accepted here.
         """
+        if self.kind == "either" and isinstance(value, dict):
+            option = self.variants.get("object")
+            return None if option is None else option.chosen(value)
         if self.kind == "object":
             return self
         if self.kind == "variants" and isinstance(value, dict):
@@ -202,15 +220,22 @@ def _list_text(spec: FieldSpec) -> str:
         what = f"items, each {item.accepted}"
     else:
         what = "items"
-    return f"a list of {_count_text(spec)}{what}"
+    different = "different " if spec.unique else ""
+    return f"a list of {_count_text(spec)}{different}{what}"
 
 
 def _object_text(spec: FieldSpec) -> str:
+    if spec.further is not None and not spec.fields:
+        return f"an object of any names, each {spec.further.accepted}"
     return f"an object with {all_of(spec.fields)}" if spec.fields else "an object"
 
 
 def _variants_text(spec: FieldSpec) -> str:
     return f"an object whose {spec.tag} is {any_of(spec.variants)}"
+
+
+def _either_text(spec: FieldSpec) -> str:
+    return ", or ".join(option.accepted for option in spec.variants.values())
 
 
 _ACCEPTED: Mapping[FieldKind, Callable[[FieldSpec], str]] = {
@@ -223,6 +248,7 @@ _ACCEPTED: Mapping[FieldKind, Callable[[FieldSpec], str]] = {
     "list": _list_text,
     "object": _object_text,
     "variants": _variants_text,
+    "either": _either_text,
     "json": lambda _: "any JSON value",
 }
 
@@ -241,6 +267,15 @@ def infos_of(part_type: type[Part]) -> Mapping[str, FieldInfo]:
         name if info.alias is None else info.alias: info
         for name, info in part_type.model_fields.items()
     }
+
+
+def further_of(part_type: type[Part]) -> FieldSpec | None:
+    """Derive what a type says of properties that it does not name; None for nothing."""
+    for each in part_type.__mro__:
+        extra = get_annotations(each).get("__pydantic_extra__")
+        if get_origin(extra) is dict:
+            return _describe(get_args(extra)[1])
+    return None
 
 
 @cache
@@ -297,6 +332,7 @@ def _bare(annotation: object, tag: str | None) -> FieldSpec:
             "object",
             fields=fields_of(annotation),
             closed=not is_open(annotation),
+            further=further_of(annotation),
             doc=(annotation.__doc__ or "").strip(),
         )
     return FieldSpec("", _SCALARS[annotation])
@@ -306,6 +342,9 @@ def _describe_union(members: list[object], tag: str | None) -> FieldSpec:
     specs = [_describe(member) for member in members]
     if len(specs) == 1:
         return specs[0]
+    by_shape = dict(zip(map(_shape, members), specs, strict=True))
+    if "" not in by_shape:
+        return FieldSpec("", "either", variants=by_shape)
     if tag is not None:
         variants = {str(spec.fields[tag].choices[0]): spec for spec in specs}
         return FieldSpec("", "variants", tag=tag, variants=variants)
@@ -318,6 +357,12 @@ def _describe_union(members: list[object], tag: str | None) -> FieldSpec:
         else:
             raise TypeError(f"no control is known for a union with {spec.kind}")
     return FieldSpec("", "choice", choices=tuple(choices))
+
+
+def _shape(member: object) -> str:
+    """Return the shape that a member of a union is marked with, if it is."""
+    marks = get_args(member)[1:] if get_origin(member) is Annotated else ()
+    return next((mark.tag for mark in marks if isinstance(mark, Tag)), "")
 
 
 _FACTS: Mapping[type, tuple[str, str]] = {
@@ -334,6 +379,7 @@ _FACTS: Mapping[type, tuple[str, str]] = {
 _FLAGS: Mapping[type, str] = {
     Prompt: "multiline",
     Seed: "seed",
+    Unique: "unique",
     NotNull: "not_null",
 }
 

@@ -58,7 +58,11 @@ def _extension(spec: FieldSpec) -> Iterator[tuple[str, object]]:
     if spec.limits is not None:
         limits = asdict(spec.limits)
         yield "limits", {k: v for k, v in limits.items() if v not in (None, ())}
-    if spec.item is not None and spec.item.kind not in ("object", "variants"):
-        item = dict(_extension(spec.item))
-        if item:
-            yield "item", item
+    inside = {"item": spec.item} if spec.item else {}
+    if spec.kind == "either":
+        inside = dict(spec.variants)
+    for name, inner in inside.items():
+        if inner.kind not in ("object", "variants") and (
+            more := dict(_extension(inner))
+        ):
+            yield name, more

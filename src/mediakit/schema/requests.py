@@ -3,18 +3,22 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import reduce
+from operator import or_
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    Tag,
 )
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, core_schema
 
 from mediakit.limits import MediaLimits
 from mediakit.money import divide_half_up
@@ -62,6 +66,45 @@ class NotNull:
             raise TypeError("NotNull marks a type of the form X | None")
         inner: CoreSchema = schema["schema"]
         return inner
+
+
+@dataclass(frozen=True)
+class Unique:
+    """Marks a list whose items must differ."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Compare the items as they were given, before defaults are filled in."""
+        return core_schema.no_info_before_validator_function(_unique, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Say so in JSON Schema."""
+        return {**handler(schema), "uniqueItems": True}
+
+
+def _unique(value: object) -> object:
+    if isinstance(value, list) and len({*map(repr, value)}) < len(value):
+        raise ValueError("items that are the same")
+    return value
+
+
+Shape = Literal["value", "list", "object"]
+
+
+def shape_of(value: object) -> Shape:
+    """Return the shape of a JSON value; a model stands for an object."""
+    if isinstance(value, dict | BaseModel):
+        return "object"
+    return "list" if isinstance(value, list | tuple) else "value"
+
+
+def by_shape(options: Mapping[Shape, Any]) -> Any:
+    """Return the type of values of several shapes, each with a type of its own."""
+    tagged = (Annotated[option, Tag(shape)] for shape, option in options.items())
+    return Annotated[reduce(or_, tagged), Discriminator(shape_of)]
 
 
 def _whole(value: object) -> object:

@@ -10,6 +10,7 @@ from mediakit.rules import Rule
 from mediakit.schema import FieldSpec
 from mediakit.widgets.axis import Axis
 from mediakit.widgets.control import Control, Note
+from mediakit.widgets.either import Either
 from mediakit.widgets.item_list import ItemList
 from mediakit.widgets.json_box import JsonBox
 from mediakit.widgets.look import Kit
@@ -193,5 +194,6 @@ _BUILDERS: Mapping[str, Callable[[FieldSpec, Kit], Control]] = {
     "list": _list,
     "object": _object,
     "variants": lambda spec, kit: Variants(spec, kit, build),
+    "either": lambda spec, kit: Either(spec, kit, build),
     "json": JsonBox,
 }

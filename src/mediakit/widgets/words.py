@@ -5,12 +5,19 @@ from collections.abc import Iterable, Iterator
 
 from mediakit.catalog import Function
 from mediakit.errors import shown
-from mediakit.rules import Problem, any_of
+from mediakit.rules import Problem, all_of, any_of
 from mediakit.schema import FieldSpec
 
 LONG_TEXT = 100
 SHORT_TEXT = 24
 SUMMARY_FACTS = 4
+FEW_FIELDS = 3
+OPTION_WORDS = {
+    "choice": "preset",
+    "integer": "number",
+    "boolean": "yes or no",
+    "variants": "object",
+}
 STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 PLACE = re.compile(r"\b[a-z]\w*\[\d+\](?:\.[a-z]\w*|\[\d+\])*")
 """A place in a sentence of a rule: "tracks[0].keyframes[2]"."""
@@ -74,6 +81,14 @@ def _spoken(label: str, root: str) -> str:
         else:
             words.append(_plain(name) if words else root)
     return ", ".join(words)
+
+
+def option_text(spec: FieldSpec) -> str:
+    """Write what one of several shapes is, in short: "preset", "width and height"."""
+    if spec.kind == "object" and 0 < len(spec.fields) <= FEW_FIELDS:
+        return all_of(map(label_of, spec.fields.values()))
+    medium = spec.media_kind
+    return medium or OPTION_WORDS.get(spec.kind, spec.kind)
 
 
 def rule_text(text: str) -> str:

@@ -42,6 +42,7 @@ def made_class(
     fields: Mapping[str, tuple[Any, FieldInfo]],
     *,
     is_open: bool,
+    further: Any = Any,
     **declared: object,
 ) -> type[PartType]:
     """Make the class of an object or a request.
@@ -52,8 +53,10 @@ def made_class(
         schema: Where its words are from.
         fields: Its fields, by the names of their attributes.
         is_open: Accept further properties.
+        further: The type of these.
         declared: What else the class line says.
     """
+    extra = {} if further is Any else {"__pydantic_extra__": (dict[str, further], ...)}
     made: type[PartType] = create_model(  # type: ignore[call-overload]
         name,
         __base__=base,
@@ -65,6 +68,7 @@ def made_class(
             "use_attribute_docstrings": False,
             **declared,
         },
+        **extra,
         **fields,
     )
     return made

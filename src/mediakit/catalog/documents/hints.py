@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from mediakit.catalog.documents.facts import is_bound
 from mediakit.limits import CONTENT_TYPES, MediaLimits
-from mediakit.schema import FieldKind, MediaKind, MediaName, Prompt, Seed, Unit
+from mediakit.schema import FieldKind, MediaKind, MediaName, Prompt, Seed, Shape, Unit
 
 MAX_UNIT_LENGTH = 16
 NUMBERS: tuple[FieldKind, ...] = ("integer", "number", "choice")
@@ -52,6 +52,9 @@ class Hints(Protocol):
     def item(self) -> Hints:
         """Return the hints for the items of a list."""
 
+    def option(self, shape: Shape) -> Hints:
+        """Return the hints for one of several shapes."""
+
     def marks(self, kind: FieldKind, schema: Mapping[str, Any]) -> Iterator[object]:
         """Give the markers that fit a kind of field.
 
@@ -75,6 +78,10 @@ class Said:
     def item(self) -> Said:
         """Return the hints for the items of a list."""
         return Said(self._get("item"))
+
+    def option(self, shape: Shape) -> Said:
+        """Return the hints for one of several shapes."""
+        return Said(self._get(shape))
 
     def _get(self, name: str) -> object:
         return self.extension.get(name) if isinstance(self.extension, dict) else None
@@ -129,6 +136,10 @@ class Guessed:
     @property
     def item(self) -> Guessed:
         """Return the hints for the items of a list, which bear its name."""
+        return self
+
+    def option(self, shape: Shape) -> Guessed:
+        """Return the hints for one of several shapes, which all bear the name."""
         return self
 
     def marks(self, kind: FieldKind, schema: Mapping[str, Any]) -> Iterator[object]:

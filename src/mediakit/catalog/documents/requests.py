@@ -91,8 +91,9 @@ def read_request(
     own = {"description": doc, **own, "properties": _properties(own)}
     references = References(document, own)
     reader = Reader(references, budget or Budget(), guess=EXTENSION not in own)
+    above = (plain[1] if plain is not None else None,)
     try:
-        fields, _ = reader.fields(own, (plain[1] if plain is not None else None,))
+        fields, _ = reader.fields(own, above)
     except UnreadableError:
         accepted = f"at most {MAX_FIELDS:,} fields, those inside others included"
         raise InputError("schema", got=f"that of {kind}", accepted=accepted) from None
@@ -102,6 +103,7 @@ def read_request(
         own,
         fields,
         is_open=_is_open(own),
+        further=reader.further(own, above),
         kind=kind,
         function=function,
         media_type=media_type or _media_type(said, function, kind),

@@ -40,7 +40,7 @@ from mediakit.catalog.documents.scalars import (
     type_of,
 )
 from mediakit.catalog.documents.unions import Plain, tagged, tags_of, without_null
-from mediakit.schema import NotNull, Part
+from mediakit.schema import NotNull, Part, Shape, Unique, by_shape
 from mediakit.schema.json_schemas import EXTENSION
 
 MAX_DEPTH = 12
@@ -177,7 +177,7 @@ class Reader:
     ) -> Typed:
         for key in ("anyOf", "oneOf"):
             if key in schema:
-                return self._union(schema, list_of(schema[key]), (*above, None))
+                return self._union(schema, list_of(schema[key]), hints, (*above, None))
         match type_of(schema):
             case "array":
                 return self._list(schema, hints, (*above, None))
@@ -190,6 +190,8 @@ class Reader:
         counts = facts.counts(schema, "minItems", "maxItems")
         item = self.read(schema.get("items", True), hints.item, above)
         made = constrained(GenericAlias(list, with_null(item)), counts)
+        if schema.get("uniqueItems") is True:
+            made = marked(made, Unique())
         return Typed(made, "list", whole=item.whole, size=1 + item.size)
 
     def _object(
@@ -205,13 +207,23 @@ class Reader:
             raise UnreadableError
         name = class_name((pointer or "").rsplit("/", 1)[-1])
         is_open = schema.get("additionalProperties") is not False
-        made = made_class(Part, name, schema, fields, is_open=is_open)
+        further = self.further(schema, (*above, pointer))
+        made = made_class(Part, name, schema, fields, is_open=is_open, further=further)
         typed = Typed(made, "object", size=1 + size)
         if pointer is not None:
             self._objects[place] = typed
         return typed
 
-    def _union(self, schema: Json, members: list[object], above: Above) -> Typed:
+    def further(self, schema: Json, above: Above) -> Any:
+        """Return the type of properties that an object's schema does not name."""
+        further = schema.get("additionalProperties")
+        if not isinstance(further, dict):
+            return Any
+        return with_null(self.read(further, Said(), above))
+
+    def _union(
+        self, schema: Json, members: list[object], hints: Hints, above: Above
+    ) -> Typed:
         if not members or len(members) > MAX_MEMBERS or "properties" in schema:
             raise UnreadableError
         plain = [self._references.plain(member) for member in members]
@@ -219,15 +231,63 @@ class Reader:
         tags = tags_of(schema, objects) if len(objects) == len(members) else None
         if tags is not None:
             return self._variants(*tags, objects, above)
+        shapes = [self._shape(member) for member in members]
+        if len(set(shapes)) > 1:
+            return self._either(schema, shapes, members, hints, above)
         read = [self.read(member, Said(), above) for member in members]
-        if not all(typed.whole and not typed.nullable for typed in read):
+        if not all(typed.whole for typed in read):
             raise UnreadableError
+        nullable = any(typed.nullable for typed in read)
         count = sum(typed.count or MAX_CHOICES + 1 for typed in read)
         if count <= MAX_CHOICES:
-            return Typed(_any_of(read), "choice", count=count)
+            return Typed(_any_of(read), "choice", nullable, count=count)
         if all(typed.kind == "text" or _are_texts(typed) for typed in read):
-            return Typed(str, "text", whole=False)
+            return Typed(str, "text", nullable, whole=False)
         raise UnreadableError
+
+    def _shape(self, schema: object, *, deeper: bool = True) -> Shape | None:
+        """Return the only shape of a schema's values; None when there may be others."""
+        plain = self._references.plain(schema)
+        if plain is None:
+            return None
+        own, _ = without_null(plain[0])
+        members = own.get("anyOf", own.get("oneOf"))
+        if isinstance(members, list) and members and deeper:
+            shapes = {self._shape(member, deeper=False) for member in members}
+            return shapes.pop() if len(shapes) == 1 else None
+        name = type_of(own)
+        if name == "array":
+            return "list"
+        if name == "object":
+            return "object"
+        return None if name is None else "value"
+
+    def _either(
+        self,
+        schema: Json,
+        shapes: list[Shape | None],
+        members: list[object],
+        hints: Hints,
+        above: Above,
+    ) -> Typed:
+        """Read a union whose members are told apart by the shape of a value."""
+        read: dict[Shape, Typed] = {}
+        tag = {k: v for k, v in schema.items() if k == "discriminator"}
+        for shape in dict.fromkeys(shapes):
+            if shape is None:
+                raise UnreadableError
+            some = [m for m, s in zip(members, shapes, strict=True) if s == shape]
+            option = self.read({"anyOf": some, **tag}, hints.option(shape), above)
+            if option.annotation is Any:
+                raise UnreadableError
+            read[shape] = option
+        return Typed(
+            by_shape({shape: option.annotation for shape, option in read.items()}),
+            "either",
+            nullable=any(option.nullable for option in read.values()),
+            whole=all(option.whole for option in read.values()),
+            size=sum(option.size for option in read.values()),
+        )
 
     def _variants(
         self, tag: str, values: list[str], objects: list[Plain], above: Above
@@ -262,7 +322,7 @@ def _any_of(members: list[Typed]) -> Any:
 
 
 def _refuse_unread(schema: Json) -> None:
-    if not UNREAD.isdisjoint(schema) or schema.get("uniqueItems") is True:
+    if not UNREAD.isdisjoint(schema):
         raise UnreadableError
 
 
