@@ -26,6 +26,9 @@ def example(function: Function) -> Body:
     Returns:
         The body; for rules that no simple value satisfies, the last attempt.
     """
+    one_of = function.request_type.one_of
+    if one_of is not None:
+        function = function.of({one_of.tag: next(iter(one_of.types))})
     fields = function.fields
     body = {
         name: value_for(spec)

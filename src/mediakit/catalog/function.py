@@ -107,10 +107,25 @@ class Function:
         """Return its fields by name, as declared."""
         return fields_of(self.request_type)
 
+    def of(self, body: Mapping[str, object]) -> Function:
+        """Return the function for bodies of the type that a body is of.
+
+        Args:
+            body: A body, or the property of it that tells which one it is.
+        """
+        request_type = self.request_type.of(body)
+        if request_type is self.request_type:
+            return self
+        return replace(self, request_type=request_type)
+
     @property
     def may_name_media(self) -> bool:
         """Tell whether any of its fields names a medium."""
-        return bool(self._fields_of_media)
+        one_of = self.request_type.one_of
+        kinds = (
+            [self.of({one_of.tag: tag}) for tag in one_of.types] if one_of else [self]
+        )
+        return any(kind._fields_of_media for kind in kinds)
 
     @cached_property
     def _fields_of_media(self) -> Mapping[str, FieldSpec]:
@@ -238,7 +253,8 @@ class Function:
             body: The body; while another field of it is wrong, limits that depend on
                 other fields are left out.
         """
-        limits = {n: s.limits for n, s in self.fields.items() if s.limits is not None}
+        fields = self.of(body).fields
+        limits = {n: s.limits for n, s in fields.items() if s.limits is not None}
         request, _ = read(self.request_type, body)
         return limits if request is None else {**limits, **request.media_limits()}
 
@@ -258,11 +274,10 @@ class Function:
 
     def media(self, body: Mapping[str, object]) -> list[MediaItem]:
         """List the media that a body names, in the order of the fields."""
-        if not self.may_name_media:
-            return []
+        fields = self.of(body)._fields_of_media
         return [
             MediaItem(label, spec.media_kind, value)
-            for label, spec, value in media_places(self._fields_of_media, body)
+            for label, spec, value in media_places(fields, body)
             if spec.media_kind
         ]
 
@@ -277,6 +292,5 @@ class Function:
         """
         if not urls:
             return dict(body)
-        return with_media_changed(
-            self._fields_of_media, body, lambda value: urls.get(value, value)
-        )
+        fields = self.of(body)._fields_of_media
+        return with_media_changed(fields, body, lambda value: urls.get(value, value))

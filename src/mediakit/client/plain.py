@@ -26,8 +26,9 @@ def plain_fields(
     Raises:
         InputError: An array stands for a picture and is none.
     """
+    known = function.of(fields).fields
     return {
-        name: _plain(value, function.fields.get(name), name, keep)
+        name: _plain(value, known.get(name), name, keep)
         for name, value in fields.items()
     }
 

@@ -16,6 +16,7 @@ from mediakit.sandbox.wire_schemas import (
     Json,
     ref,
 )
+from mediakit.schema.json_schemas import bodies_in
 
 Answers = dict[int, Json]
 
@@ -133,7 +134,8 @@ def _request_schema(function: Function) -> Json:
         "pattern": "^https?://[^/]",
         "description": "The end of this job is posted there (spec 6.2).",
     }
-    schema["properties"] = {**schema["properties"], "webhook_url": callback}
+    for body in bodies_in(schema):
+        body["properties"] = {**body["properties"], "webhook_url": callback}
     return schema
 
 

@@ -31,7 +31,7 @@ def with_defaults(
 ) -> dict[str, object]:
     """Return the body with defaults in place of what is omitted or null."""
     values = dict(body)
-    for name, default in _defaults(request_type).items():
+    for name, default in _defaults(request_type.of(body)).items():
         if values.get(name) is None:
             values[name] = default
     return values
@@ -45,7 +45,7 @@ def canonical_body(
     Two bodies that ask for the same thing have the same canonical body. A field that
     must be given may be null, and so may a property that the request does not know.
     """
-    known = fields_of(request_type)
+    known = fields_of(request_type.of(body))
     values = with_defaults(request_type, body)
     return {
         name: _canonical(value)

@@ -45,6 +45,7 @@ def read(
         The request, with null read as omitted, when there is no problem; None when
         there is one.
     """
+    request_type = request_type.of(body)
     request, own = _validated(request_type, body)
     problems = {p.field: p for p in own}
     if not strict_names and not (request_type.declared.closed or is_open(request_type)):

@@ -3,7 +3,7 @@
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, reduce
 from inspect import get_annotations
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -16,7 +16,9 @@ from mediakit.rules import all_of, any_of
 from mediakit.schema.requests import (
     MediaKind,
     MediaName,
+    MediaRequest,
     NotNull,
+    OneOf,
     Part,
     Prompt,
     Seed,
@@ -38,6 +40,11 @@ FieldKind = Literal[
     "either",
     "json",
 ]
+
+
+NESTED: tuple[FieldKind, ...] = ("list", "object", "variants", "either")
+_LOWEST = ("low", "above", "min_length")
+_HIGHEST = ("high", "below", "max_length")
 
 
 @dataclass(frozen=True)
@@ -280,13 +287,55 @@ def further_of(part_type: type[Part]) -> FieldSpec | None:
 
 @cache
 def fields_of(part_type: type[Part]) -> Mapping[str, FieldSpec]:
-    """Derive the fields of a request or of an object inside one, as declared."""
+    """Derive the fields of a request or of an object inside one, as declared.
+
+    Of a request of one of several types, those of all of them.
+    """
+    if issubclass(part_type, MediaRequest) and part_type.one_of is not None:
+        return dict(_of_all(part_type.one_of))
     return {name: _named(name, info) for name, info in infos_of(part_type).items()}
 
 
 def is_open(part_type: type[BaseModel]) -> bool:
     """Tell whether a type takes any further property."""
+    if issubclass(part_type, MediaRequest) and part_type.one_of is not None:
+        return any(map(is_open, part_type.one_of.types.values()))
     return part_type.model_config.get("extra") == "allow"
+
+
+def _of_all(one_of: OneOf) -> Iterator[tuple[str, FieldSpec]]:
+    some = [fields_of(each) for each in one_of.types.values()]
+    for name in dict.fromkeys((one_of.tag, *(name for each in some for name in each))):
+        specs = [each[name] for each in some if name in each]
+        required = len(specs) == len(some) and all(each.required for each in specs)
+        yield name, replace(reduce(_joined, specs), required=required)
+
+
+def _joined(one: FieldSpec, other: FieldSpec) -> FieldSpec:
+    """Return a field that accepts what either of two fields of one name accepts."""
+    if replace(one, doc=other.doc, required=other.required) == other:
+        return one
+    if one.kind in NESTED or (one.kind, one.media_kind) != (
+        other.kind,
+        other.media_kind,
+    ):
+        return FieldSpec(one.name, "json", doc=one.doc)
+    return replace(one, **dict(_loosened(one, other)))
+
+
+def _loosened(one: FieldSpec, other: FieldSpec) -> Iterator[tuple[str, Any]]:
+    for name, value in vars(one).items():
+        others = getattr(other, name)
+        if name == "choices":
+            yield name, tuple(dict.fromkeys((*value, *others)))
+        elif name in _LOWEST and None not in (value, others):
+            yield name, min(value, others)
+        elif name in _HIGHEST and None not in (value, others):
+            yield name, max(value, others)
+        elif name in ("nullable", "multiline", "seed"):
+            yield name, value or others
+        elif value != others and name != "doc":
+            yield name, None
 
 
 def _named(name: str, info: FieldInfo) -> FieldSpec:

@@ -7,9 +7,13 @@ service would not make.
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any
 
-from mediakit.schema.fields import FieldSpec, fields_of, is_open
+from pydantic import Field, TypeAdapter
+
+from mediakit.schema.fields import FieldSpec, fields_of
 from mediakit.schema.requests import MediaRequest, Part
 from mediakit.schema.rule_documents import described
 
@@ -20,11 +24,18 @@ Json = dict[str, Any]
 
 def json_schema(request_type: type[MediaRequest]) -> Json:
     """Return the JSON Schema of a request's body."""
-    schema = request_type.model_json_schema()
-    declared = request_type.declared
-    if not declared.closed and not is_open(request_type):
-        # The client alone refuses unknown names; the service lets them pass.
-        schema.pop("additionalProperties", None)
+    declared, one_of = request_type.declared, request_type.one_of
+    if one_of is None:
+        schema = request_type.model_json_schema()
+    else:
+        some = reduce(or_, one_of.types.values())
+        whole: Any = Annotated[some, Field(discriminator=one_of.tag)]
+        schema = TypeAdapter(whole).json_schema()
+    types = [request_type] if one_of is None else [*one_of.types.values()]
+    for body, each in zip(bodies_in(schema), types, strict=True):
+        if not each.declared.closed and body.get("additionalProperties") is False:
+            # The client alone refuses unknown names; the service lets them pass.
+            del body["additionalProperties"]
     schema["title"] = request_type.__name__
     schema[EXTENSION] = {
         "kind": declared.kind,
@@ -33,6 +44,12 @@ def json_schema(request_type: type[MediaRequest]) -> Json:
         "rules": [described(rule) for rule in request_type.rules],
     }
     return schema
+
+
+def bodies_in(schema: Json) -> list[Json]:
+    """Return the schemas of the bodies that a request's schema is one of."""
+    names = [each["$ref"].rsplit("/", 1)[-1] for each in schema.get("oneOf", ())]
+    return [schema["$defs"][name] for name in names] or [schema]
 
 
 def completed(part_type: type[Part], schema: Json) -> Json:

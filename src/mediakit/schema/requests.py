@@ -203,6 +203,19 @@ class Declared:
     priced_by: frozenset[str] | None
 
 
+@dataclass(frozen=True)
+class OneOf:
+    """Says that a body is of one of several types.
+
+    Args:
+        tag: The property that tells which.
+        types: The types, by its value.
+    """
+
+    tag: str
+    types: "Mapping[str, type[MediaRequest]]"
+
+
 class MediaRequest(Part):
     """The body of a submit; one subclass declares one model function whole.
 
@@ -213,6 +226,7 @@ class MediaRequest(Part):
 
     declared: ClassVar[Declared]
     rules: ClassVar[tuple[Rule, ...]] = ()
+    one_of: ClassVar[OneOf | None] = None
 
     def __init_subclass__(
         cls,
@@ -230,6 +244,14 @@ class MediaRequest(Part):
         cls.declared = Declared(
             kind, function or kind, spec, media_type, closed, fields
         )
+
+    @classmethod
+    def of(cls, body: Mapping[str, object]) -> "type[MediaRequest]":
+        """Return the type that a body is of; this one where nothing is to choose."""
+        tag = None if cls.one_of is None else body.get(cls.one_of.tag)
+        if cls.one_of is None or not isinstance(tag, str):
+            return cls
+        return cls.one_of.types.get(tag, cls)
 
     def lines(self, facts: InputFacts) -> Iterator[Line]:
         """Give the price lines; none when no rate is known (spec 8)."""

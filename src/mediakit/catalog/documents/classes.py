@@ -7,7 +7,7 @@ that already means something: such fields bear their name as an alias.
 import keyword
 import re
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin
 
 from pydantic import create_model
 from pydantic.fields import FieldInfo
@@ -72,3 +72,8 @@ def made_class(
         **fields,
     )
     return made
+
+
+def origin_of(made: type[Part], field: str) -> object:
+    """Return what the type of a field is made from, such as `Literal`."""
+    return get_origin(made.model_fields[field].annotation)

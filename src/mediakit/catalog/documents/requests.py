@@ -1,20 +1,33 @@
 """A request class from a JSON Schema."""
 
-from collections.abc import Mapping
-from typing import get_args
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
-from mediakit.catalog.documents.classes import class_name, made_class
+from mediakit.catalog.documents.classes import (
+    class_name,
+    is_attribute,
+    made_class,
+    origin_of,
+)
 from mediakit.catalog.documents.facts import UnreadableError
 from mediakit.catalog.documents.hints import medium_in
 from mediakit.catalog.documents.loading import checked_json
-from mediakit.catalog.documents.references import Json, References, dict_of, text_of
+from mediakit.catalog.documents.references import (
+    Json,
+    References,
+    dict_of,
+    list_of,
+    text_of,
+)
 from mediakit.catalog.documents.rules import rules_in
 from mediakit.catalog.documents.scalars import type_of
-from mediakit.catalog.documents.types import MAX_FIELDS, Budget, Reader
-from mediakit.catalog.documents.unions import without_null
+from mediakit.catalog.documents.types import MAX_FIELDS, MAX_MEMBERS, Budget, Reader
+from mediakit.catalog.documents.unions import tagged, tags_of, without_null
 from mediakit.catalog.paths import is_segment
 from mediakit.errors import InputError
-from mediakit.schema import MediaName, MediaRequest, fields_of
+from mediakit.rules import NeededWhen, OnlyWhen, Rule, when
+from mediakit.schema import FieldSpec, MediaName, MediaRequest, OneOf, fields_of
 from mediakit.schema.json_schemas import EXTENSION
 
 # A submit may carry it to any function, so that no function has it as a field.
@@ -81,36 +94,122 @@ def read_request(
     Raises:
         InputError: See `request_type_of`.
     """
-    plain = References(document).plain(schema)
-    own = plain[0] if plain is not None else dict_of(schema)
+    own, pointer = References(document).plain(schema) or (dict_of(schema), None)
     if name_of_type(own) != "object":
         raise InputError("schema", got=own.get("type"), accepted="type: object")
     said = dict_of(own.get(EXTENSION))
     kind = _kind(kind, text_of(said, "kind"), function)
     function = function or kind
-    own = {"description": doc, **own, "properties": _properties(own)}
-    references = References(document, own)
-    reader = Reader(references, budget or Budget(), guess=EXTENSION not in own)
-    above = (plain[1] if plain is not None else None,)
-    try:
-        fields, _ = reader.fields(own, above)
-    except UnreadableError:
-        accepted = f"at most {MAX_FIELDS:,} fields, those inside others included"
-        raise InputError("schema", got=f"that of {kind}", accepted=accepted) from None
-    made = made_class(
-        MediaRequest,
-        name or class_name(kind),
-        own,
-        fields,
-        is_open=_is_open(own),
-        further=reader.further(own, above),
-        kind=kind,
-        function=function,
-        media_type=media_type or _media_type(said, function, kind),
-        closed=own.get("additionalProperties") is False,
+    bodies = _Bodies(
+        References(document, own),
+        budget or Budget(),
+        guess=EXTENSION not in own,
+        declared={
+            "kind": kind,
+            "function": function,
+            "media_type": media_type or _media_type(said, function, kind),
+        },
     )
-    made.rules = rules_in(said.get("rules"), fields_of(made))
+    own = {"description": doc, **own}
+    name = name or class_name(kind)
+    made = bodies.one_of(own, pointer, name)
+    if made is None:
+        made = bodies.request(own, pointer, name)
+        made.rules = rules_in(said.get("rules"), fields_of(made))
     return made
+
+
+@dataclass(frozen=True)
+class _Bodies:
+    """Makes the types of bodies that a schema describes.
+
+    Args:
+        references: Where references point to.
+        budget: How much may still be read.
+        guess: Guess from names what fields are beyond their types.
+        declared: What the class lines say.
+    """
+
+    references: References
+    budget: Budget
+    guess: bool
+    declared: Mapping[str, str]
+
+    def request(
+        self, schema: Json, pointer: str | None, name: str
+    ) -> type[MediaRequest]:
+        """Make the type of an object.
+
+        Raises:
+            InputError: It has too many fields.
+        """
+        schema = {**schema, "properties": _properties(schema)}
+        reader = Reader(self.references, self.budget, guess=self.guess)
+        try:
+            fields, _ = reader.fields(schema, (pointer,))
+        except UnreadableError:
+            accepted = f"at most {MAX_FIELDS:,} fields, those inside others included"
+            got = f"that of {self.declared['kind']}"
+            raise InputError("schema", got=got, accepted=accepted) from None
+        return made_class(
+            MediaRequest,
+            name,
+            schema,
+            fields,
+            is_open=_is_open(schema),
+            further=reader.further(schema, (pointer,)),
+            closed=schema.get("additionalProperties") is False,
+            **self.declared,
+        )
+
+    def one_of(
+        self, schema: Json, pointer: str | None, name: str
+    ) -> type[MediaRequest] | None:
+        """Make the type of one of several objects; None when nothing tells them apart.
+
+        Raises:
+            InputError: One of them has too many fields.
+        """
+        members = list_of(schema.get("oneOf", schema.get("anyOf")))
+        plain = [each for m in members if (each := self.references.plain(m))]
+        if len(plain) != len(members) or len(plain) > MAX_MEMBERS:
+            return None
+        if not plain or schema.get("properties"):
+            return None
+        tag, values = tags_of(schema, plain) or ("", [])
+        if not is_attribute(tag) or {name_of_type(own) for own, _ in plain} != {
+            "object"
+        }:
+            return None
+        types = {
+            value: self.request(
+                tagged(own, tag, value), place, name + class_name(value)
+            )
+            for value, (own, place) in zip(values, plain, strict=True)
+        }
+        if any(origin_of(each, tag) is not Literal for each in types.values()):
+            return None
+        whole = {"properties": {tag: {"enum": values}}, "required": [tag]}
+        made = self.request(
+            {**schema, **whole, "additionalProperties": True}, pointer, name
+        )
+        closed = all(each.declared.closed for each in types.values())
+        made.declared = replace(made.declared, closed=closed)
+        made.one_of = OneOf(tag, types)
+        made.rules = tuple(_switches(made.one_of, fields_of(made)))
+        return made
+
+
+def _switches(one_of: OneOf, fields: Mapping[str, FieldSpec]) -> Iterator[Rule]:
+    """Say which fields apply, and which are required, with which of the types."""
+    known = {value: fields_of(each) for value, each in one_of.types.items()}
+    for name, spec in fields.items():
+        having = [value for value, each in known.items() if name in each]
+        needed = [value for value in having if known[value][name].to_fill_in]
+        if len(having) < len(known):
+            yield OnlyWhen((name,), when(one_of.tag, *having))
+        if needed and not spec.required:
+            yield NeededWhen((name,), when(one_of.tag, *needed))
 
 
 def name_of_type(schema: Json) -> str:

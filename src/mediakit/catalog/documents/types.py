@@ -12,13 +12,18 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 from types import GenericAlias
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from mediakit.catalog.documents import facts
-from mediakit.catalog.documents.classes import class_name, is_attribute, made_class
+from mediakit.catalog.documents.classes import (
+    class_name,
+    is_attribute,
+    made_class,
+    origin_of,
+)
 from mediakit.catalog.documents.facts import MAX_CHOICES, UnreadableError
 from mediakit.catalog.documents.hints import Guessed, Hints, Said
 from mediakit.catalog.documents.references import (
@@ -305,16 +310,12 @@ class Reader:
         if size > MAX_FIELDS:
             raise UnreadableError
         # Where the document ends for us, or says more of it, the tag is no constant.
-        if any(_origin(typed.annotation, tag) is not Literal for typed in read):
+        if any(origin_of(typed.annotation, tag) is not Literal for typed in read):
             raise UnreadableError
         if len(read) == 1:
             return Typed(read[0].annotation, "object", size=size)
         variants = marked(_any_of(read), Field(discriminator=tag))
         return Typed(variants, "variants", size=size)
-
-
-def _origin(made: type[Part], field: str) -> object:
-    return get_origin(made.model_fields[field].annotation)
 
 
 def _any_of(members: list[Typed]) -> Any:
