@@ -13,8 +13,11 @@ from mediakit import Client
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import example
 from mediakit.client.plain import plain_fields
+from mediakit.errors import InputError
 from mediakit.sandbox.openapi import describe
 from mediakit.sandbox.server import Sandbox, start
+from mediakit.schema import FieldSpec
+from mediakit.widgets.form import Form
 from mediakit.widgets.form_state import FormState
 from tests.test_form_properties import filled, make_view
 
@@ -157,6 +160,57 @@ def test_a_form_has_the_fields_of_the_chosen_one() -> None:
     assert set(grand.disabled) == {"duration"}
     assert swift.required == {"model", "prompt"}
     assert grand.required == {"model", "prompt", "image_url"}
+
+
+def test_a_form_shows_the_controls_of_the_chosen_one_alone() -> None:
+    def shown(**values: object) -> dict[str, FieldSpec]:
+        view = make_view(FUNCTION)
+        view.adapted(filled(view, FormState.start(FUNCTION, values)))
+        [section] = view._sections
+        lines = section.widget.children
+        controls = view.controls.items()
+        return {n: c.spec for n, c in controls if c.widget in lines}
+
+    swift, grand = shown(model="swift"), shown(model="grand")
+
+    assert list(shown()) == ["model", "prompt", "ratio"]
+    assert list(swift) == ["model", "prompt", "ratio", "duration"]
+    assert list(grand) == ["model", "prompt", "ratio", "image_url", "looks"]
+    assert swift["ratio"].choices == ("16:9", "9:16")
+    assert grand["ratio"].choices == ("1:1", "16:9")
+    assert grand["prompt"].max_length == 500
+    assert grand["image_url"].required
+
+
+def test_what_the_chosen_one_cannot_take_is_its_default(client: Client) -> None:
+    form = Form(client, FUNCTION, {"model": "grand", "prompt": "a", "ratio": "1:1"})
+    before = form._view.controls["ratio"]
+
+    assert form.values.ratio == "1:1"
+    form._view.controls["model"].parts[0].value = "swift"
+    assert form.values.ratio == "16:9"
+    assert form.values.prompt == "a"
+    assert form.request() == {"model": "swift", "prompt": "a", "ratio": "16:9"}
+    after = form._view.controls["ratio"]
+    assert after is not before
+    after.parts[0].value = "9:16"
+    assert form.request()["ratio"] == "9:16"
+    form.values.update(model="grand", image_url=PNG)
+    assert form.values.ratio == "1:1"
+    assert form.state.problems == ()
+    form.close()
+
+
+def test_code_may_choose_another_one_together_with_its_values(client: Client) -> None:
+    form = Form(client, FUNCTION, GOOD[1])
+
+    form.values.update(GOOD[2])
+    assert form.request() == GOOD[2]
+    with pytest.raises(InputError, match="ratio"):
+        form.values.update(GOOD[1] | {"ratio": "4:3"})
+    assert form.request() == GOOD[2]
+    assert form._view.controls["ratio"].spec.choices == ("1:1", "16:9")
+    form.close()
 
 
 @pytest.mark.parametrize("body", GOOD, ids=str)

@@ -147,6 +147,10 @@ class Control(ABC):
         """Call a function after each change by hand."""
         self._listener = listener
 
+    def take_listener(self, other: Control) -> None:
+        """Tell of changes whoever is told of those of another control."""
+        self._listener = other._listener
+
     def set_enabled(self, *, enabled: bool) -> None:
         """Let people change it, or not; its value stays."""
         for part in self.parts:

@@ -221,6 +221,7 @@ class Form:
         if before is not None:
             touched = before.state.touched | set(self._given)
             self._state = replace(self._state, touched=touched)
+        self._state = self._view.adapted(self._state)
         self._view.show_results(tuple(job.widget for job in self._jobs))
         self._view.show_error("\n".join(said))
 
@@ -235,7 +236,12 @@ class Form:
         with self._lock:
             if self._closed:
                 raise ConflictError(CLOSED)
-            self._state = assigned_together(self._view.controls, self._state, given)
+            # Another kind of body may be among the values, with values of its own.
+            state = self._view.adapted(self._state, chosen=False)
+            try:
+                state = assigned_together(self._view.controls, state, given)
+            finally:
+                self._state = self._view.adapted(state)
             self._show()
             for name in given:
                 self._look_at_media_of(name)
@@ -248,6 +254,7 @@ class Form:
             self._risen = False
             self._say("")  # it named a price that may be another one now
         self._state = self._state.with_value(name, control.value)
+        self._state = self._view.adapted(self._state)
         self._show()
         self._look_at_media_of(name)
 

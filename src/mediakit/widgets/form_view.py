@@ -24,6 +24,7 @@ from mediakit.widgets.json_box import FurtherBox
 from mediakit.widgets.json_values import FURTHER
 from mediakit.widgets.look import Kit, close_tree
 from mediakit.widgets.names import namers
+from mediakit.widgets.objects import fill
 from mediakit.widgets.price_bar import PriceBar
 from mediakit.widgets.theme import error_html, line_html, style_block
 from mediakit.widgets.timeline_still import still_html
@@ -37,7 +38,9 @@ def is_main(function: Function, spec: FieldSpec) -> bool:
     from, media, the prompt, and what has a default that is more than on or off; but
     nothing that a rule may switch off.
     """
-    declared = function.request_type.declared
+    declared, one_of = function.request_type.declared, function.request_type.one_of
+    if one_of is not None:
+        return True
     switched = {
         name
         for rule in function.rules
@@ -96,6 +99,13 @@ class Section:
     def _lines(self) -> tuple[Any, ...]:
         pairs = ((c.widget, self._notes.get(n)) for n, c in self._controls.items())
         return tuple(each for pair in pairs for each in pair if each is not None)
+
+    def change(self, controls: Mapping[str, Control]) -> None:
+        """Show other controls from now on."""
+        if list(controls.items()) != list(self._controls.items()):
+            self._controls = controls
+            self._notes = self._make_notes() if self._notes else {}
+            self.widget.children = self._lines
 
     def unfold(self) -> None:
         """Get ready to be on the page."""
@@ -163,6 +173,7 @@ class FormView:
             box = FurtherBox(function.fields, kit)
             self.controls[FURTHER.name] = main[FURTHER.name] = box
         parts = (part for part in (main, more) if part)
+        self._names = [[*part] for part in (main, more) if part]
         self._sections = [
             Section(kit, part, folded=bool(at)) for at, part in enumerate(parts)
         ]
@@ -223,6 +234,43 @@ class FormView:
     def values(self) -> dict[str, object]:
         """Return what the controls show, by field."""
         return {name: control.value for name, control in self.controls.items()}
+
+    def adapted(self, state: FormState, *, chosen: bool = True) -> FormState:
+        """Show the fields of the kind of body that is chosen, and no others.
+
+        Args:
+            state: What the form shows.
+            chosen: Let controls take what that kind of body takes alone; else they
+                take the values of any kind.
+
+        Returns:
+            The state with what their controls hold: a value that this kind of body
+            does not take is its default.
+        """
+        one_of = state.function.request_type.one_of
+        if one_of is None:
+            return state
+        function = state.function.of(state.values) if chosen else state.function
+        fields = dict(function.fields)
+        del fields[one_of.tag]
+        gone = [self._renew(spec, state) for spec in fields.values()]
+        for section, names in zip(self._sections, self._names, strict=True):
+            here = [name for name in names if name not in state.disabled]
+            section.change({name: self.controls[name] for name in here})
+        for control in gone:
+            if control is not None:
+                close_tree(control.widget)
+        return replace(state, values=self.values)
+
+    def _renew(self, spec: FieldSpec, state: FormState) -> Control | None:
+        """Give a field its own control, and return the one that it had."""
+        before = self.controls[spec.name]
+        if before.spec == spec:
+            return None
+        self.controls[spec.name] = made = build_field(spec, self._kit, ())
+        fill([made], state.values)
+        made.take_listener(before)
+        return before
 
     def show(self, state: FormState) -> None:
         """Bring every widget in line with a state; only differences are sent."""
