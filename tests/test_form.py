@@ -556,7 +556,7 @@ def test_what_a_form_leaves_without_a_kernel_names_values_and_price_escaped(
 
     assert "application/vnd.jupyter.widget-view+json" in bundle
     assert "&lt;script&gt;" in bundle["text/html"]
-    assert "$0.34" in bundle["text/html"]
+    assert "<span>$</span>0.34" in bundle["text/html"]
     assert "<script" not in bundle["text/html"]
     assert (
         bundle["text/plain"]

@@ -196,7 +196,7 @@ def test_a_job_moves_through_its_states_in_one_view(at: Any, show: Any) -> None:
     assert "settling…" in part(view, "facts")
     assert "<progress" not in part(view, "bar")
     job.update(state_of("completed", **settled(340_000)))
-    assert "$0.34, as estimated" in part(view, "facts")
+    assert "$0.34, as estimated" in words(view)
 
 
 def test_a_charge_that_differs_says_by_how_much(at: Any, show: Any) -> None:

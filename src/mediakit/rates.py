@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from html import escape
 
+from mediakit.markup import html_text
 from mediakit.money import (
     PER_MILLION,
     MicroUSD,
@@ -227,9 +227,11 @@ class Estimate:
 
     def _repr_html_(self) -> str:
         """Return what it is made of as a table, for a notebook."""
-        price = _lines_html(self) if self.lines else _html(f"Price: {_summary(self)}")
+        price = (
+            _lines_html(self) if self.lines else html_text(f"Price: {_summary(self)}")
+        )
         notes = "".join(
-            f'<div style="{_QUIET}">{_html(note)}</div>' for note in self.notes
+            f'<div style="{_QUIET}">{html_text(note)}</div>' for note in self.notes
         )
         return f"<div>{price}{notes}</div>"
 
@@ -266,10 +268,5 @@ def _lines_html(estimate: Estimate) -> str:
 
 
 def _row_html(tag: str, cells: Iterable[str]) -> str:
-    shown = (f'<{tag} style="{_CELL}">{_html(cell)}</{tag}>' for cell in cells)
+    shown = (f'<{tag} style="{_CELL}">{html_text(cell)}</{tag}>' for cell in cells)
     return f"<tr>{''.join(shown)}</tr>"
-
-
-def _html(text: str) -> str:
-    """Write text of which nothing becomes a formula: notebooks typeset "$...$"."""
-    return escape(text).replace("$", "<span>$</span>")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 from mediakit.history import Entry, EntryState
+from mediakit.markup import html_text
 from mediakit.money import format_usd
 from mediakit.rates import NOT_KNOWN_YET
 from mediakit.records import JobStatus
@@ -51,7 +51,7 @@ class JobsTable:
 
 def _row_html(row: tuple[str, ...]) -> str:
     cells = "".join(
-        f"<td style='text-align:left'>{escape(cell, quote=True)}</td>" for cell in row
+        f"<td style='text-align:left'>{html_text(cell)}</td>" for cell in row
     )
     return f"<tr>{cells}</tr>"
 

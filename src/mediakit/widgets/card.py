@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from html import escape
 
 from mediakit.client import JobState
+from mediakit.markup import html_text
 from mediakit.records import JobStatus
 from mediakit.widgets.job_words import (
     Failure,
@@ -133,8 +134,8 @@ def card_html(
 def title_html(state: JobState) -> str:
     """Return the kind of a job and how it stands."""
     return (
-        f'<b>{escape(state.kind)}</b> <b style="color:{tone_of(state)}">'
-        f"{escape(status_word(state))}</b>"
+        f'<b>{html_text(state.kind)}</b> <b style="color:{tone_of(state)}">'
+        f"{html_text(status_word(state))}</b>"
     )
 
 
@@ -144,12 +145,12 @@ def prompt_html(prompt: str | None) -> str:
         return ""
     style = "white-space:pre-wrap;word-break:break-word;margin:0 0 6px"
     if len(prompt) <= PROMPT_SHOWN:
-        return f'<div style="{style}">{escape(prompt)}</div>'
-    brief = escape(shortened(prompt, PROMPT_SHOWN))
+        return f'<div style="{style}">{html_text(prompt)}</div>'
+    brief = html_text(shortened(prompt, PROMPT_SHOWN))
     return (
         f'<details style="margin:0 0 6px"><summary>{brief} '
         f'<span style="{QUIET}">(all {len(prompt):,} characters)</span></summary>'
-        f'<div style="{style};padding:6px 0 0 12px">{escape(prompt)}</div></details>'
+        f'<div style="{style};padding:6px 0 0 12px">{html_text(prompt)}</div></details>'
     )
 
 
@@ -159,8 +160,9 @@ def failure_html(failure: Failure | None) -> str:
         return ""
     return (
         f'<div style="margin:0 0 6px"><div><span style="{BAD}">'
-        f"{escape(failure.happened)}</span> {escape(failure.advice)}</div>"
-        f'<div style="{QUIET};word-break:break-word">{escape(failure.said)}</div></div>'
+        f"{html_text(failure.happened)}</span> {html_text(failure.advice)}</div>"
+        f'<div style="{QUIET};word-break:break-word">{html_text(failure.said)}</div>'
+        "</div>"
     )
 
 
@@ -180,14 +182,14 @@ def facts_html(facts: list[Fact]) -> str:
 
 
 def _fact_html(fact: Fact) -> str:
-    text = escape(fact.text)
+    text = html_text(fact.text)
     if fact.code:
         text = (
             f'<code style="{MONO};user-select:all;word-break:break-all">{text}</code>'
         )
     return (
         '<div style="display:flex;gap:8px;line-height:1.6">'
-        f'<span style="flex:0 0 72px;{QUIET}">{escape(fact.label)}:</span> '
+        f'<span style="flex:0 0 72px;{QUIET}">{html_text(fact.label)}:</span> '
         f'<span style="flex:1 1 0;word-break:break-word">{text}</span></div>'
     )
 
@@ -232,8 +234,8 @@ def still_of(state: JobState, poster: bytes | None) -> Still | None:
 def _later_html(state: JobState) -> str:
     words, call = _later(state)
     return (
-        f'<div style="margin:6px 0 0;{QUIET}">{escape(words)} '
-        f'<code style="{MONO}">{escape(call)}</code></div>'
+        f'<div style="margin:6px 0 0;{QUIET}">{html_text(words)} '
+        f'<code style="{MONO}">{html_text(call)}</code></div>'
         if call
         else ""
     )

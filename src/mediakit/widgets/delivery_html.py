@@ -13,6 +13,7 @@ from datetime import datetime
 from html import escape
 from urllib.parse import urlsplit
 
+from mediakit.markup import html_text
 from mediakit.records import Attempt, Delivery, DeliveryStatus
 from mediakit.widgets.card import BAD, LINE, QUIET
 
@@ -96,8 +97,8 @@ def _block_html(told: Told) -> str:
     status, *facts = _head(told.delivery)
     tone = _TONES.get(DeliveryStatus(status), QUIET) if status in _KNOWN else QUIET
     head = (
-        f'<b style="{tone}">{escape(status)}</b> '
-        f'<span style="{QUIET}">{" · ".join(escape(fact) for fact in facts)}</span>'
+        f'<b style="{tone}">{html_text(status)}</b> '
+        f'<span style="{QUIET}">{" · ".join(html_text(fact) for fact in facts)}</span>'
     )
     return (
         f'<div style="padding:8px 0 10px;border-bottom:1px solid {LINE};'
@@ -177,7 +178,7 @@ def _table_html(told: Told) -> str:
     head = "".join(f'<th scope="col" style="{_CELL}{QUIET}">{n}</th>' for n in names)
     return (
         f'<details><summary style="cursor:pointer;{QUIET}">'
-        f"{escape(summary_text(told))}</summary>"
+        f"{html_text(summary_text(told))}</summary>"
         f'<table style="border-collapse:collapse;font-size:12px"><tr>{head}</tr>'
         f"{rows}</table></details>"
     )
@@ -190,7 +191,7 @@ def _row_html(attempt: Attempt, gap: str | None) -> str:
     took = "" if attempt.duration_ms is None else f"{attempt.duration_ms:,} ms"
     number = "" if attempt.number is None else str(attempt.number)
     cells = (number, _at(attempt.attempted_at), gap or "", attempt.words, took)
-    marked = "".join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in cells)
+    marked = "".join(f'<td style="{_CELL}">{html_text(cell)}</td>' for cell in cells)
     return f'<tr style="background:none">{marked}</tr>'
 
 

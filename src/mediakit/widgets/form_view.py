@@ -11,6 +11,7 @@ from typing import Any
 import ipywidgets as w
 
 from mediakit.catalog import Function
+from mediakit.markup import html_text
 from mediakit.rules import NeedsAny, OnlyWhen
 from mediakit.schema import FieldSpec
 from mediakit.widgets.axis import Axis
@@ -378,13 +379,13 @@ def _accepted(spec: FieldSpec) -> str:
 def values_html(state: FormState) -> str:
     """Write a form as it stands, for a copy of the notebook without a kernel."""
     rows = "".join(
-        f"<tr><td>{escape(name)}</td><td>{_value_html(state, name, value)}</td></tr>"
+        f"<tr><td>{html_text(name)}</td><td>{_value_html(state, name, value)}</td></tr>"
         for name, value in state.body().items()
     )
     price = state.estimate.text if state.estimate else state.estimate_gap or ""
     return (
-        f"<div><b>{escape(title_of(state.function))}</b>"
-        f"<table>{rows}<tr><td>price</td><td>{escape(price)}</td></tr></table></div>"
+        f"<div><b>{html_text(title_of(state.function))}</b>"
+        f"<table>{rows}<tr><td>price</td><td>{html_text(price)}</td></tr></table></div>"
     )
 
 
@@ -397,4 +398,4 @@ def _value_html(state: FormState, name: str, value: object) -> str:
         if isinstance(value, dict | list)
         else str(value)
     )
-    return picture + escape(text, quote=True)
+    return picture + html_text(text)

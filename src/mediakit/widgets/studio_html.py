@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Iterable
 from html import escape
 
+from mediakit.markup import html_text
 from mediakit.widgets.card import QUIET
 from mediakit.widgets.studio_catalogue import Offer
 from mediakit.widgets.studio_glance import Glance
@@ -157,11 +158,11 @@ def kept_html(service: str, glance: Glance | None, rows: Iterable[Row]) -> str:
         glance: Balance and spend; None before they were read.
         rows: The submits that it listed last.
     """
-    spend = f'<div style="{QUIET}">{_plain(glance.text)}</div>' if glance else ""
+    spend = f'<div style="{QUIET}">{html_text(glance.text)}</div>' if glance else ""
     listed = "".join(f"<tr>{_cells_html(row)}</tr>" for row in rows)
     table = f"<table><tr>{_HEAD}</tr>{listed}</table>" if listed else ""
     return (
-        f'<div style="margin:4px 0 8px"><div><b>Studio</b> of {escape(service)}. '
+        f'<div style="margin:4px 0 8px"><div><b>Studio</b> of {html_text(service)}. '
         f"Run the cell to use it.</div>{spend}{table}</div>"
     )
 
@@ -172,14 +173,9 @@ _HEAD = "".join(
 )
 
 
-def _plain(text: str) -> str:
-    """Write text of which nothing becomes a formula: notebooks typeset "$...$"."""
-    return escape(text).replace("$", "<span>$</span>")
-
-
 def _cells_html(row: Row) -> str:
     cells = (row.prompt, row.function, row.state, row.charge, row.date)
-    shown = "".join(f'<td style="text-align:left">{_plain(c)}</td>' for c in cells)
+    shown = "".join(f'<td style="text-align:left">{html_text(c)}</td>' for c in cells)
     job = f"<code>{escape(row.job_id)}</code>" if row.job_id else ""
     return f"{shown}<td>{job}</td>"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from mediakit.markup import html_text
 from mediakit.widgets.axis import Axis
 from mediakit.widgets.timeline import Block, Row, seconds, timeline_of
 
@@ -35,7 +36,7 @@ def still_html(axis: Axis, value: object) -> str:
 
 def _row_html(row: Row, end_ms: float) -> str:
     blocks = "".join(_block_html(block, end_ms) for block in row.blocks)
-    head = f"<b>{escape(row.name)}</b> {escape(row.kind)}"
+    head = f"<b>{html_text(row.name)}</b> {html_text(row.kind)}"
     return (
         f'<div style="{ROW}"><div style="{HEAD}">{head}</div>'
         f'<div style="{LANE}">{blocks}</div></div>'
@@ -49,5 +50,5 @@ def _block_html(block: Block, end_ms: float) -> str:
     place = f"left:{left:.3f}%;width:{width:.3f}%"
     return (
         f'<div style="{BLOCK};{place}" title="{escape(block.url, quote=True)}">'
-        f"{escape(block.label)}<br>{times}</div>"
+        f"{html_text(block.label)}<br>{times}</div>"
     )
