@@ -17,7 +17,7 @@ from mediakit.widgets.form import Form
 from mediakit.widgets.job_actions import NEXT, RETRY, VARY, next_text, offered
 from mediakit.widgets.job_column import JobColumn
 from mediakit.widgets.job_home import JobHome, varied
-from tests.job_states import RANGE, UNKNOWN, failed, settled, state_of
+from tests.job_states import BODY, RANGE, UNKNOWN, failed, settled, state_of
 from tests.media_samples import make_png
 from tests.test_job_view import buttons, eventually, in_use, press, words
 
@@ -153,6 +153,37 @@ def test_varying_twice_keeps_one_form(picture_job: Job, column: JobColumn) -> No
     press(view, "Vary…")
     press(view, "Vary…")
     assert len(column.widget.children) == 2
+
+
+def test_varying_another_job_shows_its_settings_and_none_of_the_first_one(
+    client: Client, column: JobColumn
+) -> None:
+    first, second = (
+        column.add(AsyncJob(client.core._jobs, state_of("completed", body=body)))
+        for body in (BODY, BODY | {"prompt": "a boat"})
+    )
+    press(first, VARY)
+    form = column._form
+    assert form is not None
+    form.values.duration = 10
+    press(second, VARY)
+    assert column._form is form
+    assert form.request() == BODY | {"prompt": "a boat"}
+
+
+def test_varying_in_a_form_leaves_no_further_field_of_another_job(
+    client: Client,
+) -> None:
+    function = client.catalog.function("text-to-image")
+    bodies: list[dict[str, object]] = [
+        {"prompt": "a kite", "steps": 9},
+        {"prompt": "a boat"},
+    ]
+    form = Form(client, function)
+    for body in bodies:
+        form._vary(state_of("completed", function=function.path, body=body))
+        assert form.request() == body
+    form.close()
 
 
 def test_a_job_that_the_varied_form_makes_stays_in_the_notebook_too(

@@ -56,12 +56,15 @@ class JobColumn:
             return ""
         function = self._client.catalog.function(state.function)
         values = varied(function, state.body)
-        # Under a name of its own: the form of another cell is not replaced.
-        form = Form(self._client, function, values, name=f"vary {self._handle.id}")
-        form.on_job(lambda: self._handle.follow(form.jobs[0]))
-        with self._lock:
-            self._form = form
-            self._arrange()
+        if self._form is not None:
+            self._form.values.update(values)
+        else:
+            # Under a name of its own: the form of another cell is not replaced.
+            form = Form(self._client, function, values, name=f"vary {self._handle.id}")
+            form.on_job(lambda: self._handle.follow(form.jobs[0]))
+            with self._lock:
+                self._form = form
+                self._arrange()
         return "The form below has these settings; nothing is sent yet."
 
     def _arrange(self) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from mediakit.catalog import Function
 from mediakit.client import AsyncJob, JobState
+from mediakit.widgets.json_values import FURTHER
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,10 @@ def varied(function: Function, body: Mapping[str, object]) -> dict[str, object]:
         function: The function of the form.
         body: What was sent. A field that is not in it has its default.
     """
-    defaults = {name: spec.default for name, spec in function.fields.items()}
+    values = {name: spec.default for name, spec in function.fields.items()}
     sent = {name: value for name, value in body.items() if name != "webhook_url"}
-    return defaults | sent
+    if not function.is_open:
+        return values | sent
+    further = {name: value for name, value in sent.items() if name not in values}
+    known = {name: value for name, value in sent.items() if name in values}
+    return values | known | {FURTHER.name: further}
