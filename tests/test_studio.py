@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from mediakit.widgets.studio_history import HOW_TO_BEGIN, PAGE_ROWS
 from mediakit.widgets.studio_state import Place
 from tests.fast_clock import FastClock
 from tests.intents import intent
+from tests.test_job_view import in_use
 
 PATIENCE_S = 60.0
 MARKUP = "<img src=x onerror=alert(1)>"
@@ -247,6 +250,45 @@ def test_what_has_no_job_is_not_opened_and_its_settings_are_used_again(
     assert studio.form is not None
     assert studio.form.values.prompt == "a kite"
     assert "The form has no field for style" in shown(studio)
+
+
+def test_a_late_click_acts_on_the_row_that_was_shown_when_it_was_pressed(
+    make_studio: Callable[..., Studio], client: Client
+) -> None:
+    def claim(key: str, prompt: str) -> None:
+        body = json.dumps({"prompt": prompt}).encode()
+        mine = replace(intent(key, body=body), service=client.service.identity)
+        client.core.store.claim(mine)
+
+    claim("k1", "a kite")
+    studio = make_studio()
+    go(studio, Place.HISTORY)
+    (pressed,) = buttons(studio, "Reuse settings")
+    claim("k2", "a boat")
+    studio._refresh()
+    until(lambda: len(studio.state.page.rows) == 2, studio)
+
+    pressed.click()
+    assert studio.form is not None
+    assert studio.form.values.prompt == "a kite"
+
+
+def test_rows_that_left_the_page_long_ago_take_no_widgets(
+    make_studio: Callable[..., Studio], client: Client
+) -> None:
+    service = client.service.identity
+    for number in range(6 * PAGE_ROWS):
+        mine = intent(f"k{number}", prompt=f"kite {number}")
+        client.core.store.claim(replace(mine, service=service))
+    studio = make_studio()
+    go(studio, Place.HISTORY)
+    widgets = []
+    for page in range(5):
+        widgets.append(in_use())
+        press(studio, "Next")
+        first = f"{(page + 1) * PAGE_ROWS + 1} to"
+        until(partial(lambda words: words in shown(studio), first), studio)
+    assert widgets[-1] == widgets[-2]
 
 
 def test_a_job_that_cannot_be_read_is_a_sentence(

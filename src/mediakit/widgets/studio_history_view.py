@@ -11,13 +11,14 @@ import ipywidgets as w
 
 from mediakit.history import Entry
 from mediakit.records import JobStatus
-from mediakit.widgets.look import Kit
-from mediakit.widgets.studio_history import ORDER_WORDS, HistoryPage
+from mediakit.widgets.look import Kit, close_tree
+from mediakit.widgets.studio_history import ORDER_WORDS, PAGE_ROWS, HistoryPage
 from mediakit.widgets.studio_html import row_html
 from mediakit.widgets.studio_words import Row
 from mediakit.widgets.theme import line_html
 
 TITLE_LENGTH = 60
+KEPT_ROWS = 4 * PAGE_ROWS
 ANY_FUNCTION, ANY_STATE, ANY_PROJECT = "All functions", "All states", "All projects"
 ANY = ""  # a list that is set to None shows nothing at all
 STATES = ((ANY_STATE, ANY), *((s.value.capitalize(), s) for s in JobStatus))
@@ -43,7 +44,9 @@ class HistoryActs:
 
 
 class HistoryRow:
-    """The widgets of one row, which show one submit after the other.
+    """The widgets of one row, which show one submit and never another.
+
+    A click may be heard late, and acts on the submit that was clicked.
 
     Args:
         kit: What widgets are made with.
@@ -100,7 +103,7 @@ class HistoryView:
         self._kit = kit
         self._acts = acts
         self._quiet = False
-        self._rows: list[HistoryRow] = []
+        self._rows: dict[int, HistoryRow] = {}
         make = kit.look.make
         self.search = make(
             w.Text,
@@ -173,9 +176,8 @@ class HistoryView:
         """
         with self._quietly():
             self._show_query(page)
-        while len(self._rows) < len(rows):
-            self._rows.append(HistoryRow(self._kit, self._acts))
-        for widget, entry, row in zip(self._rows, page.rows, rows, strict=False):
+        shown = [self._row_of(entry) for entry in page.rows]
+        for widget, entry, row in zip(shown, page.rows, rows, strict=True):
             is_open = row.job_id is not None and row.job_id == opened
             widget.show(entry, row, opened=is_open)
         self.said.value = line_html(page.said, "warn" if page.trouble else "quiet")
@@ -184,8 +186,14 @@ class HistoryView:
         several = page.has_more or page.has_previous
         buttons = (self.previous, self.next) if several else ()
         self._pages.children = (*buttons, self.said)
-        shown = self._rows[: len(rows)]
         self.list.children = (*(row.widget for row in shown), self._pages)
+        while len(self._rows) > KEPT_ROWS:
+            close_tree(self._rows.pop(next(iter(self._rows))).widget)
+
+    def _row_of(self, entry: Entry) -> HistoryRow:
+        row = self._rows.pop(entry.number, None) or HistoryRow(self._kit, self._acts)
+        self._rows[entry.number] = row  # those that were shown last come last
+        return row
 
     def _show_query(self, page: HistoryPage) -> None:
         query = page.query
@@ -212,5 +220,5 @@ class HistoryView:
 
     def loose(self) -> Iterator[Any]:
         """Give the widgets that are not in the tree at the moment."""
-        yield from (row.widget for row in self._rows)
+        yield from (row.widget for row in self._rows.values())
         yield from (self.previous, self.next, self.said, self.project)
