@@ -18,12 +18,13 @@ from mediakit.errors import ConflictError
 from mediakit.sandbox.server import RunningSandbox, Sandbox, start
 from mediakit.widgets.card_handle import Cell
 from mediakit.widgets.control import Control
-from mediakit.widgets.form import CLICK_PAUSE_S, Form
+from mediakit.widgets.form import CLICK_PAUSE_S, Form, is_open
 from mediakit.widgets.form_view import is_main
 from mediakit.widgets.json_values import FURTHER
 from mediakit.widgets.seen_price import ARRIVES_S
 from tests.media_samples import make_png
 from tests.spec import accepted
+from tests.test_job_view import in_use
 
 PATIENCE_S = 60.0
 BUDGET_MESSAGES = 100
@@ -535,6 +536,20 @@ def test_a_closed_form_frees_its_widgets(make_form: Callable[..., Form]) -> None
     form.close()
     form.close()
     assert len(ipywidgets.widgets.widget._instances) == counted
+
+
+def test_closing_a_client_closes_its_forms(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    before = in_use()
+    url, key = sandbox.base_url, sandbox.api_key
+    with Client(url, key, home=tmp_path) as client:
+        function = client.catalog.function("text-to-video")
+        form = Form(client, function, cell=Cell("closing", "run 1"))
+        assert is_open(client, function, Cell("closing", "run 2"))
+    assert not is_open(client, function, Cell("closing", "run 2"))
+    assert in_use() == before
+    finish(form)
 
 
 def test_an_error_in_a_handler_is_a_sentence_in_the_form(

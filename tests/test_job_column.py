@@ -12,10 +12,10 @@ from mediakit import Client, Job
 from mediakit.client import AsyncJob
 from mediakit.errors import JobFailedError
 from mediakit.records import ErrorCode
-from mediakit.widgets.card_handle import CardHandle
+from mediakit.widgets.card_handle import CardHandle, Cell
 from mediakit.widgets.form import Form
 from mediakit.widgets.job_actions import NEXT, RETRY, VARY, next_text, offered
-from mediakit.widgets.job_column import JobColumn
+from mediakit.widgets.job_column import JobColumn, show_in
 from mediakit.widgets.job_home import JobHome, varied
 from tests.job_states import BODY, RANGE, UNKNOWN, failed, settled, state_of
 from tests.media_samples import make_png
@@ -205,6 +205,23 @@ def test_a_closed_column_leaves_no_widget(client: Client, picture_job: Job) -> N
     press(column.add(picture_job.core), "Vary…")
     column.close()
     assert in_use() == before
+
+
+def test_a_cell_that_is_run_again_closes_the_views_of_other_jobs_too(
+    client: Client,
+) -> None:
+    def run(number: int) -> int:
+        for take in "ab":  # one cell may show several
+            state = state_of("queued", id=f"media_{take}{number}")
+            job = AsyncJob(client.core._jobs, state)
+            show_in(Cell("a", f"run {number}"), job, client)
+        return in_use()
+
+    once = run(1)
+    assert [run(number) for number in (2, 3, 4)] == [once] * 3
+    # What another run of it shows in another cell is no replacement.
+    show_in(Cell("b", "run 5"), AsyncJob(client.core._jobs, state_of("queued")), client)
+    assert in_use() > once
 
 
 # -- in a form ----------------------------------------------------------------------

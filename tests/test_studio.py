@@ -397,6 +397,15 @@ def test_a_closed_studio_frees_its_widgets(make_studio: Callable[..., Studio]) -
     assert len(ipywidgets.widgets.widget._instances) == counted
 
 
+def test_closing_a_client_closes_its_studio(
+    make_studio: Callable[..., Studio], sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    before = in_use()
+    with Client(sandbox.base_url, sandbox.api_key, home=tmp_path) as client:
+        make_studio(client)._choose(client.catalog.function("r1").path)
+    assert in_use() == before
+
+
 def test_what_stays_without_a_kernel_names_spend_and_the_last_jobs_escaped(
     make_studio: Callable[..., Studio], client: Client
 ) -> None:

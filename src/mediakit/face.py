@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mediakit")
 
-BEHIND = frozenset({"core", "io", "job_type", "owned", "place"})
+BEHIND = frozenset({"core", "io", "job_type", "on_close", "owned", "place"})
 """The names of a client that its own parts need, and people hardly do."""
 PARTS = frozenset(
     {"billing", "catalog", "delays", "deliveries", "history", "place", "remote_media"}

@@ -59,6 +59,7 @@ class Client(Staying, Generic[JobT_co]):
         self.job_type = job_type
         self.io = io or io_thread()
         self._submitted: set[str] = set()
+        self._close_listeners: list[Callable[[], None]] = []
 
     def __repr__(self) -> str:
         # Tools that report an error of __init__ show the client that is not made.
@@ -258,6 +259,20 @@ class Client(Staying, Generic[JobT_co]):
         closed. Its history can still be read. Closing twice does nothing more.
         """
         self.io.call(self.core.aclose)
+        for listener in tuple(self._close_listeners):
+            listener()
+
+    def on_close(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call a function when the client has been closed.
+
+        Args:
+            listener: The function.
+
+        Returns:
+            A function that ends it.
+        """
+        self._close_listeners.append(listener)
+        return lambda: self._close_listeners.remove(listener)
 
 
 def _log_failure(buying: Future[Any]) -> None:

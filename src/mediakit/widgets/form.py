@@ -106,7 +106,10 @@ class Form:
             self._handle.follow(*reversed(self._jobs))
             self._view.hide(self._handle)
             _open_forms[self._key] = self
-        self._unsubscribe = client.on_settled(lambda _: self._refresh())
+        self._ends = [
+            client.on_settled(lambda _: self._refresh()),
+            client.on_close(self.close),
+        ]
         self._refresh()
         self._errands.run(self._look)
 
@@ -196,7 +199,8 @@ class Form:
             if self._closed:
                 return
             self._closed = True
-            self._unsubscribe()
+            for end in self._ends:
+                end()
             if _open_forms.get(self._key) is self:
                 del _open_forms[self._key]
             self._handle.close()

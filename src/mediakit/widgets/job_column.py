@@ -83,7 +83,7 @@ class JobColumn:
             self._look.close()
 
 
-_shown: dict[tuple[str, str], tuple[str, JobColumn]] = {}
+_shown: dict[str, tuple[str, list[JobColumn]]] = {}
 
 
 def display_job(
@@ -91,7 +91,7 @@ def display_job(
 ) -> None:
     """Show a job in the cell that is being executed, live, with a card that stays.
 
-    A cell that is run again closes the view of that job which it replaces.
+    A cell that is run again closes the views of its run before.
 
     Args:
         job: The job.
@@ -113,10 +113,10 @@ def show_in(
     embed: bool = False,
 ) -> JobView:
     """Show a job in a cell and return its view; see `display_job`."""
-    _close_shown(cell, job.id)
+    _close_shown_before(cell)
     handle = CardHandle()
     column = JobColumn(client, handle, embed=embed)
-    _shown[cell.id, job.id] = (cell.run, column)
+    _shown.setdefault(cell.id, (cell.run, []))[1].append(column)
     view = column.add(job)
     view.hide(handle)
     handle.display()
@@ -128,9 +128,9 @@ def show_in(
     return view
 
 
-def _close_shown(cell: Cell, job_id: str) -> None:
-    before = _shown.get((cell.id, job_id))
-    if before is not None:
-        run, column = before
-        if run != cell.run:
+def _close_shown_before(cell: Cell) -> None:
+    run, columns = _shown.get(cell.id, (cell.run, []))
+    if run != cell.run:
+        del _shown[cell.id]
+        for column in columns:
             column.close()

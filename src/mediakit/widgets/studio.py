@@ -81,7 +81,10 @@ class Studio:
             self._begin(before)
             self._show()
             _open_studios[self._key] = self
-        self._unsubscribe = client.on_settled(lambda _: self._refresh())
+        self._ends = [
+            client.on_settled(lambda _: self._refresh()),
+            client.on_close(self.close),
+        ]
         self._refresh()
 
     def _make_view(self, kit: Kit) -> StudioView:
@@ -156,7 +159,8 @@ class Studio:
             if self._closed:
                 return
             self._closed = True
-            self._unsubscribe()
+            for end in self._ends:
+                end()
             if _open_studios.get(self._key) is self:
                 del _open_studios[self._key]
             self._handle.close()

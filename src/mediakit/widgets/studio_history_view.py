@@ -221,4 +221,4 @@ class HistoryView:
     def loose(self) -> Iterator[Any]:
         """Give the widgets that are not in the tree at the moment."""
         yield from (row.widget for row in self._rows.values())
-        yield from (self.previous, self.next, self.said, self.project)
+        yield from (self._pages, self.previous, self.next, self.said, self.project)
