@@ -9,7 +9,8 @@ from io import BytesIO
 from PIL import Image
 
 from mediakit import Client
-from mediakit.widgets.studio_thumbs import KEPT, Thumbs
+from mediakit.clock import VirtualClock
+from mediakit.widgets.studio_thumbs import AGAIN_AFTER_S, KEPT, Thumbs
 
 
 def test_a_clip_and_a_picture_of_the_service_are_made_small(client: Client) -> None:
@@ -49,7 +50,7 @@ def test_pictures_are_fetched_once_and_those_that_are_not_shown_any_more_never()
             shown[:] = ["d", "a"]  # somebody turned the page
         return None if url == "d" else url.encode()
 
-    thumbs = Thumbs(fetch)
+    thumbs = Thumbs(fetch, VirtualClock())
     brought(thumbs, lambda: shown)
     brought(thumbs, lambda: shown)
     assert asked == ["a", "b", "d"]
@@ -61,11 +62,29 @@ def test_pictures_are_fetched_once_and_those_that_are_not_shown_any_more_never()
     ]
 
 
+def test_what_could_not_be_fetched_is_tried_again_after_a_while() -> None:
+    asked: list[str] = []
+    clock = VirtualClock()
+
+    async def fetch(url: str, max_px: int) -> bytes | None:
+        asked.append(url)
+        return b"jpeg" if len(asked) > 1 else None
+
+    thumbs = Thumbs(fetch, clock)
+    for _ in range(2):  # a page full of what fails is not fetched at every reading
+        brought(thumbs, lambda: ["a"])
+        assert (thumbs.get("a"), asked) == (None, ["a"])
+    with asyncio.Runner() as runner:
+        runner.run(clock.advance(AGAIN_AFTER_S))
+    brought(thumbs, lambda: ["a"])
+    assert thumbs.get("a") == b"jpeg"
+
+
 def test_the_oldest_pictures_make_room_for_new_ones() -> None:
     async def fetch(url: str, max_px: int) -> bytes | None:
         return url.encode()
 
-    thumbs = Thumbs(fetch)
+    thumbs = Thumbs(fetch, VirtualClock())
     urls = [str(number) for number in range(KEPT + 1)]
     for url in urls:
         brought(thumbs, lambda url=url: [url])  # type: ignore[misc]

@@ -68,7 +68,7 @@ class Studio:
         self._glances = 0
         self._state = StudioState()
         self._job: JobView | None = None
-        self._thumbs = Thumbs(client.core.remote_media.poster)
+        self._thumbs = Thumbs(client.core.remote_media.poster, self._clock)
         self._errands = Errands(client.io, self._say)
         guard = guarded(self._say, self._lock)
         self._handle = CardHandle()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from mediakit.clock import Clock
+
 THUMB_MAX_PX = 144
 KEPT = 600
+AGAIN_AFTER_S = 60.0
 
 Fetch = Callable[[str, int], Awaitable[bytes | None]]
 
@@ -19,11 +22,14 @@ class Thumbs:
     Args:
         fetch: Returns a picture of what is behind a URL, at most so many pixels wide
             and high; None when there is none.
+        clock: Gives time: what could not be fetched is tried again after a minute.
     """
 
-    def __init__(self, fetch: Fetch) -> None:
+    def __init__(self, fetch: Fetch, clock: Clock) -> None:
         self._fetch = fetch
-        self._known: dict[str, bytes | None] = {}
+        self._clock = clock
+        self._known: dict[str, bytes] = {}
+        self._failed_s: dict[str, float] = {}
         self._fetching = False
 
     def get(self, url: str | None) -> bytes | None:
@@ -52,9 +58,16 @@ class Thumbs:
             self._fetching = False
 
     def _next(self, urls: Sequence[str]) -> str | None:
-        return next((url for url in urls if url not in self._known), None)
+        since_s = self._clock.monotonic_s() - AGAIN_AFTER_S
+        failed = self._failed_s.items()
+        self._failed_s = {url: at_s for url, at_s in failed if at_s > since_s}
+        done = self._known.keys() | self._failed_s.keys()
+        return next((url for url in urls if url not in done), None)
 
     def _keep(self, url: str, picture: bytes | None) -> None:
+        if picture is None:
+            self._failed_s[url] = self._clock.monotonic_s()
+            return
         self._known[url] = picture
         if len(self._known) > KEPT:
             del self._known[next(iter(self._known))]
