@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from mediakit import Client
 from mediakit.client.looks import Looks
 from mediakit.widgets import preview as preview_module
 from mediakit.widgets.preview import (
@@ -24,12 +26,16 @@ from tests.job_states import NOON, state_of
 from tests.media_samples import make_mp3, make_mp4, make_png
 
 
+def in_memory(path: Path) -> BytesIO:
+    return BytesIO(path.read_bytes())
+
+
 @pytest.mark.parametrize(("codec", "name"), [("libx264", "h264"), ("libx265", "hevc")])
 def test_a_video_gives_a_poster_of_its_shape_and_its_codec(
     codec: str, name: str, tmp_path: Path
 ) -> None:
     clip = make_mp4(tmp_path / "a.mp4", (640, 360), duration_s=0.5, codec=codec)
-    preview = preview_of(clip.read_bytes(), "video")
+    preview = preview_of(in_memory(clip), "video")
     assert preview.codec == name
     assert preview.trouble is None
     assert preview.poster is not None
@@ -39,11 +45,11 @@ def test_a_video_gives_a_poster_of_its_shape_and_its_codec(
 
 def test_a_mov_is_looked_at_like_an_mp4(tmp_path: Path) -> None:
     clip = make_mp4(tmp_path / "a.mov", (320, 240), 0.5, container="mov")
-    assert preview_of(clip.read_bytes(), "video").codec == "h264"
+    assert preview_of(in_memory(clip), "video").codec == "h264"
 
 
 def test_a_picture_gives_a_poster_and_no_codec(tmp_path: Path) -> None:
-    preview = preview_of(make_png(tmp_path / "a.png").read_bytes(), "image")
+    preview = preview_of(in_memory(make_png(tmp_path / "a.png")), "image")
     assert preview.codec is None
     assert preview.poster is not None
 
@@ -52,22 +58,17 @@ def test_a_busy_picture_gets_a_smaller_poster_rather_than_a_heavy_notebook() -> 
     noise = np.random.default_rng(4).integers(0, 256, (600, 800, 3), np.uint8)
     out = BytesIO()
     Image.fromarray(noise).save(out, "PNG")
-    poster = preview_of(out.getvalue(), "image").poster
+    poster = preview_of(out, "image").poster
     assert poster is not None
     assert len(poster) <= POSTER_MAX_BYTES
     with Image.open(BytesIO(poster)) as picture:
         assert max(picture.size) < 320
 
 
-def test_a_sound_has_no_poster_and_that_is_no_trouble(tmp_path: Path) -> None:
-    preview = preview_of(make_mp3(tmp_path / "a.mp3").read_bytes(), "audio")
-    assert (preview.poster, preview.codec, preview.trouble) == (None, None, None)
-
-
 def test_a_video_without_a_picture_is_a_sentence(tmp_path: Path) -> None:
     data = make_mp3(tmp_path / "a.mp3").read_bytes()
-    assert picture_codec(data) is None
-    preview = preview_of(data, "video")
+    assert picture_codec(BytesIO(data)) is None
+    preview = preview_of(BytesIO(data), "video")
     assert preview.poster is None
     assert preview.trouble is not None
 
@@ -75,7 +76,7 @@ def test_a_video_without_a_picture_is_a_sentence(tmp_path: Path) -> None:
 @pytest.mark.parametrize("media_type", ["video", "image"])
 @pytest.mark.parametrize("data", [b"", b"not a video", b"\x89PNG\r\n\x1a\n broken"])
 def test_a_file_that_cannot_be_read_is_a_sentence(data: bytes, media_type: str) -> None:
-    preview = preview_of(data, media_type)
+    preview = preview_of(BytesIO(data), media_type)
     assert preview.poster is None
     assert (preview.trouble or "").startswith("There is no poster of the result: ")
 
@@ -84,7 +85,7 @@ def test_a_picture_of_too_many_pixels_is_refused_with_a_sentence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
-    preview = preview_of(make_png(tmp_path / "a.png").read_bytes(), "image")
+    preview = preview_of(in_memory(make_png(tmp_path / "a.png")), "image")
     assert preview.poster is None
     assert "DecompressionBombError" in (preview.trouble or "")
 
@@ -100,11 +101,15 @@ class Output:
         self.state = state_of("completed")
         self.looks = Looks(folder)
         self.data = data
-        self.fetched = 0
+        self.fetched = self.read = 0
 
     async def fetch_output(self, max_bytes: int) -> bytes:
         self.fetched += 1
         return self.data
+
+    async def read_output(self, read: Callable[[BytesIO], Preview]) -> Preview | None:
+        self.read += 1
+        return read(BytesIO(self.data)) if self.data else None
 
     def seen(self) -> list[Preview]:
         shown: list[Preview] = []
@@ -135,16 +140,46 @@ def test_a_copy_is_made_once_on_a_machine(hevc: bytes, tmp_path: Path) -> None:
     made = Output(hevc, tmp_path / "looks").seen()[-1]
     again = Output(b"", tmp_path / "looks")
     assert again.seen() == [made]
-    assert again.fetched == 0
+    assert again.fetched == again.read == 0
 
 
 def test_what_plays_is_not_fetched_twice_and_not_copied(tmp_path: Path) -> None:
     clip = make_mp4(tmp_path / "a.mp4", (320, 180), 0.5)
-    (seen,) = Output(clip.read_bytes(), tmp_path / "looks").seen()
+    job = Output(clip.read_bytes(), tmp_path / "looks")
+    (seen,) = job.seen()
     assert (seen.codec, seen.clip) == ("h264", None)
+    assert (job.read, job.fetched) == (1, 0)  # its first bytes, and never all of it
     again = Output(b"", tmp_path / "looks")
     assert again.seen() == [seen]
-    assert again.fetched == 0
+    assert again.fetched == again.read == 0
+
+
+def test_a_clip_that_cannot_be_read_is_a_sentence() -> None:
+    (seen,) = Output(b"", None).seen()
+    assert (seen.poster, seen.codec) == (None, None)
+    assert (seen.trouble or "").startswith("There is no poster of the result")
+
+
+def test_a_sound_has_no_poster_and_is_not_fetched() -> None:
+    job = Output(b"", None)
+    job.state = state_of("completed", media_type="audio")
+    assert job.seen() == [Preview()]
+    assert job.fetched == job.read == 0
+
+
+@pytest.mark.parametrize("media_type", ["video", "image"])
+def test_the_service_gives_a_look_at_its_results(
+    client: Client, media_type: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = "text-to-video" if media_type == "video" else "text-to-image"
+    job = client.run(kind, prompt="a kite over dunes").core
+    if media_type == "video":
+        monkeypatch.setattr(job, "fetch_output", None)
+    shown: list[Preview] = []
+    client.io.call(look_at, job, shown.append)
+    (seen,) = shown
+    assert seen.poster is not None
+    assert seen.codec == ("h264" if media_type == "video" else None)
 
 
 def test_a_copy_that_cannot_be_made_is_said_and_tried_again_another_time(
@@ -177,7 +212,7 @@ def test_a_kept_look_that_cannot_be_read_is_looked_at_anew(
     job = Output(clip.read_bytes(), tmp_path / "looks")
     job.looks.keep(job.id, ".json", text)
     assert job.seen()[0].codec == "h264"
-    assert job.fetched == 1
+    assert job.read == 1
 
 
 def test_nothing_is_kept_of_what_was_erased_meanwhile(tmp_path: Path) -> None:

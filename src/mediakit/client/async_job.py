@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self, TypeVar, overload
 
 import anyio
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mediakit.client.saving import Outputs
 
 Listener = Callable[[JobState], None]
+T = TypeVar("T")
 
 
 class Keeper(Protocol):
@@ -352,6 +353,22 @@ class AsyncJob(Staying):
             ServiceError: The file is larger, or could not be fetched.
         """
         return await self._keeper.outputs.fetch(self, max_bytes)
+
+    async def read_output(self, read: Callable[[BinaryIO], T]) -> T | None:
+        """Read something of the output, of which a few MB at most are fetched.
+
+        Args:
+            read: Reads it, on a thread; what it cannot read raises OSError or
+                ValueError.
+
+        Returns:
+            What was read; None where that was not possible.
+
+        Raises:
+            ConflictError: The job has no output yet.
+            GoneError: The output was erased.
+        """
+        return await self._keeper.outputs.read(self, read)
 
     @property
     def looks(self) -> Looks:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Protocol, Self
+from io import BufferedReader
+from typing import BinaryIO, Protocol, Self, TypeVar
 
 from anyio import CancelScope, to_thread
 
@@ -16,6 +17,7 @@ from mediakit.client.http_client import BLOCK_BYTES, HttpClient, Response
 from mediakit.client.retry import jitter_s, retry
 from mediakit.clock import Clock
 from mediakit.errors import GoneError, ServiceError
+from mediakit.media.remote import LIMIT_S, RemoteFile, read_remote
 
 TRIES = 5
 WRITE_WITHIN_S = 0.1
@@ -27,6 +29,7 @@ PARTIAL = (
 _PART = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
 
 Tell = Callable[[int, int | None], None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,22 @@ class Fetcher:
             "it; the same call goes on from where this one ended, as far as the "
             "service can."
         )
+
+    async def read(self, url: str, read: Callable[[BinaryIO], T]) -> T | None:
+        """Read something of a file, of which a few MB at most are fetched.
+
+        Args:
+            url: Where the file is.
+            read: Reads it, on a thread.
+
+        Returns:
+            What was read; None, whatever the reason, where that was not possible.
+        """
+
+        def read_file(file: RemoteFile) -> T:
+            return read(BufferedReader(file))
+
+        return await read_remote(url, self._http, read_file, limit_s=LIMIT_S)
 
     async def _once(self, url: str, sink: Sink, tell: Tell) -> None:
         wanted_bytes = resumable_bytes(sink)

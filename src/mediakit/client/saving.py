@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO, TypeVar
 
 import anyio
 from anyio import to_thread
@@ -28,6 +30,8 @@ from mediakit.errors import ConflictError, GoneError, ServiceError
 from mediakit.history import History
 
 AT_ONCE = 4
+
+T = TypeVar("T")
 
 
 class Outputs:
@@ -131,6 +135,12 @@ class Outputs:
             # Another process may have saved the same meanwhile.
             if not await self._is_there(target, job):
                 raise taken(target.place) from None
+
+    async def read(self, job: AsyncJob, read: Callable[[BinaryIO], T]) -> T | None:
+        """Read something of a job's output; see `AsyncJob.read_output`."""
+        url = await output_url(job)
+        async with self._slots:
+            return await self._fetcher.read(url, read)
 
     async def fetch(self, job: AsyncJob, max_bytes: int) -> bytes:
         """Return the bytes of a job's output; see `AsyncJob.fetch_output`."""

@@ -10,6 +10,7 @@ from functools import partial
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import BinaryIO
 
 from anyio import CapacityLimiter, to_thread
 
@@ -21,12 +22,14 @@ from mediakit.widgets.job_words import erased
 from mediakit.widgets.playback import Embedded, playback_notice
 
 FETCH_MAX_BYTES = 64 * 1024 * 1024
+PICTURE_MAX_BYTES = 16 * 1024 * 1024
 EMBED_MAX_BYTES = 24 * 1024 * 1024
 CLIP_MAX_BYTES = 6 * 1024 * 1024
 POSTER_MAX_BYTES = 12_000
 SMALLER_PX = (POSTER_MAX_PX, 256, 208, 160, 112)
 LOOK, CLIP = ".json", ".mp4"
 
+NOT_FETCHED = "There is no poster of the result: it could not be fetched."
 MAKING = "Making a small copy that plays here…"
 CLIP_NOTE = (
     f"Shown is a small H.264 copy made on this machine: at most {CLIP_MAX_PX} pixels "
@@ -76,10 +79,10 @@ async def look_at(job: AsyncJob, show: Callable[[Preview], object]) -> None:
     # On the disk, so that results that wait for their turn take no memory.
     with TemporaryDirectory(prefix="mediakit-", ignore_cleanup_errors=True) as folder:
         source = Path(folder, "source")
-        preview = await _looked_at(job, source)
+        preview = await _looked_at(job)
         show(preview)
         if preview.needs_clip:
-            preview = await _with_clip(preview, source)
+            preview = await _with_clip(job, preview, source)
             show(preview)
     # A copy that could not be made is tried again another day.
     if preview.trouble is None and preview.needs_clip == bool(preview.clip):
@@ -107,20 +110,30 @@ async def embedded_of(job: AsyncJob, preview: Preview) -> Embedded:
     return Embedded(data, medium, content_type)
 
 
-async def _looked_at(job: AsyncJob, source: Path) -> Preview:
-    """Fetch the output; write it to a file when a copy of it is to be made."""
+async def _looked_at(job: AsyncJob) -> Preview:
+    """Look at as little of the output as will do: of a clip, a few MB at most."""
+    medium = job.state.media_type
+    try:
+        if medium == "audio":
+            return Preview()
+        if medium == "video":
+            look = partial(preview_of, media_type=medium)
+            preview = await job.read_output(look) or Preview(trouble=NOT_FETCHED)
+        else:
+            data = await job.fetch_output(PICTURE_MAX_BYTES)
+            preview = await to_thread.run_sync(preview_of, BytesIO(data), medium)
+    except MediakitError as error:
+        return Preview(trouble=f"There is no poster of the result: {error}")
+    return replace(preview, clip_note=MAKING) if preview.needs_clip else preview
+
+
+async def _with_clip(job: AsyncJob, preview: Preview, source: Path) -> Preview:
     try:
         data = await job.fetch_output(FETCH_MAX_BYTES)
     except MediakitError as error:
-        return Preview(trouble=f"There is no poster of the result: {error}")
-    preview = await to_thread.run_sync(preview_of, data, job.state.media_type)
-    if preview.needs_clip:
-        await to_thread.run_sync(source.write_bytes, data)
-        preview = replace(preview, clip_note=MAKING)
-    return preview
-
-
-async def _with_clip(preview: Preview, source: Path) -> Preview:
+        return replace(preview, clip_note=f"There is no copy that plays here: {error}")
+    await to_thread.run_sync(source.write_bytes, data)
+    del data  # on the disk it waits for its turn
     async with _making:
         make = partial(_clip, preview, source, source.with_name("copy.mp4"))
         return await to_thread.run_sync(make, abandon_on_cancel=True)
@@ -164,20 +177,18 @@ def _keep(job: AsyncJob, preview: Preview) -> None:
     job.looks.keep(job.id, LOOK, said.encode())
 
 
-def preview_of(data: bytes, media_type: str) -> Preview:
+def preview_of(file: BinaryIO, media_type: str) -> Preview:
     """Look at a file: a poster that is small enough to be saved twice in a notebook.
 
     Args:
-        data: The whole file.
-        media_type: "video", "image" or "audio".
+        file: The file, from its start.
+        media_type: "video" or "image".
     """
-    if media_type == "audio":
-        return Preview()
     from PIL.Image import DecompressionBombError
 
     try:
-        codec = picture_codec(data) if media_type == "video" else None
-        return Preview(poster=small_poster(data), codec=codec)
+        codec = picture_codec(file) if media_type == "video" else None
+        return Preview(poster=small_poster(file), codec=codec)
     except (OSError, ValueError, DecompressionBombError) as error:
         # PyAV's and Pillow's own errors are OSErrors or ValueErrors.
         return Preview(
@@ -186,7 +197,7 @@ def preview_of(data: bytes, media_type: str) -> Preview:
         )
 
 
-def small_poster(data: bytes) -> bytes:
+def small_poster(file: BinaryIO) -> bytes:
     """Make a poster, smaller in pixels until it is small enough in bytes.
 
     Raises:
@@ -195,13 +206,14 @@ def small_poster(data: bytes) -> bytes:
     """
     jpeg = b""
     for max_px in SMALLER_PX:
-        jpeg = poster_jpeg(BytesIO(data), max_px)
+        file.seek(0)
+        jpeg = poster_jpeg(file, max_px)
         if len(jpeg) <= POSTER_MAX_BYTES:
             break
     return jpeg
 
 
-def picture_codec(data: bytes) -> str | None:
+def picture_codec(file: BinaryIO) -> str | None:
     """Return the codec of a video's picture, such as "h264"; None without one.
 
     Raises:
@@ -210,6 +222,6 @@ def picture_codec(data: bytes) -> str | None:
     """
     import av
 
-    with av.open(BytesIO(data), mode="r") as container:
+    with av.open(file, mode="r") as container:
         videos = container.streams.video
         return videos[0].codec_context.codec.canonical_name if videos else None
