@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
 
 import pytest
 from hypothesis import given
@@ -238,6 +240,20 @@ def test_what_is_left_decides_with_the_upper_end_of_the_price(
     state = start(kind, prompt="a kite", **values)
 
     assert with_usd(state, 5).submit_reason == reason
+
+
+def test_a_balance_that_does_not_suffice_says_when_it_was_read() -> None:
+    read_at = datetime(2026, 3, 1, 12, 30, 5).astimezone()
+    state = with_usd(start("text-to-video", prompt="a kite", duration=8), 0)
+    funds = replace(state.funds, read_at=read_at)
+
+    assert state.with_balance(funds).submit_reason == (
+        "It costs $0.544; $0.00 is left. The balance was read at 12:30:05."
+    )
+    limit = in_budget(state, 500_000).funds
+    assert "was read" not in (
+        state.with_balance(replace(limit, read_at=read_at)).submit_reason or ""
+    )
 
 
 def in_budget(state: FormState, left_micro_usd: int) -> FormState:

@@ -22,11 +22,13 @@ from mediakit.rates import Estimate
 from mediakit.widgets.assigning import assigned, assigned_together
 from mediakit.widgets.card_handle import CardHandle, Cell
 from mediakit.widgets.cell_places import CellPlace, CellPlaces
-from mediakit.widgets.errands import Errands, read_funds_and_budget
+from mediakit.widgets.errands import Errands
 from mediakit.widgets.form_media import Inspection, MediaKey
 from mediakit.widgets.form_state import FormState
 from mediakit.widgets.form_values import FormValues
 from mediakit.widgets.form_view import FormView, values_html
+from mediakit.widgets.funds import Funds
+from mediakit.widgets.funds_store import FundsStore
 from mediakit.widgets.guard import guarded, sentence_of
 from mediakit.widgets.inspector import Inspector
 from mediakit.widgets.job_home import JobHome, varied
@@ -38,6 +40,7 @@ from mediakit.widgets.sending_line import SENDING_TEXT, explained
 
 TYPING_PAUSE_S = 0.4
 CLICK_PAUSE_S = 0.2
+STALE_S = 10.0
 LEFT = "It was left as it is."
 RISEN = "The price is now {}. Press Generate again to buy it. Nothing was sent yet."
 CLOSED = (
@@ -106,8 +109,9 @@ class Form:
             self._handle.follow(*reversed(self._jobs))
             self._view.hide(self._handle)
             _open_forms[self._key] = self
+        self._funds, leave = FundsStore.follow(client, self._guard(self._take_funds))
         self._ends = [
-            client.on_settled(lambda _: self._refresh()),
+            leave,
             client.on_close(self.close),
         ]
         self._refresh()
@@ -261,6 +265,7 @@ class Form:
         self._state = self._view.adapted(self._state)
         self._show()
         self._look_at_media_of(name)
+        self._refresh_stale()
 
     def _look_at_media_of(self, name: str) -> None:
         control = self._view.controls.get(name)
@@ -282,7 +287,14 @@ class Form:
         self._errands.run(partial(self._send, seen))
 
     def _refresh(self) -> None:
-        self._errands.run(self._read_funds)
+        self._funds.refresh()
+
+    def _refresh_stale(self) -> None:
+        """Read the balance again where it does not suffice, and may by now."""
+        if self._state.affordability.covered is False:
+            read_at = self._state.funds.read_at or self._clock.now()
+            if (self._clock.now() - read_at).total_seconds() > STALE_S:
+                self._refresh()
 
     def _keep(self, name: str, content: bytes, done: Callable[[Path], None]) -> None:
         async def keep() -> None:
@@ -314,13 +326,9 @@ class Form:
             if not self._closed:
                 self._view.show_found(self._state.inspections)
 
-    async def _read_funds(self) -> None:
-        if self._closed:
-            return
-        funds = await read_funds_and_budget(self.client)
-        with self._lock:
-            self._state = self._state.with_balance(funds)
-            self._show()
+    def _take_funds(self, funds: Funds) -> None:
+        self._state = self._state.with_balance(funds)
+        self._show()
 
     async def _send(self, seen: Estimate | None) -> None:
         # A key pressed right before the click may still be on its way from the
@@ -349,7 +357,7 @@ class Form:
             with self._lock:
                 self._state = replace(self._state, sending=None)
                 self._show()
-        await self._read_funds()
+        self._refresh()
 
     def _show_delay(self, text: str) -> None:
         with self._lock:

@@ -284,7 +284,7 @@ class FormState:
         if self.estimate.high is None:
             price = f"It costs at least {needed}"
         held = f"; {self.funds.held_text}" if self.funds.held_text else ""
-        return f"{price}; {self.funds.left_text} is left{held}."
+        return f"{price}; {self.funds.left_text} is left{held}.{self.funds.age_text}"
 
 
 def _is_nothing(spec: FieldSpec, value: object) -> bool:

@@ -1,6 +1,7 @@
 """What can be spent, and a price held against it; pure."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from mediakit.client import BudgetState
 from mediakit.money import format_usd
@@ -17,6 +18,7 @@ class Funds:
         held_jobs: How many jobs hold it; None when that is not known.
         trouble: Why the balance is not known, as a sentence.
         budget: How far the client's own limit is used; None without one.
+        read_at: When the balance was read; None when it is not known.
     """
 
     balance: Balance | None = None
@@ -24,6 +26,7 @@ class Funds:
     held_jobs: int | None = None
     trouble: str | None = None
     budget: BudgetState | None = None
+    read_at: datetime | None = None
 
     @property
     def balance_left_micro_usd(self) -> int | None:
@@ -59,6 +62,13 @@ class Funds:
         if count is not None:
             jobs = f"{count} running job{'' if count == 1 else 's'}"
         return f"{format_usd(held)} is held by {jobs}"
+
+    @property
+    def age_text(self) -> str:
+        """Say how old the balance is, where it decides; empty where it does not."""
+        if self.read_at is None or self._limit is not None:
+            return ""
+        return f" The balance was read at {self.read_at.astimezone():%H:%M:%S}."
 
     @property
     def _limit(self) -> BudgetState | None:

@@ -19,14 +19,16 @@ from mediakit.widgets.cell_places import CellPlace, CellPlaces
 from mediakit.widgets.errands import Errands
 from mediakit.widgets.form import Form, session_text
 from mediakit.widgets.funds import Funds
+from mediakit.widgets.funds_store import FundsStore
 from mediakit.widgets.guard import guarded, sentence_of
 from mediakit.widgets.job_view import JobView
 from mediakit.widgets.look import Kit, Look
 from mediakit.widgets.studio_forms import StudioForms
+from mediakit.widgets.studio_glance import Glance
 from mediakit.widgets.studio_history import HistoryQuery
 from mediakit.widgets.studio_history_view import HistoryActs
 from mediakit.widgets.studio_html import kept_html, kept_text
-from mediakit.widgets.studio_reading import read_known_funds, read_spend
+from mediakit.widgets.studio_reading import read_spend
 from mediakit.widgets.studio_state import Place, StudioState
 from mediakit.widgets.studio_thumbs import Thumbs
 from mediakit.widgets.studio_view import StudioActs, StudioView
@@ -81,8 +83,10 @@ class Studio:
             self._begin(before)
             self._show()
             _open_studios[self._key] = self
+        self._funds, leave = FundsStore.follow(client, guard(self._take_funds))
         self._ends = [
-            client.on_settled(lambda _: self._refresh()),
+            leave,
+            client.on_settled(lambda _: self._read_again()),
             client.on_close(self.close),
         ]
         self._refresh()
@@ -221,6 +225,10 @@ class Studio:
         self._take_job(None)
 
     def _refresh(self) -> None:
+        self._funds.refresh()
+        self._read_again()
+
+    def _read_again(self) -> None:
         self._errands.run(self._read_glance)
         self._errands.run(self._read_history)
 
@@ -229,7 +237,7 @@ class Studio:
     def _made(self) -> None:
         """Note that a form has made a job, or that one of its jobs has changed."""
         self._write_cards()
-        self._refresh()
+        self._read_again()
 
     async def _read_after_typing(self, asked: int) -> None:
         await self._clock.sleep(TYPING_PAUSE_S)
@@ -257,14 +265,20 @@ class Studio:
             return
         self._glances += 1
         turn = self._glances
-        # What this machine knows is there at once; a service may be long in coming.
-        funds = self._state.glance.funds if self._state.glance else Funds()
-        known = await read_spend(self.client, self._clock.now(), funds)
-        self._take(lambda state: replace(state, glance=known))
-        glance = replace(known, funds=await read_known_funds(self.client))
+        glance = await read_spend(self.client, self._clock.now())
         if turn == self._glances:  # else a later reading is newer
-            self._take(lambda state: replace(state, glance=glance))
-            self._write_cards()
+            with self._lock:
+                self._take_glance(glance, self._funds.funds)
+
+    def _take_funds(self, funds: Funds) -> None:
+        if self._state.glance is not None:
+            self._take_glance(self._state.glance, funds)
+
+    def _take_glance(self, glance: Glance, funds: Funds) -> None:
+        # The budget is a fact of its own, beside the balance.
+        glance = replace(glance, funds=replace(funds, budget=None))
+        self._change(replace(self._state, glance=glance))
+        self._write_cards()
 
     async def _open_job(self, job_id: str) -> None:
         try:
