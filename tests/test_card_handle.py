@@ -14,7 +14,12 @@ class Outputs:
     sent: list[tuple[Mapping[str, str], str, bool]] = field(default_factory=list)
 
     def __call__(
-        self, data: Mapping[str, str], *, transient: Mapping[str, str], update: bool
+        self,
+        data: Mapping[str, str],
+        *,
+        transient: Mapping[str, str],
+        update: bool,
+        parent: object = None,
     ) -> None:
         self.sent.append((data, transient["display_id"], update))
 
@@ -27,7 +32,7 @@ class Outputs:
         return self.sent[-1][0]["text/plain"]
 
 
-@dataclass
+@dataclass(eq=False)
 class View:
     """Something with a card that can change."""
 
@@ -52,49 +57,66 @@ class View:
             listener()
 
 
-def test_a_handle_is_created_once_and_then_written_again() -> None:
+def test_a_head_is_created_once_and_written_again_where_it_changes() -> None:
     out = Outputs()
     handle = CardHandle(publish=out)
-    handle.display()
-    handle.show(["<p>one</p>"], ["one"])
-    handle.show(["<p>two</p>", "<p>one</p>"], ["two", "one"])
-
-    assert [update for _, _, update in out.sent] == [False, True, True]
-    assert {display_id for _, display_id, _ in out.sent} == {handle.id}
-    assert "<p>two</p><p>one</p>" in out.html
-    assert out.text == "two\n\none"
-
-
-def test_what_is_shown_before_the_display_is_there_when_it_comes() -> None:
-    out = Outputs()
-    handle = CardHandle(publish=out)
-    handle.show(["<p>early</p>"], ["early"])
+    handle.show("<p>early</p>", "early")
     assert out.sent == []
     handle.display()
     assert "<p>early</p>" in out.html
+    assert out.text == "early"
+    handle.show("<p>early</p>", "early")
+    handle.show("<p>late</p>", "late")
+
+    assert [update for _, _, update in out.sent] == [False, True]
+    assert {display_id for _, display_id, _ in out.sent} == {handle.id}
+    assert "<p>late</p>" in out.html
 
 
-def test_an_empty_handle_says_what_it_was_told_to_say() -> None:
-    out = Outputs()
-    CardHandle(
-        empty_html="<i>none yet</i>", empty_text="none yet", publish=out
-    ).display()
-    assert "<i>none yet</i>" in out.html
-    assert out.text == "none yet"
-
-
-def test_a_handle_follows_views_newest_first_and_writes_every_change() -> None:
+def test_a_handle_without_a_head_leaves_its_cards_alone() -> None:
     out = Outputs()
     handle = CardHandle(publish=out)
+    handle.follow(View("one"))
     handle.display()
+    assert [data["text/plain"] for data, _, _ in out.sent] == ["one"]
+
+
+def test_a_handle_writes_a_change_of_a_view_where_that_view_stands() -> None:
+    out = Outputs()
+    handle = CardHandle(publish=out)
     first, second, third = View("first"), View("second"), View("third")
     handle.follow(first, second)
+    handle.display()
     handle.follow(third)
-    assert out.text == "third\n\nsecond\n\nfirst"
+    handle.follow(third)  # it is there already
+    assert [data["text/plain"] for data, _, _ in out.sent] == [
+        "first",
+        "second",
+        "third",
+    ]
+    assert len({display_id for _, display_id, _ in out.sent}) == 3
 
     first.change("first, ended")
-    assert out.text == "third\n\nsecond\n\nfirst, ended"
+    data, display_id, update = out.sent[-1]
+    assert (data["text/plain"], update) == ("first, ended", True)
+    assert display_id == out.sent[0][1]
     assert "<p>first, ended</p>" in out.html
+    assert len(out.sent) == 4
+
+
+def test_many_jobs_cost_no_more_each_than_few() -> None:
+    def written(jobs: int) -> int:
+        out = Outputs()
+        handle = CardHandle(publish=out)
+        handle.display()
+        views = [View("poster" * 2_000) for _ in range(jobs)]
+        for view in views:
+            handle.follow(view)
+            for turn in range(5):
+                view.change("poster" * 2_000 + str(turn))
+        return sum(len(data["text/html"]) for data, _, _ in out.sent)
+
+    assert written(16) <= 2.1 * written(8)
 
 
 def test_a_closed_handle_keeps_what_it_holds_and_is_written_no_more() -> None:
@@ -106,6 +128,7 @@ def test_a_closed_handle_keeps_what_it_holds_and_is_written_no_more() -> None:
     handle.close()
     before = len(out.sent)
     view.change("two")
+    handle.show("<p>head</p>")
     assert len(out.sent) == before
     assert view.listeners == []
     assert "<p>one</p>" in out.html
@@ -114,6 +137,7 @@ def test_a_closed_handle_keeps_what_it_holds_and_is_written_no_more() -> None:
 def test_the_live_style_hides_the_cards_of_its_own_handle_alone() -> None:
     out = Outputs()
     one, other = CardHandle(publish=out), CardHandle(publish=out)
+    one.show("<p>one</p>")
     one.display()
     assert f'<div class="mediakit-cards-{one.id}">' in out.html
     assert f".mediakit-cards-{one.id}" in one.live_style
@@ -125,7 +149,9 @@ def test_outside_of_a_notebook_there_is_no_cell_and_nothing_is_sent(
 ) -> None:
     assert current_cell() is None
     publish({"text/plain": "nobody reads this"})
-    CardHandle().display()
+    handle = CardHandle()
+    handle.show("nobody", "nobody")
+    handle.display()
     assert capsys.readouterr().out == ""
 
 
@@ -136,10 +162,11 @@ def test_a_real_kernel_writes_an_earlier_cell_from_another_thread(
         "import threading\n"
         "from mediakit.widgets.card_handle import CardHandle, current_cell\n"
         "handle = CardHandle()\n"
+        "handle.show('<p>early</p>', 'early')\n"
         "handle.display()\n"
         "first = current_cell().run",
         "write = threading.Thread(\n"
-        "    target=handle.show, args=(['<p>from a thread</p>'], ['from a thread'])\n"
+        "    target=handle.show, args=('<p>from a thread</p>', 'from a thread')\n"
         ")\n"
         "write.start()\n"
         "write.join()\n"
@@ -150,4 +177,31 @@ def test_a_real_kernel_writes_an_earlier_cell_from_another_thread(
     (output,) = first.outputs
     assert "<p>from a thread</p>" in output["data"]["text/html"]
     assert output["data"]["text/plain"] == "from a thread"
+    assert second.outputs == []
+
+
+def test_a_real_kernel_gives_a_later_card_to_the_cell_of_its_handle(
+    tmp_path: Path,
+) -> None:
+    cells = [
+        "from mediakit.widgets.card_handle import CardHandle, current_cell\n"
+        "class View:\n"
+        "    card_html, card_text = '<p>late</p>', 'late'\n"
+        "    def on_card(self, listener):\n"
+        "        return lambda: None\n"
+        "handle = CardHandle()\n"
+        "handle.display()\n"
+        "first = current_cell().run",
+        "session = get_ipython().display_pub.session\n"
+        "send, sent = session.send, []\n"
+        "def listening(stream, message, *args, **more):\n"
+        "    sent.append((message, more.get('parent')))\n"
+        "    return send(stream, message, *args, **more)\n"
+        "session.send = listening\n"
+        "handle.follow(View())\n"
+        "session.send = send\n"
+        "(parent,) = [parent for kind, parent in sent if kind == 'display_data']\n"
+        "assert parent['msg_id'] == first",
+    ]
+    _, second = run_cells(cells, tmp_path)
     assert second.outputs == []

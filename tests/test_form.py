@@ -17,6 +17,7 @@ from mediakit.clock import VirtualClock
 from mediakit.errors import ConflictError
 from mediakit.records import Balance
 from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.widgets import form as form_module
 from mediakit.widgets.card_handle import Cell
 from mediakit.widgets.control import Control
 from mediakit.widgets.form import CLICK_PAUSE_S, STALE_S, Form, is_open
@@ -595,6 +596,27 @@ def test_a_closed_form_frees_its_widgets(make_form: Callable[..., Form]) -> None
     form.close()
     form.close()
     assert len(ipywidgets.widgets.widget._instances) == counted
+
+
+def test_the_saved_copy_follows_what_is_typed_and_is_not_written_at_every_key(
+    make_form: Callable[..., Form], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+    form = make_form("text-to-video")
+    monkeypatch.setattr(form_module, "publish_display_data", lambda data: None)
+    monkeypatch.setattr(
+        form._handle, "_publish", lambda data, **more: sent.append(data["text/html"])
+    )
+    form._ipython_display_()
+    assert "kite" not in sent[-1]
+    for length in range(len("a kite")):
+        box(form, "prompt").value = "a kite"[: length + 1]
+    until(lambda: "a kite" in sent[-1])
+    assert len(sent) <= 3
+
+    form.values.prompt = "a boat"
+    form.close()  # what was typed last is not lost
+    assert "a boat" in sent[-1]
 
 
 def test_closing_a_client_closes_its_forms(

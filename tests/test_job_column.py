@@ -24,11 +24,15 @@ from tests.test_job_view import buttons, eventually, in_use, press, words
 FULL = JobHome(add=lambda job: None, vary=lambda state: "")
 
 
-class Publications(list[Any]):
-    """What was sent to a notebook."""
+class Publications(dict[str, str]):
+    """What a notebook holds, by display id."""
 
-    def __call__(self, data: Any, **more: Any) -> None:
-        self.append(data["text/html"])
+    def __call__(self, data: Any, *, transient: Any, **more: Any) -> None:
+        self[transient["display_id"]] = data["text/html"]
+
+    @property
+    def cards(self) -> list[str]:
+        return [html for html in self.values() if "<b>image-upscale</b>" in html]
 
 
 @pytest.fixture
@@ -94,7 +98,7 @@ def test_the_next_take_is_another_job_above_the_first_and_both_stay(
     newest, oldest = column.widget.children
     assert oldest is first.widget
     assert newest is not first.widget
-    eventually(lambda: sent[-1].count("<b>image-upscale</b>") == 2)
+    eventually(lambda: len(sent.cards) == 2)
     assert len(client.history.frame()) == 2
 
 
@@ -196,7 +200,7 @@ def test_a_job_that_the_varied_form_makes_stays_in_the_notebook_too(
     eventually(lambda: form.state.submit_reason is None)
     form._generate()
     eventually(lambda: len(form.jobs) == 1)
-    eventually(lambda: sent[-1].count("<b>image-upscale</b>") == 2)
+    eventually(lambda: len(sent.cards) == 2)
 
 
 def test_a_closed_column_leaves_no_widget(client: Client, picture_job: Job) -> None:

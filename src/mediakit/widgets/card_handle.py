@@ -8,7 +8,7 @@ cards for as long as it is there, so that a living page shows everything once.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextvars import Context
 from dataclasses import dataclass
 from functools import partial
@@ -69,11 +69,19 @@ def current_cell() -> Cell | None:
     return Cell(str(request.get("metadata", {}).get("cellId") or run), run)
 
 
+def _outputs_parent() -> Any:
+    """Return what outputs of the cell that is being executed are answers to."""
+    if _kernel() is None:
+        return None
+    return getattr(InteractiveShell.instance().display_pub, "parent_header", None)
+
+
 def publish(
     data: Mapping[str, Any],
     *,
     transient: Mapping[str, str] | None = None,
     update: bool = False,
+    parent: Any = None,
 ) -> None:
     """Send an output to the notebook; outside of one there is nowhere to.
 
@@ -81,46 +89,48 @@ def publish(
         data: The output in each of its types.
         transient: Its display id, where it is to be written again.
         update: Write the output of that id again.
+        parent: What a new output is an answer to; by default what is being executed.
     """
     if _kernel() is None:
         return
     publisher: Any = InteractiveShell.instance().display_pub
-    send = partial(
-        publisher.publish, dict(data), transient=dict(transient or {}), update=update
-    )
+    transient = dict(transient or {})
+    send = partial(publisher.publish, dict(data), transient=transient, update=update)
     if update:
         # A task on the I/O thread stands in the context of the cell that started it,
         # and what executes notebooks without a page takes an update only from the
         # cell that is being executed. An empty context stands in that one.
         Context().run(send)
+    elif parent:
+        # Its cell has ended, and the page still takes its outputs.
+        content = {"data": dict(data), "metadata": {}, "transient": transient}
+        to = {"parent": parent, "ident": publisher.topic}
+        publisher.session.send(publisher.pub_socket, "display_data", content, **to)
     else:
         send()
 
 
 class CardHandle:
-    """An output of a cell that can be written again, from any thread.
+    """Outputs of a cell that can be written again, from any thread.
+
+    A head, where there is one, and below it a card for each view that is followed,
+    each with a display id of its own: what is written does not grow with their number.
 
     Args:
-        empty_html: What it holds while there is no card.
-        empty_text: The same as plain text.
         publish: Sends outputs; the notebook's own way by default.
     """
 
-    def __init__(
-        self,
-        *,
-        empty_html: str = "",
-        empty_text: str = "",
-        publish: Publish = publish,
-    ) -> None:
+    def __init__(self, *, publish: Publish = publish) -> None:
         self.id = uuid4().hex
-        self._empty = (empty_html, empty_text)
         self._publish = publish
         self._lock = threading.RLock()
-        self._followed: list[HasCard] = []
+        self._head = ("", "")
+        self._followed: dict[HasCard, str] = {}
         self._ends: list[Callable[[], None]] = []
-        self._cards: tuple[Sequence[str], Sequence[str]] = ((), ())
-        self._displayed = False
+        self._sent: dict[str, tuple[str, str]] = {}
+        self._parent: Any = None
+        self._is_closed = False
+        self.is_displayed = False
 
     @property
     def live_style(self) -> str:
@@ -132,53 +142,62 @@ class CardHandle:
         )
 
     def display(self) -> None:
-        """Create the output, in the cell that is being executed."""
+        """Create the outputs, in the cell that is being executed."""
         with self._lock:
-            self._displayed = True
-            self._send(update=False)
+            self.is_displayed = True
+            self._parent = None
+            self._sent.clear()
+            self._write(self.id, *self._head)
+            for view in tuple(self._followed):
+                self._write_card(view)
+            self._parent = _outputs_parent()
 
-    def show(self, html: Sequence[str], text: Sequence[str] = ()) -> None:
-        """Write cards into the output, in this order.
+    def show(self, html: str, text: str = "") -> None:
+        """Write the head; the same is not sent again.
 
         Args:
-            html: The cards as HTML.
-            text: The same cards as plain text.
+            html: The head as HTML.
+            text: The same as plain text.
         """
         with self._lock:
-            self._cards = (tuple(html), tuple(text))
-            if self._displayed:
-                self._send(update=True)
+            self._head = (html, text)
+            self._write(self.id, html, text)
 
     def follow(self, *views: HasCard) -> None:
-        """Show the cards of views too, newest first, and write each change."""
+        """Add a card for each view, below the others, and write each change of it."""
         with self._lock:
-            self._followed[:0] = reversed(views)
-        self._ends += [view.on_card(self._write) for view in views]
-        self._write()
+            for view in views:
+                if view not in self._followed:
+                    self._followed[view] = uuid4().hex
+                    self._ends.append(view.on_card(partial(self._write_card, view)))
+                    self._write_card(view)
 
     def close(self) -> None:
-        """Write it no more; what it holds stays in the notebook."""
+        """Write nothing more; what is there stays in the notebook."""
         with self._lock:
-            ends, self._ends, self._followed = self._ends, [], []
+            self._is_closed = True
+            ends, self._ends = self._ends, []
+            self._followed.clear()
         for end in ends:
             end()
 
-    def _write(self) -> None:
+    def _write_card(self, view: HasCard) -> None:
         with self._lock:
-            if not self._followed:
-                return
-            self.show(
-                [view.card_html for view in self._followed],
-                [view.card_text for view in self._followed],
-            )
+            if view in self._followed:
+                self._write(self._followed[view], view.card_html, view.card_text)
 
-    def _send(self, *, update: bool) -> None:
-        html, text = self._cards
-        data = {
-            "text/html": self._wrapped("".join(html) or self._empty[0]),
-            "text/plain": "\n\n".join(text) or self._empty[1],
-        }
-        self._publish(data, transient={"display_id": self.id}, update=update)
+    def _write(self, display_id: str, html: str, text: str) -> None:
+        before = self._sent.get(display_id, ("", ""))
+        if not self.is_displayed or self._is_closed or (html, text) == before:
+            return
+        update = display_id in self._sent
+        self._sent[display_id] = (html, text)
+        self._publish(
+            {"text/html": self._wrapped(html), "text/plain": text},
+            transient={"display_id": display_id},
+            update=update,
+            parent=self._parent,
+        )
 
     def _wrapped(self, html: str) -> str:
         # Where the kernel is gone, the widget beside the cards is one line, an error

@@ -41,6 +41,7 @@ from mediakit.widgets.sending_line import SENDING_TEXT, explained
 TYPING_PAUSE_S = 0.4
 CLICK_PAUSE_S = 0.2
 STALE_S = 10.0
+KEEPING_PAUSE_S = 1.0
 LEFT = "It was left as it is."
 RISEN = "The price is now {}. Press Generate again to buy it. Nothing was sent yet."
 CLOSED = (
@@ -89,7 +90,7 @@ class Form:
         self._clock = clock or SystemClock()
         self._lock = threading.RLock()
         self._closed = False
-        self._risen = False
+        self._risen = self._keeping = False
         self._media_edits = 0
         self._jobs: tuple[JobView, ...] = ()
         self._job_listeners: list[Callable[[], None]] = []
@@ -97,6 +98,7 @@ class Form:
         self._errands = Errands(client.io, self._say)
         self._guard = guarded(self._say, self._lock)
         self._seen = SeenPrice()
+        self._handle = CardHandle()
         self._state = FormState.start(function)
         self._given = plain_fields(function, values or {})
         self._live_values = FormValues(self._read_values, self._set_values)
@@ -105,7 +107,6 @@ class Form:
             self._state = replace(self._state, values=self._view.values)
             self._begin(_open_forms.pop(self._key, None))
             self._show()
-            self._handle = CardHandle(empty_html=values_html(self._state))
             self._handle.follow(*reversed(self._jobs))
             self._view.hide(self._handle)
             _open_forms[self._key] = self
@@ -182,6 +183,7 @@ class Form:
 
     def _ipython_display_(self) -> None:
         """Show the live form, and a place where the cards of its jobs stay."""
+        self._keep_values()
         self._handle.display()
         show: Callable[..., None] = publish_display_data
         # The cards say more than a fallback would: one of them is enough.
@@ -207,6 +209,7 @@ class Form:
                 end()
             if _open_forms.get(self._key) is self:
                 del _open_forms[self._key]
+            self._keep_values()
             self._handle.close()
             self._view.close()
             for job in self._jobs:
@@ -401,6 +404,23 @@ class Form:
         if not self._closed:
             self._view.show(self._state)
             self._seen.show(self._state.estimate, self._clock.monotonic_s())
+            self._keep_values_soon()
+
+    def _keep_values_soon(self) -> None:
+        """Write what the form holds into the notebook, at most once a second."""
+        if self._handle.is_displayed and not self._keeping:
+            self._keeping = True
+            self._errands.run(self._keep_values_later)
+
+    async def _keep_values_later(self) -> None:
+        await self._clock.sleep(KEEPING_PAUSE_S)
+        with self._lock:
+            self._keeping = False
+            if not self._closed:
+                self._keep_values()
+
+    def _keep_values(self) -> None:
+        self._handle.show(values_html(self._state))
 
     def _say(self, text: str) -> None:
         with self._lock:

@@ -342,11 +342,9 @@ class Studio:
         made = {view.state.record.id for view in jobs}
         opened = self._job
         if opened is not None and opened.state.record.id not in made:
-            jobs = (opened, *jobs)
-        self._handle.show(
-            [html, *(view.card_html for view in jobs)],
-            [text, *(view.card_text for view in jobs)],
-        )
+            html, text = html + opened.card_html, f"{text}\n\n{opened.card_text}"
+        self._handle.show(html, text)
+        self._handle.follow(*reversed(jobs))
 
     def _say(self, text: str) -> None:
         self._take(lambda state: state.saying(text))
