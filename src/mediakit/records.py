@@ -174,7 +174,7 @@ class Job(Record):
     here, and stands in `unreadable` as it came.
     """
 
-    id: str
+    id: Annotated[str, Field(min_length=1)]
     status: JobStatus
     unknown_status: str | None = None
     output: Output | None = None

@@ -212,13 +212,15 @@ def outcome(answer: Answer, *, in_doubt: bool = False) -> Job | None:
         job = parse(Job, answer) if _is_success(answer) else failed_job(answer)
     except ServiceError as error:
         said_id = answer.fields.get("id")
-        named = f" of {said_id:.50}" if isinstance(said_id, str) else ""
+        is_named = isinstance(said_id, str) and said_id
+        named = f" of {said_id:.50}" if is_named else ""
         reason = f"HTTP {answer.status} with a job{named} that cannot be read"
         raise _undecided(answer, reason) from error
     if 300 <= answer.status < 400:
         reason = f"HTTP {answer.status}{leads_to(answer)}"
         raise NoAnswerError(reason, sent=True, is_final=True)
-    lost = answer.status == 408 or answer.status > 500
+    # A status below 200 ends nothing, and so refuses nothing.
+    lost = answer.status < 200 or answer.status == 408 or answer.status > 500
     unsaid = answer.status == 500 and not answer.message
     unsure = in_doubt and is_foreign(answer)
     if job is None and (lost or unsaid or unsure):
