@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from pathlib import Path
 from typing import Any, TypedDict
+from urllib.parse import unquote
 
 import pytest
 
@@ -180,7 +181,10 @@ def test_an_id_is_one_segment_of_the_path(history: History) -> None:
         async with client_of(server, history) as client:
             await client.job("../media_0?a=b#c")
 
-    with JobServer(lambda name, _: running(name)) as server, asyncio.Runner() as runner:
+    with (
+        JobServer(lambda name, _: running(unquote(name))) as server,
+        asyncio.Runner() as runner,
+    ):
         runner.run(ask(server))
 
     assert [name for _, name in server.reads] == ["..%2Fmedia_0%3Fa%3Db%23c"]

@@ -27,7 +27,7 @@ from mediakit.client.staying import closed
 from mediakit.client.transport import Transport
 from mediakit.client.watchers import Watchers
 from mediakit.clock import Clock
-from mediakit.errors import ConflictError, ServiceError
+from mediakit.errors import ConflictError, ServiceError, shown
 from mediakit.history import Entry, History
 from mediakit.records import Job as JobRecord
 
@@ -233,7 +233,15 @@ class Jobs:
         if answer.status != 200:
             then = GOES_ON if answer.status == 429 else ""
             raise error_of(answer, f"the job {job_id}", self._clock, then=then)
-        return parse(JobRecord, answer)
+        record = parse(JobRecord, answer)
+        if record.id != job_id:
+            raise ServiceError(
+                f"The service was asked for the job {job_id} and answered with "
+                f"{shown(record.id)}. That says nothing of the job. Try again.",
+                status=answer.status,
+                job_id=job_id,
+            )
+        return record
 
     async def read(self, job: AsyncJob) -> None:
         """Read a job once and take what the service says of it."""
