@@ -290,5 +290,6 @@ class Watcher:
 def trouble_text(error: BaseException, wait_s: float) -> str:
     """Say for people what is wrong, and when it is tried again."""
     said = str(error) if isinstance(error, MediakitError) else type(error).__name__
+    end = "" if said.endswith("?") else "."
     then = "" if isinstance(error, RateLimitError) else "; the job goes on"
-    return f"{said.rstrip('.')}. Asking again in {wait_s:,.0f} s{then}."
+    return f"{said.rstrip('.')}{end} Asking again in {wait_s:,.0f} s{then}."
