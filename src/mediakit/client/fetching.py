@@ -248,6 +248,7 @@ def _begin(response: Response, sink: Sink, wanted_bytes: int) -> None:
     """Make the sink ready for what the answer holds."""
     if response.status == HTTPStatus.OK:
         _refuse_encoded(response)
+        _refuse_page(response)
         said = (response.header("ETag"), response.header("Last-Modified"))
         sink.start(Version(*said, response.size_bytes))
     elif wanted_bytes and response.status in PARTIAL:
@@ -275,6 +276,18 @@ def continues(response: Response, sink: Sink, wanted_bytes: int) -> bool:
     same_version = response.header("ETag") in (None, version.etag)
     same_length = found[3] in ("*", str(version.size_bytes))
     return same_version and same_length and int(found[1]) == wanted_bytes
+
+
+def _refuse_page(response: Response) -> None:
+    """Refuse what somebody between us and the storage says in place of the file."""
+    kind = (response.header("Content-Type") or "").partition(";")[0].strip()
+    if kind.lower() == "text/html":
+        raise ServiceError(
+            "The file could not be fetched: a web page was answered in its place, as "
+            "by a network that wants a login first. Check the network, then try again."
+        )
+    if response.size_bytes == 0:
+        raise _broken("the answer was empty")
 
 
 def _refuse_encoded(response: Response) -> None:
