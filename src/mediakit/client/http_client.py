@@ -17,6 +17,7 @@ from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TypeVar
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 from weakref import finalize
 
 import httpx
@@ -250,6 +251,7 @@ class HttpClient:
         self, kind: type[httpx.AsyncClient], *, uses_proxies: bool
     ) -> httpx.AsyncClient:
         try:
+            proxied = self._transport or (uses_proxies and getproxies())
             return kind(
                 transport=self._transport,
                 trust_env=uses_proxies,
@@ -260,7 +262,7 @@ class HttpClient:
                 ),
                 headers=self._headers,
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-                event_hooks={"response": [_refuse_proxys_answer]},
+                event_hooks={"response": [_refuse_proxys_answer] if proxied else []},
             )
         except ImportError:
             why = "is a SOCKS proxy: pip install 'mediakit[socks]' lets it be used"
