@@ -24,7 +24,7 @@ from mediakit.media import (
 )
 from mediakit.rates import Estimate
 from mediakit.rules import Problem
-from mediakit.schema import InputFacts, MediaRequest, canonical_json
+from mediakit.schema import FieldSpec, InputFacts, MediaRequest, canonical_json
 
 Seconds = Mapping[str, float | Decimal] | Mapping[Path, float | Decimal]
 
@@ -241,15 +241,17 @@ def _as_if_kept(value: object, _: str) -> Path | None:
 
 
 def _body(function: Function, fields: Mapping[str, object]) -> dict[str, object]:
+    known = function.of(fields).fields
     given = {
-        n: v for n, v in fields.items() if v is not None or _takes_null(function, n)
+        name: value
+        for name, value in fields.items()
+        if value is not None or _takes_null(known.get(name))
     }
     return plain_fields(function, given)
 
 
-def _takes_null(function: Function, name: str) -> bool:
+def _takes_null(spec: FieldSpec | None) -> bool:
     """Tell whether None is sent as null; else it means that nothing was given."""
-    spec = function.fields.get(name)
     if spec is None:
         return False
     return spec.null_when_empty or (spec.required and spec.kind == "json")

@@ -173,7 +173,9 @@ def _number(spec: FieldSpec, kit: Kit) -> Control:
 def _list(spec: FieldSpec, kit: Kit) -> Control:
     if spec.item is not None and spec.item.media_kind:
         return MediaList(spec, kit)
-    if spec.item is not None and spec.item.kind not in BOXED:
+    # A box alone cannot tell nothing from an empty text.
+    boxed = spec.item is None or (spec.item.kind in BOXED and not spec.item.nullable)
+    if not boxed:
         return ObjectList(spec, kit, build)
     return ItemList(spec, kit)
 

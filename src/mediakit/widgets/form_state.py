@@ -138,7 +138,8 @@ class FormState:
         field that must be given and may be null, nothing is sent as null.
         """
         fields = {}
-        for name, spec in self.function.fields.items():
+        chosen = self.function.of(self.values).fields
+        for name, spec in {**self.function.fields, **chosen}.items():
             value = sendable(self.values.get(name))
             if name in self.disabled:
                 continue

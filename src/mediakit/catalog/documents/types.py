@@ -354,6 +354,6 @@ def _default(words: Json, annotation: Any) -> object:
 
 def _doc(words: Json, typed: Typed) -> str | None:
     doc = text_of(words, "description")
-    if not typed.whole:
+    if not typed.whole and not doc.endswith(CHECKED_BY_SERVICE):
         doc = f"{doc} {CHECKED_BY_SERVICE}".strip()
     return doc or None

@@ -1,0 +1,1456 @@
+"""Bodies as public services of media generation describe them, in small extracts.
+
+Names, types, choices and bounds only, each under a path of this interface; of long
+lists of choices a few. Below each document stand bodies that its service takes, and
+bodies that it refuses, with the field that is at fault.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = dict[str, Any]
+Wrong = tuple[Json, str]
+
+URL = "https://a.test/1.png"
+TEXT: Json = {"type": "string"}
+WHOLE: Json = {"type": "integer"}
+NUMBER: Json = {"type": "number"}
+FLAG: Json = {"type": "boolean"}
+LINK: Json = {"type": "string", "format": "uri"}
+NULL: Json = {"type": "null"}
+
+
+def ref(name: str) -> Json:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def obj(required: str = "", **properties: Any) -> Json:
+    schema: Json = {"type": "object", "properties": properties}
+    return {**schema, "required": required.split()} if required else schema
+
+
+def closed(required: str = "", **properties: Any) -> Json:
+    return {**obj(required, **properties), "additionalProperties": False}
+
+
+def enum(*values: Any, **more: Any) -> Json:
+    return {"type": "string", "enum": [*values], **more}
+
+
+def whole(low: int, high: int, **more: Any) -> Json:
+    return {"type": "integer", "minimum": low, "maximum": high, **more}
+
+
+def number(low: float, high: float, **more: Any) -> Json:
+    return {"type": "number", "minimum": low, "maximum": high, **more}
+
+
+def text(least: int = 0, most: int | None = None, **more: Any) -> Json:
+    bounds = {"minLength": least, "maxLength": most}
+    return {"type": "string", **{k: v for k, v in bounds.items() if v}, **more}
+
+
+def many(item: Json, **more: Any) -> Json:
+    return {"type": "array", "items": item, **more}
+
+
+def or_null(schema: Json) -> Json:
+    return {"anyOf": [schema, NULL]}
+
+
+@dataclass(frozen=True)
+class Api:
+    """What a service describes, and bodies by function.
+
+    Args:
+        name: The service.
+        version: Of OpenAPI.
+        bodies: The schema of each function's body.
+        schemas: What the schemas refer to.
+        right: Bodies that are taken.
+        wrong: Bodies that are refused, each with the field at fault.
+        others: Functions whose body is no JSON, by the content type.
+        left_out: What those take that cannot be offered.
+    """
+
+    name: str
+    version: str
+    bodies: dict[str, Json]
+    right: dict[str, list[Json]]
+    wrong: dict[str, list[Wrong]]
+    schemas: Json = field(default_factory=dict)
+    others: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def path(self, function: str) -> str:
+        return f"{self.name}/model/{function}"
+
+    @property
+    def document(self) -> Json:
+        contents = {
+            f: {"application/json": {"schema": s}} for f, s in self.bodies.items()
+        }
+        contents |= {
+            f: {kind: {"schema": obj(prompt=TEXT)}} for f, kind in self.others.items()
+        }
+        return {
+            "openapi": self.version,
+            "info": {"title": self.name, "version": "1"},
+            "paths": {
+                f"/v1/media/{self.path(name)}": {
+                    "post": {"requestBody": {"content": content}, "responses": {}}
+                }
+                for name, content in contents.items()
+            },
+            "components": {"schemas": self.schemas},
+        }
+
+
+SIZES = ("square_hd", "square", "portrait_4_3", "landscape_4_3", "landscape_16_9")
+FAL = Api(
+    "fal",
+    "3.0.4",
+    {
+        "text-to-image": ref("FluxDevInput"),
+        "text-to-image-with-loras": ref("FluxLoraInput"),
+        "image-to-video": ref("KlingInput"),
+        "text-to-speech": ref("SpeechInput"),
+    },
+    schemas={
+        "ImageSize": obj(
+            width={**WHOLE, "maximum": 14142, "exclusiveMinimum": True, "minimum": 0},
+            height={**WHOLE, "maximum": 14142, "exclusiveMinimum": True, "minimum": 0},
+        ),
+        "LoraWeight": obj("path", path=TEXT, scale=number(0, 4, default=1)),
+        "FluxDevInput": obj(
+            "prompt",
+            prompt=TEXT,
+            image_size={
+                "anyOf": [ref("ImageSize"), enum(*SIZES)],
+                "default": "landscape_4_3",
+            },
+            num_inference_steps=whole(1, 50, default=28),
+            seed=or_null(WHOLE),
+            guidance_scale=number(1, 20, default=3.5),
+            sync_mode={**FLAG, "default": False},
+            num_images=whole(1, 4, default=1),
+            enable_safety_checker={**FLAG, "default": True},
+            output_format=enum("jpeg", "png", default="jpeg"),
+            acceleration=enum("none", "regular", "high", default="none"),
+        ),
+        "FluxLoraInput": obj(
+            "prompt",
+            prompt=TEXT,
+            image_size={"anyOf": [ref("ImageSize"), enum(*SIZES)]},
+            loras=many(ref("LoraWeight"), default=[]),
+        ),
+        "CameraControl": obj(
+            "movement_type movement_value",
+            movement_type=enum("horizontal", "vertical", "pan", "tilt", "roll", "zoom"),
+            movement_value=whole(-10, 10),
+        ),
+        "Trajectory": obj("x y", x=WHOLE, y=WHOLE),
+        "DynamicMask": obj(
+            "mask_url", mask_url=TEXT, trajectories=many(ref("Trajectory"))
+        ),
+        "KlingInput": obj(
+            "prompt image_url",
+            prompt=text(most=2500),
+            image_url=TEXT,
+            duration=enum("5", "10", default="5"),
+            negative_prompt=text(most=2500, default="blur"),
+            cfg_scale=number(0, 1, default=0.5),
+            tail_image_url=TEXT,
+            dynamic_masks=many(ref("DynamicMask")),
+            camera_control=ref("CameraControl"),
+        ),
+        "VoiceSetting": obj(
+            voice_id={**TEXT, "default": "Wise_Woman"},
+            speed=number(0.5, 2, default=1),
+            pitch=whole(-12, 12, default=0),
+            emotion=enum("happy", "sad", "neutral"),
+        ),
+        "SpeechInput": obj(
+            "text",
+            text=text(1, 5000),
+            voice_setting={"allOf": [ref("VoiceSetting")], "default": {"speed": 1}},
+        ),
+    },
+    right={
+        "text-to-image": [
+            {"prompt": "a", "image_size": "square_hd"},
+            {"prompt": "a", "image_size": {"width": 640, "height": 480}, "seed": None},
+        ],
+        "text-to-image-with-loras": [{"prompt": "a", "loras": [{"path": URL}]}],
+        "image-to-video": [
+            {
+                "prompt": "a",
+                "image_url": URL,
+                "camera_control": {"movement_type": "pan", "movement_value": -3},
+                "dynamic_masks": [
+                    {"mask_url": URL, "trajectories": [{"x": 1, "y": 2}]}
+                ],
+            }
+        ],
+        "text-to-speech": [{"text": "a", "voice_setting": {"pitch": -12}}],
+    },
+    wrong={
+        "text-to-image": [
+            ({"prompt": "a", "image_size": "round"}, "image_size"),
+            ({"prompt": "a", "image_size": {"width": 0}}, "image_size.width"),
+            ({"prompt": "a", "num_images": 5}, "num_images"),
+            ({}, "prompt"),
+        ],
+        "text-to-image-with-loras": [
+            ({"prompt": "a", "loras": [{"path": URL, "scale": 5}]}, "loras[0].scale")
+        ],
+        "image-to-video": [
+            ({"prompt": "a", "image_url": URL, "duration": 5}, "duration"),
+            (
+                {
+                    "prompt": "a",
+                    "image_url": URL,
+                    "camera_control": {"movement_type": "pan"},
+                },
+                "camera_control.movement_value",
+            ),
+        ],
+        "text-to-speech": [
+            ({"text": "a", "voice_setting": {"speed": 3}}, "voice_setting.speed")
+        ],
+    },
+)
+
+FRAME = closed("uri position", uri=LINK, position=enum("first", "last"))
+MODERATION = closed(publicFigureThreshold=enum("auto", "low"))
+RUNWAY = Api(
+    "runway",
+    "3.1.0",
+    {
+        "image-to-video": {
+            "oneOf": [
+                closed(
+                    "model promptImage ratio",
+                    model={"type": "string", "const": "gen4_turbo"},
+                    promptText=text(1, 1000),
+                    promptImage={
+                        "anyOf": [
+                            LINK,
+                            many(
+                                closed(
+                                    "uri position",
+                                    uri=LINK,
+                                    position={"const": "first"},
+                                ),
+                                minItems=1,
+                                maxItems=1,
+                            ),
+                        ]
+                    },
+                    ratio=enum("1280:720", "720:1280", "960:960"),
+                    duration=whole(2, 10),
+                    seed=whole(0, 4294967295),
+                    contentModeration=MODERATION,
+                ),
+                closed(
+                    "model promptImage",
+                    model={"type": "string", "const": "gen3a_turbo"},
+                    promptText=text(1, 1000),
+                    promptImage={"anyOf": [LINK, many(FRAME, minItems=1, maxItems=2)]},
+                    ratio=enum("768:1280", "1280:768"),
+                    duration={"type": "integer", "enum": [5, 10]},
+                    seed=whole(0, 4294967295),
+                ),
+                closed(
+                    "model promptImage ratio duration",
+                    model={"type": "string", "const": "veo3"},
+                    promptText=text(1, 1000),
+                    promptImage=LINK,
+                    ratio=enum("1280:720", "720:1280"),
+                    duration={"type": "integer", "const": 8},
+                ),
+            ],
+            "discriminator": {"propertyName": "model"},
+        },
+        "character-performance": closed(
+            "model character reference",
+            model={"const": "act_two"},
+            character={
+                "oneOf": [
+                    closed("type uri", type={"const": "image"}, uri=LINK),
+                    closed("type uri", type={"const": "video"}, uri=LINK),
+                ]
+            },
+            reference=closed("type uri", type={"const": "video"}, uri=LINK),
+            expressionIntensity=whole(1, 5, default=3),
+        ),
+        "video-upscale": closed(
+            "model videoUri", model={"const": "upscale_v1"}, videoUri=LINK
+        ),
+    },
+    right={
+        "image-to-video": [
+            {
+                "model": "gen4_turbo",
+                "promptImage": URL,
+                "ratio": "960:960",
+                "duration": 7,
+            },
+            {
+                "model": "gen3a_turbo",
+                "promptImage": [
+                    {"uri": URL, "position": "first"},
+                    {"uri": URL, "position": "last"},
+                ],
+            },
+            {"model": "veo3", "promptImage": URL, "ratio": "1280:720", "duration": 8},
+        ],
+        "character-performance": [
+            {
+                "model": "act_two",
+                "character": {"type": "image", "uri": URL},
+                "reference": {"type": "video", "uri": URL},
+            }
+        ],
+        "video-upscale": [{"model": "upscale_v1", "videoUri": URL}],
+    },
+    wrong={
+        "image-to-video": [
+            ({}, "model"),
+            ({"model": "gen5"}, "model"),
+            ({"model": "gen4_turbo", "promptImage": URL}, "ratio"),
+            ({"model": "gen3a_turbo", "promptImage": URL, "ratio": "960:960"}, "ratio"),
+            ({"model": "gen3a_turbo", "promptImage": URL, "duration": 7}, "duration"),
+            ({"model": "gen3a_turbo", "promptImage": []}, "promptImage"),
+            (
+                {"model": "gen3a_turbo", "promptImage": [{"uri": URL}]},
+                "promptImage[0].position",
+            ),
+            (
+                {
+                    "model": "veo3",
+                    "promptImage": URL,
+                    "ratio": "1280:720",
+                    "duration": 8,
+                    "seed": 1,
+                },
+                "seed",
+            ),
+        ],
+        "character-performance": [
+            (
+                {
+                    "model": "act_two",
+                    "character": {"type": "sound", "uri": URL},
+                    "reference": {"type": "video", "uri": URL},
+                },
+                "character.type",
+            )
+        ],
+        "video-upscale": [({"model": "upscale_v1"}, "videoUri")],
+    },
+)
+
+KEYFRAME = {
+    "oneOf": [ref("GenerationReference"), ref("ImageReference")],
+    "discriminator": {
+        "propertyName": "type",
+        "mapping": {
+            "generation": "#/components/schemas/GenerationReference",
+            "image": "#/components/schemas/ImageReference",
+        },
+    },
+}
+LUMA = Api(
+    "luma",
+    "3.1.0",
+    {
+        "text-to-video": ref("GenerationRequest"),
+        "text-to-image": ref("ImageGenerationRequest"),
+        "modify-video": ref("ModifyVideoRequest"),
+    },
+    schemas={
+        "AspectRatio": enum("1:1", "16:9", "9:16", "4:3", default="16:9"),
+        "GenerationReference": obj(
+            "type id", type=enum("generation"), id=text(format="uuid")
+        ),
+        "ImageReference": obj("type url", type=enum("image"), url=LINK),
+        "Keyframe": KEYFRAME,
+        "Resolution": {
+            "anyOf": [enum("540p", "720p", "1080p"), TEXT],
+            "default": "720p",
+        },
+        "Duration": {"anyOf": [enum("5s", "9s"), TEXT]},
+        "GenerationRequest": obj(
+            "model",
+            generation_type=enum("video", default="video"),
+            prompt=text(3, 5000),
+            aspect_ratio=ref("AspectRatio"),
+            loop=FLAG,
+            keyframes=obj(frame0=ref("Keyframe"), frame1=ref("Keyframe")),
+            callback_url=LINK,
+            model=enum("ray-2", "ray-flash-2", default="ray-2"),
+            resolution=ref("Resolution"),
+            duration=ref("Duration"),
+            concepts=many(obj("key", key=TEXT)),
+        ),
+        "WeightedImage": obj(url=LINK, weight=NUMBER),
+        "ImageGenerationRequest": obj(
+            model=enum("photon-1", "photon-flash-1", default="photon-1"),
+            prompt=TEXT,
+            image_ref=many(ref("WeightedImage")),
+            character_ref=obj(identity0=obj(images=many(LINK))),
+        ),
+        "ModifyVideoRequest": obj(
+            "model media mode",
+            model=enum("ray-2", "ray-flash-2"),
+            media=obj("url", url=LINK),
+            first_frame=obj("url", url=LINK),
+            mode=enum("adhere_1", "flex_1", "reimagine_1"),
+        ),
+    },
+    right={
+        "text-to-video": [
+            {
+                "model": "ray-2",
+                "keyframes": {
+                    "frame0": {"type": "image", "url": URL},
+                    "frame1": {"type": "generation", "id": "7e4f"},
+                },
+                "duration": "9s",
+                "resolution": "4k",
+            }
+        ],
+        "text-to-image": [
+            {"prompt": "a", "image_ref": [{"url": URL, "weight": 0.5}]},
+            {"character_ref": {"identity0": {"images": [URL]}}},
+        ],
+        "modify-video": [{"model": "ray-2", "media": {"url": URL}, "mode": "flex_1"}],
+    },
+    wrong={
+        "text-to-video": [
+            (
+                {"model": "ray-2", "keyframes": {"frame0": {"type": "image"}}},
+                "keyframes.frame0.url",
+            ),
+            ({"model": "ray-2", "prompt": "a"}, "prompt"),
+            ({"model": "ray-2", "duration": 5}, "duration"),
+        ],
+        "text-to-image": [({"image_ref": [{"weight": "1"}]}, "image_ref[0].weight")],
+        "modify-video": [({"model": "ray-2", "media": {"url": URL}}, "mode")],
+    },
+)
+
+REPLICATE = Api(
+    "replicate",
+    "3.1.0",
+    {"predictions": ref("PredictionRequest"), "trainings": ref("TrainingRequest")},
+    schemas={
+        "PredictionRequest": closed(
+            "version input",
+            version=TEXT,
+            input={"type": "object", "additionalProperties": True},
+            webhook=TEXT,
+            webhook_events_filter=many(enum("start", "output", "logs", "completed")),
+            stream=FLAG,
+        ),
+        "TrainingRequest": obj(
+            "destination input",
+            destination=TEXT,
+            input={
+                "type": "object",
+                "additionalProperties": {"type": ["string", "null"]},
+            },
+        ),
+    },
+    right={
+        "predictions": [{"version": "abc", "input": {"prompt": "a", "steps": 5}}],
+        "trainings": [
+            {"destination": "a/b", "input": {"images": URL, "caption": None}}
+        ],
+    },
+    wrong={
+        "predictions": [
+            ({"version": "abc", "input": "text"}, "input"),
+            (
+                {"version": "abc", "input": {}, "webhook_events_filter": ["end"]},
+                "webhook_events_filter[0]",
+            ),
+            ({"version": "abc", "input": {}, "vesion": 1}, "vesion"),
+        ],
+        "trainings": [({"destination": "a/b", "input": {"steps": 5}}, "input.steps")],
+    },
+)
+
+COG = Api(
+    "cog",
+    "3.0.2",
+    {"predictions": ref("PredictionRequest")},
+    schemas={
+        "scheduler": {
+            "title": "scheduler",
+            "enum": ["DDIM", "K_EULER"],
+            "type": "string",
+        },
+        "Input": {
+            "title": "Input",
+            **obj(
+                "image",
+                image={**LINK, "x-order": 0},
+                prompt={**TEXT, "default": "a", "x-order": 1},
+                width={
+                    "allOf": [{"enum": [512, 768], "type": "integer"}],
+                    "default": 768,
+                },
+                scheduler={
+                    "allOf": [ref("scheduler")],
+                    "default": "DDIM",
+                    "x-order": 3,
+                },
+                steps=whole(1, 500, default=50),
+                mask={**LINK, "nullable": True},
+                seed={**WHOLE, "nullable": True},
+                strength=number(0, 1, default=0.8),
+            ),
+        },
+        "WebhookEvent": enum("start", "output", "logs", "completed"),
+        "PredictionRequest": obj(
+            id=TEXT,
+            input=ref("Input"),
+            webhook={
+                "type": "string",
+                "format": "uri",
+                "minLength": 1,
+                "maxLength": 65536,
+            },
+            webhook_events_filter=many(ref("WebhookEvent"), uniqueItems=True),
+        ),
+    },
+    right={
+        "predictions": [
+            {"input": {"image": URL, "width": 512, "mask": None}},
+            {"webhook_events_filter": ["start", "logs"]},
+        ]
+    },
+    wrong={
+        "predictions": [
+            ({"input": {}}, "input.image"),
+            ({"input": {"image": URL, "width": 640}}, "input.width"),
+            ({"input": {"image": URL, "scheduler": "PNDM"}}, "input.scheduler"),
+            ({"webhook_events_filter": ["start", "start"]}, "webhook_events_filter"),
+        ]
+    },
+)
+
+RATIOS = ("1x1", "16x9", "9x16", "4x3")
+IDEOGRAM = Api(
+    "ideogram",
+    "3.1.1",
+    {"text-to-image": obj("image_request", image_request=ref("ImageRequest"))},
+    schemas={
+        "PalettePreset": obj("name", name=enum("EMBER", "FRESH", "JUNGLE")),
+        "PaletteMembers": obj(
+            "members",
+            members=many(
+                obj(
+                    "color_hex",
+                    color_hex=text(pattern="^#[0-9A-F]{6}$"),
+                    color_weight=number(0.05, 1),
+                )
+            ),
+        ),
+        "ImageRequest": obj(
+            "prompt",
+            prompt=TEXT,
+            aspect_ratio=enum("ASPECT_1_1", "ASPECT_16_9", default="ASPECT_1_1"),
+            model=enum("V_1", "V_2", "V_2_TURBO", default="V_2"),
+            magic_prompt_option=enum("AUTO", "ON", "OFF", default="AUTO"),
+            seed=whole(0, 2147483647),
+            num_images={"anyOf": [whole(1, 8), NULL], "default": 1},
+            color_palette={"anyOf": [ref("PalettePreset"), ref("PaletteMembers")]},
+        ),
+    },
+    others={"generate-v3": "multipart/form-data", "remix": "multipart/form-data"},
+    left_out={
+        "ideogram/model/generate-v3": "multipart/form-data",
+        "ideogram/model/remix": "multipart/form-data",
+    },
+    right={
+        "text-to-image": [
+            {"image_request": {"prompt": "a", "num_images": None}},
+            {"image_request": {"prompt": "a", "color_palette": {"name": "EMBER"}}},
+        ]
+    },
+    wrong={
+        "text-to-image": [
+            ({"image_request": {}}, "image_request.prompt"),
+            ({"image_request": {"prompt": "a", "seed": -1}}, "image_request.seed"),
+        ]
+    },
+)
+
+
+def nullable(schema: Json, **more: Any) -> Json:
+    return {**schema, "nullable": True, **more}
+
+
+LEONARDO = Api(
+    "leonardo",
+    "3.0.0",
+    {
+        "text-to-image": obj(
+            "prompt",
+            prompt={**TEXT, "default": "A majestic cat in the snow"},
+            modelId=nullable(TEXT),
+            width=nullable({**whole(32, 1536), "multipleOf": 8}, default=1024),
+            height=nullable({**whole(32, 1536), "multipleOf": 8}, default=768),
+            num_images=nullable(whole(1, 8), default=4),
+            alchemy=nullable(FLAG, default=True),
+            presetStyle=nullable(
+                enum("ANIME", "CINEMATIC", "DYNAMIC", "NONE"), default="DYNAMIC"
+            ),
+            sd_version=ref("SdVersions"),
+            imagePrompts=nullable(many(nullable(TEXT))),
+            controlnets=nullable(
+                many(
+                    obj(
+                        initImageId=TEXT,
+                        initImageType=enum("GENERATED", "UPLOADED"),
+                        preprocessorId=WHOLE,
+                        strengthType=enum("Low", "Mid", "High"),
+                    )
+                )
+            ),
+            elements=nullable(many(ref("ElementInput"))),
+        ),
+        "image-to-motion": obj(
+            "imageId", imageId=TEXT, motionStrength=nullable(whole(1, 10))
+        ),
+    },
+    schemas={
+        "SdVersions": enum("v1_5", "v2", "SDXL_1_0", "PHOENIX"),
+        "ElementInput": obj(
+            "akUUID weight", akUUID=nullable(TEXT), weight=nullable(number(-2, 2))
+        ),
+    },
+    right={
+        "text-to-image": [
+            {"prompt": "a", "width": 512, "presetStyle": None},
+            {"prompt": "a", "imagePrompts": ["a", None], "sd_version": "v2"},
+            {"prompt": "a", "elements": [{"akUUID": None, "weight": 1.5}]},
+        ],
+        "image-to-motion": [{"imageId": "a", "motionStrength": None}],
+    },
+    wrong={
+        "text-to-image": [
+            ({"prompt": "a", "width": 513}, "width"),
+            ({"prompt": "a", "presetStyle": "NOIR"}, "presetStyle"),
+            ({"prompt": "a", "elements": [{"akUUID": "a"}]}, "elements[0].weight"),
+            (
+                {"prompt": "a", "elements": [{"akUUID": "a", "weight": 3}]},
+                "elements[0].weight",
+            ),
+        ],
+        "image-to-motion": [({"imageId": "a", "motionStrength": 11}, "motionStrength")],
+    },
+)
+
+COLOR = obj(
+    "rgb",
+    rgb=many(whole(0, 255), minItems=3, maxItems=3),
+    weight={**NUMBER, "nullable": True},
+)
+RECRAFT = Api(
+    "recraft",
+    "3.0.3",
+    {
+        "text-to-image": obj(
+            "prompt",
+            prompt=text(1, 1000),
+            n={**whole(1, 6), "default": 1, "nullable": True},
+            model={"allOf": [ref("TransformModel")], "nullable": True},
+            style={"allOf": [ref("ImageStyle")], "nullable": True},
+            size={"allOf": [ref("ImageSize")], "nullable": True},
+            controls={"allOf": [ref("UserControls")], "nullable": True},
+            text_layout={
+                "type": "array",
+                "items": ref("TextLayoutItem"),
+                "nullable": True,
+            },
+            response_format={"allOf": [enum("url", "b64_json")], "default": "url"},
+        )
+    },
+    schemas={
+        "TransformModel": enum("recraftv3", "recraftv2"),
+        "ImageStyle": enum("digital_illustration", "realistic_image", "any"),
+        "ImageSize": enum("1024x1024", "1365x1024", "1024x1365"),
+        "UserControls": obj(
+            artistic_level={**whole(0, 5), "nullable": True},
+            colors=many(COLOR),
+            background_color={"allOf": [COLOR], "nullable": True},
+            no_text={**FLAG, "nullable": True},
+        ),
+        "TextLayoutItem": obj(
+            "text bbox",
+            text=TEXT,
+            bbox=many(many(NUMBER, minItems=2, maxItems=2), minItems=4, maxItems=4),
+        ),
+    },
+    others={
+        "image-to-image": "multipart/form-data",
+        "vectorize": "multipart/form-data",
+    },
+    left_out={
+        "recraft/model/image-to-image": "multipart/form-data",
+        "recraft/model/vectorize": "multipart/form-data",
+    },
+    right={
+        "text-to-image": [
+            {"prompt": "a", "size": "1024x1024", "model": None},
+            {"prompt": "a", "controls": {"colors": [{"rgb": [0, 128, 255]}]}},
+            {
+                "prompt": "a",
+                "text_layout": [
+                    {"text": "A", "bbox": [[0, 0], [1, 0], [1, 1], [0, 1]]}
+                ],
+            },
+        ]
+    },
+    wrong={
+        "text-to-image": [
+            ({"prompt": ""}, "prompt"),
+            (
+                {"prompt": "a", "controls": {"colors": [{"rgb": [0, 0, 256]}]}},
+                "controls.colors[0].rgb[2]",
+            ),
+            (
+                {"prompt": "a", "text_layout": [{"text": "A", "bbox": [[0, 0]]}]},
+                "text_layout[0].bbox",
+            ),
+        ]
+    },
+)
+
+XAI = Api(
+    "xai",
+    "3.1.0",
+    {
+        "text-to-image": obj(
+            "prompt",
+            prompt=TEXT,
+            model={"type": ["string", "null"]},
+            n={
+                "type": ["integer", "null"],
+                "format": "int32",
+                "minimum": 1,
+                "maximum": 10,
+            },
+            response_format={
+                "type": ["string", "null"],
+                "enum": ["url", "b64_json", None],
+            },
+            user={"type": ["string", "null"]},
+            image={"oneOf": [NULL, ref("ImageUrl")]},
+            aspect_ratio={"oneOf": [NULL, ref("AspectRatio")]},
+        )
+    },
+    schemas={
+        "ImageUrl": obj("url", url=TEXT, type={"type": ["string", "null"]}),
+        "AspectRatio": enum("1:1", "16:9", "auto"),
+    },
+    right={
+        "text-to-image": [
+            {"prompt": "a", "n": None, "image": None},
+            {"prompt": "a", "image": {"url": URL}, "aspect_ratio": "auto"},
+        ]
+    },
+    wrong={
+        "text-to-image": [
+            ({"prompt": "a", "n": 11}, "n"),
+            ({"prompt": "a", "image": {}}, "image.url"),
+            ({"prompt": "a", "response_format": "png"}, "response_format"),
+        ]
+    },
+)
+
+HEDRA = Api(
+    "hedra",
+    "3.1.0",
+    {
+        "generations": {
+            "oneOf": [ref("GenerateVideoInput"), ref("GenerateImageInput")],
+            "discriminator": {
+                "propertyName": "type",
+                "mapping": {
+                    "video": "#/components/schemas/GenerateVideoInput",
+                    "image": "#/components/schemas/GenerateImageInput",
+                },
+            },
+        }
+    },
+    schemas={
+        "VideoInputs": obj(
+            "text_prompt",
+            text_prompt=TEXT,
+            resolution={"anyOf": [enum("540p", "720p"), NULL]},
+            aspect_ratio={"anyOf": [enum("16:9", "9:16", "1:1"), NULL]},
+            duration_ms={"anyOf": [{**WHOLE, "exclusiveMinimum": 0}, NULL]},
+        ),
+        "GenerateVideoInput": obj(
+            "generated_video_inputs",
+            type={"const": "video", "type": "string", "default": "video"},
+            ai_model_id=or_null(text(format="uuid")),
+            start_keyframe_id=or_null(text(format="uuid")),
+            audio_id=or_null(text(format="uuid")),
+            generated_video_inputs=ref("VideoInputs"),
+        ),
+        "GenerateImageInput": obj(
+            "text_prompt ai_model_id",
+            type={"const": "image", "type": "string", "default": "image"},
+            text_prompt=TEXT,
+            ai_model_id=or_null(text(format="uuid")),
+            reference_image_ids=or_null(many(TEXT)),
+        ),
+    },
+    right={
+        "generations": [
+            {
+                "type": "video",
+                "generated_video_inputs": {"text_prompt": "a", "resolution": None},
+            },
+            {"type": "image", "text_prompt": "a", "ai_model_id": None},
+        ]
+    },
+    wrong={
+        "generations": [
+            ({}, "type"),
+            ({"type": "image", "text_prompt": "a"}, "ai_model_id"),
+            ({"type": "video"}, "generated_video_inputs"),
+            (
+                {
+                    "type": "video",
+                    "generated_video_inputs": {"text_prompt": "a", "duration_ms": 0},
+                },
+                "generated_video_inputs.duration_ms",
+            ),
+        ]
+    },
+)
+
+FILTER = {
+    "oneOf": [
+        obj("model", model=enum("amq-13"), noise=number(-1, 1), details=number(-1, 1)),
+        obj("model", model=enum("chr-2"), slowmo=whole(1, 16), fps=whole(15, 240)),
+    ]
+}
+TOPAZ = Api(
+    "topaz",
+    "3.0.3",
+    {
+        "video-upscale": obj(
+            "source filters output",
+            source=obj(
+                "container size duration frameCount frameRate resolution",
+                container=enum("mov", "mp4", "mkv"),
+                size=WHOLE,
+                duration=NUMBER,
+                frameCount=WHOLE,
+                frameRate=NUMBER,
+                resolution=obj("width height", width=WHOLE, height=WHOLE),
+            ),
+            filters=many(FILTER, minItems=1),
+            output=obj(
+                "resolution frameRate audioCodec audioTransfer",
+                resolution=obj("width height", width=WHOLE, height=WHOLE),
+                frameRate=NUMBER,
+                audioCodec=enum("AAC", "AC3", "PCM"),
+                audioTransfer=enum("Copy", "Convert", "None"),
+                dynamicCompressionLevel=enum("Low", "Mid", "High"),
+            ),
+        ),
+        "complete-upload": many(obj("partNum eTag", partNum=WHOLE, eTag=TEXT)),
+    },
+    others={"image-enhance": "multipart/form-data"},
+    left_out={
+        "topaz/model/complete-upload": "a JSON array",
+        "topaz/model/image-enhance": "multipart/form-data",
+    },
+    right={
+        "video-upscale": [
+            {
+                "source": {
+                    "container": "mp4",
+                    "size": 5,
+                    "duration": 2.5,
+                    "frameCount": 60,
+                    "frameRate": 24,
+                    "resolution": {"width": 640, "height": 360},
+                },
+                "filters": [
+                    {"model": "amq-13", "noise": 0.5},
+                    {"model": "chr-2", "fps": 60},
+                ],
+                "output": {
+                    "resolution": {"width": 1280, "height": 720},
+                    "frameRate": 60,
+                    "audioCodec": "AAC",
+                    "audioTransfer": "Copy",
+                },
+            }
+        ]
+    },
+    wrong={
+        "video-upscale": [
+            ({"filters": [{"model": "chr-2", "fps": 5}]}, "filters[0].fps")
+        ]
+    },
+)
+
+OPENAI = Api(
+    "openai",
+    "3.1.0",
+    {
+        "text-to-image": ref("CreateImageRequest"),
+        "text-to-speech": ref("CreateSpeechRequest"),
+        "remix": obj("prompt", prompt=text(1, 32000)),
+    },
+    schemas={
+        "CreateImageRequest": obj(
+            "prompt",
+            prompt=TEXT,
+            model={
+                "anyOf": [TEXT, enum("gpt-image-1", "dall-e-3")],
+                "default": "dall-e-2",
+                "nullable": True,
+            },
+            n={**whole(1, 10), "nullable": True, "default": 1},
+            quality={
+                "anyOf": [enum("standard", "hd", "auto"), NULL],
+                "default": "auto",
+            },
+            size=enum("auto", "1024x1024", "1536x1024", nullable=True),
+            output_compression={"type": "integer", "nullable": True, "default": 100},
+            stream={"anyOf": [FLAG, NULL], "default": False},
+            partial_images={"anyOf": [whole(0, 3, default=0), NULL]},
+        ),
+        "VoiceIds": {"anyOf": [TEXT, enum("alloy", "verse")]},
+        "CreateSpeechRequest": closed(
+            "model input voice",
+            model={"anyOf": [TEXT, enum("tts-1", "tts-1-hd")]},
+            input=text(most=4096),
+            voice={"anyOf": [ref("VoiceIds"), closed("id", id=TEXT)]},
+            speed=number(0.25, 4, default=1),
+        ),
+    },
+    others={"image-edit": "multipart/form-data", "create-video": "multipart/form-data"},
+    left_out={
+        "openai/model/image-edit": "multipart/form-data",
+        "openai/model/create-video": "multipart/form-data",
+    },
+    right={
+        "text-to-image": [
+            {"prompt": "a", "size": None, "quality": "hd", "partial_images": 3}
+        ],
+        "text-to-speech": [
+            {"model": "tts-1", "input": "a", "voice": "alloy"},
+            {"model": "tts-1", "input": "a", "voice": {"id": "voice_1"}},
+        ],
+        "remix": [{"prompt": "a"}],
+    },
+    wrong={
+        "text-to-image": [
+            ({"prompt": "a", "quality": "low"}, "quality"),
+            ({"prompt": "a", "partial_images": 4}, "partial_images"),
+        ],
+        "text-to-speech": [
+            ({"model": "tts-1", "input": "a", "voice": 5}, "voice"),
+            ({"model": "tts-1", "input": "a", "voice": {}}, "voice.id"),
+        ],
+        "remix": [({"prompt": ""}, "prompt")],
+    },
+)
+
+
+def conditions(depth: int) -> Json:
+    """Return names of the members of a union that holds itself, so many levels deep."""
+    schemas: Json = {}
+    for level in range(depth):
+        inner = ref(f"Node{level + 1}") if level + 1 < depth else TEXT
+        schemas[f"Not{level}"] = obj("type of", type={"const": "not"}, of=inner)
+        schemas[f"Both{level}"] = obj(
+            "type left right", type={"const": "both"}, left=inner, right=TEXT
+        )
+        schemas[f"Node{level}"] = {
+            "oneOf": [ref(f"Not{level}"), ref(f"Both{level}")],
+            "discriminator": {"propertyName": "type"},
+        }
+    return schemas
+
+
+def negated(depth: int) -> object:
+    """Return a value of such a union, as deep as it goes."""
+    return {"type": "not", "of": negated(depth - 1)} if depth else "end"
+
+
+ELEVENLABS = Api(
+    "elevenlabs",
+    "3.1.0",
+    {
+        "text-to-speech": ref("Speech"),
+        "sound-generation": obj(
+            "text",
+            text=TEXT,
+            loop={**FLAG, "default": False},
+            duration_seconds={"anyOf": [number(0.5, 30), NULL]},
+            prompt_influence={"anyOf": [number(0, 1), NULL], "default": 0.3},
+        ),
+        "music": obj(
+            prompt={"anyOf": [text(most=4100), NULL]},
+            composition_plan={"anyOf": [ref("MusicPlan"), NULL]},
+            music_length_ms={"anyOf": [whole(3000, 600000), NULL]},
+        ),
+        "agent": obj("workflow", workflow=ref("Node0")),
+    },
+    schemas={
+        "VoiceSettings": obj(
+            stability={"anyOf": [number(0, 1), NULL], "default": 0.5},
+            speed={"anyOf": [NUMBER, NULL], "default": 1},
+        ),
+        "Locator": obj(
+            "pronunciation_dictionary_id version_id",
+            pronunciation_dictionary_id=TEXT,
+            version_id=or_null(TEXT),
+        ),
+        "Speech": obj(
+            "text",
+            text=TEXT,
+            model_id={**TEXT, "default": "eleven_multilingual_v2"},
+            voice_settings={"anyOf": [ref("VoiceSettings"), NULL]},
+            pronunciation_dictionary_locators={
+                "anyOf": [many(ref("Locator"), maxItems=3), NULL]
+            },
+            seed={"anyOf": [WHOLE, NULL]},
+            apply_text_normalization=enum("auto", "on", "off", default="auto"),
+        ),
+        "Section": obj(
+            "section_name duration_ms lines",
+            section_name=text(1, 100),
+            duration_ms=whole(3000, 120000),
+            lines=many(text(most=200), maxItems=30),
+        ),
+        "MusicPlan": obj("sections", sections=many(ref("Section"))),
+        **conditions(12),
+    },
+    others={"voice-changer": "multipart/form-data"},
+    left_out={"elevenlabs/model/voice-changer": "multipart/form-data"},
+    right={
+        "text-to-speech": [
+            {
+                "text": "a",
+                "pronunciation_dictionary_locators": [
+                    {"pronunciation_dictionary_id": "a", "version_id": None}
+                ],
+            }
+        ],
+        "sound-generation": [{"text": "a", "duration_seconds": None}],
+        "music": [
+            {
+                "composition_plan": {
+                    "sections": [
+                        {"section_name": "a", "duration_ms": 3000, "lines": ["b"]}
+                    ]
+                }
+            }
+        ],
+        "agent": [{"workflow": negated(12)}],
+    },
+    wrong={
+        "text-to-speech": [
+            (
+                {
+                    "text": "a",
+                    "pronunciation_dictionary_locators": [
+                        {"pronunciation_dictionary_id": "a"}
+                    ],
+                },
+                "pronunciation_dictionary_locators[0].version_id",
+            )
+        ],
+        "sound-generation": [
+            ({"text": "a", "duration_seconds": 31}, "duration_seconds")
+        ],
+        "music": [({"music_length_ms": 1}, "music_length_ms")],
+        "agent": [
+            ({"workflow": {"type": "or"}}, "workflow.type"),
+            ({"workflow": {"type": "not", "of": {"type": "both"}}}, "workflow.of.left"),
+        ],
+    },
+)
+
+STABILITY = Api(
+    "stability",
+    "3.0.3",
+    {
+        "text-to-image-v1": obj(
+            "text_prompts",
+            text_prompts=many(
+                obj("text", text=text(most=2000), weight={**NUMBER, "format": "float"}),
+                minItems=1,
+            ),
+            height={**whole(128, 2048, default=1024), "multipleOf": 64},
+            width={**whole(128, 2048, default=1024), "multipleOf": 64},
+            cfg_scale=number(0, 35, default=7),
+            sampler=enum("DDIM", "K_EULER"),
+            samples=whole(1, 10, default=1),
+            extras={"type": "object"},
+        )
+    },
+    others=dict.fromkeys(("ultra", "core", "upscale"), "multipart/form-data"),
+    left_out={
+        f"stability/model/{n}": "multipart/form-data"
+        for n in ("ultra", "core", "upscale")
+    },
+    right={
+        "text-to-image-v1": [
+            {"text_prompts": [{"text": "a", "weight": 0.5}], "extras": {"a": 1}}
+        ]
+    },
+    wrong={
+        "text-to-image-v1": [
+            ({"text_prompts": []}, "text_prompts"),
+            ({"text_prompts": [{"text": "a"}], "width": 130}, "width"),
+        ]
+    },
+)
+
+BFL = Api(
+    "bfl",
+    "3.1.0",
+    {
+        "flux-pro": ref("FluxProInputs"),
+        "flux-kontext": obj(
+            "prompt",
+            prompt=TEXT,
+            input_image={"anyOf": [TEXT, NULL]},
+            seed={"anyOf": [WHOLE, NULL]},
+            aspect_ratio={"anyOf": [TEXT, NULL]},
+            safety_tolerance=whole(0, 6, default=2),
+        ),
+    },
+    schemas={
+        "OutputFormat": enum("jpeg", "png"),
+        "FluxProInputs": obj(
+            prompt={"anyOf": [TEXT, NULL], "default": ""},
+            image_prompt={"anyOf": [TEXT, NULL]},
+            width={**whole(256, 1440, default=1024), "multipleOf": 32},
+            height={**whole(256, 1440, default=768), "multipleOf": 32},
+            steps={"anyOf": [whole(1, 50), NULL], "default": 40},
+            prompt_upsampling={**FLAG, "default": False},
+            guidance={"anyOf": [number(1.5, 5), NULL], "default": 2.5},
+            output_format={"anyOf": [ref("OutputFormat"), NULL], "default": "jpeg"},
+            webhook_url={"anyOf": [text(1, 2083, format="uri"), NULL]},
+            webhook_secret={"anyOf": [TEXT, NULL]},
+        ),
+    },
+    right={
+        "flux-pro": [{"prompt": "a", "width": 288, "steps": None}],
+        "flux-kontext": [{"prompt": "a", "input_image": None}],
+    },
+    wrong={
+        "flux-pro": [({"width": 300}, "width"), ({"guidance": 1}, "guidance")],
+        "flux-kontext": [({"prompt": "a", "safety_tolerance": 7}, "safety_tolerance")],
+    },
+)
+
+KLING = Api(
+    "kling",
+    "3.0.1",
+    {
+        "image-to-video": obj(
+            "image",
+            model_name=enum("kling-v1", "kling-v2-master", default="kling-v1"),
+            image=TEXT,
+            image_tail=TEXT,
+            prompt=text(most=2500),
+            cfg_scale={**number(0, 1, default=0.5), "format": "float"},
+            mode=enum("std", "pro", default="std"),
+            camera_control=ref("CameraControl"),
+            duration=enum("5", "10", default="5"),
+        ),
+        "multi-image-to-video": obj(
+            "image_list prompt",
+            image_list=many(obj(image=LINK), minItems=1, maxItems=4),
+            prompt=text(most=2500),
+            aspect_ratio=enum("16:9", "9:16", "1:1"),
+        ),
+        "lip-sync": obj(
+            "input",
+            input=obj(
+                "mode",
+                mode=enum("text2video", "audio2video"),
+                video_id=TEXT,
+                voice_speed=number(0.8, 2),
+            ),
+        ),
+    },
+    schemas={
+        "CameraControl": obj(
+            type=enum("simple", "down_back", "forward_up"),
+            config=obj(pan=number(-10, 10), tilt=number(-10, 10), zoom=number(-10, 10)),
+        )
+    },
+    right={
+        "image-to-video": [
+            {"image": URL, "camera_control": {"type": "simple", "config": {"zoom": -5}}}
+        ],
+        "multi-image-to-video": [{"image_list": [{"image": URL}], "prompt": "a"}],
+        "lip-sync": [{"input": {"mode": "text2video", "voice_speed": 1.5}}],
+    },
+    wrong={
+        "image-to-video": [
+            (
+                {"image": URL, "camera_control": {"config": {"zoom": 11}}},
+                "camera_control.config.zoom",
+            )
+        ],
+        "multi-image-to-video": [({"image_list": [], "prompt": "a"}, "image_list")],
+        "lip-sync": [({"input": {"mode": "text"}}, "input.mode")],
+    },
+)
+
+MINIMAX = Api(
+    "minimax",
+    "3.1.0",
+    {
+        "video-generation": obj(
+            "model",
+            model=enum("MiniMax-Hailuo-02", "S2V-01"),
+            prompt=text(most=2000),
+            first_frame_image=TEXT,
+            duration={"type": "integer", "enum": [6, 10], "default": 6},
+            resolution=enum("512P", "768P", "1080P"),
+            prompt_optimizer={**FLAG, "default": True},
+            subject_reference=many(
+                obj("type image", type=enum("character"), image=many(TEXT, maxItems=1))
+            ),
+        ),
+        "music-generation": obj(
+            "lyrics",
+            lyrics=text(1, 3000),
+            audio_setting=obj(
+                sample_rate={"type": "integer", "enum": [16000, 44100]},
+                format=enum("mp3", "wav"),
+            ),
+        ),
+    },
+    right={
+        "video-generation": [
+            {
+                "model": "S2V-01",
+                "subject_reference": [{"type": "character", "image": [URL]}],
+            },
+            {"model": "MiniMax-Hailuo-02", "duration": 10},
+        ],
+        "music-generation": [{"lyrics": "a", "audio_setting": {"sample_rate": 44100}}],
+    },
+    wrong={
+        "video-generation": [
+            ({"model": "S2V-01", "duration": 7}, "duration"),
+            (
+                {
+                    "model": "S2V-01",
+                    "subject_reference": [{"type": "character", "image": [URL, URL]}],
+                },
+                "subject_reference[0].image",
+            ),
+        ],
+        "music-generation": [
+            (
+                {"lyrics": "a", "audio_setting": {"sample_rate": 8000}},
+                "audio_setting.sample_rate",
+            )
+        ],
+    },
+)
+
+PIKA = Api(
+    "pika",
+    "3.1.0",
+    {
+        "text-to-video": obj(
+            "promptText",
+            promptText=TEXT,
+            negativePrompt={"anyOf": [TEXT, NULL]},
+            seed={"anyOf": [WHOLE, NULL]},
+            resolution=enum("720p", "1080p", default="1080p"),
+            duration={
+                "anyOf": [{"enum": [5, 10], "type": "integer"}, NULL],
+                "default": 5,
+            },
+            aspectRatio=number(0.4, 2.5, default=1.7777777777777777),
+        )
+    },
+    others={"image-to-video": "multipart/form-data"},
+    left_out={"pika/model/image-to-video": "multipart/form-data"},
+    right={"text-to-video": [{"promptText": "a", "duration": 10, "seed": None}]},
+    wrong={
+        "text-to-video": [
+            ({"promptText": "a", "duration": 7}, "duration"),
+            ({"promptText": "a", "aspectRatio": 3}, "aspectRatio"),
+        ]
+    },
+)
+
+VIDU = Api(
+    "vidu",
+    "3.0.1",
+    {
+        "reference-to-video": obj(
+            "model images prompt",
+            model=enum("viduq1", "vidu2.0"),
+            images=many(TEXT, minItems=1, maxItems=7),
+            prompt=text(most=1500),
+            movement_amplitude=enum("auto", "small", "medium", "large", default="auto"),
+            bgm=FLAG,
+            payload=text(most=1048576),
+        )
+    },
+    right={"reference-to-video": [{"model": "viduq1", "images": [URL], "prompt": "a"}]},
+    wrong={
+        "reference-to-video": [
+            ({"model": "viduq1", "images": [URL] * 8, "prompt": "a"}, "images"),
+            ({"model": "viduq2", "images": [URL], "prompt": "a"}, "model"),
+        ]
+    },
+)
+
+GOOGLE = Api(
+    "google",
+    "3.0.3",
+    {
+        "predict-long-running": obj(
+            "instances",
+            instances=many(
+                obj(
+                    "prompt",
+                    prompt=TEXT,
+                    image=obj(gcsUri=TEXT, mimeType=enum("image/jpeg", "image/png")),
+                    referenceImages=many(
+                        obj(
+                            image=obj(gcsUri=TEXT), referenceType=enum("asset", "style")
+                        )
+                    ),
+                ),
+                minItems=1,
+            ),
+            parameters=obj(
+                aspectRatio=enum("16:9", "9:16"),
+                durationSeconds={"type": "integer", "enum": [4, 6, 8]},
+                sampleCount=whole(1, 4),
+                generateAudio=FLAG,
+                labels={"type": "object", "additionalProperties": text(most=63)},
+            ),
+        )
+    },
+    right={
+        "predict-long-running": [
+            {
+                "instances": [{"prompt": "a", "image": {"mimeType": "image/png"}}],
+                "parameters": {"durationSeconds": 8, "labels": {"team": "a"}},
+            }
+        ]
+    },
+    wrong={
+        "predict-long-running": [
+            ({"instances": [{}]}, "instances[0].prompt"),
+            (
+                {"instances": [{"prompt": "a"}], "parameters": {"labels": {"team": 5}}},
+                "parameters.labels.team",
+            ),
+        ]
+    },
+)
+
+BRIA = Api(
+    "bria",
+    "3.0.2",
+    {
+        "text-to-image": closed(
+            "prompt",
+            prompt=TEXT,
+            num_results=whole(1, 4, default=4),
+            guidance_methods=many(
+                enum("controlnet_canny", "controlnet_depth"),
+                maxItems=2,
+                uniqueItems=True,
+            ),
+            medium={
+                "type": "string",
+                "enum": ["photography", "art", None],
+                "nullable": True,
+            },
+            sync={**FLAG, "default": False},
+        ),
+        "lifestyle-shot": closed(
+            "placement_type",
+            image_url=LINK,
+            placement_type=enum("original", "automatic", "manual_padding"),
+            shot_size=many(WHOLE, minItems=2, maxItems=2, default=[1000, 1000]),
+            padding_values=many({**WHOLE, "minimum": 0}, minItems=4, maxItems=4),
+        ),
+    },
+    right={
+        "text-to-image": [
+            {"prompt": "a", "medium": None},
+            {"prompt": "a", "guidance_methods": ["controlnet_canny"]},
+        ],
+        "lifestyle-shot": [
+            {"placement_type": "original", "padding_values": [0, 0, 0, 5]}
+        ],
+    },
+    wrong={
+        "text-to-image": [
+            (
+                {"prompt": "a", "guidance_methods": ["controlnet_canny"] * 2},
+                "guidance_methods",
+            ),
+            ({"prompt": "a", "medium": "film"}, "medium"),
+            ({"prompt": "a", "nsfw": True}, "nsfw"),
+        ],
+        "lifestyle-shot": [
+            (
+                {"placement_type": "original", "padding_values": [0, 0, 0, -1]},
+                "padding_values[3]",
+            )
+        ],
+    },
+)
+
+APIS = (
+    BFL,
+    BRIA,
+    COG,
+    ELEVENLABS,
+    FAL,
+    GOOGLE,
+    HEDRA,
+    IDEOGRAM,
+    KLING,
+    LEONARDO,
+    LUMA,
+    MINIMAX,
+    OPENAI,
+    PIKA,
+    RECRAFT,
+    REPLICATE,
+    RUNWAY,
+    STABILITY,
+    TOPAZ,
+    VIDU,
+    XAI,
+)
