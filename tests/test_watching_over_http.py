@@ -16,6 +16,7 @@ from urllib.parse import unquote
 import pytest
 
 from mediakit.client import AsyncClient, AsyncJob, Service
+from mediakit.client.job_state import JobState
 from mediakit.client.read_budget import process_budget
 from mediakit.client.watcher import AT_ONCE
 from mediakit.clock import Clock, VirtualClock
@@ -129,13 +130,17 @@ def test_a_wait_that_ends_names_the_last_trouble(history: History) -> None:
     gateway = Said(b"<html>Bad gateway</html>", status=502)
     in_trouble = threading.Event()
 
+    def look(state: JobState) -> None:
+        if state.trouble:
+            in_trouble.set()
+
     def say(job_id: str, reads: int) -> Said:
         return gateway if reads else running(job_id)
 
     async def wait(server: JobServer) -> None:
         async with client_of(server, history) as client:
             job = await client.job("media_0")
-            job.subscribe(lambda state: state.trouble and in_trouble.set())
+            job.subscribe(look)
             await asyncio.to_thread(in_trouble.wait, PATIENCE_S)
             await job.wait(0.1)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import threading
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -15,8 +14,6 @@ from typing import Any
 import pytest
 
 from mediakit.client import AsyncClient, AsyncJob, Service
-from mediakit.client.http_client import HttpClient
-from mediakit.client.io_thread import io_thread
 from mediakit.errors import MediakitError, ServiceError
 from mediakit.history import History
 from tests.fast_clock import FastClock
@@ -281,32 +278,7 @@ def test_a_file_is_fetched_or_sent(fault: Fault, tmp_path: Path) -> None:
     play(fault, aim, tmp_path, script, *rounds(fault, FETCH))
 
 
-# -- answers that belong to another request -----------------------------------------
-
-
-def test_an_answer_that_nobody_asked_for_is_not_the_next_requests() -> None:
-    late = threading.Event()
-
-    def says_twice(visit: Visit) -> None:
-        if visit.request():
-            visit.say(page(b"1"))
-            visit.say(page(b"2") if late.wait(BOUND_S) else b"")
-            visit.wait()
-
-    async def ask(base_url: str) -> list[bytes]:
-        http = HttpClient(timeout_s=BOUND_S)
-        try:
-            first = await http.send("POST", base_url, headers={}, content=b"{}")
-            late.set()
-            await asyncio.sleep(PAUSE_S)  # until the second one is here
-            second = await http.send("POST", base_url, headers={}, content=b"{}")
-        finally:
-            await http.aclose()
-        return [first.content, second.content]
-
-    with ScriptedServer(says_twice) as server:
-        assert io_thread().call(ask, server.base_url) == [b"1", b"1"]
-        assert server.visits == 2
+# -- an answer that belongs to another job -------------------------------------------
 
 
 def test_an_answer_about_another_job_says_nothing_of_this_one(tmp_path: Path) -> None:
