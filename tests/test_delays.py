@@ -126,7 +126,7 @@ def test_a_form_says_that_another_program_holds_the_history(
 
     with locked(place):
         generate_button(form).click()
-        until(lambda: f"{BLOCKED} {place};" in shown(form), form)
+        until(lambda: f"{BLOCKED} {place} is locked" in shown(form), form)
         assert form.state.sending
     until(lambda: not form.state.sending, form)
     assert BLOCKED not in shown(form)

@@ -24,7 +24,7 @@ from mediakit.history import Budget, Entry, History
 from tests.intents import HERE, completed, costing, intent, job, start
 
 BUDGET = Budget("kites", 1_000)
-BLOCKED = "Another program is holding the history file"
+BLOCKED = "The history file"
 PATIENCE_S = 60.0
 
 FORKED = """
@@ -322,7 +322,7 @@ def test_writes_that_wait_for_a_locked_file_are_logged_as_one_warning(
 
     assert at_once(use()) == [None]
     (message,) = caplog.messages
-    assert f"{BLOCKED} {history.place};" in message
+    assert f"{BLOCKED} {history.place} is locked" in message
 
 
 def test_a_write_that_may_be_deferred_does_not_wait_until_a_file_is_unlocked(
@@ -434,7 +434,8 @@ def test_a_submit_says_that_another_program_holds_the_history_and_is_made_once(
         return [
             each.getMessage()
             for each in caplog.records
-            if each.levelno == level and f"{BLOCKED} {place};" in each.getMessage()
+            if each.levelno == level
+            and f"{BLOCKED} {place} is locked" in each.getMessage()
         ]
 
     with ThreadPoolExecutor() as threads:

@@ -245,7 +245,7 @@ def test_an_answer_that_trickles_for_ever_is_none() -> None:
         trickle(visit)
 
     async def send(base_url: str) -> None:
-        http = HttpClient(timeout_s=SHORT_S, whole_answer_within_s=2 * SHORT_S)
+        http = HttpClient(timeout_s=SHORT_S, total_timeout_s=2 * SHORT_S)
         try:
             await http.send("POST", base_url, headers={}, content=b"{}")
         finally:

@@ -16,7 +16,7 @@ from mediakit.catalog import Bindings, Catalog
 from mediakit.client import Service
 from mediakit.client.exchange import Answer, NoAnswerError
 from mediakit.client.http_client import HttpClient
-from mediakit.client.http_transports import Borrowed
+from mediakit.client.http_transports import UnclosedTransport
 from mediakit.client.io_thread import io_thread
 from mediakit.client.service import normal_url, refuse_credentials
 from mediakit.client.staying import Staying
@@ -257,7 +257,7 @@ def _read(url: str, transport: httpx.AsyncBaseTransport | None) -> Answer:
     Raises:
         NoAnswerError: No answer came.
     """
-    borrowed = None if transport is None else Borrowed(transport)
+    borrowed = None if transport is None else UnclosedTransport(transport)
 
     async def read() -> Answer:
         http = HttpClient(borrowed, STATUS_TIMEOUT_S)

@@ -54,10 +54,9 @@ PARTS = frozenset(
 class AsyncClient(core.AsyncClient):
     """A client to be awaited, on any event loop of asyncio.
 
-    All its networking runs on the process's I/O thread, and so do the functions that
-    it calls back. `async with`, or the first call that is awaited, opens it in the
-    background: its history, and the embedded sandbox. Without either, whatever looks
-    at its parts first, such as `client.catalog`, waits for that.
+    Networking and callbacks run on the process's I/O thread. `async with`, or the first
+    awaited call, opens its history and the embedded sandbox in the background. Reading
+    an attribute such as `client.catalog` before that opens them at once, and blocks.
 
     Args:
         base_url: The hosted service; `MEDIAKIT_BASE_URL` when omitted, and the
@@ -71,7 +70,7 @@ class AsyncClient(core.AsyncClient):
         project: A label for all that is bought; None for none.
         budget: What may be spent, such as "$5": by the project over all its clients
             and starts, or by this client when there is no project.
-        transport: Carries all requests, such as `httpx.AsyncHTTPTransport(verify=...)`
+        transport: Sends all requests, such as `httpx.AsyncHTTPTransport(verify=...)`
             or a `MockTransport`; the environment's proxies are not used then. It is
             closed with the client.
 
@@ -264,7 +263,7 @@ class Client(core.Client[Job]):
         project: A label for all that is bought; None for none.
         budget: What may be spent, such as "$5": by the project over all its clients
             and starts, or by this client when there is no project.
-        transport: Carries all requests, such as `httpx.AsyncHTTPTransport(verify=...)`
+        transport: Sends all requests, such as `httpx.AsyncHTTPTransport(verify=...)`
             or a `MockTransport`; the environment's proxies are not used then. It is
             closed with the client.
 
@@ -403,7 +402,7 @@ def connect(
         project: A label for all that is bought; None for none.
         budget: What may be spent, such as "$5": by the project over all its clients
             and starts, or by this client when there is no project.
-        transport: Carries all requests, such as `httpx.AsyncHTTPTransport(verify=...)`
+        transport: Sends all requests, such as `httpx.AsyncHTTPTransport(verify=...)`
             or a `MockTransport`; the environment's proxies are not used then. It is
             closed with the client.
 

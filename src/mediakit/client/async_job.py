@@ -15,7 +15,7 @@ import anyio
 
 from mediakit.client.io_thread import networked
 from mediakit.client.job_state import JobState
-from mediakit.client.listeners import tell_all
+from mediakit.client.listeners import notify
 from mediakit.client.staying import Staying
 from mediakit.errors import (
     InputError,
@@ -174,7 +174,7 @@ class AsyncJob(Staying):
             listeners = tuple(self._listeners)
         if listeners and after == before:
             listeners = ()
-        tell_all(listeners, after)
+        notify(listeners, after)
         self._wake()
         return before, after
 

@@ -23,7 +23,7 @@ from mediakit.client.fetching import Fetcher
 from mediakit.client.files import Files
 from mediakit.client.history_view import AsyncHistoryView
 from mediakit.client.http_client import TIMEOUT_S, HttpClient
-from mediakit.client.http_transports import Borrowed
+from mediakit.client.http_transports import UnclosedTransport
 from mediakit.client.io_thread import io_thread, networked
 from mediakit.client.jobs import Jobs
 from mediakit.client.ledger import Ledger
@@ -89,8 +89,7 @@ def opened(
 class AsyncClient(Staying):
     """A client of one service, awaited from any event loop of asyncio.
 
-    All its networking runs on the process's I/O thread, and so do the functions that
-    it calls back. trio is not supported.
+    Networking and callbacks run on the process's I/O thread. trio is not supported.
 
     Args:
         service: The service.
@@ -101,8 +100,8 @@ class AsyncClient(Staying):
         budget: What may be spent: by the project over all its clients and starts, or
             by this client when there is no project; None for as much as there is.
         submit_retry_for_s: Seconds to go on asking while no answer comes.
-        timeout_s: Seconds of silence that count as no answer.
-        transport: Carries all requests, as for `httpx.AsyncClient`; without it, the
+        timeout_s: Seconds to wait for the next bytes before giving up.
+        transport: Sends all requests, as for `httpx.AsyncClient`; without it, the
             environment's proxies and certificates count. It is closed with the client.
         home: The folder that small pictures of results are kept in; None keeps none.
 
@@ -131,7 +130,7 @@ class AsyncClient(Staying):
         self.catalog = Catalog.default() if catalog is None else catalog
         self._clock = clock or SystemClock()
         self._given_transport = transport
-        borrowed = None if transport is None else Borrowed(transport)
+        borrowed = None if transport is None else UnclosedTransport(transport)
         self._transport = Transport(
             service, clock=self._clock, timeout_s=timeout_s, transport=borrowed
         )
@@ -183,12 +182,12 @@ class AsyncClient(Staying):
         self.history = AsyncHistoryView(history, service, rebuilder)
 
     def __repr__(self) -> str:
-        # Tools that report an error of __init__ show the client that is not made.
+        # Error reporters may show a client whose __init__ failed.
         of = f" of {self.service.label}" if "service" in vars(self) else ""
         return f"<{type(self).__name__}{of}>"
 
     async def _ready(self) -> None:
-        """Do what has to be done before anything else; nothing for this one."""
+        """Prepare the client for its first call; nothing to do here."""
 
     async def __aenter__(self) -> Self:
         await io_thread().run(self._ready)

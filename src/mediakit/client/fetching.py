@@ -13,8 +13,8 @@ from typing import BinaryIO, Protocol, Self, TypeVar
 from anyio import CancelScope, to_thread
 
 from mediakit.client.exchange import NoAnswerError
-from mediakit.client.http_client import BLOCK_BYTES, HttpClient, Response
-from mediakit.client.retry import jitter_s, retry
+from mediakit.client.http_client import BLOCK_BYTES, HttpClient, StreamedResponse
+from mediakit.client.retry import jittered_backoff_s, retry
 from mediakit.clock import Clock
 from mediakit.errors import GoneError, ServiceError
 from mediakit.media.remote import LIMIT_S, RemoteFile, read_remote
@@ -119,7 +119,7 @@ class Fetcher:
                 once,
                 clock=self._clock,
                 stop=lambda _: tries == TRIES,
-                wait=lambda _: jitter_s(tries),
+                wait=lambda _: jittered_backoff_s(tries),
             )
         except NoAnswerError as error:
             reason = error.reason
@@ -158,7 +158,7 @@ class Fetcher:
             total_bytes = sink.version.size_bytes if sink.version else None
             tell(sink.size_bytes, total_bytes)
             async with _Writer(sink, tell, total_bytes) as writer:
-                async for piece in response.pieces():
+                async for piece in response.iter_raw():
                     await writer.take(piece)
         if total_bytes is not None and sink.size_bytes != total_bytes:
             raise _broken("the connection ended early")
@@ -244,7 +244,7 @@ def resumable_bytes(sink: Sink) -> int:
     return max(0, min(sink.size_bytes, version.size_bytes - 1))
 
 
-def _begin(response: Response, sink: Sink, wanted_bytes: int) -> None:
+def _begin(response: StreamedResponse, sink: Sink, wanted_bytes: int) -> None:
     """Make the sink ready for what the answer holds."""
     if response.status == HTTPStatus.OK:
         _refuse_encoded(response)
@@ -267,7 +267,7 @@ def _begin(response: Response, sink: Sink, wanted_bytes: int) -> None:
         )
 
 
-def continues(response: Response, sink: Sink, wanted_bytes: int) -> bool:
+def continues(response: StreamedResponse, sink: Sink, wanted_bytes: int) -> bool:
     """Tell whether an answer goes on where a sink ends, in the same version."""
     version = sink.version
     found = _PART.fullmatch(response.header("Content-Range") or "")
@@ -278,7 +278,7 @@ def continues(response: Response, sink: Sink, wanted_bytes: int) -> bool:
     return same_version and same_length and int(found[1]) == wanted_bytes
 
 
-def _refuse_page(response: Response) -> None:
+def _refuse_page(response: StreamedResponse) -> None:
     """Refuse what somebody between us and the storage says in place of the file."""
     kind = (response.header("Content-Type") or "").partition(";")[0].strip()
     if kind.lower() == "text/html":
@@ -290,7 +290,7 @@ def _refuse_page(response: Response) -> None:
         raise _broken("the answer was empty")
 
 
-def _refuse_encoded(response: Response) -> None:
+def _refuse_encoded(response: StreamedResponse) -> None:
     encoding = response.header("Content-Encoding") or "identity"
     if encoding != "identity":
         raise ServiceError(

@@ -14,7 +14,7 @@ from anyio import to_thread
 from mediakit.client.answers import error_of, parse, retry_after_s
 from mediakit.client.exchange import Answer, NoAnswerError
 from mediakit.client.http_client import BLOCK_BYTES, HttpClient
-from mediakit.client.retry import after_tries, retry
+from mediakit.client.retry import retry, stop_after_attempts
 from mediakit.client.transport import Transport
 from mediakit.clock import Clock
 from mediakit.errors import InputError, ServiceError
@@ -123,7 +123,9 @@ class Files:
             return answer
 
         try:
-            answer = await retry(once, clock=self._clock, stop=after_tries(TRIES))
+            answer = await retry(
+                once, clock=self._clock, stop=stop_after_attempts(TRIES)
+            )
         except _RefusedForNowError as error:
             answer = error.answer
         except NoAnswerError as error:

@@ -1,4 +1,4 @@
-"""HTTP by httpx: calls, uploads and downloads; used on the I/O thread."""
+"""Sends HTTP requests with httpx: calls, uploads and downloads; on the I/O thread."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from weakref import finalize
 import httpx
 
 from mediakit.client.exchange import Answer, NoAnswerError
-from mediakit.client.http_failures import NO_ADDRESS, known
+from mediakit.client.http_failures import INVALID_URL, translate_errors
 from mediakit.client.http_transports import AiohttpClient
 from mediakit.client.io_thread import close_at_end
 from mediakit.client.service import LOOPBACK
@@ -32,7 +32,7 @@ from mediakit.errors import MediakitError, ServiceError
 T = TypeVar("T")
 
 TIMEOUT_S = 30.0
-WHOLE_ANSWER_WITHIN_S = 30.0
+TOTAL_TIMEOUT_S = 30.0
 MAX_CONNECTIONS = 50
 MAX_REDIRECTS = 5
 USER_AGENT = "mediakit"
@@ -44,7 +44,7 @@ BLOCK_BYTES = 1 << 20
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
-class Response:
+class StreamedResponse:
     """A response whose body has not been read yet.
 
     Args:
@@ -63,18 +63,18 @@ class Response:
         value: str | None = self._response.headers.get(name)
         return value
 
-    async def pieces(self) -> AsyncGenerator[bytes, None]:
+    async def iter_raw(self) -> AsyncGenerator[bytes, None]:
         """Yield the body as it was sent, piece by piece.
 
         Raises:
             NoAnswerError: The connection broke, or ended early.
         """
         read_bytes = 0
-        # A transport in a test may have given the body whole.
+        # A mock transport may return a body that is already read.
         is_read = self._response.is_stream_consumed
         raw = self._response.aiter_bytes() if is_read else self._response.aiter_raw()
         while True:
-            piece = await known(anext(raw, b""), in_body=True)
+            piece = await translate_errors(anext(raw, b""), in_body=True)
             if not piece:
                 break
             read_bytes += len(piece)
@@ -86,17 +86,16 @@ class Response:
 class HttpClient:
     """Sends requests.
 
-    Proxies of the environment are not asked for what is on this machine.
+    Requests to this machine do not use the environment's proxies.
 
     Args:
-        transport: Carries all requests, as for `httpx.AsyncClient`; the proxies of
-            the environment are not used then. By default downloads go by httpx's own
-            transport, and so does all that goes through a proxy; aiohttp, which is
-            five times as fast at 50 requests at once, carries the rest.
-        timeout_s: Seconds of silence that count as no answer.
+        transport: Sends all requests instead of the defaults, which are aiohttp for
+            calls and uploads, and httpx's own transport for downloads and proxies. The
+            environment's proxies are not used with it.
+        timeout_s: Seconds to wait for the next bytes before giving up.
         headers: Headers of every request, such as a key; they reach no proxy that
             opens a tunnel.
-        whole_answer_within_s: Seconds until an answer that trickles counts as none.
+        total_timeout_s: Seconds that one complete call may take.
     """
 
     def __init__(
@@ -105,7 +104,7 @@ class HttpClient:
         timeout_s: float = TIMEOUT_S,
         *,
         headers: Mapping[str, str] | None = None,
-        whole_answer_within_s: float = WHOLE_ANSWER_WITHIN_S,
+        total_timeout_s: float = TOTAL_TIMEOUT_S,
     ) -> None:
         self._transport = transport
         self._headers = {
@@ -116,10 +115,10 @@ class HttpClient:
         }
         self._extensions = {"timeout": httpx.Timeout(timeout_s).as_dict()}
         self._timeout_s = timeout_s
-        self._whole_answer_within_s = max(timeout_s, whole_answer_within_s)
-        self._opened = _Opened()
+        self._whole_answer_within_s = max(timeout_s, total_timeout_s)
+        self._pool = _ClientPool()
         close_at_end(self)
-        finalize(self, _close_later, self._opened).atexit = False
+        finalize(self, _schedule_close, self._pool).atexit = False
 
     async def send(
         self,
@@ -133,13 +132,13 @@ class HttpClient:
         """Send one request and read the whole answer; redirects are not followed.
 
         Raises:
-            NoAnswerError: No whole answer came.
+            NoAnswerError: No complete response arrived.
             ServiceError: The environment names a proxy that cannot be used.
         """
 
         async def exchange() -> Answer:
             async with asyncio.timeout(self._whole_answer_within_s):
-                http = self._client(url)
+                http = self._client_for(url)
                 # As http.build_request() does, in half of the time.
                 request = httpx.Request(
                     method,
@@ -151,103 +150,103 @@ class HttpClient:
                 )
                 response = await http.send(request, stream=True)
                 try:
-                    body = await known(response.aread(), in_body=True)
+                    body = await translate_errors(response.aread(), in_body=True)
                 finally:
                     await response.aclose()
             return Answer(response.status_code, response.headers, body)
 
-        return await known(exchange())
+        return await translate_errors(exchange())
 
     async def put(
         self, url: str, *, headers: Mapping[str, str], blocks: AsyncIterable[bytes]
     ) -> Answer:
-        """PUT blocks that are made as they are taken; a redirect is not followed.
+        """PUT a body that is read while it is sent; does not follow redirects.
 
         Raises:
             NoAnswerError: No answer came.
             ServiceError: The environment names a proxy that cannot be used.
         """
-        loop, failed = asyncio.get_running_loop(), None
+        loop, body_error = asyncio.get_running_loop(), None
 
-        async def watched() -> AsyncIterator[bytes]:
-            nonlocal failed
+        async def blocks_with_timeout() -> AsyncIterator[bytes]:
+            nonlocal body_error
             try:
                 async for block in blocks:
                     yield block
-                    silence.reschedule(loop.time() + self._timeout_s)
+                    idle_timeout.reschedule(loop.time() + self._timeout_s)
             except MediakitError as error:
-                failed = error  # the transport would hide it in one of its own
+                body_error = error  # the transport would hide it in one of its own
                 raise
 
         async def exchange() -> httpx.Response:
-            http = self._client(url)
-            return await http.put(url, headers=headers, content=watched())
+            http = self._client_for(url)
+            return await http.put(url, headers=headers, content=blocks_with_timeout())
 
         try:
-            async with asyncio.timeout(self._timeout_s) as silence:
-                response = await known(exchange())
+            async with asyncio.timeout(self._timeout_s) as idle_timeout:
+                response = await translate_errors(exchange())
         except TimeoutError:
             raise NoAnswerError("no answer in time", sent=True) from None
         except NoAnswerError:
-            if failed is not None:
-                raise failed from None
+            if body_error is not None:
+                raise body_error from None
             raise
         return Answer(response.status_code, response.headers, response.content)
 
     @asynccontextmanager
     async def get(
         self, url: str, *, headers: Mapping[str, str]
-    ) -> AsyncIterator[Response]:
-        """GET a URL and give the response before its body is read.
+    ) -> AsyncIterator[StreamedResponse]:
+        """GET a URL and yield the response before its body is read.
 
-        A few redirects are followed, none from https to http.
+        Follows up to five redirects, never from https to http.
 
         Raises:
-            NoAnswerError: No answer came, or it leads nowhere.
+            NoAnswerError: No response arrived, or a redirect cannot be followed.
             ServiceError: The environment names a proxy that cannot be used.
         """
 
         async def exchange() -> httpx.Response:
             async with asyncio.timeout(2 * self._timeout_s):
                 # aiohttp drops what has arrived when a connection breaks.
-                http = self._client(url, httpx.AsyncClient)
+                http = self._client_for(url, httpx.AsyncClient)
                 request = http.build_request("GET", url, headers=headers)
                 response = await http.send(request, stream=True)
                 for _ in range(MAX_REDIRECTS):
                     if response.next_request is None:
                         break
                     await response.aclose()
-                    request = _followed(response.next_request, request)
-                    http = self._client(str(request.url), httpx.AsyncClient)
+                    request = _checked_redirect(response.next_request, request)
+                    http = self._client_for(str(request.url), httpx.AsyncClient)
                     response = await http.send(request, stream=True)
                 return response
 
-        response = await known(exchange())
+        response = await translate_errors(exchange())
         try:
             if response.next_request is not None:
                 reason = f"more than {MAX_REDIRECTS} redirects"
                 raise NoAnswerError(reason, sent=True, is_final=True)
-            yield Response(response)
+            yield StreamedResponse(response)
         finally:
             await response.aclose()
 
-    def _client(
+    def _client_for(
         self, url: str, kind: type[httpx.AsyncClient] = AiohttpClient
     ) -> httpx.AsyncClient:
         """Return the client for a URL, made on first use."""
         loop = asyncio.get_running_loop()
-        if self._opened.loop is not loop:
+        if self._pool.loop is not loop:
             # A fork's child leaves the connections of its parent alone.
-            if self._opened.clients:
-                _inherited.append(self._opened.clients)
-            self._opened.clients, self._opened.loop = {}, loop
-            self._opened.pid = os.getpid()
+            if self._pool.clients:
+                _inherited_from_parent.append(self._pool.clients)
+            self._pool.clients, self._pool.loop = {}, loop
+            self._pool.pid = os.getpid()
         key = kind, _host(url) not in LOOPBACK
-        if key not in self._opened.clients:
-            self._opened.clients[key] = self._made(kind, uses_proxies=key[1])
-        return self._opened.clients[key]
+        if key not in self._pool.clients:
+            self._pool.clients[key] = self._make_client(kind, uses_proxies=key[1])
+        return self._pool.clients[key]
 
-    def _made(
+    def _make_client(
         self, kind: type[httpx.AsyncClient], *, uses_proxies: bool
     ) -> httpx.AsyncClient:
         try:
@@ -255,32 +254,32 @@ class HttpClient:
             return kind(
                 transport=self._transport,
                 trust_env=uses_proxies,
-                verify=_trusted(*map(os.environ.get, CERTIFICATES)),
+                verify=_ssl_context(*map(os.environ.get, CERTIFICATES)),
                 timeout=self._timeout_s,
                 limits=httpx.Limits(
                     max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEP_ALIVE_S
                 ),
                 headers=self._headers,
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-                event_hooks={"response": [_refuse_proxys_answer] if proxied else []},
+                event_hooks={"response": [_raise_for_proxy_auth] if proxied else []},
             )
         except ImportError:
-            why = "is a SOCKS proxy: pip install 'mediakit[socks]' lets it be used"
+            why = "is a SOCKS proxy, which needs: pip install 'mediakit[socks]'"
         except (ValueError, httpx.InvalidURL):
-            why = "cannot be used: its URL has to begin with http, https or socks5"
+            why = "is not supported: its URL must start with http, https or socks5"
         raise ServiceError(
-            f"The proxy that the environment names {why}. Otherwise name another one, "
-            "or list the service's host in NO_PROXY. Nothing was sent."
+            f"The proxy set in the environment {why}. Alternatively, set another "
+            "proxy, or list the service's host in NO_PROXY. Nothing was sent."
         )
 
     async def aclose(self) -> None:
         """Close the connections; closing twice does nothing more."""
-        if self._opened.loop is asyncio.get_running_loop():
-            await self._opened.aclose()
+        if self._pool.loop is asyncio.get_running_loop():
+            await self._pool.aclose()
 
 
 @dataclass
-class _Opened:
+class _ClientPool:
     """The clients that are open, by kind and whether they use the environment."""
 
     clients: dict[tuple[type[httpx.AsyncClient], bool], httpx.AsyncClient] = field(
@@ -295,20 +294,20 @@ class _Opened:
             await http.aclose()
 
 
-def _close_later(opened: _Opened) -> None:
-    """Close what nobody has closed, from whichever thread collects the garbage."""
+def _schedule_close(opened: _ClientPool) -> None:
+    """Close clients that were never closed; called by the garbage collector."""
     loop = opened.loop if opened.pid == os.getpid() else None
     if opened.clients and loop is not None and not loop.is_closed():
         asyncio.run_coroutine_threadsafe(opened.aclose(), loop)
 
 
 @cache
-def _trusted(*_: str | None) -> ssl.SSLContext:
-    """Return what tells which certificates are trusted, once for an environment."""
+def _ssl_context(*_: str | None) -> ssl.SSLContext:
+    """Return the SSL context; cached by the certificate environment variables."""
     return httpx.create_ssl_context()
 
 
-async def _refuse_proxys_answer(response: httpx.Response) -> None:
+async def _raise_for_proxy_auth(response: httpx.Response) -> None:
     """Tell a proxy that wants another password from the service that it hides."""
     if response.status_code == httpx.codes.PROXY_AUTHENTICATION_REQUIRED:
         await response.aclose()
@@ -319,20 +318,20 @@ def _host(url: str) -> str | None:
     """Return the host of a URL.
 
     Raises:
-        NoAnswerError: It is no URL, or its port is none.
+        NoAnswerError: The URL or its port is invalid.
     """
     try:
         parts = urlsplit(url)
         return parts.hostname if parts.port != 0 else None
     except ValueError:
-        raise NoAnswerError(NO_ADDRESS, sent=False, is_final=True) from None
+        raise NoAnswerError(INVALID_URL, sent=False, is_final=True) from None
 
 
-def _followed(request: httpx.Request, before: httpx.Request) -> httpx.Request:
+def _checked_redirect(request: httpx.Request, before: httpx.Request) -> httpx.Request:
     """Return the request that a redirect asks for.
 
     Raises:
-        NoAnswerError: It leads to a place that is not followed.
+        NoAnswerError: It must not be followed.
     """
     was, becomes = before.url.scheme, request.url.scheme
     reason = None
@@ -345,4 +344,4 @@ def _followed(request: httpx.Request, before: httpx.Request) -> httpx.Request:
     return request
 
 
-_inherited: list[object] = []
+_inherited_from_parent: list[object] = []

@@ -1,4 +1,4 @@
-"""What is known of an HTTP exchange that failed: why, and whether it was sent."""
+"""Classifies failed HTTP requests: why they failed, and whether they were sent."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from mediakit.client.exchange import NoAnswerError
 
 T = TypeVar("T")
 
-# Raised before the first byte of a request leaves, and only then. A ConnectTimeout is
-# not among them: httpx-aiohttp raises it for connections that broke after sending.
+# Raised only before any byte is sent. ConnectTimeout is not listed because
+# httpx-aiohttp also raises it when a connection breaks after sending.
 UNSENT = (
     httpx.ConnectError,
     httpx.PoolTimeout,
@@ -24,7 +24,7 @@ UNSENT = (
     httpx.UnsupportedProtocol,
     httpx.InvalidURL,
 )
-# The same, by the names of the exceptions that are the cause.
+# The same for the underlying libraries: exception class names by package.
 UNSENT_CAUSES = {
     "aiohttp": {
         "ClientConnectorError",
@@ -35,38 +35,38 @@ UNSENT_CAUSES = {
     },
     "httpcore": {"ConnectTimeout"},
 }
-NO_ADDRESS = "its address is not an http(s) URL"
-LATE = (
+INVALID_URL = "its address is not an http(s) URL"
+CONNECT_TIMEOUTS = (
     "aiohttp.ConnectionTimeoutError",
     "httpcore.ConnectTimeout",
     "httpx.PoolTimeout",
 )
 
 
-async def known(work: Awaitable[T], *, in_body: bool = False) -> T:
-    """Await HTTP, and turn its failures into `NoAnswerError`.
+async def translate_errors(work: Awaitable[T], *, in_body: bool = False) -> T:
+    """Await an HTTP call and translate its failures to `NoAnswerError`.
 
-    While it lasts httpx and httpcore log nothing: they would log signed URLs.
+    Suppresses the logs of httpx and httpcore, which would show signed URLs.
 
     Args:
         work: What is awaited; its other exceptions are let through.
         in_body: Whether the head of the answer has arrived.
     """
-    token = _is_ours.set(True)
+    token = _in_mediakit_request.set(True)
     try:
         return await work
     except Exception as error:
-        if isinstance(error, NoAnswerError) or not _is_failed_exchange(error):
+        if isinstance(error, NoAnswerError) or not _is_transport_error(error):
             raise
-        no_answer = failure_of(error, in_body=in_body)
+        no_answer = no_answer_from(error, in_body=in_body)
     finally:
-        _is_ours.reset(token)
-    # Outside of the handler: errors of httpx hold the request with its headers, and so
-    # the API key; none of them may be chained to what people see or log.
+        _in_mediakit_request.reset(token)
+    # Raised outside the except block so that the httpx error, which holds the API key
+    # in its request headers, is not chained to it.
     raise no_answer
 
 
-def failure_of(error: BaseException, *, in_body: bool = False) -> NoAnswerError:
+def no_answer_from(error: BaseException, *, in_body: bool = False) -> NoAnswerError:
     """Return what is known of an exchange that failed.
 
     Args:
@@ -81,38 +81,39 @@ def failure_of(error: BaseException, *, in_body: bool = False) -> NoAnswerError:
     return NoAnswerError(reason, sent=sent, is_final=is_final)
 
 
-def _is_failed_exchange(error: Exception) -> bool:
+def _is_transport_error(error: Exception) -> bool:
     kinds = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError)
     # Some exceptions of the libraries below are let through as they are.
-    return isinstance(error, kinds) or _library(error) in ("aiohttp", "socksio")
+    return isinstance(error, kinds) or _package_of(error) in ("aiohttp", "socksio")
 
 
 def _is_unsent(error: BaseException) -> bool:
-    cause = error if _library(error) == "aiohttp" else error.__cause__
-    if _library(error) == "socksio":
+    cause = error if _package_of(error) == "aiohttp" else error.__cause__
+    if _package_of(error) == "socksio":
         return True
-    if cause is not None and _library(cause) in UNSENT_CAUSES:
+    if cause is not None and _package_of(cause) in UNSENT_CAUSES:
         names = {kind.__name__ for kind in type(cause).__mro__}
-        if names & UNSENT_CAUSES[_library(cause)]:
+        if names & UNSENT_CAUSES[_package_of(cause)]:
             return True
-        if _library(cause) == "aiohttp":
+        if _package_of(cause) == "aiohttp":
             return False
     return isinstance(error, UNSENT)
 
 
-def _library(error: BaseException) -> str:
+def _package_of(error: BaseException) -> str:
     return type(error).__module__.partition(".")[0]
 
 
 def _reason(error: BaseException, *, sent: bool, in_body: bool) -> str:
-    chain = list(_chain(error))
+    chain = list(_causes(error))
     for kind, words in _REASONS_SENT if sent else _REASONS_UNSENT:
         if any(isinstance(each, kind) for each in chain):
             return words
     names = {type(each).__name__ for each in chain}
     if not sent:
         is_late = any(
-            f"{_library(each)}.{type(each).__name__}" in LATE for each in chain
+            f"{_package_of(each)}.{type(each).__name__}" in CONNECT_TIMEOUTS
+            for each in chain
         )
         return "no connection in time" if is_late else "no connection"
     if in_body:
@@ -130,8 +131,8 @@ _REASONS_UNSENT: _Reasons = (
     (ssl.SSLCertVerificationError, "its certificate is not trusted"),
     (ssl.SSLError, "no connection by TLS"),
     (httpx.ProxyError, "the proxy refused"),
-    (httpx.UnsupportedProtocol, NO_ADDRESS),
-    (httpx.InvalidURL, NO_ADDRESS),
+    (httpx.UnsupportedProtocol, INVALID_URL),
+    (httpx.InvalidURL, INVALID_URL),
 )
 _REASONS_SENT: _Reasons = (
     (httpx.DecodingError, "its answer cannot be unpacked"),
@@ -141,24 +142,24 @@ _REASONS_SENT: _Reasons = (
 )
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
 
 
-_is_ours: ContextVar[bool] = ContextVar("mediakit_is_ours", default=False)
+_in_mediakit_request: ContextVar[bool] = ContextVar("mediakit_is_ours", default=False)
 
 
 _PARTS_OF_HTTPCORE = ("connection", "http11", "http2", "proxy", "socks")
 
 
-class _WithoutURLs(logging.Filter):
+class _DropOwnRequests(logging.Filter):
     """Drops what is logged of our requests: a URL may be signed."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        return not _is_ours.get()
+        return not _in_mediakit_request.get()
 
 
 for _name in ("httpx", *(f"httpcore.{part}" for part in _PARTS_OF_HTTPCORE)):
-    logging.getLogger(_name).addFilter(_WithoutURLs())
+    logging.getLogger(_name).addFilter(_DropOwnRequests())

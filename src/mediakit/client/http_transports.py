@@ -1,4 +1,4 @@
-"""What carries requests where the user names no transport."""
+"""The transports of httpx clients."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from httpx_aiohttp import AiohttpTransport
 from yarl import URL
 
 
-class Borrowed(httpx.AsyncBaseTransport):
-    """A transport that is left open by who uses it.
+class UnclosedTransport(httpx.AsyncBaseTransport):
+    """Wraps a transport so that closing a client does not close it.
 
     Args:
         transport: The transport.
@@ -25,7 +25,7 @@ class Borrowed(httpx.AsyncBaseTransport):
 
 
 class AiohttpClient(httpx.AsyncClient):
-    """Connects by aiohttp where no proxy is in between."""
+    """An httpx client that uses aiohttp where no proxy applies."""
 
     # Not `transport=`: httpx would ignore the environment's proxies then.
     def _init_transport(self, *_: Any, **settings: Any) -> httpx.AsyncBaseTransport:
@@ -34,7 +34,7 @@ class AiohttpClient(httpx.AsyncClient):
 
 
 class _AiohttpTransport(AiohttpTransport):
-    """aiohttp's connections, which keep no cookie and send a URL as it stands."""
+    """An aiohttp transport that keeps no cookies and sends URLs unchanged."""
 
     _session: Any = None
 
@@ -42,7 +42,7 @@ class _AiohttpTransport(AiohttpTransport):
         """Return what the requests of this transport are given to."""
         if self._session is None:
             self._session = super().get_client()
-        return _Session(self._session)
+        return _CookielessSession(self._session)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -50,12 +50,12 @@ class _AiohttpTransport(AiohttpTransport):
             await self._session.close()
 
 
-class _Session:
+class _CookielessSession:
     def __init__(self, session: Any) -> None:
         self._session = session
 
     def request(self, *, url: str, headers: httpx.Headers, **request: Any) -> Any:
         self._session.cookie_jar.clear()
         raw = [(name.decode(), value.decode()) for name, value in headers.raw]
-        # Encoded anew, what is signed in it would change: %2F becomes a slash.
+        # Re-encoding would break signed URLs: %2F would become a slash.
         return self._session.request(url=URL(url, encoded=True), headers=raw, **request)

@@ -69,8 +69,8 @@ class IOThread:
         with self._lock:
             if self._ended:
                 raise RuntimeError(
-                    "the process is ending and its I/O thread has stopped; jobs go on "
-                    "at the service, and the next start takes them up"
+                    "the process is exiting and its I/O thread has stopped; jobs go on "
+                    "at the service, and are resumed at the next start"
                 )
             if self._now is None:
                 self._now = _start()
@@ -173,7 +173,7 @@ class IOThread:
             running.loop.call_soon_threadsafe(lambda: tasks[0].cancel())
             await asyncio.wait([result])
             if not result.cancelled():
-                result.exception()  # looked at, or asyncio reports it
+                result.exception()  # retrieved, or asyncio logs it
             raise
 
     # -- forks --------------------------------------------------------------------

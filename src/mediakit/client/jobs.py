@@ -17,7 +17,7 @@ from mediakit.client.async_job import AsyncJob
 from mediakit.client.exchange import Answer, NoAnswerError
 from mediakit.client.job_state import JobState
 from mediakit.client.ledger import Ledger
-from mediakit.client.listeners import tell_all
+from mediakit.client.listeners import notify
 from mediakit.client.orders import Order
 from mediakit.client.read_budget import ReadBudget
 from mediakit.client.saving import Outputs
@@ -254,7 +254,7 @@ class Jobs:
         if record.deleted_at is not None:
             await to_thread.run_sync(self.outputs.looks.drop, job.id)
         if job.see(record, self._clock.now()):
-            tell_all(self._settled_listeners, job)
+            notify(self._settled_listeners, job)
 
     async def _record(self, record: JobRecord) -> None:
         await self._ledger.write_or_defer(record.id, History.record, record)

@@ -36,8 +36,8 @@ FLUSH_FOR_S = 3.0
 class Ledger:
     """Reads and writes the history without blocking the event loop.
 
-    A file on this machine is read in place, which takes less time than a thread needs
-    to start, and never waits for a writer. Everything else runs on a thread.
+    Reads of a local file run on the event loop: they are faster than starting a thread,
+    and never wait for a writer. Everything else runs on a thread.
 
     Args:
         history: The history.
@@ -105,7 +105,7 @@ class Ledger:
             await self._file.flush()
 
     def blocked_text(self) -> str:
-        """Say that another program keeps writes waiting; an empty text if none does."""
+        """Return a message while writes are blocked, else an empty text."""
         file = self._file
         is_blocked = file is not None and file.is_blocked
         return _blocked_text(self.history) if is_blocked else ""
@@ -278,6 +278,6 @@ def _tell(made: list[_Made]) -> None:
 
 def _blocked_text(history: History) -> str:
     return (
-        f"Another program is holding the history file {history.place}; the request "
-        "continues once it can be recorded there."
+        f"The history file {history.place} is locked by another program. The request "
+        "continues when it is released."
     )

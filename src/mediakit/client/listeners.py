@@ -1,4 +1,4 @@
-"""Telling listeners, of whom one that raises keeps nothing from the others."""
+"""Notifies listeners; an exception in one does not stop the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 log = logging.getLogger("mediakit.client")
 
 
-def tell_all(listeners: Iterable[Callable[[T], object]], news: T) -> None:
+def notify(listeners: Iterable[Callable[[T], object]], news: T) -> None:
     """Call every listener; what one of them raises is logged with its name."""
     for listener in tuple(listeners):
         try:

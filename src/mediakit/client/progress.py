@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from mediakit.client.listeners import tell_all
+from mediakit.client.listeners import notify
 
 Direction = Literal["upload", "download"]
 
@@ -86,7 +86,7 @@ class Progress:
         def tell(done_bytes: int, total_bytes: int | None) -> None:
             step = Transfer(direction, name, done_bytes, total_bytes)
             transfer.latest = step
-            loop.call_soon(tell_all, self._listeners, step)
+            loop.call_soon(notify, self._listeners, step)
 
         self._under_way.add(transfer)
         try:

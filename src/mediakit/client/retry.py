@@ -1,4 +1,4 @@
-"""Waiting and trying again: the one way of it, by tenacity and the injected clock."""
+"""Retries with backoff, using tenacity and the injected clock."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ LONGEST_RETRY_AFTER_S = 120.0
 
 
 def is_transient(error: BaseException) -> bool:
-    """Tell a request without an answer that may get one later."""
+    """Tell whether a request without an answer is worth retrying."""
     return isinstance(error, NoAnswerError) and not error.is_final
 
 
-def jitter_s(tries: int) -> float:
-    """Return the pause after so many tries: at random up to 0.3 s, 0.6 s, ... 8 s."""
+def jittered_backoff_s(tries: int) -> float:
+    """Return a random pause, at most 0.3 s after one try, doubling up to 8 s."""
     longest_s = FIRST_BACKOFF_S * 2.0 ** min(tries - 1, 10)
     return random.uniform(0.0, min(LONGEST_BACKOFF_S, longest_s))
 
 
 def backoff_s(state: RetryCallState) -> float:
     """Return the pause before the next try: full jitter, and what the service asks."""
-    return max(jitter_s(state.attempt_number), asked_s(state))
+    return max(jittered_backoff_s(state.attempt_number), retry_after_of(state))
 
 
-def asked_s(state: RetryCallState) -> float:
+def retry_after_of(state: RetryCallState) -> float:
     """Return the seconds that the last answer asked to wait; 0 when it did not."""
     error = state.outcome.exception() if state.outcome else None
     return getattr(error, "retry_after_s", None) or 0.0
@@ -54,7 +54,7 @@ async def retry(
     Args:
         once: One try.
         clock: Waits.
-        stop: Whether the last try was the last one.
+        stop: Decides after a failed try whether to stop.
         wait: The seconds before the next try.
         on: Which errors are worth another try.
 
@@ -84,13 +84,13 @@ async def retry(
     return await retrying(attempt)
 
 
-def after_tries(count: int) -> Callable[[RetryCallState], bool]:
-    """Return what stops after so many tries."""
+def stop_after_attempts(count: int) -> Callable[[RetryCallState], bool]:
+    """Return a stop rule for a number of tries."""
     return tenacity.stop_after_attempt(count)
 
 
-def after_s(seconds: float, clock: Clock) -> Callable[[RetryCallState], bool]:
-    """Return what stops after so many seconds.
+def stop_after_s(seconds: float, clock: Clock) -> Callable[[RetryCallState], bool]:
+    """Return a stop rule for a number of seconds.
 
     What the service asks to wait comes on top, up to two minutes in all.
     """
@@ -99,7 +99,7 @@ def after_s(seconds: float, clock: Clock) -> Callable[[RetryCallState], bool]:
 
     def is_over(state: RetryCallState) -> bool:
         nonlocal asked_in_all_s
-        asked_in_all_s += asked_s(state)
+        asked_in_all_s += retry_after_of(state)
         is_late = clock.monotonic_s() >= until_s + asked_in_all_s
         return is_late or asked_in_all_s > LONGEST_RETRY_AFTER_S
 

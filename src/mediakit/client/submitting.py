@@ -17,19 +17,19 @@ from mediakit.client.exchange import Answer, NoAnswerError
 from mediakit.client.ledger import Ledger
 from mediakit.client.orders import next_attempt, was_rejected
 from mediakit.client.pace import Pace
-from mediakit.client.patience import (
-    FIRST_PAUSE_S,
-    LONGEST_S,
-    Said,
-    TurnedAwayError,
-    closed,
-    is_over,
-    pause_s,
-)
 from mediakit.client.refusals import is_final, is_foreign, refusal, silence
 from mediakit.client.retry import retry
 from mediakit.client.sending import Claim
 from mediakit.client.staying import ClosedError
+from mediakit.client.submit_retry import (
+    FIRST_PAUSE_S,
+    LONGEST_S,
+    SubmitResponse,
+    TemporarilyRejectedError,
+    submit_backoff_s,
+    submit_should_stop,
+    temporary_rejection,
+)
 from mediakit.client.transport import Transport
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError, ServiceError
@@ -79,14 +79,14 @@ class Submitter:
     ) -> tuple[Entry, Job]:
         """Send an intent until its job is known.
 
-        A rejection for want of room or of the service is tried again under a fresh
-        key, after the time the service asks for.
+        Retries while the service is rate limited or unavailable, after the time it
+        asks for, and under a fresh key if the rejected request made a job.
 
         Args:
             intent: What the history holds.
             asked_before: Whether it may have been sent before, by whomever.
-            claim: Writes down the intent of a fresh key before it is sent, or refuses
-                to; tells whether nobody did so before.
+            claim: Records an intent under a fresh key before it is sent, or refuses
+                to; returns the entry, and whether it is new.
 
         Raises:
             BalanceError: The balance cannot carry it.
@@ -96,45 +96,47 @@ class Submitter:
             ServiceError: No answer came; the history keeps the intent and its key.
         """
         in_doubt = asked_before
-        turned_away: Said | None = None
+        last_rejection: SubmitResponse | None = None
 
         async def once() -> tuple[Entry, Job]:
-            nonlocal intent, in_doubt, turned_away
-            if turned_away is not None:
-                in_doubt = turned_away.in_doubt
-            if turned_away is not None and turned_away.job is not None:
+            nonlocal intent, in_doubt, last_rejection
+            if last_rejection is not None:
+                in_doubt = last_rejection.in_doubt
+            if last_rejection is not None and last_rejection.job is not None:
                 # The key is spent: its job has failed for good (spec 7.2).
                 again = next_attempt(intent, self._transport.service)
                 intent, is_new = await claim(again)
                 in_doubt = not is_new
-            said = await self._ask(intent, in_doubt=in_doubt)
-            entry = await self._known(intent, said.job)
+            said = await self._post_until_answered(intent, in_doubt=in_doubt)
+            entry = await self._record(intent, said.job)
             if entry is not None and said.job and _is_taken(said.answer, entry):
                 return entry, said.job
-            reason = closed(said.answer, said.job)
+            reason = temporary_rejection(said.answer, said.job)
             if reason is None:
                 raise await self._refused(intent, said)
-            turned_away = said
-            raise TurnedAwayError(reason, said)
+            last_rejection = said
+            raise TemporarilyRejectedError(reason, said)
 
         try:
             return await retry(
                 once,
                 clock=self._clock,
-                stop=is_over,
-                wait=pause_s,
-                on=lambda error: isinstance(error, TurnedAwayError),
+                stop=submit_should_stop,
+                wait=submit_backoff_s,
+                on=lambda error: isinstance(error, TemporarilyRejectedError),
             )
-        except TurnedAwayError as error:
+        except TemporarilyRejectedError as error:
             refused = await self._refused(intent, error.said)
         raise refused
 
-    async def _known(self, intent: Intent, job: Job | None) -> Entry | None:
+    async def _record(self, intent: Intent, job: Job | None) -> Entry | None:
         if job is None:
             return None
         return await self._ledger.write(History.record_job, intent.key, job)
 
-    async def _ask(self, intent: Intent, *, in_doubt: bool) -> Said:
+    async def _post_until_answered(
+        self, intent: Intent, *, in_doubt: bool
+    ) -> SubmitResponse:
         """Post an intent, the same key and bytes again until it is decided."""
         started_s, tries = self._clock.monotonic_s(), 0
 
@@ -161,7 +163,7 @@ class Submitter:
                 in_doubt=in_doubt,
                 times=f"tried {tries} times in {for_s:.0f} s",
             ) from error
-        return Said(answer, job, in_doubt)
+        return SubmitResponse(answer, job, in_doubt)
 
     async def _post(self, intent: Intent) -> Answer:
         async with self._pace.turn() as its_round:
@@ -173,13 +175,13 @@ class Submitter:
             )
             if answer.status == 429:
                 asked_s = retry_after_s(answer) or FIRST_PAUSE_S
-                pause_s = asked_s if asked_s <= LONGEST_S else 0.0
-                self._pace.full(its_round, closed_for_s=pause_s)
+                closed_for_s = asked_s if asked_s <= LONGEST_S else 0.0
+                self._pace.full(its_round, closed_for_s=closed_for_s)
             elif answer.status == 200:
                 self._pace.accepted()
             return answer
 
-    async def _refused(self, intent: Intent, said: Said) -> MediakitError:
+    async def _refused(self, intent: Intent, said: SubmitResponse) -> MediakitError:
         answer, job = said.answer, said.job
         if job is not None:
             return rejection(answer, job, self._clock)

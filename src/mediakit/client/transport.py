@@ -12,7 +12,7 @@ import httpx
 from mediakit.client.answers import retry_after_s
 from mediakit.client.exchange import Answer, NoAnswerError
 from mediakit.client.http_client import TIMEOUT_S, HttpClient
-from mediakit.client.retry import after_s, retry
+from mediakit.client.retry import retry, stop_after_s
 from mediakit.client.service import Service
 from mediakit.client.staying import closed
 from mediakit.clock import Clock
@@ -23,9 +23,9 @@ log = logging.getLogger("mediakit.client")
 T = TypeVar("T")
 
 READ_RETRY_FOR_S = 10.0
-# Whatever is shorter stands in answers by chance.
+# A shorter key could occur in a response by chance.
 SHORTEST_KEY_BYTES = 8
-# A gateway, or a limit, speaks: the read was not answered and may be in a moment.
+# A gateway error or a rate limit: the read may succeed shortly.
 NOT_NOW = frozenset({408, 429, 502, 503, 504})
 
 
@@ -44,7 +44,7 @@ class Transport:
     Args:
         service: The service.
         clock: Gives the time between tries.
-        timeout_s: Seconds of silence that count as no answer.
+        timeout_s: Seconds to wait for the next bytes before giving up.
         transport: Carries the requests; see `HttpClient`.
     """
 
@@ -58,7 +58,7 @@ class Transport:
     ) -> None:
         self.service = service
         self._clock = clock
-        # A header of the client: what is a local variable may be shown with an error.
+        # Set once as a client header: tracebacks may show local variables.
         key = {"X-API-Key": service.api_key}
         self._http = HttpClient(transport, timeout_s, headers=key)
         self.closed = False
@@ -108,10 +108,10 @@ class Transport:
         retry_for_s: float = READ_RETRY_FOR_S,
         is_foreign: Callable[[Answer], bool] | None = None,
     ) -> Answer:
-        """GET a path, again and again for a while when no answer comes.
+        """GET a path, retrying while there is no answer.
 
-        A service that asks to wait for up to two minutes is obeyed. Where it asks for
-        more, or goes on turning the read away, its answer is returned.
+        Honors `Retry-After` for up to two minutes in all. If the service asks for
+        longer, or keeps rejecting the read, returns its last response.
 
         Args:
             path: Where.
@@ -148,7 +148,9 @@ class Transport:
         Raises:
             NoAnswerError: The last try had no answer either.
         """
-        return await retry(once, clock=self._clock, stop=after_s(for_s, self._clock))
+        return await retry(
+            once, clock=self._clock, stop=stop_after_s(for_s, self._clock)
+        )
 
     def silence(self, error: NoAnswerError) -> ServiceError:
         """Say for people that the service did not answer."""

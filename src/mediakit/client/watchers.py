@@ -1,4 +1,4 @@
-"""The watcher of one client's jobs, and whether their ends are heard of."""
+"""Creates the watcher of a client's jobs, and counts its event listeners."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Watchers:
             watcher.stop()
 
     def _current(self) -> Watcher | None:
-        """Return the watcher; None of a parent process, whose jobs the parent reads."""
+        """Return this process's watcher; drop one inherited through a fork."""
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
             self._loop, self._watcher, self._listeners_n = loop, None, 0

@@ -41,7 +41,7 @@ class Response(Protocol):
     def header(self, name: str) -> str | None:
         """Return a header's value; None without it."""
 
-    def pieces(self) -> AsyncGenerator[bytes, None]:
+    def iter_raw(self) -> AsyncGenerator[bytes, None]:
         """Yield the body."""
 
 
@@ -212,10 +212,10 @@ class RemoteFile(RawIOBase):
 
     async def _content(self, response: Response, most_bytes: int) -> bytes:
         content = bytearray()
-        async with aclosing(response.pieces()) as pieces:
+        async with aclosing(response.iter_raw()) as pieces:
             async for piece in pieces:
                 if self._given_up.is_set():
-                    raise OSError("nobody waits for it any more")
+                    raise OSError("the read was abandoned")
                 self._left_bytes -= len(piece)
                 content += piece
                 if len(content) >= most_bytes:

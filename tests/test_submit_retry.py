@@ -13,21 +13,22 @@ from hypothesis import strategies as st
 
 from mediakit.client.answers import LONGEST_RETRY_AFTER_S, retry_after_s
 from mediakit.client.exchange import Answer, NoAnswerError
-from mediakit.client.patience import (
-    AWAY_TRIES,
-    LONGEST_S,
-    Closed,
-    Said,
-    TurnedAwayError,
-    closed,
-    is_over,
-    pause_s,
-)
 from mediakit.client.retry import retry
+from mediakit.client.submit_retry import (
+    LONGEST_S,
+    MAX_UNAVAILABLE_ATTEMPTS,
+    RejectionReason,
+    SubmitResponse,
+    TemporarilyRejectedError,
+    submit_backoff_s,
+    submit_should_stop,
+    temporary_rejection,
+)
 from mediakit.client.submitting import outcome
 from mediakit.records import ErrorCode, Job
 from tests.fast_clock import FastClock
 
+Reason, MOST_TRIES = RejectionReason, MAX_UNAVAILABLE_ATTEMPTS
 NOON = "Wed, 01 Jul 2026 12:00:00 GMT"
 
 
@@ -41,20 +42,24 @@ def job(status: str, code: str | None = None) -> dict[str, Any]:
     return {"id": "media_1", "status": status, "error": error, "billing": None}
 
 
-def pauses_of(reason: Closed, asked: list[float | None]) -> list[float]:
+def pauses_of(reason: RejectionReason, asked: list[float | None]) -> list[float]:
     """Return the pauses of a call that is turned away, asked to wait so long each."""
     clock, turned_away = FastClock(10_000), iter(asked)
 
     async def once() -> None:
         asked_s = next(turned_away, None)
         headers = {} if asked_s is None else {"retry-after": f"{asked_s:f}"}
-        said = Said(Answer(429, headers, b""), None, in_doubt=False)
-        raise TurnedAwayError(reason, said)
+        said = SubmitResponse(Answer(429, headers, b""), None, in_doubt=False)
+        raise TemporarilyRejectedError(reason, said)
 
     async def call() -> None:
-        with suppress(TurnedAwayError):
+        with suppress(TemporarilyRejectedError):
             await retry(
-                once, clock=clock, stop=is_over, wait=pause_s, on=lambda _: True
+                once,
+                clock=clock,
+                stop=submit_should_stop,
+                wait=submit_backoff_s,
+                on=lambda _: True,
             )
 
     with asyncio.Runner() as runner:
@@ -63,11 +68,11 @@ def pauses_of(reason: Closed, asked: list[float | None]) -> list[float]:
 
 
 @given(
-    st.sampled_from(Closed),
+    st.sampled_from(RejectionReason),
     st.lists(st.none() | st.floats(0, 200, allow_nan=False), max_size=40),
 )
 def test_the_pauses_of_a_call_last_two_minutes_and_are_never_shorter_than_asked(
-    reason: Closed, asked: list[float | None]
+    reason: RejectionReason, asked: list[float | None]
 ) -> None:
     pauses = pauses_of(reason, asked)
 
@@ -79,19 +84,19 @@ def test_the_pauses_of_a_call_last_two_minutes_and_are_never_shorter_than_asked(
     assert sum(pauses) <= LONGEST_S + 1e-6
 
 
-@pytest.mark.parametrize("reason", list(Closed))
-def test_a_longer_wait_than_two_minutes_ends_the_call(reason: Closed) -> None:
+@pytest.mark.parametrize("reason", list(RejectionReason))
+def test_a_longer_wait_than_two_minutes_ends_the_call(reason: RejectionReason) -> None:
     assert pauses_of(reason, [120])[0] == 120
     assert pauses_of(reason, [121]) == []
     assert pauses_of(reason, [3_600]) == []
 
 
 def test_a_service_that_is_away_is_asked_a_few_times() -> None:
-    assert len(pauses_of(Closed.AWAY, [1.0] * 9)) == AWAY_TRIES - 1
+    assert len(pauses_of(Reason.UNAVAILABLE, [1.0] * 9)) == MOST_TRIES - 1
 
 
 def test_a_full_service_is_asked_ever_more_seldom_for_two_minutes() -> None:
-    pauses = pauses_of(Closed.FULL, [2.0] * 20)
+    pauses = pauses_of(Reason.RATE_LIMITED, [2.0] * 20)
 
     assert 4 <= len(pauses) <= 9
     assert sum(pauses) > LONGEST_S - 2
@@ -100,25 +105,25 @@ def test_a_full_service_is_asked_ever_more_seldom_for_two_minutes() -> None:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (answered(429, job("failed", "rate_limited")), Closed.FULL),
-        (answered(503, job("failed", "provider_unavailable")), Closed.AWAY),
+        (answered(429, job("failed", "rate_limited")), Reason.RATE_LIMITED),
+        (answered(503, job("failed", "provider_unavailable")), Reason.UNAVAILABLE),
         # The same rejections, asked for again after their answer was lost.
-        (answered(200, job("failed", "rate_limited")), Closed.FULL),
-        (answered(200, job("failed", "provider_unavailable")), Closed.AWAY),
+        (answered(200, job("failed", "rate_limited")), Reason.RATE_LIMITED),
+        (answered(200, job("failed", "provider_unavailable")), Reason.UNAVAILABLE),
         (answered(200, job("failed", "invalid_input")), None),
         (answered(200, job("queued")), None),
         # A usage limit, with a Retry-After or without: its user has to act.
         (answered(403, job("failed", "rate_limited")), None),
         (answered(403, job("failed", "insufficient_balance")), None),
-        (answered(429, {"message": "Slowly."}), Closed.FULL),
+        (answered(429, {"message": "Slowly."}), Reason.RATE_LIMITED),
         (answered(401, {"message": "Who?"}), None),
         (answered(500, {"message": "No plan."}), None),
     ],
 )
 def test_only_want_of_room_and_of_the_service_pass(
-    answer: Answer, reason: Closed | None
+    answer: Answer, reason: RejectionReason | None
 ) -> None:
-    assert closed(answer, outcome(answer)) is reason
+    assert temporary_rejection(answer, outcome(answer)) is reason
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 520])
@@ -237,4 +242,4 @@ def test_any_retry_after_is_read_or_left(text: str, date: str) -> None:
 
 
 def test_every_code_of_a_rejection_at_the_door_is_known() -> None:
-    assert {reason.value for reason in Closed} < set(ErrorCode)
+    assert {reason.value for reason in RejectionReason} < set(ErrorCode)
