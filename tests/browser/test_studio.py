@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import product
 
 import pytest
@@ -130,3 +132,56 @@ def test_from_the_catalogue_to_a_paid_clip_and_from_the_history_back_to_its_form
     lab.see(1, "a balloon over a tower")
     expect(lab.cell(1).get_by_role("button", name="Refresh")).to_have_count(0)
     lab.screenshot("studio-without-a-kernel", lab.cell(1))
+
+
+SUBMIT = 'client.submit("text-to-video", prompt="a kite for all", duration=3)'
+
+
+@contextmanager
+def told_in_place(lab: Lab, region: Locator, text: str) -> Iterator[None]:
+    """See a live region change; what is made anew with its text is not read aloud."""
+    region.evaluate("region => { window.region = region; }")
+    yield
+    expect(region).to_contain_text(text, timeout=JOB_S * 1000)
+    assert region.evaluate("region => region === window.region")
+
+
+def test_states_and_changes_are_there_for_those_who_do_not_see_them(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    lab.open(lab_server.add_notebook("spoken.ipynb", [STUDIO, SUBMIT]))
+    lab.run_cell(0)
+    studio = lab.cell(0).locator(".mk-studio")
+    places = studio.get_by_role("group", name="Section", exact=True)
+    for place, pressed in (("Functions", "true"), ("History", "false")):
+        button = places.get_by_role("button", name=place, exact=True)
+        expect(button).to_have_attribute("aria-pressed", pressed)
+    spend = studio.get_by_role("status").filter(has_text="Left to spend")
+    expect(spend).to_contain_text("nothing")
+
+    press(studio, "Text to video")
+    more = studio.get_by_role("button", name="More settings")
+    lines = studio.get_by_role("button", name="Price lines")
+    for fold in (more, lines):
+        expect(fold).to_have_attribute("aria-expanded", "false")
+        fold.click()
+        expect(fold).to_have_attribute("aria-expanded", "true")
+        expect(fold).not_to_have_attribute("aria-pressed", "true")
+
+    reason = studio.locator(".mk-reason[role=status]")
+    expect(reason).to_contain_text("prompt is required.")
+    studio.get_by_label("prompt").first.fill(PROMPT)
+    expect(reason).to_have_text("")
+    expect(reason).to_be_attached()
+    price = studio.locator("[role=status]:has(.mk-price)")
+    expect(price).to_contain_text("$0.34")
+    handle = studio.get_by_role("slider").first
+    with told_in_place(lab, price, "$0.272"):
+        handle.focus()
+        handle.press("ArrowLeft")
+
+    lab.start_cell(1)
+    status = lab.cell(1).locator(".mk-jobs [role=status]")
+    expect(status).to_contain_text("text-to-video")
+    with told_in_place(lab, status, "Completed"):
+        pass

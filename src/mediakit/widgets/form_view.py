@@ -181,14 +181,14 @@ class FormView:
         self._price = PriceBar(kit, refresh)
         self._code = CodeFold(kit, code)
         self._generate = self._make_generate(generate)
-        self._reason = kit.look.make(w.HTML, "mk-reason")
+        self._reason = kit.look.make(w.HTML, "mk-reason mk-live")
         self._error = kit.look.make(w.HTML, "mk-error-box")
         self.results = kit.look.make(w.VBox, "mk-results")
         self._parts = self._column(function)
         self._body = kit.look.make(w.HBox, "mk-body", children=(self._parts,))
         self._head = kit.look.make(w.HTML, "mk-head", value=head_html(function, meta))
         self.widget = kit.look.make(
-            w.VBox, "mk-form", children=(self._head, self._body, *namers(kit))
+            w.VBox, "mk-form", children=(self._head, self._body, *namers(kit.look))
         )
 
     def _cite(self, citation: str) -> None:

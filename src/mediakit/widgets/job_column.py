@@ -13,6 +13,7 @@ from mediakit.widgets.form import Form
 from mediakit.widgets.job_home import JobHome, varied
 from mediakit.widgets.job_view import JobView
 from mediakit.widgets.look import Look
+from mediakit.widgets.names import namers
 
 LOOK_PATIENCE_S = 3.0
 EMBED_PATIENCE_S = 60.0
@@ -37,6 +38,7 @@ class JobColumn:
         self._views: tuple[JobView, ...] = ()
         self._form: Form | None = None
         self._look = Look()
+        self._namers = namers(self._look)
         self.widget = self._look.make(w.VBox, "mk-jobs")
         vary = self.vary if client is not None else None
         self._home = JobHome(add=self.add, vary=vary)
@@ -68,8 +70,9 @@ class JobColumn:
         return "The form below has these settings; nothing is sent yet."
 
     def _arrange(self) -> None:
+        views = (view.widget for view in self._views)
         form = (self._form.widget,) if self._form is not None else ()
-        self.widget.children = (*(view.widget for view in self._views), *form)
+        self.widget.children = (*views, *form, *self._namers)
 
     def close(self) -> None:
         """Take everything down; the jobs go on, and their cards stay."""
@@ -79,7 +82,8 @@ class JobColumn:
                 view.close()
             if self._form is not None:
                 self._form.close()
-            self.widget.close()
+            for widget in (self.widget, *self._namers):
+                widget.close()
             self._look.close()
 
 

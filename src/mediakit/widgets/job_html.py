@@ -55,6 +55,7 @@ CSS = """
 .mk-job .mk-job-clip{display:block;max-width:100%;height:auto;border-radius:3px;
  margin-bottom:6px}
 .mk-jobs{gap:10px;overflow:visible}
+.mk-jobs .mk-names{display:none}
 .mk-jobs>.mk-job+.mk-job{border-top:1px solid var(--jp-border-color2);
  padding-top:10px}
 .mk-job-main>.mk-job-facts{flex:1 1 300px;min-width:0}

@@ -55,7 +55,8 @@ class JobPanel:
         self.widget = self._look.make(w.VBox, "mk-job", children=self._children())
 
     def _make_part(self, part: str) -> Any:
-        return self._look.make(w.HTML, f"mk-job-{part}", value=NOTHING)
+        live = " mk-live" if part == "title" else ""
+        return self._look.make(w.HTML, f"mk-job-{part}{live}", value=NOTHING)
 
     def _children(self) -> tuple[Any, ...]:
         title, clock, bar, stage, facts, note = self._parts.values()

@@ -153,8 +153,7 @@ class JobView:
         state = self.state
         if self._closed:
             return
-        title = f'<span role="status">{title_html(state)}</span>'
-        self._panel.show("title", title)
+        self._panel.show("title", title_html(state))
         self._panel.show("facts", facts_column_html(state))
         self._show_time()
         if not state.record.status.terminal:

@@ -1,6 +1,9 @@
 // Gives sliders and rows of buttons around it the names and states that screen readers
-// need: ipywidgets draws them without, and calls what has no tooltip "null".
+// need: ipywidgets draws them without, and calls what has no tooltip "null". What tells
+// how things stand is a live region for as long as it is there.
 
+const ROOTS = ".mk-form, .mk-jobs";
+const FOLDS = ".mk-fold, .mk-opens";
 const LABELS = ".widget-label";
 const NAMES = ".widget-label, .widget-label-basic";
 
@@ -25,14 +28,17 @@ function name(root) {
     set(group, "role", "group");
     set(group, "aria-label", words(group.querySelector(LABELS)));
   }
-  for (const button of root.querySelectorAll(".widget-toggle-button"))
-    set(button, "aria-pressed", String(button.classList.contains("mod-active")));
+  for (const button of root.querySelectorAll(".widget-toggle-button")) {
+    const state = button.matches(FOLDS) ? "aria-expanded" : "aria-pressed";
+    set(button, state, String(button.classList.contains("mod-active")));
+  }
+  for (const region of root.querySelectorAll(".mk-live")) set(region, "role", "status");
 }
 
 function render({ el }) {
   let frame, watcher;
   const look = () => {
-    const root = el.closest(".mk-form");
+    const root = el.closest(ROOTS);
     if (!root) return;
     name(root);
     watcher ??= watch(root);

@@ -6,20 +6,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mediakit.widgets.look import Kit
+from mediakit.widgets.look import Look
 from mediakit.widgets.timeline_widget import has_anywidget
 
 
-def namers(kit: Kit) -> tuple[Any, ...]:
-    """Make what names the sliders and buttons of the form that it stands in.
+def namers(look: Look) -> tuple[Any, ...]:
+    """Make what names the sliders and buttons around it, and its live regions.
 
     It takes no room. Without anywidget there is none; the box beside each slider has
     a name in any case.
 
     Args:
-        kit: What widgets are made with.
+        look: Makes the widget.
     """
-    return (kit.look.make(namer_type(), "mk-names"),) if has_anywidget() else ()
+    return (look.make(namer_type(), "mk-names"),) if has_anywidget() else ()
 
 
 @cache

@@ -111,11 +111,11 @@ class PriceBar:
     def __init__(self, kit: Kit, refresh: Callable[[], object]) -> None:
         make = kit.look.make
         self._estimate: Estimate | None = None
-        self._price = make(w.HTML)
+        self._price = make(w.HTML, "mk-live")
         self._lines = make(w.HTML)
         self._toggle = make(
             w.ToggleButton,
-            "mk-small mk-push",
+            "mk-small mk-push mk-opens",
             description="Price lines",
             tooltip="Show what the price is made of",
         )

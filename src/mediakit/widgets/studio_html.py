@@ -116,7 +116,7 @@ def glance_html(glance: Glance) -> str:
         for label, amount in glance.facts
     )
     trouble = line_html(glance.funds.trouble or "", "warn")
-    return f'<div class="mk-st-glance" role="status">{facts}</div>' + (
+    return f'<div class="mk-st-glance">{facts}</div>' + (
         f"<div>{trouble}</div>" if trouble else ""
     )
 

@@ -11,6 +11,7 @@ import ipywidgets as w
 from mediakit.catalog import Catalog
 from mediakit.widgets.card_handle import CardHandle
 from mediakit.widgets.look import Kit, close_tree
+from mediakit.widgets.names import namers
 from mediakit.widgets.studio_catalogue import offers_of
 from mediakit.widgets.studio_catalogue_view import CatalogueView
 from mediakit.widgets.studio_glance import Glance
@@ -60,13 +61,16 @@ class StudioView:
         self.catalogue = CatalogueView(kit, offers_of(catalog), acts.choose)
         self.history = HistoryView(kit, kinds, acts.history)
         self._head = make(w.HTML, "mk-st-head", value=head_html(*head))
-        self._glance = make(w.HTML)
+        self._glance = make(w.HTML, "mk-live")
         self._refresh = self._button(
             "Refresh", "Read balance, spend and history again", acts.refresh
         )
         top = make(w.HBox, "mk-st-top", children=(self._glance, self._refresh))
         self.places = make(
-            w.ToggleButtons, "mk-st-tabs", options=tuple(p.value for p in Place)
+            w.ToggleButtons,
+            "mk-st-tabs mk-bare",
+            description="Section",
+            options=tuple(p.value for p in Place),
         )
         go = acts.go
         self.places.observe(kit.guard(lambda change: go(Place(change.new))), "value")
@@ -81,7 +85,9 @@ class StudioView:
         self._opened = make(w.VBox, "mk-st-opened")
         self._place = make(w.VBox)
         children = (self._head, top, self.places, self._error, self._place)
-        self.widget = make(w.VBox, "mk-form mk-studio", children=children)
+        self.widget = make(
+            w.VBox, "mk-form mk-studio", children=(*children, *namers(kit.look))
+        )
 
     def _button(self, words: str, tooltip: str, act: Callable[[], object]) -> Any:
         button = self._kit.look.make(

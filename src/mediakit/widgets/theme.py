@@ -30,6 +30,8 @@ CSS = """
  color:var(--jp-ui-font-color1)}
 .mk-form .widget-html{height:auto;min-height:0}
 .mk-form .widget-html:not(:has(.widget-html-content>*)){display:none}
+.mk-form .mk-live.widget-html:not(:has(.widget-html-content>*)){display:block;
+ position:absolute}
 .mk-form .widget-html-content{line-height:1.45;font-size:inherit}
 .mk-form .widget-text input,.mk-form .widget-textarea textarea,
 .mk-form .widget-dropdown select{border-radius:3px;font-size:13px;
