@@ -809,7 +809,7 @@ def test_await_on_a_blocking_clients_job_works_in_a_cell(client: Client) -> None
         assert runner.run(cell()).status == "completed"
 
 
-BLOCKING_ONLY = {"form", "studio", "owned"}
+BLOCKING_ONLY = {"form", "studio", "on_close", "owned"}
 ASYNC_ONLY = {"aclose", "billing"}
 
 
@@ -832,7 +832,7 @@ def test_both_clients_have_the_same_methods_with_the_same_arguments() -> None:
 def test_both_jobs_have_the_same_methods_with_the_same_arguments() -> None:
     blocking, awaited = signatures(core.Job), signatures(core.AsyncJob)
     inner = {"subscribe", "update", "see", "trouble", "end", "watch", "release"}
-    inner |= {"raise_if_failed"}
+    inner |= {"raise_if_failed", "read_output"}
 
     assert set(blocking) == set(awaited) - inner
     for name in blocking:
