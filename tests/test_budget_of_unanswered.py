@@ -11,6 +11,7 @@ import pytest
 
 from mediakit import BudgetError, Catalog
 from mediakit import client as core
+from mediakit.client.io_thread import io_thread
 from mediakit.client.orders import Order, next_attempt, take_of
 from mediakit.history import Entry, History, Intent
 from mediakit.sandbox.server import RunningSandbox, Sandbox, start
@@ -120,7 +121,7 @@ def test_a_further_draw_or_attempt_that_was_not_answered_is_moved_too(
         await job.next_take()
         desk.history.record_job(failed_one.key, failed(job_id="media_failed"))
         desk.history.claim(next_attempt(failed_one, desk.service))
-        await client._buyer.retry("media_failed")
+        await io_thread().run(client._buyer.retry, "media_failed")
 
     assert desk.run(ask, "$5") == 3 * KITE_MICRO_USD
     assert desk.held_micro_usd() == 0

@@ -174,7 +174,7 @@ class Job(Record):
     here, and stands in `unreadable` as it came.
     """
 
-    id: Annotated[str, Field(min_length=1)]
+    id: str
     status: JobStatus
     unknown_status: str | None = None
     output: Output | None = None

@@ -214,8 +214,7 @@ def outcome(answer: Answer, *, in_doubt: bool = False) -> Job | None:
         job = parse(Job, answer) if _is_success(answer) else failed_job(answer)
     except ServiceError as error:
         said_id = answer.fields.get("id")
-        is_named = isinstance(said_id, str) and said_id
-        named = f" of {said_id:.50}" if is_named else ""
+        named = f" of {said_id:.50}" if isinstance(said_id, str) else ""
         reason = f"HTTP {answer.status} with a job{named} that cannot be read"
         raise _undecided(answer, reason) from error
     if 300 <= answer.status < 400:
@@ -227,6 +226,8 @@ def outcome(answer: Answer, *, in_doubt: bool = False) -> Job | None:
     unsure = in_doubt and is_foreign(answer)
     if job is None and (lost or unsaid or unsure):
         raise _undecided(answer, f"HTTP {answer.status}")
+    if job is not None and not job.id:
+        raise _undecided(answer, f"HTTP {answer.status} with a job without an id")
     return job
 
 
