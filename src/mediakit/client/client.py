@@ -182,9 +182,10 @@ class Client(Staying, Generic[JobT_co]):
     ) -> JobT_co:
         """Submit a job; the same call finds the job that it bought before."""
         check_take(take)
-        order, warnings = self._with_files(
-            self.core._ordered, function, fields, seconds, webhook_url, extra
-        )
+        asked = (function, fields, seconds, webhook_url, extra)
+        # Changing the thread takes longer than checking and pricing most requests.
+        ordered = self.core._ordered_at_once(*asked)
+        order, warnings = ordered or self._with_files(self.core._ordered, *asked)
         for line in warnings:
             self._say(line)
         job = self._bought(order, take)

@@ -356,6 +356,24 @@ class AsyncClient(Staying):
         urls = await self._uploads.of(prepared)
         return self._order(prepared, urls, webhook_url)
 
+    def _ordered_at_once(
+        self,
+        function: str,
+        fields: Mapping[str, object],
+        seconds: Seconds | None,
+        webhook_url: str | None,
+        extra: Mapping[str, object] | None,
+    ) -> tuple[Order, list[str]] | None:
+        """Do the same on this thread; None if files or the network are needed."""
+        check_webhook_url(webhook_url)
+        found = self.catalog.function(function)
+        if reads_files(found, fields):
+            return None
+        prepared = prepare(found, fields, seconds=seconds, extra=extra)
+        if prepared.lengths_wanted:
+            return None
+        return self._order(prepared, {}, webhook_url)
+
     def _order(
         self,
         prepared: Prepared,
