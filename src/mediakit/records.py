@@ -171,7 +171,7 @@ class Job(Record):
 
     A status that is new to us counts as running; `unknown_status` is then its name.
     Only `id` and `status` have to be readable: every other field that is not is None
-    here, and stands in `unreadable` as it came.
+    here, and is kept unchanged in `unreadable`.
     """
 
     id: str

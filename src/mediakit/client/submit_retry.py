@@ -19,7 +19,7 @@ FIRST_PAUSE_S = 1.0
 
 
 class RejectionReason(Enum):
-    """Why a submit was turned away, where asking again may help (spec 7.2)."""
+    """Why a submit was rejected, where a retry may help (spec 7.2)."""
 
     RATE_LIMITED = ErrorCode.RATE_LIMITED
     UNAVAILABLE = ErrorCode.PROVIDER_UNAVAILABLE

@@ -73,7 +73,7 @@ def _validated(
         found = error.errors(include_url=False, include_context=False)
         return None, [_problem(details, whole) for details in found]
     if None in body.values():
-        # Null counts as omitted where a default stands in.
+        # Null counts as omitted where the field has a default.
         known = fields_of(request_type)
         given = {n: v for n, v in body.items() if not is_left_out(known, n, v)}
         request = request_type.model_validate(given)

@@ -148,7 +148,7 @@ class Control(ABC):
         self._listener = listener
 
     def take_listener(self, other: Control) -> None:
-        """Tell of changes whoever is told of those of another control."""
+        """Notify the observers of another control of changes."""
         self._listener = other._listener
 
     def set_enabled(self, *, enabled: bool) -> None:

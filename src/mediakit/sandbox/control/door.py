@@ -2,7 +2,7 @@
 
 It takes no API key: whoever sits at this machine owns the sandbox. A web page that is
 open on the same machine does not, and must be kept out. A sandbox that other machines
-can reach is owned by whoever has its admin token.
+can reach is controlled by its admin token.
 """
 
 import hmac
@@ -46,7 +46,7 @@ def behind_the_door(handler: Handler) -> Handler:
 
 
 def owner_only(service: Service, request: Request) -> None:
-    """Refuse whoever does not own the sandbox.
+    """Refuse callers that may not control the sandbox.
 
     Raises:
         RequestError: 403; on loopback as for `own_name_only`, elsewhere because the
