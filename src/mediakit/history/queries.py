@@ -85,7 +85,7 @@ _SAME = (*_OWN, *_is("draw_key"))
 
 WITH_REVISION = whole_entries().add_columns(entries.c.revision).where(*_is("key"))
 BY_KEY = whole_entries().where(*_is("key"))
-BY_JOB = newest_first().where(*_is("job_id")).limit(1)
+BY_JOB = newest_first().add_columns(entries.c.revision).where(*_is("job_id")).limit(1)
 LATEST_ATTEMPT = (
     whole_entries()
     .where(*_SAME, *_is("take"))

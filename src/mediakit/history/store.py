@@ -170,8 +170,13 @@ class History(Adopting, Listing, Uploads):
 
         See `record_job`.
         """
-        entry = self.find(job.id)
-        return None if entry is None else self.record_job(entry.key, job)
+        row = self._database.first(queries.BY_JOB, {"job_id": job.id})
+        if row is None:
+            return None
+        now, read = self._clock.now(), (queries.entry_of(row), int(row.revision))
+        return self._change(
+            read[0].key, lambda entry: news_of_job(entry, job, now=now), read
+        )
 
     def record_job(self, key: str, job: Job) -> Entry:
         """Note what a record says of the job on this key, whenever it was read.
@@ -211,9 +216,16 @@ class History(Adopting, Listing, Uploads):
         if entry is not None:
             self._change(entry.key, lambda e: {} if e.gone_at else {"gone_at": now})
 
-    def _change(self, key: str, news_of: Callable[[Entry], News]) -> Entry:
+    def _change(
+        self,
+        key: str,
+        news_of: Callable[[Entry], News],
+        read: tuple[Entry, int] | None = None,
+    ) -> Entry:
+        """Write what is new of an entry; `read` is the entry where it was just read."""
         while True:
-            entry, revision = self._with_revision(key)
+            entry, revision = read or self._with_revision(key)
+            read = None
             news = news_of(entry)
             if not news:
                 # Most reads of a job say nothing new: then no write lock is taken.
