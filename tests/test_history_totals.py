@@ -30,6 +30,7 @@ from tests.intents import HERE, START, completed, costing, failed, intent, job
 
 NUMBERS = count(1)
 BUDGETS = ("kites", "boats")
+SWEEPS = ("plan 1", "plan 2")
 PLENTY_MICRO_USD = 10**9
 
 
@@ -68,6 +69,9 @@ def agrees(history: History, account: str) -> None:
     for name in {entry.budget for entry in entries if entry.budget}:
         under_it = [entry for entry in entries if entry.budget == name]
         assert history.budget_use(name) == counted(under_it)
+    for name in {entry.sweep for entry in entries if entry.sweep}:
+        cells = [entry for entry in entries if entry.sweep == name]
+        assert history.sweep_use(name) == counted(cells)
 
 
 class Anything(RuleBasedStateMachine):
@@ -84,9 +88,16 @@ class Anything(RuleBasedStateMachine):
         self.account = f"mine {next(NUMBERS)}"
         self.jobs = Counter[str]()
 
-    def intent(self, key: str, price: int, budget: str | None = None) -> Any:
+    def intent(
+        self, key: str, price: int, budget: str | None = None, sweep: str | None = None
+    ) -> Any:
         return costing(
-            key, price, account=self.account, draw_key=f"draw {key}", budget=budget
+            key,
+            price,
+            account=self.account,
+            draw_key=f"draw {key}",
+            budget=budget,
+            sweep=sweep,
         )
 
     @rule(
@@ -94,16 +105,21 @@ class Anything(RuleBasedStateMachine):
         who=st.integers(0, 1),
         price=st.integers(0, 3),
         budget=st.sampled_from([None, *BUDGETS]),
+        sweep=st.sampled_from([None, *SWEEPS]),
     )
-    def a_submit(self, who: int, price: int, budget: str | None) -> str:
+    def a_submit(
+        self, who: int, price: int, budget: str | None, sweep: str | None
+    ) -> str:
         key = f"k{next(NUMBERS)}"
-        self.histories[who].claim(self.intent(key, price, budget))
+        self.histories[who].claim(self.intent(key, price, budget, sweep))
         return key
 
     @rule(key=keys, who=st.integers(0, 1), budget=st.sampled_from(BUDGETS))
     def the_same_again(self, key: str, who: int, budget: str) -> None:
         limit = Budget(budget, PLENTY_MICRO_USD)
-        self.histories[who].claim(self.intent(key, 2), budget=limit)
+        its_sweep = Budget(SWEEPS[0], PLENTY_MICRO_USD)
+        asked = self.intent(key, 2, sweep=SWEEPS[1])
+        self.histories[who].claim(asked, budget=limit, sweep=its_sweep)
 
     @rule(
         key=keys,
@@ -157,7 +173,7 @@ class Anything(RuleBasedStateMachine):
         self.jobs[key] += 1
         job_id = f"media_{key} {self.jobs[key]}"
         name = f"rebuilt-{job_id}"
-        asked = self.intent(key if is_known else name, 3, BUDGETS[0])
+        asked = self.intent(key if is_known else name, 3, BUDGETS[0], SWEEPS[0])
         record = job("completed", job_id) if charge is None else None
         self.histories[who].adopt(
             asked,
@@ -308,6 +324,8 @@ def test_totals_that_agree_are_not_written_again(tmp_path: Path) -> None:
 
 
 VERSION_2 = (
+    "DROP INDEX ix_mediakit_sweep",
+    "ALTER TABLE mediakit_entries DROP COLUMN sweep",
     "DROP TABLE mediakit_totals",
     "DROP INDEX ix_mediakit_charges",
     "CREATE INDEX ix_mediakit_state ON mediakit_entries "

@@ -77,6 +77,8 @@ class Buyer:
 
     async def place(self, order: Order, take: Take) -> AsyncJob:
         """Find the job of an order that was bought before, or buy it."""
+        if order.sweep is not None:
+            self._purse.limit_sweep(order.sweep, order.sweep_limit_micro_usd)
         draw = {**self._ledger.owner, "draw_key": order.draw_key}
         if take == "next":
             entry = await self._unanswered(draw)
@@ -115,9 +117,12 @@ class Buyer:
             return await self._send(purchase, last, asked_before=not fresh)
 
     async def next_take(self, job_id: str) -> AsyncJob:
-        """Ask for another draw of a job's request, in the bytes that were sent."""
+        """Ask for another draw of a job's request, in the bytes that were sent.
+
+        It is of no sweep: the plan has no such cell.
+        """
         before = await self._known(job_id)
-        draw = take_of(before, self._service, take=1)
+        draw = replace(take_of(before, self._service, take=1), sweep=None)
         entry = await self._unanswered(draw_of(draw))
         if entry is None and draw_of(before) != draw_of(draw):
             entry = await self._unanswered(draw_of(before))

@@ -52,6 +52,7 @@ class Sidecar(Record):
     estimate_high_micro_usd: MicroUSDOrNone = None
     project: str | None = None
     budget: str | None = None
+    sweep: str | None = None
     inputs: tuple[Input, ...] = ()
     submitted_at: AwareDatetime | None = None
     finished_at: AwareDatetime | None = None
@@ -137,6 +138,7 @@ class FoundJob:
             reserved_micro_usd=high or low or 0,
             project=sidecar.project,
             budget=sidecar.budget,
+            sweep=sidecar.sweep,
         )
         if content is None:
             return plain

@@ -43,6 +43,9 @@ class Order:
         estimate: Its price.
         project: A label of the user's.
         budget: The budget that it counts against, by name; None for none.
+        sweep: The sweep that it is a cell of, by its id; None for none.
+        sweep_limit_micro_usd: What the submits of that sweep may cost together; None
+            for no limit.
     """
 
     service: Service
@@ -52,6 +55,8 @@ class Order:
     estimate: Estimate
     project: str | None = None
     budget: str | None = None
+    sweep: str | None = None
+    sweep_limit_micro_usd: int | None = None
 
     @property
     def whole_body(self) -> dict[str, object]:
@@ -90,6 +95,7 @@ class Order:
             attempt=attempt,
             project=self.project,
             budget=self.budget,
+            sweep=self.sweep,
             **_price(self.estimate),
         )
 

@@ -60,9 +60,24 @@ class Purse:
         self._billing = billing
         self._clock = clock
         self._budget = budget
+        self._sweeps: dict[str, Budget] = {}
         self._read_at_s: float | None = None
         self._last: Spendable | None = None
         self._reading: asyncio.Task[Spendable] | None = None
+
+    def limit_sweep(self, sweep: str, limit_micro_usd: int | None) -> None:
+        """Limit what the submits of a sweep may cost together, from now on.
+
+        Their later attempts have to fit, too.
+
+        Args:
+            sweep: The sweep's id.
+            limit_micro_usd: The limit; None for none.
+        """
+        if limit_micro_usd is None:
+            self._sweeps.pop(sweep, None)
+        else:
+            self._sweeps[sweep] = Budget(sweep, limit_micro_usd)
 
     async def claim(self, intent: Intent) -> tuple[Entry, bool]:
         """Write an intent down if its upper price fits what is left.
@@ -72,7 +87,7 @@ class Purse:
 
         Raises:
             BalanceError: It may cost more than is left; nothing was written or sent.
-            BudgetError: The same, of the caller's budget.
+            BudgetError: The same, of the caller's budget or of the sweep's.
         """
         return await self._claim(intent, self._budget)
 
@@ -81,7 +96,8 @@ class Purse:
 
         Raises:
             BalanceError: It may cost more than is left; nothing was written or sent.
-            BudgetError: The same, where its budget is the caller's.
+            BudgetError: The same, where its budget is the caller's, or of the
+                sweep's budget.
         """
         is_ours = self._budget is not None and self._budget.name == intent.budget
         return await self._claim(intent, self._budget if is_ours else None)
@@ -123,8 +139,9 @@ class Purse:
     async def _written(
         self, intent: Intent, budget: Budget | None, spendable: Spendable | None
     ) -> tuple[Entry, bool]:
+        sweep = None if intent.sweep is None else self._sweeps.get(intent.sweep)
         return await self._ledger.write(
-            History.claim, intent, spendable=spendable, budget=budget
+            History.claim, intent, spendable=spendable, budget=budget, sweep=sweep
         )
 
     def _recent(self) -> Spendable | None:

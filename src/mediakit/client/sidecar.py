@@ -82,6 +82,7 @@ def _asked(entry: Entry | None) -> dict[str, Any]:
         "estimate_high_micro_usd",
         "project",
         "budget",
+        "sweep",
     )
     known = {name: getattr(entry, name) if entry else None for name in names}
     body = json.loads(entry.body) if entry else None

@@ -46,6 +46,7 @@ class Intent:
         reserved_micro_usd: What is held for it until it settles or fails.
         project: A label of the user's; None for none.
         budget: The name of the caller's budget that it counts against; None for none.
+        sweep: The id of the sweep that submits it first; None for none.
     """
 
     key: str
@@ -65,6 +66,7 @@ class Intent:
     reserved_micro_usd: int
     project: str | None
     budget: str | None = None
+    sweep: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,6 +56,7 @@ class BudgetUse:
         )
 
 
+THE_SWEEPS = "the sweep's budget"  # whose id says nothing to people
 NOTHING_USED = BudgetUse(0, 0)
 MAY_BE_MADE = (
     "Nothing was sent now, but an earlier try was not answered and may have made a "
@@ -96,7 +97,12 @@ def check_balance(intent: Intent, spendable: Spendable, use: BudgetUse) -> None:
 
 
 def check_budget(
-    intent: Intent, budget: Budget, use: BudgetUse, *, sent: str = NOTHING_SENT
+    intent: Intent,
+    budget: Budget,
+    use: BudgetUse,
+    *,
+    name: str | None = None,
+    sent: str = NOTHING_SENT,
 ) -> None:
     """Refuse what a budget cannot carry beside all that was sent under its name.
 
@@ -104,6 +110,7 @@ def check_budget(
         intent: What is about to be sent.
         budget: The budget.
         use: What is gone of it now, this intent included.
+        name: What to call it in the error; None for the budget's own name.
         sent: What was and was not sent of it, for the error.
 
     Raises:
@@ -112,7 +119,8 @@ def check_budget(
     needed = intent.reserved_micro_usd
     held = use.reserved_micro_usd - needed
     available = budget.limit_micro_usd - use.spent_micro_usd - held
-    named = f"the budget {shown(budget.name)} of {format_usd(budget.limit_micro_usd)}"
+    name = name or f"the budget {shown(budget.name)}"
+    named = f"{name} of {format_usd(budget.limit_micro_usd)}"
     if intent.estimate_high_micro_usd is None:
         raise BudgetError(
             f"Nobody knows what it may cost, so {named} could not be kept. "

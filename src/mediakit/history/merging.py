@@ -74,7 +74,7 @@ def news_of_rebuilt(entry: Entry, rebuilt: Entry) -> News:
     All that is known of the job, and of the request what the entry does not say.
     """
     said = {name: getattr(rebuilt, name) for name in _OF_THE_JOB}
-    for name in ("project", "budget"):
+    for name in ("project", "budget", "sweep"):
         said[name] = getattr(entry, name) or getattr(rebuilt, name)
     # It was asked for by then, however late the same was asked for again.
     said["created_at"] = min(entry.created_at, rebuilt.created_at)

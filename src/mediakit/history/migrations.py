@@ -55,6 +55,11 @@ _VERSION_3 = (
     "INSERT INTO mediakit_totals SELECT 'budget ' || budget, "
     "{sums} FROM mediakit_entries WHERE budget IS NOT NULL GROUP BY budget",
 )
+_VERSION_4 = (
+    "ALTER TABLE mediakit_entries ADD COLUMN sweep VARCHAR",
+    "CREATE INDEX ix_mediakit_sweep ON mediakit_entries (sweep) "
+    "WHERE sweep IS NOT NULL",
+)
 _SUMS_3 = (
     "COALESCE(SUM(charge_micro_usd), 0), COALESCE(SUM(CASE "
     "WHEN state IN ('intent', 'submitted', 'terminal') AND gone_at IS NULL "
@@ -76,6 +81,12 @@ def _to_version_3(connection: Connection) -> None:
         connection.execute(text(statement.format(sums=_SUMS_3)))
 
 
+def _to_version_4(connection: Connection) -> None:
+    """Add what sweeps need."""
+    for statement in _VERSION_4:
+        connection.execute(text(statement))
+
+
 def _fill_search(connection: Connection) -> None:
     names = ("number", "search", *SEARCHED)
     entries = table("mediakit_entries", *(column(name) for name in names))
@@ -95,7 +106,11 @@ def _fill_search(connection: Connection) -> None:
 
 # The nth step takes a database of version n to version n + 1. Steps of released
 # versions never change: a new version is a new step.
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_to_version_2, _to_version_3)
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
+    _to_version_2,
+    _to_version_3,
+    _to_version_4,
+)
 
 
 def newest_version() -> int:

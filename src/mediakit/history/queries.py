@@ -147,7 +147,11 @@ def _counted(kind: str, *names: Column[Any]) -> Select[Any]:
 TOTALS_OF_ACCOUNTS = select(*totals.c).where(totals.c.name.like("account %"))
 # What totals should be, by the entries themselves.
 ACCOUNTS_COUNTED = _counted("account", entries.c.service, entries.c.account)
-COUNTED = union_all(ACCOUNTS_COUNTED, _counted("budget", entries.c.budget))
+COUNTED = union_all(
+    ACCOUNTS_COUNTED,
+    _counted("budget", entries.c.budget),
+    _counted("sweep", entries.c.sweep),
+)
 CLEAR_TOTALS = delete(totals)
 FILL_TOTALS = insert(totals).from_select([column.name for column in totals.c], COUNTED)
 

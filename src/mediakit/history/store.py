@@ -30,6 +30,7 @@ from mediakit.history.file_connection import Connected
 from mediakit.history.limits import (
     MAY_BE_MADE,
     NOTHING_USED,
+    THE_SWEEPS,
     Budget,
     BudgetUse,
     Spendable,
@@ -95,6 +96,7 @@ class History(Adopting, Listing, Uploads):
         *,
         spendable: Spendable | None = None,
         budget: Budget | None = None,
+        sweep: Budget | None = None,
         created_at: datetime | None = None,
     ) -> tuple[Entry, bool]:
         """Write down what is about to be sent; committed when this returns.
@@ -109,6 +111,9 @@ class History(Adopting, Listing, Uploads):
             spendable: The balance that has to carry it; None for no check.
             budget: The budget that it counts against; None for the one that the
                 intent names, unchecked.
+            sweep: The sweep that it counts against, by its id, and what its submits
+                may cost together; None for the one that the intent names, unchecked.
+                An entry that is there already keeps its sweep.
             created_at: When it was first asked for; None for now.
 
         Returns:
@@ -117,10 +122,13 @@ class History(Adopting, Listing, Uploads):
 
         Raises:
             BalanceError: The balance cannot carry it; nothing was written.
-            BudgetError: The budget cannot carry it; nothing was written.
+            BudgetError: The budget, or the sweep's, cannot carry it; nothing was
+                written.
         """
         if budget is not None:
             intent = replace(intent, budget=budget.name)
+        if sweep is not None and intent.sweep != sweep.name:
+            intent = replace(intent, sweep=sweep.name)
         values = claim_values(intent, created_at or self._clock.now())
         with self._database.transaction() as connection:
             statement = queries.claim(self._database.dialect)
@@ -129,7 +137,7 @@ class History(Adopting, Listing, Uploads):
                 known = connection.execute(queries.BY_KEY, {"key": intent.key}).one()
                 return queries.entry_of(known), False
             entry = fresh_entry(intent, number=row.number, created_at=row.created_at)
-            _count(connection, entry, spendable, budget)
+            _count(connection, entry, spendable, budget, sweep)
         return entry, True
 
     def count_against(self, key: str, budget: Budget) -> Entry:
@@ -344,6 +352,10 @@ class History(Adopting, Listing, Uploads):
         """Return what is gone of a budget, of all accounts together (spec 2.2)."""
         return self._total(totals.of_budget(name))
 
+    def sweep_use(self, name: str) -> BudgetUse:
+        """Return what is gone of a sweep's budget, by the sweep's id (spec 2.2)."""
+        return self._total(totals.of_sweep(name))
+
     def _total(self, name: str) -> BudgetUse:
         row = self._database.first(queries.TOTAL, {"name": name})
         return NOTHING_USED if row is None else BudgetUse(*row)
@@ -376,6 +388,7 @@ def _count(
     entry: Entry,
     spendable: Spendable | None,
     budget: Budget | None,
+    sweep: Budget | None,
 ) -> None:
     """Add an entry to its totals, and refuse what does not fit.
 
@@ -388,3 +401,6 @@ def _count(
         check_balance(entry, spendable, uses[account])
     if budget is not None:
         check_budget(entry, budget, uses[totals.of_budget(budget.name)])
+    if sweep is not None:
+        use = uses[totals.of_sweep(sweep.name)]
+        check_budget(entry, sweep, use, name=THE_SWEEPS)

@@ -107,6 +107,7 @@ entries = Table(
     Column("reserved_micro_usd", BigInteger, nullable=False),
     Column("project", Label),
     Column("budget", Label),
+    Column("sweep", Label),
     Column("state", Choice, nullable=False),
     Column("job_id", Label),
     Column("status", Choice),
@@ -141,6 +142,14 @@ Index(
     entries.c.job_id,
     sqlite_where=entries.c.job_id.is_not(None),
     postgresql_where=entries.c.job_id.is_not(None),
+)
+
+# Most entries are of no sweep.
+Index(
+    "ix_mediakit_sweep",
+    entries.c.sweep,
+    sqlite_where=entries.c.sweep.is_not(None),
+    postgresql_where=entries.c.sweep.is_not(None),
 )
 
 totals = Table(

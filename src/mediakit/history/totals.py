@@ -1,4 +1,4 @@
-"""What an account and a budget have spent and hold, kept beside the entries.
+"""What accounts, budgets and sweeps have spent and hold, kept beside the entries.
 
 To sum it up for each claim would take longer with every job. A total changes in the
 transaction that changes the entry, so that the two always agree.
@@ -27,6 +27,11 @@ def of_budget(name: str) -> str:
     return f"budget {name}"
 
 
+def of_sweep(name: str) -> str:
+    """Return the name of a sweep's total."""
+    return f"sweep {name}"
+
+
 def of_entry(entry: Entry) -> dict[str, BudgetUse]:
     """Return what an entry adds to its totals, by their names.
 
@@ -41,6 +46,8 @@ def of_entry(entry: Entry) -> dict[str, BudgetUse]:
     names = [of_account(entry.service, entry.account)]
     if entry.budget is not None:
         names.append(of_budget(entry.budget))
+    if entry.sweep is not None:
+        names.append(of_sweep(entry.sweep))
     return dict.fromkeys(names, BudgetUse(entry.charge_micro_usd or 0, held))
 
 
@@ -78,7 +85,7 @@ def recount(database: Database) -> None:
     An older mediakit that still runs when a newer one opens its history goes on to
     change entries, and knows of no totals.
     """
-    # Whatever changes a budget's total changes an account's.
+    # Whatever changes the total of a budget or a sweep changes an account's.
     counted = _by_name(database, queries.ACCOUNTS_COUNTED)
     if counted == _by_name(database, queries.TOTALS_OF_ACCOUNTS):
         return
