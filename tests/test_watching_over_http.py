@@ -33,6 +33,7 @@ from tests.fast_clock import FastClock
 from tests.intents import intent
 from tests.job_server import JobServer, Said, completed, running
 
+LATE_S = 2.0
 PATIENCE_S = 60.0
 PENDING: dict[str, Any] = {"status": "completed", "billing": {"state": "pending"}}
 PAGE = Said(b"<html>404 Not Found</html>", status=404)
@@ -88,8 +89,10 @@ def test_sixty_jobs_of_two_clients_keep_to_one_budget(history: History) -> None:
     assert len(at_s) == 60 * 2
     pace = process_budget().steady_reads_per_s
     for (i, begins_s), (j, ends_s) in combinations(enumerate(at_s), 2):
-        # What was in flight may come late and bunch up; nothing else may.
-        assert j - i + 1 <= pace * (ends_s - begins_s) + 2 + 2 * AT_ONCE
+        # A slow machine may hear of many at once: only long runs of reads tell.
+        if j - i >= len(names):
+            lasted_s = ends_s - begins_s + LATE_S
+            assert j - i + 1 <= pace * lasted_s + 2 + 2 * AT_ONCE
 
 
 def watched(say: JobServer, history: History) -> AsyncJob:

@@ -23,7 +23,7 @@ from mediakit.client.staying import Staying
 from mediakit.errors import InputError, ServiceError
 from mediakit.rules import all_of
 
-STATUS_TIMEOUT_S = 3.0
+STATUS_TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True)
