@@ -1,5 +1,6 @@
 """Every job this user ever submitted, and every settled charge, on disk."""
 
+from mediakit.history.draws import OwnedDraw
 from mediakit.history.entries import Entry, EntryState, Intent, plain_values
 from mediakit.history.limits import Budget, BudgetUse, Spendable
 from mediakit.history.ordering import Order
@@ -14,6 +15,7 @@ __all__ = [
     "History",
     "Intent",
     "Order",
+    "OwnedDraw",
     "Spendable",
     "Upload",
     "plain_values",

@@ -59,6 +59,8 @@ _VERSION_4 = (
     "ALTER TABLE mediakit_entries ADD COLUMN sweep VARCHAR",
     "CREATE INDEX ix_mediakit_sweep ON mediakit_entries (sweep) "
     "WHERE sweep IS NOT NULL",
+    "CREATE INDEX ix_mediakit_function ON mediakit_entries "
+    "(service, account, function)",
 )
 _SUMS_3 = (
     "COALESCE(SUM(charge_micro_usd), 0), COALESCE(SUM(CASE "

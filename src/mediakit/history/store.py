@@ -20,6 +20,7 @@ from mediakit.history.adopting import (
     search_text,
 )
 from mediakit.history.database import Database, Values
+from mediakit.history.draws import Draws
 from mediakit.history.entries import (
     Entry,
     EntryState,
@@ -44,7 +45,7 @@ from mediakit.history.uploads import Uploads
 from mediakit.records import Job
 
 
-class History(Adopting, Listing, Uploads):
+class History(Adopting, Draws, Listing, Uploads):
     """Every submit of this user, committed before it is sent.
 
     Threads and processes may use one database at the same time, and a process may

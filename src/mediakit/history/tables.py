@@ -134,6 +134,7 @@ entries = Table(
         "ix_mediakit_charges", "service", "account", "settled_at", "charge_micro_usd"
     ),
     Index("ix_mediakit_kind", "kind", "number"),
+    Index("ix_mediakit_function", "service", "account", "function"),
 )
 
 # Most of what is written has no job yet; a page takes longer than a row.

@@ -1,0 +1,119 @@
+"""What one function was asked before is read at once, the newest attempts alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+
+from mediakit.clock import VirtualClock
+from mediakit.history import History, OwnedDraw
+from mediakit.history.adopting import claim_values
+from mediakit.history.tables import entries
+from tests.intents import HERE, START, URL, completed, failed, intent, job
+
+FUNCTION = intent().function
+MINE = {**HERE, "function": FUNCTION}
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]:
+    place: Any = tmp_path / "history.db"
+    if request.param == "postgres":
+        place = request.getfixturevalue("postgres_url")
+    with History(place, clock=VirtualClock(START)) as opened:
+        yield opened
+
+
+def test_a_draw_says_what_its_entry_says(history: History) -> None:
+    history.claim(intent("k1"))
+    history.record_job("k1", completed(300_000))
+
+    assert history.owned_draws(**MINE) == [
+        OwnedDraw(
+            draw_key="d1",
+            take=1,
+            state="settled",
+            status="completed",
+            error_code=None,
+            job_id="media_1",
+            charge_micro_usd=300_000,
+            reserved_micro_usd=340_000,
+            output_url=URL,
+            media_type="video",
+            submitted_at=START,
+            finished_at=START,
+            gone_at=None,
+            deleted_at=None,
+        )
+    ]
+
+
+def test_of_each_take_only_the_newest_attempt_is_read(history: History) -> None:
+    history.claim(intent("k1"))
+    history.record_job("k1", failed())
+    history.claim(intent("k2", take=2))
+    history.claim(intent("k3", draw_key="d2"))
+    history.claim(intent("k4", attempt=2))
+    history.record_job("k4", job("running", "media_4"))
+
+    found = [
+        (draw.draw_key, draw.take, draw.state, draw.status, draw.job_id)
+        for draw in history.owned_draws(**MINE)
+    ]
+    assert found == [
+        ("d1", 2, "intent", None, None),
+        ("d2", 1, "intent", None, None),
+        ("d1", 1, "submitted", "running", "media_4"),
+    ]
+
+
+def test_what_failed_vanished_or_was_erased_says_so(history: History) -> None:
+    for name in ("1", "2", "3", "4"):
+        history.claim(intent(f"k{name}", draw_key=name))
+    history.record_job("k1", failed("content_moderation"))
+    history.record_job("k2", job("running", "media_2"))
+    history.mark_gone("media_2")
+    history.record_job("k3", completed(job_id="media_3", deleted_at=START.isoformat()))
+    history.record_refusal("k4", code="422", message="no")
+
+    one, two, three, four = history.owned_draws(**MINE)
+    assert (one.status, one.error_code) == ("failed", "content_moderation")
+    assert (two.gone_at, two.output_url) == (START, None)
+    assert (three.deleted_at, three.output_url) == (START, None)
+    assert (four.state, four.error_code) == ("refused", "422")
+
+
+def test_only_this_function_of_this_account_is_read(history: History) -> None:
+    history.claim(intent("k1"))
+    history.claim(intent("k2", function="sandbox/r1/text-to-video"))
+    history.claim(intent("k3", account="other"))
+    history.claim(intent("k4", service="hosted"))
+
+    assert len(history.owned_draws(**MINE)) == 1
+    assert history.count_of(**MINE) == 1
+    assert history.count_of(**HERE, function="sandbox/r9/none") == 0
+    assert history.owned_draws(**HERE, function="sandbox/r9/none") == []
+
+
+def test_twenty_thousand_draws_are_read_at_once(history: History) -> None:
+    later = START + timedelta(minutes=1)
+    plain: dict[str, Any] = {
+        column.name: None for column in entries.c if column.name != "number"
+    }
+    plain |= claim_values(intent(), START) | {"revision": 0, "state": "settled"}
+    plain |= {"submitted_at": START, "finished_at": later, "output_url": URL}
+    rows = [{**plain, "key": f"k{n}", "draw_key": f"d{n}"} for n in range(20_000)]
+    with history._database._engine.begin() as connection:
+        connection.execute(insert(entries), rows)
+
+    began_s = time.perf_counter()
+    draws = history.owned_draws(**MINE)
+    took_s = time.perf_counter() - began_s
+    assert (len(draws), history.count_of(**MINE)) == (20_000, 20_000)
+    assert took_s < 2  # a tenth of a second when nothing else runs
