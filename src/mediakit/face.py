@@ -17,6 +17,8 @@ from anyio import to_thread
 from mediakit import client as core
 from mediakit.catalog import Catalog
 from mediakit.client import Amount
+from mediakit.client.core import opened
+from mediakit.client.docstrings import explained_by
 from mediakit.client.functions import Functions
 from mediakit.client.io_thread import io_thread, networked
 from mediakit.client.prepare import known_lengths
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     import httpx
 
     from mediakit.spend import AsyncSpend, Spend
+    from mediakit.sweep import AsyncPlan, Plan
     from mediakit.widgets.card_handle import Cell
     from mediakit.widgets.deliveries import Deliveries
     from mediakit.widgets.form import Form
@@ -165,6 +168,54 @@ class AsyncClient(core.AsyncClient):
     def functions(self) -> Functions:
         """Return the functions as attributes, with their fields as arguments."""
         return Functions(self, self.catalog)
+
+    @opened
+    async def sweep(
+        self,
+        function: str,
+        /,
+        *,
+        zip: object = None,
+        rows: object = None,
+        sample: int | tuple[int, int] | None = None,
+        takes: int = 1,
+        **axes: object,
+    ) -> AsyncPlan:
+        """Plan a grid of requests, priced before anything is sent.
+
+        A list is an axis, everything else is fixed. A text may have slots, such as
+        `prompt="a {animal} over {place}"` with `animal=[...]`; doubled braces stand
+        for braces. A field that takes a list varies over a list of lists. Where a
+        function has a seed, all cells of a take share one.
+
+        Args:
+            function: A kind or a path.
+            zip: Axes that vary together: their names, or the lists by name.
+            rows: A frame whose rows are values that go together.
+            sample: How many points of the grid to choose at random, or this number
+                and a seed, such as (20, 7).
+            takes: How many draws of each point.
+            axes: Fields and slots. Files and jobs stand for media, as in `submit`.
+
+        Returns:
+            The plan: cells, prices, what is owned already, and what is invalid and
+            why. `plan.run(budget="$5")` sends it.
+
+        Raises:
+            InputError: An argument is not acceptable, or no cell can be sent.
+        """
+        from mediakit.sweep import AsyncPlan, plan_of
+
+        return await plan_of(
+            self,
+            function,
+            axes,
+            zipped=zip,
+            rows=rows,
+            sample=sample,
+            takes=takes,
+            make=AsyncPlan,
+        )
 
     @cached_property
     def spend(self) -> AsyncSpend:
@@ -317,6 +368,33 @@ class Client(core.Client[Job]):
         from mediakit.widgets.deliveries import Deliveries
 
         return Deliveries(self.core.deliveries, self.io)
+
+    @explained_by(AsyncClient.sweep)
+    def sweep(
+        self,
+        function: str,
+        /,
+        *,
+        zip: object = None,
+        rows: object = None,
+        sample: int | tuple[int, int] | None = None,
+        takes: int = 1,
+        **axes: object,
+    ) -> Plan:
+        """Plan a grid of requests, priced before anything is sent."""
+        from mediakit.sweep import Plan, plan_of
+
+        return self.io.call(
+            plan_of,
+            self.core,
+            function,
+            axes,
+            zipped=zip,
+            rows=rows,
+            sample=sample,
+            takes=takes,
+            make=partial(Plan, self),
+        )
 
     def __dir__(self) -> list[str]:
         # What the Tab key offers; the rest is there for who asks for it by name.

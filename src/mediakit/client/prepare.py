@@ -133,7 +133,7 @@ def prepare(
     Raises:
         InputError: Something is not acceptable; all problems are in it.
     """
-    body = _body(function, fields)
+    body = plain_body(function, fields)
     lengths = known_lengths(seconds)
     beside = plain_fields(function, _properties(extra))
     infos, problems = _probed(function, body)
@@ -240,7 +240,13 @@ def _as_if_kept(value: object, _: str) -> Path | None:
     return None if isinstance(value, str | Path | list | tuple | None) else Path()
 
 
-def _body(function: Function, fields: Mapping[str, object]) -> dict[str, object]:
+def plain_body(function: Function, fields: Mapping[str, object]) -> dict[str, object]:
+    """Return the body of a request, unchecked; local files still as paths.
+
+    Args:
+        function: The function.
+        fields: The fields as people wrote them.
+    """
     known = function.of(fields).fields
     given = {
         name: value

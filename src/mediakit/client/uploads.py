@@ -60,6 +60,17 @@ class Uploads:
         )
         return dict(zip(labels, urls, strict=True))
 
+    async def known(self, prepared: Prepared) -> dict[str, str]:
+        """Return the URLs of those local files that were uploaded before."""
+        found = {}
+        for value, path in prepared.paths.items():
+            info = prepared.infos[value]
+            seen = await to_thread.run_sync(fingerprint, path)
+            url = await self._known(Upload(path, info.content_type, seen, value))
+            if url is not None:
+                found[value] = url
+        return found
+
     async def _upload(self, file: Path, info: MediaInfo, field: str) -> str:
         try:
             seen = await to_thread.run_sync(fingerprint, file)

@@ -9,7 +9,7 @@ from mediakit.schema.bodies import (
     text_json,
     with_defaults,
 )
-from mediakit.schema.checking import NULL, check, read
+from mediakit.schema.checking import NULL, check, own_problems, read
 from mediakit.schema.fields import FieldKind, FieldSpec, fields_of, is_open
 from mediakit.schema.json_schemas import json_schema
 from mediakit.schema.requests import (
@@ -72,6 +72,7 @@ __all__ = [
     "fields_of",
     "is_open",
     "json_schema",
+    "own_problems",
     "read",
     "shape_of",
     "text_json",

@@ -62,6 +62,18 @@ def read(
     return (None if problems else request), list(problems.values())
 
 
+def own_problems(
+    request_type: type[MediaRequest], body: Mapping[str, object]
+) -> list[Problem]:
+    """Find what is not acceptable about single fields, whatever the others are.
+
+    Args:
+        request_type: The declaration.
+        body: The body, as it would be sent.
+    """
+    return _validated(request_type, body)[1]
+
+
 def _validated(
     request_type: type[MediaRequest], body: Mapping[str, object]
 ) -> tuple[MediaRequest | None, list[Problem]]:

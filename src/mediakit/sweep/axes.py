@@ -1,0 +1,415 @@
+"""The grid of a sweep: which fields vary, over which values, and which together."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mediakit.catalog import Function
+from mediakit.errors import InputError
+from mediakit.rules import all_of
+from mediakit.schema import FieldSpec
+
+MOST_CELLS = 1_000_000
+HIGHEST_SEED = 2**31 - 1
+FIRST_SEED = 1
+_SLOT = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)\}")
+
+Codes = npt.NDArray[np.int64]
+Sample = int | tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """Axes that vary together: one axis, zipped axes, or the rows of a frame.
+
+    Args:
+        columns: The values of each axis, all of the same length.
+    """
+
+    columns: Mapping[str, tuple[object, ...]]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+
+@dataclass(frozen=True)
+class Source:
+    """The values of one field over the dimensions that it depends on.
+
+    Args:
+        dimensions: The numbers of these dimensions; none for a fixed value.
+        values: A value for each combination of them, the last one varying fastest.
+    """
+
+    dimensions: tuple[int, ...]
+    values: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All cells of a sweep: points of the grid, first in take 1, then in take 2.
+
+    Args:
+        dimensions: What varies.
+        takes: How many draws of each point.
+        chosen: The points of a sample, in order; None for all points.
+    """
+
+    dimensions: tuple[Dimension, ...]
+    takes: int = 1
+    chosen: Codes | None = None
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Return how many values each dimension has."""
+        return tuple(len(dimension) for dimension in self.dimensions)
+
+    @property
+    def point_count(self) -> int:
+        """Return the number of points, each of which has `takes` cells."""
+        return prod(self.sizes) if self.chosen is None else len(self.chosen)
+
+    def __len__(self) -> int:
+        return self.point_count * self.takes
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Return the names of what varies, in the order given."""
+        return tuple(name for d in self.dimensions for name in d.columns)
+
+    def place_of(self, axis: str) -> int:
+        """Return the number of the dimension that an axis belongs to."""
+        return next(i for i, d in enumerate(self.dimensions) if axis in d.columns)
+
+    def codes(self, dimensions: Sequence[int]) -> Codes:
+        """Return for each cell which combination of these dimensions it has.
+
+        Returns:
+            int64, one a cell: the number of the combination, the last dimension
+            varying fastest; as `Source.values` are ordered.
+        """
+        points = self._points
+        codes = np.zeros(len(points), dtype="int64")
+        for number in dimensions:
+            stride = prod(self.sizes[number + 1 :])
+            codes *= self.sizes[number]
+            codes += points // stride % self.sizes[number]
+        return codes if self.takes == 1 else np.tile(codes, self.takes)
+
+    @property
+    def _points(self) -> Codes:
+        if self.chosen is not None:
+            return self.chosen
+        return np.arange(prod(self.sizes), dtype="int64")
+
+    def code_of(self, cell: int, dimensions: Sequence[int]) -> int:
+        """Return which combination of these dimensions one cell has."""
+        point = cell % self.point_count
+        if self.chosen is not None:
+            point = int(self.chosen[point])
+        code = 0
+        for number in dimensions:
+            stride = prod(self.sizes[number + 1 :])
+            size = self.sizes[number]
+            code = code * size + point // stride % size
+        return code
+
+    def take_of(self, cell: int) -> int:
+        """Return the take of a cell, from 1."""
+        return cell // self.point_count + 1
+
+
+def combinations_of(grid: Grid, dimensions: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return all combinations of some dimensions, as `Grid.codes` numbers them."""
+    return list(product(*(range(grid.sizes[number]) for number in dimensions)))
+
+
+# -- from arguments ---------------------------------------------------------------
+
+
+def grid_of(
+    function: Function,
+    given: Mapping[str, object],
+    *,
+    zipped: object = None,
+    rows: object = None,
+    sample: object = None,
+    takes: object = 1,
+) -> tuple[Grid, dict[str, Source]]:
+    """Read the arguments of a sweep.
+
+    Args:
+        function: The function.
+        given: Fields and slots by name: a list is an axis, the rest is fixed.
+        zipped: Names of axes that vary together, or these axes themselves by name.
+        rows: A frame, or a list of mappings, whose rows are values that go together.
+        sample: How many points of the grid to choose at random, or this and a seed.
+        takes: How many draws of each point.
+
+    Returns:
+        The grid, and where each field's value comes from.
+
+    Raises:
+        InputError: An argument is not acceptable; nothing was sent.
+    """
+    _check_names(function, {**given, **_mapping(zipped), **_row_columns(rows)})
+    fixed, dimensions = _dimensions(function, dict(given), zipped, rows)
+    grid = _sampled(Grid(tuple(dimensions), _takes(takes)), sample)
+    if len(grid) > MOST_CELLS:
+        raise InputError(
+            "sweep",
+            got=f"a grid of {len(grid):,} cells",
+            accepted=f"at most {MOST_CELLS:,} cells; sample=... chooses some of them",
+        )
+    return grid, _sources(function, fixed, grid)
+
+
+def _check_names(function: Function, names: Mapping[str, object]) -> None:
+    """Refuse what is neither a field nor a slot of a template."""
+    slots = {slot for value in names.values() for slot in _slots_in(value)}
+    known = fields_by_name(function)
+    for name, value in names.items():
+        if name not in known and name not in slots and not function.is_open:
+            values = _as_list(value) if _is_listing(value) else [value]
+            problems = function.check({name: values[0] if values else None})
+            raise InputError.of([p for p in problems if p.root == name] or problems[:1])
+
+
+def fields_by_name(function: Function) -> dict[str, FieldSpec]:
+    """Return a function's fields by name; those of all types where it has several."""
+    one_of = function.request_type.one_of
+    if one_of is None:
+        return dict(function.fields)
+    found: dict[str, FieldSpec] = {}
+    for tag in one_of.types:
+        found |= function.of({one_of.tag: tag}).fields
+    return found
+
+
+def _dimensions(
+    function: Function, given: dict[str, object], zipped: object, rows: object
+) -> tuple[dict[str, object], list[Dimension]]:
+    specs = fields_by_name(function)
+    together = dict(_mapping(zipped)) or {
+        name: given.pop(name, None) for name in _zip_names(zipped, given)
+    }
+    dimensions, fixed = [], {}
+    for name, value in given.items():
+        if _is_axis(value, specs.get(name)):
+            dimensions.append(Dimension({name: _axis(name, value)}))
+        else:
+            fixed[name] = value
+    if together:
+        dimensions.append(_zipped({n: _axis(n, v) for n, v in together.items()}))
+    columns = _row_columns(rows)
+    if columns:
+        dimensions.append(Dimension(columns))
+    _refuse_twice([*fixed, *(name for d in dimensions for name in d.columns)])
+    return fixed, dimensions
+
+
+def _refuse_twice(names: Sequence[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(
+                name, got="given twice", accepted="one of an axis, zip= and rows="
+            )
+
+
+def _is_axis(value: object, spec: FieldSpec | None) -> bool:
+    if not _is_listing(value):
+        return False
+    if spec is None or spec.kind != "list":
+        # An array of a picture's shape is a picture.
+        return getattr(value, "ndim", 1) == 1
+    # A field that takes a list varies over a list of lists.
+    values = _as_list(value)
+    return bool(values) and all(isinstance(each, list | tuple) for each in values)
+
+
+def _is_listing(value: object) -> bool:
+    if isinstance(value, list | tuple | range | set | frozenset):
+        return True
+    of = type(value)
+    return (
+        of.__module__.split(".", 1)[0] in ("numpy", "pandas")
+        and hasattr(value, "tolist")
+        and hasattr(value, "__len__")
+    )
+
+
+def _as_list(value: Any) -> list[object]:
+    if hasattr(value, "tolist"):
+        return list(value.tolist())
+    return sorted(value, key=repr) if isinstance(value, set | frozenset) else [*value]
+
+
+def _axis(name: str, value: object) -> tuple[object, ...]:
+    if not _is_listing(value):
+        raise InputError(name, got=value, accepted="a list of values to vary over")
+    values = _as_list(value)
+    if not values:
+        raise InputError(name, got="an empty list", accepted="at least one value")
+    distinct: list[object] = []
+    seen: set[str] = set()
+    for each in values:
+        # 1 and True are equal in Python, and different values of a field.
+        text = f"{type(each).__name__} {each!r}"
+        if text not in seen:
+            seen.add(text)
+            distinct.append(each)
+    return tuple(distinct)
+
+
+def _zipped(columns: dict[str, tuple[object, ...]]) -> Dimension:
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        counts = all_of([f"{name} has {count}" for name, count in lengths.items()])
+        raise InputError("zip", got=counts, accepted="axes of the same length")
+    return Dimension(columns)
+
+
+def _mapping(zipped: object) -> Mapping[str, object]:
+    return zipped if isinstance(zipped, Mapping) else {}
+
+
+def _zip_names(zipped: object, given: Mapping[str, object]) -> list[str]:
+    if zipped is None:
+        return []
+    names = [zipped] if isinstance(zipped, str) else list(zipped)  # type: ignore[call-overload]
+    for name in names:
+        if name not in given:
+            accepted = f"names of axes: {all_of(list(given)) or 'none are given'}"
+            raise InputError("zip", got=name, accepted=accepted)
+    return names
+
+
+def _row_columns(rows: Any) -> dict[str, tuple[object, ...]]:
+    if rows is None:
+        return {}
+    if hasattr(rows, "to_dict"):
+        rows = rows.to_dict("records")
+    is_list = isinstance(rows, list | tuple) and all(
+        isinstance(row, Mapping) for row in rows
+    )
+    if not is_list or not rows:
+        accepted = "a frame, or a list of mappings, with at least one row"
+        raise InputError("rows", got=rows, accepted=accepted)
+    names = dict.fromkeys(str(name) for row in rows for name in row)
+    return {name: tuple(_present(row.get(name)) for row in rows) for name in names}
+
+
+def _present(value: object) -> object:
+    """Return None for what pandas calls missing: the row does not give the field."""
+    is_missing = isinstance(value, float) and value != value
+    return (
+        None if is_missing or type(value).__name__ in ("NAType", "NaTType") else value
+    )
+
+
+def _takes(takes: object) -> int:
+    if isinstance(takes, bool) or not isinstance(takes, int) or not 1 <= takes <= 1000:
+        raise InputError("takes", got=takes, accepted="a whole number from 1 to 1,000")
+    return takes
+
+
+def _sampled(grid: Grid, sample: Any) -> Grid:
+    if sample is None:
+        return grid
+    count, seed = sample if isinstance(sample, tuple) else (sample, 0)
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        accepted = "how many points, such as 20, or this and a seed: (20, 7)"
+        raise InputError("sample", got=sample, accepted=accepted)
+    in_all = prod(grid.sizes)
+    if count >= in_all:
+        return grid
+    points = random.Random(seed).sample(range(in_all), count)
+    return replace(grid, chosen=np.array(sorted(points), dtype="int64"))
+
+
+# -- templates --------------------------------------------------------------------
+
+
+def _slots_in(value: object) -> set[str]:
+    values = _as_list(value) if _is_listing(value) else [value]
+    texts = [each for each in values if isinstance(each, str)]
+    return {name for text in texts for name in _SLOT.findall(text) if name}
+
+
+def _filled(template: str, values: Mapping[str, object]) -> str:
+    """Fill a template's slots; doubled braces stand for braces."""
+
+    def found(match: re.Match[str]) -> str:
+        name = match[1]
+        return str(values[name]) if name else match[0][0]
+
+    return _SLOT.sub(found, template)
+
+
+def _sources(
+    function: Function, fixed: Mapping[str, object], grid: Grid
+) -> dict[str, Source]:
+    specs = fields_by_name(function)
+    names: dict[str, tuple[object, ...]] = {n: (v,) for n, v in fixed.items()}
+    names |= {name: v for d in grid.dimensions for name, v in d.columns.items()}
+    used: set[str] = set()
+    sources: dict[str, Source] = {}
+    for name, values in names.items():
+        spec = specs.get(name)
+        slots = _slots_in(list(values)) if _is_text(spec, function) else set()
+        if slots:
+            _refuse_missing(name, slots, names)
+        used |= slots
+        sources[name] = _source(name, slots, grid, names)
+    slots_only = used - set(specs)
+    return {name: each for name, each in sources.items() if name not in slots_only}
+
+
+def _is_text(spec: FieldSpec | None, function: Function) -> bool:
+    if spec is None:
+        return function.is_open
+    return spec.kind == "text"
+
+
+def _refuse_missing(name: str, slots: set[str], names: Mapping[str, object]) -> None:
+    for slot in sorted(slots - set(names)):
+        raise InputError(
+            name,
+            got=f"a template with the slot {{{slot}}}",
+            accepted=f"a value for each slot, such as {slot}=[...]; double braces, "
+            f"{{{{{slot}}}}}, stand for braces in the text",
+        )
+
+
+def _source(
+    name: str,
+    slots: Iterable[str],
+    grid: Grid,
+    names: Mapping[str, tuple[object, ...]],
+) -> Source:
+    """Return where a field's value comes from, its template filled."""
+    axes = [each for each in (name, *sorted(slots)) if each in grid.axes]
+    dimensions = tuple(sorted({grid.place_of(axis) for axis in axes}))
+    values = []
+    for combination in combinations_of(grid, dimensions):
+        at = dict(zip(dimensions, combination, strict=True))
+
+        def value_of(each: str, at: Mapping[int, int] = at) -> object:
+            number = at[grid.place_of(each)] if each in grid.axes else 0
+            return names[each][number]
+
+        value = value_of(name)
+        if slots and isinstance(value, str):
+            value = _filled(value, {slot: value_of(slot) for slot in slots})
+        values.append(value)
+    return Source(dimensions, tuple(values))

@@ -1,0 +1,215 @@
+"""Which cells cannot be sent, and why: each value and each rule is checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from mediakit.catalog import Function
+from mediakit.client.prepare import plain_body
+from mediakit.errors import InputError, shown
+from mediakit.media import body_with_stand_ins
+from mediakit.rules import Rule
+from mediakit.schema import own_problems, with_defaults
+from mediakit.sweep.axes import Grid, Source
+
+Sources = Mapping[str, Source]
+FEW = 5
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong with some combinations of some dimensions.
+
+    Args:
+        dimensions: The dimensions.
+        reasons: The reason, by the number of the combination.
+    """
+
+    dimensions: tuple[int, ...]
+    reasons: Mapping[int, str]
+
+
+def fields_at(
+    sources: Sources, grid: Grid, dimensions: tuple[int, ...], code: int
+) -> dict[str, object]:
+    """Return all fields at one combination; other dimensions are at their first value.
+
+    Args:
+        sources: Where the values come from.
+        grid: The grid.
+        dimensions: The dimensions.
+        code: The number of the combination.
+    """
+    at: dict[int, int] = {}
+    for number in reversed(dimensions):
+        code, at[number] = divmod(code, grid.sizes[number])
+    found = {}
+    for name, source in sources.items():
+        place = 0
+        for number in source.dimensions:
+            place = place * grid.sizes[number] + at.get(number, 0)
+        found[name] = source.values[place]
+    return found
+
+
+def reads_of(sources: Sources, names: Iterable[str]) -> tuple[int, ...]:
+    """Return the dimensions that some fields depend on."""
+    found = {n for name in names if name in sources for n in sources[name].dimensions}
+    return tuple(sorted(found))
+
+
+def count_of(grid: Grid, dimensions: tuple[int, ...]) -> int:
+    """Return how many combinations some dimensions have."""
+    return prod(grid.sizes[number] for number in dimensions)
+
+
+def findings_of(function: Function, sources: Sources, grid: Grid) -> list[Finding]:
+    """Check every value of every field, and every rule over the fields that it reads.
+
+    Raises:
+        InputError: What does not vary is not acceptable.
+    """
+    _refuse_fixed(function, sources, grid)
+    one_of = function.request_type.one_of
+    if one_of is not None and reads_of(sources, [one_of.tag]):
+        return [_whole(function, sources, grid)]
+    varying = [name for name, source in sources.items() if source.dimensions]
+    found = [
+        *(_own(function, sources, grid, name) for name in varying),
+        *(_by_rule(function, sources, grid, rule) for rule in function.rules),
+        *_repeated(sources, grid),
+    ]
+    return [finding for finding in found if finding.reasons]
+
+
+def _refuse_fixed(function: Function, sources: Sources, grid: Grid) -> None:
+    body = _body(function, fields_at(sources, grid, (), 0))
+    varies = {name for name, source in sources.items() if source.dimensions}
+    request_type = function.request_type.of(body)
+    found = [p for p in own_problems(request_type, body) if p.root not in varies]
+    if not found:
+        values = with_defaults(request_type, body)
+        for rule in request_type.rules:
+            if varies.isdisjoint(rule.reads):
+                found += rule.problems(values)
+    if found:
+        raise InputError.of(found, spec=function.spec)
+
+
+def _body(function: Function, fields: Mapping[str, object]) -> dict[str, object]:
+    body, _ = body_with_stand_ins(function, plain_body(function, fields))
+    return body
+
+
+def _own(function: Function, sources: Sources, grid: Grid, name: str) -> Finding:
+    """Check the values of one field by themselves."""
+    dimensions = sources[name].dimensions
+    reasons: dict[int, str] = {}
+    for code in range(count_of(grid, dimensions)):
+        body = _body(function, fields_at(sources, grid, dimensions, code))
+        for problem in own_problems(function.request_type.of(body), body):
+            if problem.root == name:
+                reasons.setdefault(code, problem.sentence)
+    return Finding(dimensions, reasons)
+
+
+def _by_rule(function: Function, sources: Sources, grid: Grid, rule: Rule) -> Finding:
+    """Check one rule over the combinations of the fields that it reads."""
+    dimensions = reads_of(sources, rule.reads)
+    reasons: dict[int, str] = {}
+    for code in range(count_of(grid, dimensions)) if dimensions else ():
+        body = _body(function, fields_at(sources, grid, dimensions, code))
+        wrong = {p.root for p in own_problems(function.request_type, body)}
+        if wrong.isdisjoint(rule.reads):
+            values = with_defaults(function.request_type, body)
+            for problem in rule.problems(values):
+                reasons.setdefault(code, problem.sentence)
+    return Finding(dimensions, reasons)
+
+
+def _whole(function: Function, sources: Sources, grid: Grid) -> Finding:
+    """Check every combination: the type of the body varies, and its fields with it."""
+    dimensions = tuple(range(len(grid.sizes)))
+    reasons = {}
+    for code in range(count_of(grid, dimensions)):
+        problems = function.check(
+            _body(function, fields_at(sources, grid, dimensions, code))
+        )
+        if problems:
+            reasons[code] = problems[0].sentence
+    return Finding(dimensions, reasons)
+
+
+def _repeated(sources: Sources, grid: Grid) -> Iterator[Finding]:
+    """Find texts that come out the same, because a template does not use a slot."""
+    for name, source in sources.items():
+        others = {n for o in sources if o != name for n in sources[o].dimensions}
+        if len(source.dimensions) > 1 and others.isdisjoint(source.dimensions):
+            first: dict[object, int] = {}
+            reasons = {
+                code: f"{name}: {shown(value)} is in this sweep already"
+                for code, value in enumerate(source.values)
+                if first.setdefault(value, code) != code
+            }
+            yield Finding(source.dimensions, reasons)
+
+
+# -- as arrays --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Problems:
+    """The problems of all cells.
+
+    Args:
+        codes: For each cell the number of its problem; -1 for none.
+        texts: The problems.
+    """
+
+    codes: npt.NDArray[np.int32]
+    texts: tuple[str, ...]
+
+    @property
+    def valid(self) -> npt.NDArray[np.bool_]:
+        """Return which cells can be sent."""
+        return self.codes < 0
+
+    def of(self, cell: int) -> str | None:
+        """Return the problem of a cell; None for none."""
+        code = int(self.codes[cell])
+        return None if code < 0 else self.texts[code]
+
+
+def problems_of(grid: Grid, findings: Iterable[Finding]) -> Problems:
+    """Spread what was found over the cells; the first problem of a cell counts.
+
+    Raises:
+        InputError: No cell can be sent.
+    """
+    codes = np.full(len(grid), -1, dtype="int32")
+    texts: dict[str, int] = {}
+    for finding in findings:
+        table = np.full(count_of(grid, finding.dimensions), -1, dtype="int32")
+        for code, reason in finding.reasons.items():
+            table[code] = texts.setdefault(reason, len(texts))
+        found = table[grid.codes(finding.dimensions)]
+        codes = np.where(codes < 0, found, codes)
+    problems = Problems(codes, tuple(texts))
+    if len(codes) and not problems.valid.any():
+        _refuse_all(grid, problems)
+    return problems
+
+
+def _refuse_all(grid: Grid, problems: Problems) -> None:
+    found = [problems.texts[code] for code in np.unique(problems.codes)]
+    more = f"; and {len(found) - FEW} more reasons" if len(found) > FEW else ""
+    raise InputError(
+        " and ".join(grid.axes) or "sweep",
+        got="no cell that could be sent",
+        accepted=f"values that the function takes: {'; '.join(found[:FEW])}{more}",
+    )

@@ -1,0 +1,448 @@
+"""A plan: every cell of a sweep with its price, before anything is paid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from mediakit.catalog import Function
+from mediakit.client import AsyncClient, Client
+from mediakit.errors import MediakitError
+from mediakit.money import format_usd
+from mediakit.rates import Estimate, EstimateKind
+from mediakit.rules import all_of
+from mediakit.schema import canonical_json
+from mediakit.sweep.axes import Codes, Grid, grid_of
+from mediakit.sweep.checking import (
+    Problems,
+    Sources,
+    findings_of,
+    problems_of,
+)
+from mediakit.sweep.owned import (
+    STATES,
+    CellState,
+    Draws,
+    Keys,
+    draws_of,
+    owned_draws,
+    state_of,
+    uploaded_sources,
+)
+from mediakit.sweep.pricing import KINDS, Prices, prices_of
+
+if TYPE_CHECKING:
+    from mediakit.history import OwnedDraw
+
+INDEX_NAME = "cell"
+
+
+@dataclass(frozen=True)
+class Ownership:
+    """What the history holds of a plan's cells.
+
+    Args:
+        states: What each cell is, as a place in `STATES`.
+        draws: What the history holds, by the number of the cell.
+    """
+
+    states: npt.NDArray[np.int8]
+    draws: Mapping[int, OwnedDraw]
+
+    def are(self, state: CellState) -> npt.NDArray[np.bool_]:
+        """Return which cells are in a state."""
+        found: npt.NDArray[np.bool_] = self.states == STATES.index(state)
+        return found
+
+
+class BasePlan:
+    """The cells of a sweep: checked, priced, and compared with the history.
+
+    Nothing is sent and nothing is paid before `run`.
+
+    Args:
+        client: The client.
+        function: The function.
+        grid: What varies.
+        sources: Where each field's value comes from.
+        problems: What cannot be sent, and why.
+        prices: What each cell costs.
+        draws: How takes differ.
+        keys: What the history calls each cell.
+        spendable_micro_usd: What could be spent when it was made; None is unknown.
+    """
+
+    def __init__(
+        self,
+        client: AsyncClient,
+        function: Function,
+        grid: Grid,
+        sources: Sources,
+        *,
+        problems: Problems,
+        prices: Prices,
+        draws: Draws,
+        keys: Keys,
+        spendable_micro_usd: int | None,
+    ) -> None:
+        self.client = client
+        self.function = function
+        self.grid = grid
+        self.sources = sources
+        self.problems = problems
+        self.prices = prices
+        self.draws = draws
+        self.spendable_micro_usd = spendable_micro_usd
+        self._keys = keys
+        self._ownership: Ownership | None = None
+
+    def __len__(self) -> int:
+        return len(self.grid)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Return the names of what varies, in the order given; without `take`."""
+        return self.grid.axes
+
+    @property
+    def takes(self) -> int:
+        """Return how many draws there are of each point of the grid."""
+        return self.grid.takes
+
+    @property
+    def valid(self) -> npt.NDArray[np.bool_]:
+        """Return which cells can be sent, a boolean a cell."""
+        return self.problems.valid
+
+    @property
+    def low_micro_usd(self) -> Codes:
+        """Return the least that each cell costs, int64 micro-USD; -1 is unknown."""
+        return self.prices.low_micro_usd
+
+    @property
+    def high_micro_usd(self) -> Codes:
+        """Return the most that each cell costs, int64 micro-USD; -1 is unknown."""
+        return self.prices.high_micro_usd
+
+    @cached_property
+    def id(self) -> str:
+        """Return what names this sweep: the same plan has the same id in any kernel.
+
+        The order of the axes and of their values does not matter.
+        """
+        service = self.client.service
+        fields = {n: sorted({*map(_text, s.values)}) for n, s in self.sources.items()}
+        parts = [service.identity, service.account, self.function.path, fields]
+        chosen = self.grid.chosen
+        sample = None if chosen is None else chosen.tolist()
+        whole = canonical_json([*parts, self.takes, sample])
+        return sha256(whole).hexdigest()[:16]
+
+    @property
+    def title(self) -> str:
+        """Return a short name: the function, and what varies."""
+        by = f" by {all_of(self.axes)}" if self.axes else ""
+        return f"{self.function.kind}{by}"
+
+    def take(self, cell: int) -> int:
+        """Return the take that is sent; 1 where a seed tells takes apart."""
+        return self.draws.take_of(self.grid.take_of(cell))
+
+    def values(self, cell: int) -> dict[str, object]:
+        """Return the value of each axis, and the take, of one cell."""
+        found: dict[str, object] = {}
+        for number, dimension in enumerate(self.grid.dimensions):
+            code = self.grid.code_of(cell, (number,))
+            found |= {name: values[code] for name, values in dimension.columns.items()}
+        return {**found, "take": self.grid.take_of(cell)}
+
+    def fields(self, cell: int) -> dict[str, object]:
+        """Return the fields of one cell, as `client.submit` takes them."""
+        found = {
+            name: source.values[self.grid.code_of(cell, source.dimensions)]
+            for name, source in self.sources.items()
+        }
+        return {**found, **self.draws.fields_of(self.grid.take_of(cell))}
+
+    def problem(self, cell: int) -> str | None:
+        """Return why a cell cannot be sent; None when it can be."""
+        return self.problems.of(cell)
+
+    def key(self, cell: int) -> str | None:
+        """Return the key of a cell's request; None while a file is not uploaded."""
+        return self._keys.of(cell)
+
+    # -- what is owned ------------------------------------------------------------
+
+    @property
+    def ownership(self) -> Ownership:
+        """Return what the history held of the cells when it was last looked at."""
+        if self._ownership is None:
+            raise RuntimeError("a plan is made by client.sweep")
+        return self._ownership
+
+    async def look(self) -> Ownership:
+        """Look again at what the history holds."""
+        states = np.where(
+            self.valid, STATES.index(CellState.NEW), STATES.index(CellState.INVALID)
+        ).astype("int8")
+        known = await owned_draws(self.client, self.function)
+        found: dict[int, OwnedDraw] = {}
+        for cell, key in enumerate(self._keys.all() if known else ()):
+            draw = known.get((key, self.take(cell))) if key else None
+            if draw is not None and self.valid[cell]:
+                found[cell] = draw
+                states[cell] = STATES.index(state_of(draw))
+        self._ownership = Ownership(states, found)
+        return self._ownership
+
+    @property
+    def new(self) -> npt.NDArray[np.bool_]:
+        """Return which cells a run would send, a boolean a cell."""
+        return self.ownership.are(CellState.NEW)
+
+    @property
+    def owned(self) -> npt.NDArray[np.bool_]:
+        """Return which cells are bought already, a boolean a cell."""
+        return self.ownership.are(CellState.OWNED)
+
+    def estimate(self) -> Estimate:
+        """Return what the new cells cost together; owned cells cost nothing (spec 8).
+
+        `low` and `high` are integers of micro-USD. `high` is None when a cell has no
+        known price.
+        """
+        return self.prices.total(self.new)
+
+    def estimates_by_kind(self) -> dict[EstimateKind, Estimate]:
+        """Return what the new cells cost, by how firm their prices are."""
+        found = {}
+        for place, kind in enumerate(KINDS):
+            cells = self.new & (self.prices.kinds == place)
+            if cells.any():
+                found[kind] = self.prices.total(cells)
+        return found
+
+    # -- as a frame and as text ---------------------------------------------------
+
+    def frame(self) -> pd.DataFrame:
+        """Return the plan as a frame, a row a cell, in the order of sending.
+
+        Returns:
+            The axes (category; whole numbers stay int64), `take` (int64), `valid`
+            (bool), `problem` (str, <NA> for none), `owned` (bool), `low_micro_usd`
+            and `high_micro_usd` (Int64 micro-USD, <NA> is unknown), `estimate_kind`
+            (category) and `state` (category: new, owned, failed, lost, invalid).
+        """
+        columns: dict[str, Any] = axis_columns(self.grid)
+        columns["valid"] = self.valid
+        texts = pd.array([*self.problems.texts, None], dtype="str")
+        columns["problem"] = texts.take(self.problems.codes)  # -1 is the last: none
+        columns["owned"] = self.owned
+        columns["low_micro_usd"] = _money(self.low_micro_usd)
+        columns["high_micro_usd"] = _money(self.high_micro_usd)
+        columns["estimate_kind"] = categories_of(
+            self.prices.kinds, [kind.value for kind in KINDS]
+        )
+        columns["state"] = categories_of(
+            self.ownership.states, [state.value for state in STATES]
+        )
+        return pd.DataFrame(columns).rename_axis(INDEX_NAME)
+
+    @property
+    def counts(self) -> dict[CellState, int]:
+        """Return how many cells there are of each state."""
+        counts = np.bincount(self.ownership.states, minlength=len(STATES))
+        return {s: int(n) for s, n in zip(STATES, counts, strict=True)}
+
+    @property
+    def after_micro_usd(self) -> int | None:
+        """Return what is left of the balance afterwards; None is unknown."""
+        high = self.estimate().high
+        if high is None or self.spendable_micro_usd is None:
+            return None
+        return self.spendable_micro_usd - high
+
+    def lines(self) -> Iterator[str]:
+        """Give the plan's lines of text."""
+        takes = f", {self.takes} takes each" if self.takes > 1 else ""
+        yield f"{self.title}: {_cells(len(self))}{takes}"
+        counts = self.counts
+        yield (
+            f"{counts[CellState.OWNED]:,} owned, {counts[CellState.NEW]:,} new: "
+            f"{self.price_text}"
+        )
+        for state, words in _ASIDE.items():
+            if counts[state]:
+                yield f"{counts[state]:,} {words}"
+        for reason, count in self.reasons():
+            yield f"  {_cells(count)}: {reason}"
+        after = self.after_micro_usd
+        if after is not None:
+            now = format_usd(self.spendable_micro_usd or 0)
+            yield f"Balance {now} now, {format_usd(after)} after"
+
+    @property
+    def price_text(self) -> str:
+        """Write what the new cells cost, by how firm the prices are."""
+        kinds = self.estimates_by_kind()
+        if not kinds:
+            return "$0.00"
+        texts = [f"{e.text} {_KINDS[kind]}" for kind, e in kinds.items()]
+        return " + ".join(texts)
+
+    def reasons(self) -> list[tuple[str, int]]:
+        """Return why cells cannot be sent, and how many, the most frequent first."""
+        codes = self.problems.codes
+        counts = np.bincount(codes[codes >= 0], minlength=len(self.problems.texts))
+        pairs = zip(self.problems.texts, counts.tolist(), strict=True)
+        return sorted(((t, n) for t, n in pairs if n), key=lambda p: -p[1])
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+
+_ASIDE = {
+    CellState.FAILED: "failed before; results.retry() asks again",
+    CellState.LOST: "bought before, and their output is not there any more",
+    CellState.INVALID: "invalid, never sent:",
+}
+_KINDS = {
+    EstimateKind.EXACT: "exact",
+    EstimateKind.NOMINAL: "nominal",
+    EstimateKind.UPPER_BOUND: "at most",
+    EstimateKind.UNKNOWN: "price",
+}
+
+
+def _cells(count: int) -> str:
+    return f"{count:,} cell{'' if count == 1 else 's'}"
+
+
+def _money(amounts: Codes) -> pd.api.extensions.ExtensionArray:
+    return pd.arrays.IntegerArray(amounts.copy(), amounts < 0)
+
+
+def _text(value: object) -> str:
+    return (
+        value if isinstance(value, str) else getattr(value, "id", None) or repr(value)
+    )
+
+
+def categories_of(codes: npt.NDArray[Any], levels: Sequence[Any]) -> pd.Categorical:
+    """Return a category column from the places of its levels."""
+    return pd.Categorical.from_codes(codes, categories=pd.Index(list(levels)))
+
+
+def axis_columns(grid: Grid) -> dict[str, Any]:
+    """Return a column for each axis, and one for the take, a row a cell."""
+    found: dict[str, Any] = {}
+    for number, dimension in enumerate(grid.dimensions):
+        codes = grid.codes((number,))
+        for name, values in dimension.columns.items():
+            found[name] = _column(values, codes)
+    takes = np.arange(1, grid.takes + 1, dtype="int64")
+    found["take"] = np.repeat(takes, grid.point_count)
+    return found
+
+
+def _column(values: Sequence[object], codes: Codes) -> Any:
+    if all(type(value) is int for value in values):
+        return np.array(values, dtype="int64")[codes]
+    labels = [label_of(value) for value in values]
+    if len(set(labels)) < len(labels):
+        return pd.Categorical([labels[code] for code in codes], ordered=False)
+    return categories_of(codes, labels)
+
+
+def label_of(value: object) -> object:
+    """Return what stands for a value in a frame: itself where a frame can hold it."""
+    if isinstance(value, str | int | float | bool):
+        return value
+    job_id = getattr(value, "id", None)
+    return job_id if isinstance(job_id, str) else str(value)
+
+
+class AsyncPlan(BasePlan):
+    """A plan whose run is awaited; `AsyncClient.sweep` makes it."""
+
+    async def refresh(self) -> Self:
+        """Look again at what the history holds, such as after a run."""
+        await self.look()
+        return self
+
+
+class Plan(BasePlan):
+    """A plan for scripts and notebooks: every call waits for its answer.
+
+    Args:
+        owner: The client that made it.
+        args: As for `BasePlan`.
+        kwargs: As for `BasePlan`.
+    """
+
+    def __init__(self, owner: Client[Any], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.owner = owner
+
+    def refresh(self) -> Self:
+        """Look again at what the history holds, such as after a run."""
+        self.owner.io.call(self.look)
+        return self
+
+
+PlanT = TypeVar("PlanT", bound=BasePlan)
+
+
+async def plan_of(
+    client: AsyncClient,
+    function: str,
+    given: Mapping[str, object],
+    *,
+    zipped: object = None,
+    rows: object = None,
+    sample: object = None,
+    takes: object = 1,
+    make: Callable[..., PlanT],
+) -> PlanT:
+    """Check and price a sweep, and look up what is owned; nothing is sent.
+
+    Raises:
+        InputError: An argument is not acceptable, or no cell can be sent.
+    """
+    found = client.catalog.function(function)
+    grid, sources = grid_of(
+        found, given, zipped=zipped, rows=rows, sample=sample, takes=takes
+    )
+    findings = findings_of(found, sources, grid)
+    prices, about_media = await prices_of(client, found, sources, grid)
+    problems = problems_of(grid, [*findings, *about_media])
+    draws = draws_of(found, sources)
+    sent = await uploaded_sources(client, found, sources, grid)
+    plan = make(
+        client,
+        found,
+        grid,
+        sources,
+        problems=problems,
+        prices=prices,
+        draws=draws,
+        keys=Keys(client.service, found, sent, grid, draws),
+        spendable_micro_usd=await _spendable(client),
+    )
+    await plan.look()
+    return plan
+
+
+async def _spendable(client: AsyncClient) -> int | None:
+    try:
+        return (await client.billing.balance()).spendable_micro_usd
+    except MediakitError:
+        return None

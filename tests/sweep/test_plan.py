@@ -1,0 +1,257 @@
+"""A plan: cells, prices and reasons before anything is sent; nothing owned is new."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import mediakit as mk
+from mediakit import Client
+from mediakit.errors import InputError
+from tests.media_samples import make_png
+
+PROMPTS = ["a kite over dunes", "a gull over the sea", "a paper plane indoors"]
+
+
+def test_lists_are_axes_and_everything_else_is_fixed(client: Client) -> None:
+    plan = client.sweep(
+        "text-to-video", prompt=PROMPTS, resolution=["720p", "1080p"], duration=3
+    )
+    assert len(plan) == 6
+    frame = plan.frame()
+    assert list(frame)[:7] == [
+        "prompt",
+        "resolution",
+        "take",
+        "valid",
+        "problem",
+        "owned",
+        "low_micro_usd",
+    ]
+    assert frame.groupby("resolution", observed=True).low_micro_usd.sum().to_dict() == {
+        "720p": 3 * 3 * 68_000,
+        "1080p": 3 * 3 * 90_000,
+    }
+    assert {plan.fields(cell)["duration"] for cell in range(6)} == {3}
+
+
+def test_the_plan_costs_what_its_cells_cost_one_by_one(client: Client) -> None:
+    axes: dict[str, Any] = {"resolution": ["720p", "4k"], "audio": ["native", "off"]}
+    plan = client.sweep("text-to-video", prompt="a kite", duration=[3, 4, 15], **axes)
+    singly = [
+        mk.estimate("text-to-video", plan.fields(cell)).high
+        for cell in range(len(plan))
+    ]
+    assert plan.high_micro_usd.tolist() == singly
+    assert plan.estimate().low == plan.estimate().high == sum(filter(None, singly))
+    assert plan.estimate().kind == "exact"
+
+
+def test_a_template_is_filled_with_each_combination_of_its_slots(
+    client: Client,
+) -> None:
+    plan = client.sweep(
+        "text-to-video",
+        prompt="a {animal} over {place}, {{really}} at {resolution}",
+        animal=["kite", "gull"],
+        place=["dunes", "the sea"],
+        resolution="720p",
+    )
+    assert [plan.fields(cell)["prompt"] for cell in range(4)] == [
+        "a kite over dunes, {really} at 720p",
+        "a kite over the sea, {really} at 720p",
+        "a gull over dunes, {really} at 720p",
+        "a gull over the sea, {really} at 720p",
+    ]
+    assert set(plan.fields(0)) == {"prompt", "resolution"}
+    assert list(plan.frame())[:3] == ["animal", "place", "take"]
+
+
+def test_a_template_that_ignores_a_slot_does_not_buy_the_same_twice(
+    client: Client,
+) -> None:
+    plan = client.sweep(
+        "text-to-video",
+        prompt=["a {animal}", "an empty beach"],
+        animal=["kite", "gull"],
+    )
+    assert plan.valid.sum() == 3
+    assert "in this sweep already" in str(plan.problem(3))
+
+
+def test_zipped_axes_vary_together_and_rows_are_taken_as_they_are(
+    client: Client,
+) -> None:
+    zipped = client.sweep(
+        "text-to-video",
+        prompt=PROMPTS,
+        duration=[3, 4, 5],
+        zip=("prompt", "duration"),
+        resolution=["720p", "1080p"],
+    )
+    assert len(zipped) == 6
+    rows = pd.DataFrame({"prompt": PROMPTS, "duration": [3, 4, None]})
+    plan = client.sweep("text-to-video", rows=rows.astype({"duration": "Int64"}))
+    assert [plan.fields(cell).get("duration") for cell in range(3)] == [3, 4, None]
+    assert plan.valid.all()
+
+
+def test_a_sample_is_the_same_in_every_kernel(client: Client) -> None:
+    axes: dict[str, Any] = {"prompt": PROMPTS, "duration": list(range(3, 16))}
+    plans = [client.sweep("text-to-video", sample=(10, 7), **axes) for _ in range(2)]
+    frames = [plan.frame() for plan in plans]
+    assert len(frames[0]) == 10
+    pd.testing.assert_frame_equal(frames[0], frames[1])
+    other = client.sweep("text-to-video", sample=(10, 8), **axes).frame()
+    assert not other.equals(frames[0])
+
+
+def test_an_invalid_value_makes_invalid_cells_with_their_reason(
+    client: Client,
+) -> None:
+    plan = client.sweep("text-to-video", prompt=PROMPTS, duration=[3, 99, 5])
+    frame = plan.frame()
+    assert frame.valid.sum() == 6
+    assert set(frame.duration[~frame.valid]) == {99}
+    assert frame.problem[~frame.valid].str.contains("99").all()
+    assert frame.problem[frame.valid].isna().all()
+    assert plan.estimate().high == 3 * (3 + 5) * 68_000
+
+
+def test_a_rule_between_two_axes_marks_only_the_cells_that_break_it(
+    client: Client,
+) -> None:
+    plan = client.sweep(
+        "r1",
+        prompt=PROMPTS[0],
+        duration=[5, 10, "auto"],
+        omni_reference_task_type=["auto", "edit", "extend"],
+        draft=[True, False],
+    )
+    function = client.catalog.function("r1")
+    wrong = [bool(function.check(plan.fields(cell))) for cell in range(len(plan))]
+    assert wrong == (~plan.valid).tolist()
+    assert 0 < sum(wrong) < len(plan)
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_cells_are_valid_exactly_when_the_function_accepts_them(
+    client: Client, data: st.DataObject
+) -> None:
+    easy = {"prompt", "duration"}
+    closed = [
+        f
+        for f in client.catalog
+        if not f.is_open
+        and {name for name, spec in f.fields.items() if spec.required} <= easy
+    ]
+    function = data.draw(st.sampled_from(sorted(closed, key=lambda f: f.kind)))
+    axes: dict[str, Any] = {}
+    for name, spec in function.fields.items():
+        if spec.kind == "choice" and data.draw(st.booleans()):
+            axes[name] = [*spec.choices, "nonsense"]
+        elif spec.kind == "integer" and data.draw(st.booleans()):
+            axes[name] = [3, 5, 10_000, "five"]
+    axes = {"duration": [5, 99], **dict(list(axes.items())[:4])}
+    axes = {name: axis for name, axis in axes.items() if name in function.fields}
+    try:
+        plan = client.sweep(function.path, prompt=PROMPTS[:2], **axes)
+    except InputError:
+        return
+    for cell in range(0, len(plan), max(1, len(plan) // 50)):
+        wrong = function.check(plan.fields(cell))
+        assert bool(wrong) == (plan.problem(cell) is not None), plan.fields(cell)
+
+
+def test_what_was_bought_singly_is_owned_and_costs_nothing(client: Client) -> None:
+    client.submit("text-to-video", prompt=PROMPTS[0], duration=3)
+    client.submit("text-to-video", prompt=PROMPTS[0], duration=3, take=2)
+    plan = client.sweep("text-to-video", prompt=PROMPTS[:2], duration=[3, 4], takes=2)
+    frame = plan.frame()
+    assert frame[frame.owned][["prompt", "duration", "take"]].values.tolist() == [
+        [PROMPTS[0], 3, 1],
+        [PROMPTS[0], 3, 2],
+    ]
+    new = frame[~frame.owned]
+    assert plan.estimate().high == new.high_micro_usd.sum()
+    assert "2 owned, 6 new" in repr(plan)
+
+
+def test_the_order_of_axes_changes_neither_the_cells_nor_the_sweep(
+    client: Client,
+) -> None:
+    axes: dict[str, Any] = {
+        "prompt": PROMPTS,
+        "resolution": ["720p", "1080p"],
+        "duration": [3, 5],
+    }
+    plans = [
+        client.sweep("text-to-video", **{name: axes[name] for name in order})
+        for order in permutations(axes)
+    ]
+    keys = [{plan.key(cell) for cell in range(len(plan))} for plan in plans]
+    assert all(each == keys[0] for each in keys)
+    assert len({plan.id for plan in plans}) == 1
+
+
+def test_cells_share_a_seed_across_an_axis_and_each_take_has_its_own(
+    client: Client,
+) -> None:
+    plan = client.sweep("r5", prompt=PROMPTS[:2], takes=3)
+    assert [plan.fields(cell)["seed"] for cell in range(6)] == [1, 1, 2, 2, 3, 3]
+    assert {plan.take(cell) for cell in range(6)} == {1}
+    given_seed = client.sweep("r5", prompt=PROMPTS[:2], takes=2, seed=40)
+    assert [given_seed.fields(cell)["seed"] for cell in range(4)] == [40, 40, 41, 41]
+    axis = client.sweep("r5", prompt=PROMPTS[0], takes=2, seed=[7, 8])
+    assert [axis.fields(cell)["seed"] for cell in range(4)] == [7, 8, 7, 8]
+    assert [axis.take(cell) for cell in range(4)] == [1, 1, 2, 2]
+
+
+def test_a_local_file_is_owned_once_it_was_uploaded_and_bought(
+    client: Client, tmp_path: Path
+) -> None:
+    pictures = [make_png(tmp_path / f"{n}.png", (64 + n, 64)) for n in range(2)]
+    client.submit("image-upscale", image_url=pictures[0], upscale_factor="x2")
+    plan = client.sweep(
+        "image-upscale", image_url=pictures, upscale_factor=["x2", "x4"]
+    )
+    assert plan.frame().owned.tolist() == [True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"prompt": PROMPTS, "colour": ["red"]}, "colour"),
+        ({"prompt": []}, "empty list"),
+        ({"prompt": PROMPTS, "duration": [99, 100]}, "no cell"),
+        ({"prompt": "a {animal}"}, "animal=[...]"),
+        ({"prompt": PROMPTS, "duration": 99}, "duration"),
+        ({"prompt": PROMPTS, "takes": 0}, "takes"),
+        ({"prompt": PROMPTS, "sample": "few"}, "sample"),
+        ({"prompt": PROMPTS, "duration": [3, 4], "zip": ("prompt", "duration")}, "zip"),
+        ({"prompt": PROMPTS, "rows": []}, "rows"),
+        ({"prompt": [f"{n}" for n in range(1001)], "takes": 1000}, "1,000,000"),
+        ({}, "prompt"),
+    ],
+)
+def test_a_sweep_that_makes_no_sense_is_refused_in_a_sentence(
+    client: Client, arguments: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(InputError, match="Nothing was sent") as caught:
+        client.sweep("text-to-video", **arguments)
+    assert words in str(caught.value)
+
+
+def test_a_function_without_a_rate_has_cells_of_unknown_price(client: Client) -> None:
+    function = next(f for f in client.catalog if f.is_open)
+    plan = client.sweep(function.path, prompt=PROMPTS)
+    assert plan.estimate().low is None
+    assert plan.frame().high_micro_usd.isna().all()
+    assert set(plan.frame().estimate_kind) == {"unknown"}
