@@ -61,6 +61,16 @@ _VERSION_4 = (
     "WHERE sweep IS NOT NULL",
     "CREATE INDEX ix_mediakit_function ON mediakit_entries "
     "(service, account, function)",
+    "CREATE TABLE mediakit_judgements (service VARCHAR NOT NULL, "
+    "account VARCHAR NOT NULL, job_id VARCHAR NOT NULL, rating SMALLINT, "
+    "keep BOOLEAN NOT NULL, tags TEXT NOT NULL, note TEXT NOT NULL, "
+    "rater VARCHAR NOT NULL, rated_at BIGINT NOT NULL, "
+    "PRIMARY KEY (service, account, job_id))",
+    "CREATE TABLE mediakit_preferences (service VARCHAR NOT NULL, "
+    "account VARCHAR NOT NULL, winner VARCHAR NOT NULL, loser VARCHAR NOT NULL, "
+    "tie BOOLEAN NOT NULL, rater VARCHAR NOT NULL, at BIGINT NOT NULL)",
+    "CREATE INDEX ix_mediakit_preferences ON mediakit_preferences "
+    "(service, account, at)",
 )
 _SUMS_3 = (
     "COALESCE(SUM(charge_micro_usd), 0), COALESCE(SUM(CASE "

@@ -4,12 +4,14 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Dialect,
     Index,
     Integer,
     LargeBinary,
     MetaData,
+    SmallInteger,
     String,
     Table,
     Text,
@@ -171,6 +173,33 @@ uploads = Table(
     Column("size_bytes", BigInteger, nullable=False),
     Column("url", Text, nullable=False),
     Column("created_at", Instant, nullable=False),
+)
+
+judgements = Table(
+    "mediakit_judgements",
+    metadata,
+    Column("service", String, primary_key=True),
+    Column("account", String, primary_key=True),
+    Column("job_id", Label, primary_key=True),
+    Column("rating", SmallInteger),
+    Column("keep", Boolean, nullable=False),
+    Column("tags", Words, nullable=False),  # a JSON list of texts
+    Column("note", Words, nullable=False),
+    Column("rater", Label, nullable=False),
+    Column("rated_at", Instant, nullable=False),
+)
+
+preferences = Table(
+    "mediakit_preferences",
+    metadata,
+    Column("service", String, nullable=False),
+    Column("account", String, nullable=False),
+    Column("winner", Label, nullable=False),
+    Column("loser", Label, nullable=False),
+    Column("tie", Boolean, nullable=False),
+    Column("rater", Label, nullable=False),
+    Column("at", Instant, nullable=False),
+    Index("ix_mediakit_preferences", "service", "account", "at"),
 )
 
 
