@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import pkgutil
 import weakref
 from datetime import timedelta
 from itertools import pairwise
@@ -432,6 +433,76 @@ def test_a_fault_of_this_machine_is_logged_and_the_job_is_read_again(
     with caplog.at_level(logging.ERROR):
         run(scenario())
     assert "reading the job media_0 failed" in caplog.text
+
+
+class UnspeakableError(Exception):
+    """An error that cannot be shown."""
+
+    def __str__(self) -> str:
+        raise LookupError("no words")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "mediakit.client.read_budget.ReadBudget.turn",
+        "mediakit.client.watched.Watched.gap_s",
+        "mediakit.client.watched.Watched.was_read",
+        "mediakit.client.watcher.Watcher._call_up",
+        "mediakit.client.watcher.Watcher._rest_until_due",
+        "mediakit.client.watcher.jittered_s",
+    ],
+)
+def test_a_watcher_whose_own_code_fails_goes_on_and_every_job_settles(
+    broken: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    service = Service({name: Course(runs_s=20, settles_s=5) for name in names(3)})
+    owner, _, name = broken.rpartition(".")
+    whole = pkgutil.resolve_name(broken)
+    failures = 0
+
+    def failing(*given: Any, **named: Any) -> Any:
+        nonlocal failures
+        if failures < 2:
+            failures += 1
+            raise ZeroDivisionError("nobody expected this")
+        return whole(*given, **named)
+
+    async def scenario() -> None:
+        await service.run(until_s=0.0)
+        waiting = [asyncio.ensure_future(job.settle()) for job in service.jobs.values()]
+        monkeypatch.setattr(pkgutil.resolve_name(owner), name, failing)
+        await service.clock.advance(120.0)
+        assert all(wait.done() for wait in waiting)
+        assert service.unsettled == []
+
+    with caplog.at_level(logging.ERROR):
+        run(scenario())
+    assert failures == 2
+    assert "nobody expected this" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "error", [UnspeakableError(), RecursionError(), StopAsyncIteration(), MemoryError()]
+)
+def test_whatever_one_read_raises_that_job_and_the_next_are_read_on(
+    error: Exception,
+) -> None:
+    service = Service({name: Course(runs_s=20, settles_s=5) for name in names(3)})
+    raised = [error] * 3
+
+    def fault(job_id: str) -> Exception | None:
+        return raised.pop() if job_id == "media_0" and raised else None
+
+    service.fault = fault
+
+    async def scenario() -> None:
+        await service.run(until_s=0.0)
+        await service.clock.advance(120.0)
+        assert raised == []
+        assert service.unsettled == []
+
+    run(scenario())
 
 
 def test_stopping_ends_the_reads_and_tells_whoever_waits() -> None:

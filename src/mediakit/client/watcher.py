@@ -236,7 +236,15 @@ class Watcher:
         self._wake()
         if watched.job.id not in self._watched:
             return
-        error = None if task.cancelled() else task.exception()
+        try:
+            self._take(watched, None if task.cancelled() else task.exception())
+        except Exception:
+            # As in `_run`: a job that is given no place is never read again.
+            log.exception("watching the job %s failed; it goes on", watched.job.id)
+            if watched.job.id in self._watched and watched.rests is None:
+                self._rest(watched, self._clock.monotonic_s() + LATER_S)
+
+    def _take(self, watched: Watched, error: BaseException | None) -> None:
         if error is None:
             self._went_well(watched)
         elif isinstance(error, MediakitError) and not passes(error):
