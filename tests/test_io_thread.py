@@ -1,4 +1,5 @@
 import asyncio
+import json
 import subprocess
 import sys
 import threading
@@ -74,3 +75,62 @@ io_thread().post(asyncio.sleep, 3600)
     done = subprocess.run([sys.executable, "-c", script], timeout=30, check=False)
 
     assert done.returncode == 0
+
+
+POSTS_AT_THE_END = """
+import asyncio, atexit, json, threading, time
+
+outcomes, threads = [], []
+
+def outcome(post):
+    try:
+        post().result(20)
+        return "done"
+    except BaseException as error:
+        return f"{type(error).__name__}: {error}"
+
+@atexit.register  # the last handler that runs
+def report():
+    for thread in threads:
+        thread.join(25)
+    outcomes.append(outcome(lambda: io.post(asyncio.sleep, 60)))
+    print(json.dumps(outcomes))
+
+from mediakit.client.io_thread import io_thread
+io = io_thread()
+
+ending, posting = threading.Event(), threading.Event()
+atexit.register(ending.set)  # runs before the I/O thread stops
+at_once = asyncio.run_coroutine_threadsafe
+
+def late(coroutine, loop):
+    posting.set()
+    ending.wait(20)
+    time.sleep(0.5)
+    return at_once(coroutine, loop)
+
+asyncio.run_coroutine_threadsafe = late
+
+def post():
+    outcomes.append(outcome(lambda: io.post(asyncio.sleep, 60)))
+
+threads.append(threading.Thread(target=post, daemon=True))
+threads[0].start()
+posting.wait(20)
+"""
+
+
+def test_what_is_posted_while_the_process_exits_is_cancelled_or_refused() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "default", "-c", POSTS_AT_THE_END],
+        timeout=60,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.stderr == ""
+    assert done.returncode == 0
+    at_the_end, after_it = json.loads(done.stdout)
+    assert at_the_end == "CancelledError: "
+    assert after_it.startswith("RuntimeError: the process is exiting")

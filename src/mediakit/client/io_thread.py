@@ -47,7 +47,7 @@ class IOThread:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._now: _Running | None = None
         self._forks: list[threading.Event] = []
         self._ended = False
@@ -131,18 +131,25 @@ class IOThread:
     def post(
         self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
     ) -> Future[T]:
-        """Start a coroutine function there and return at once."""
+        """Start a coroutine function there and return at once.
+
+        Raises:
+            RuntimeError: The process is exiting. What was started before is cancelled.
+        """
 
         async def run() -> T:
             return await function(*args, **kwargs)
 
-        loop, coroutine = self._running().loop, run()
-        try:
-            # Half of what the portal's own way takes.
-            return asyncio.run_coroutine_threadsafe(coroutine, loop)
-        except RuntimeError:  # the loop was closed just now
-            coroutine.close()
-            raise
+        # Under the lock: what is started before the end is cancelled by it, and not
+        # lost in a loop that no longer turns.
+        with self._lock:
+            loop, coroutine = self._running().loop, run()
+            try:
+                # Half of what the portal's own way takes.
+                return asyncio.run_coroutine_threadsafe(coroutine, loop)
+            except RuntimeError:  # the thread has died
+                coroutine.close()
+                raise
 
     async def run(
         self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
@@ -154,7 +161,6 @@ class IOThread:
         now = self._now
         if now is not None and threading.current_thread() is now.thread:
             return await function(*args, **kwargs)
-        running = self._running()
         tasks: list[asyncio.Task[T]] = []
         outcome: Future[T] = Future()
 
@@ -165,7 +171,9 @@ class IOThread:
             tasks.append(running.loop.create_task(there()))
             tasks[0].add_done_callback(partial(_pass_on, outcome))
 
-        running.loop.call_soon_threadsafe(begin)
+        with self._lock:
+            running = self._running()
+            running.loop.call_soon_threadsafe(begin)
         result = asyncio.wrap_future(outcome)
         try:
             return await asyncio.shield(result)
@@ -205,7 +213,7 @@ class IOThread:
 
     def forget(self) -> None:
         """Leave the thread to the parent process."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._forks.clear()
         self._now = None
 
