@@ -567,6 +567,52 @@ def test_closing_twice_is_harmless(path):
     history.close()
 
 
+LEAVES_OPEN = """
+import atexit, gc, os, sys
+from sqlite3 import dbapi2
+
+opened = []
+
+class Connection(dbapi2.Connection):
+    is_open = True
+
+    def close(self):
+        self.is_open = False
+        super().close()
+
+connect = dbapi2.connect
+
+def remembered(*args, **options):
+    opened.append(connect(*args, **options, factory=Connection))
+    return opened[-1]
+
+dbapi2.connect = remembered
+
+@atexit.register  # the last handler that runs
+def report():
+    print(len(opened) > 0, [connection.is_open for connection in opened].count(True))
+
+from mediakit.history import History
+from tests.intents import intent
+
+history = History(sys.argv[1])
+history.claim(intent())
+history.page()
+assert any(connection.is_open for connection in opened)
+if sys.argv[2] == "dropped":
+    del history
+    gc.collect()
+    assert not any(connection.is_open for connection in opened)
+"""
+
+
+@pytest.mark.parametrize("how", ["dropped", "left open"])
+def test_a_history_that_nobody_closes_closes_its_connections_itself(path, how):
+    process = start(LEAVES_OPEN, path, how)
+    [printed] = race([process])
+    assert printed == "True 0\n"
+
+
 def test_an_entry_s_repr_shows_neither_body_nor_webhook_url(history):
     hook = "https://example.org/hook?token=hunter2"
     entry, _ = history.claim(intent(body=b"hunter2", webhook_url=hook))

@@ -11,9 +11,10 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -549,3 +550,31 @@ def test_closing_ends_a_call_that_waits(idle: RunningSandbox, tmp_path: Path) ->
 
     assert isinstance(error, MediakitError)
     assert "closed" in str(error)
+
+
+@pytest.mark.parametrize("call", ["wait", "settle", "run"])
+def test_a_task_that_waits_when_its_client_s_block_ends_hears_that_it_was_closed(
+    idle: RunningSandbox, tmp_path: Path, call: str
+) -> None:
+    async def main() -> tuple[BaseException, str]:
+        async with AsyncClient(idle.base_url, idle.api_key, home=tmp_path) as client:
+            body: dict[str, Any] = {"prompt": f"block {call}", "duration": 3}
+            job = await client.submit("text-to-video", **body)
+            waits: dict[str, Callable[[], Coroutine[Any, Any, object]]] = {
+                "wait": job.wait,
+                "settle": job.settle,
+                "run": partial(client.run, "text-to-video", **body),
+            }
+            waiting = asyncio.ensure_future(waits[call]())
+            await asyncio.wait([waiting], timeout=0.5)
+            assert not waiting.done()
+        async with asyncio.timeout(PATIENCE_S):
+            [error] = await asyncio.gather(waiting, return_exceptions=True)
+        assert isinstance(error, BaseException)
+        return error, job.id
+
+    with asyncio.Runner() as runner:
+        error, job_id = runner.run(main())
+    assert type(error) is WaitTimeoutError
+    assert str(error).startswith("The client was closed.")
+    assert f"{job_id}, which is queued. The job goes on" in str(error)
