@@ -29,7 +29,7 @@ _CONTAINERS: Mapping[MediaName, frozenset[str]] = {
     "audio": frozenset({"wav", "mp3", "mp4", "ogg", "flac", "aac", "matroska"}),
 }
 # Other formats are not even opened: a playlist would have further files read.
-_FORMATS = ",".join(sorted(_CONTAINERS["video"] | _CONTAINERS["audio"]))
+FORMATS = ",".join(sorted(_CONTAINERS["video"] | _CONTAINERS["audio"]))
 # What Pillow raises about broken pictures, beside OSError and ValueError; its warnings
 # too, where Python was told to raise them.
 _BROKEN = (
@@ -123,7 +123,7 @@ def probe_file(
     """
     if expected == "image":
         return _probe_image(file, size_bytes)
-    options = {"format_whitelist": _FORMATS, "probesize": str(probe_bytes)}
+    options = {"format_whitelist": FORMATS, "probesize": str(probe_bytes)}
     return _probe_av(file, expected, size_bytes, options)
 
 

@@ -1,0 +1,170 @@
+"""A sample of what is in a file: a few grey frames, their brightness, the sound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from mediakit.media.probing import FORMATS, duration_s
+
+if TYPE_CHECKING:
+    import numpy as np
+    from av import AudioFrame, VideoFrame
+    from av.container import InputContainer
+    from av.video.stream import VideoStream
+    from numpy.typing import NDArray
+
+    Luma = NDArray[np.uint8]
+
+MAX_PX = 640
+SHORT_S = 30.0
+WHITE = 255
+
+
+def sampled_lumas(path: Path, count: int) -> list[Luma]:
+    """Return grey frames from all over a clip, at most `MAX_PX` on the longer side.
+
+    Frames of one size can be compared whatever the resolution of the clip was.
+
+    Args:
+        path: A clip, a picture or a sound.
+        count: How many frames; a picture has one, a sound none.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is neither a clip nor a picture nor a sound.
+    """
+    picture = _picture_luma(path)
+    if picture is not None:
+        return [picture]
+    with path.open("rb") as file, _opened(file) as container:
+        if not container.streams.video:
+            return []
+        return [_luma(frame) for frame in _spread(container, count)]
+
+
+def brightness(path: Path, count: int) -> list[float]:
+    """Return the mean brightness of the first frames, from 0 (black) to 1 (white).
+
+    Args:
+        path: A clip, a picture or a sound.
+        count: How many frames in a row.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is neither a clip nor a picture nor a sound.
+    """
+    picture = _picture_luma(path)
+    if picture is not None:
+        return [float(picture.mean()) / WHITE]
+    with path.open("rb") as file, _opened(file) as container:
+        if not container.streams.video:
+            return []
+        frames = islice(container.decode(video=0), count)
+        return [float(_luma(frame).mean()) / WHITE for frame in frames]
+
+
+def sound_blocks(path: Path, most_s: float) -> Iterator[NDArray[np.float32]]:
+    """Yield the samples of a clip or a sound, channels x samples; full scale is 1.
+
+    Args:
+        path: A clip, a picture or a sound.
+        most_s: Where to stop, in seconds.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is neither a clip nor a picture nor a sound.
+    """
+    import av
+
+    if _picture_luma(path) is not None:
+        return
+    with path.open("rb") as file, _opened(file) as container:
+        if not container.streams.audio:
+            return
+        resampler = av.AudioResampler(format="fltp")
+        for frame in container.decode(audio=0):
+            if (frame.time or 0) >= most_s:
+                return
+            yield from (_samples(each) for each in resampler.resample(frame))
+
+
+def _opened(file: BinaryIO) -> InputContainer:
+    import av
+
+    # Other formats are not even opened: a playlist would have further files read.
+    return av.open(file, mode="r", options={"format_whitelist": FORMATS})
+
+
+def _samples(frame: AudioFrame) -> NDArray[np.float32]:
+    return cast("NDArray[np.float32]", frame.to_ndarray())
+
+
+def _picture_luma(path: Path) -> Luma | None:
+    """Return a picture in grey; None when the file is no picture."""
+    import numpy as np
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(path) as image:
+            image.draft("L", (MAX_PX, MAX_PX))
+            grey = image.convert("L")
+    except UnidentifiedImageError:
+        return None
+    grey.thumbnail((MAX_PX, MAX_PX), Image.Resampling.BOX)
+    return np.asarray(grey)
+
+
+def _luma(frame: VideoFrame) -> Luma:
+    scale = min(1, MAX_PX / max(frame.width, frame.height))
+    width, height = (
+        max(1, round(side * scale)) for side in (frame.width, frame.height)
+    )
+    grey = frame.reformat(width, height, format="gray", interpolation="AREA")
+    return cast("Luma", grey.to_ndarray())
+
+
+def _spread(container: InputContainer, count: int) -> Iterator[VideoFrame]:
+    stream = container.streams.video[0]
+    length_s = duration_s(container, stream) or 0
+    due_s = [length_s * (index + 0.5) / count for index in range(count)]
+    if length_s > SHORT_S and stream.time_base:
+        return _sought(container, stream, due_s)
+    return _passed(container.decode(stream), due_s, _shown_s(stream))
+
+
+def _shown_s(stream: VideoStream) -> float:
+    """Return how long a frame is shown."""
+    return float(1 / stream.average_rate) if stream.average_rate else 0.0
+
+
+def _passed(
+    frames: Iterator[VideoFrame], due_s: list[float], shown_s: float
+) -> Iterator[VideoFrame]:
+    """Yield the frame that is shown at each instant, every frame at most once."""
+    start_s = None
+    for frame in frames:
+        at_s = frame.time or 0
+        start_s = at_s if start_s is None else start_s
+        if at_s - start_s + shown_s > due_s[0]:
+            yield frame
+            due_s = due_s[1:]
+        if not due_s:
+            return
+
+
+def _sought(
+    container: InputContainer, stream: VideoStream, due_s: list[float]
+) -> Iterator[VideoFrame]:
+    """Do the same in a long clip, where decoding every frame would take long."""
+    assert stream.time_base is not None
+    shown = round(_shown_s(stream) / stream.time_base)
+    for at_s in due_s:
+        offset = round(at_s / stream.time_base) + (stream.start_time or 0)
+        container.seek(offset, stream=stream)
+        for frame in container.decode(stream):
+            if frame.pts is None or frame.pts + shown > offset:
+                yield frame
+                break

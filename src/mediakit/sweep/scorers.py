@@ -1,0 +1,267 @@
+"""Scorers that come along: they sort out the duds before anybody looks.
+
+Each takes the path of a clip, a picture or a sound and returns numbers by name. They
+read a sample: `SAMPLED_FRAMES` frames from all over the clip, grey and at most 640
+pixels wide or high, the first `SUCCESSIVE_FRAMES` in a row for flicker, and the first
+minute of the sound. NaN is unknown: a picture has no motion, a silent film no loudness.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from mediakit.errors import InputError
+from mediakit.media.samples import WHITE, brightness, sampled_lumas, sound_blocks
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+SAMPLED_FRAMES = 16
+SUCCESSIVE_FRAMES = 121
+SOUND_S = 60.0
+BLACK_LEVEL = 26  # a tenth of white
+BLACK_SHARE = 0.98  # of the pixels, in a black frame
+FROZEN_CHANGE = 0.004  # a grey level: what an encoder adds to a still picture
+FULL_SCALE = 0.999
+SILENCE_DBFS = -120.0
+HASH_WIDTH, HASH_HEIGHT = 8, 8
+HASH_CONTRAST = 0.5  # grey levels: less is noise, and would make flat pictures differ
+HALF_BITS = 32
+HASH_COLUMNS = ("dhash_high", "dhash_low")
+NEAR_BITS = 6
+
+Numbers = dict[str, float]
+
+
+class VersionedScorer(Protocol):
+    """A scorer whose numbers are kept under its version."""
+
+    version: str
+
+    def __call__(self, path: Path, /) -> Numbers:
+        """Score a file."""
+
+
+def _version(version: str) -> Callable[[Callable[[Path], Numbers]], VersionedScorer]:
+    def mark(fn: Callable[[Path], Numbers]) -> VersionedScorer:
+        scorer = cast(VersionedScorer, fn)
+        scorer.version = version
+        return scorer
+
+    return mark
+
+
+@_version("1")
+def sharpness(path: Path) -> Numbers:
+    """Measure how sharp the sampled frames are.
+
+    `sharpness` is the variance of the Laplacian of the grey values, the median over the
+    frames: 0 and above, in squared grey levels of 255. A blurred picture is below
+    about 50; noise counts as sharp.
+    """
+    return _sharpness(sampled_lumas(path, SAMPLED_FRAMES))
+
+
+@_version("1")
+def motion(path: Path) -> Numbers:
+    """Measure how much the picture changes.
+
+    `motion` is the mean absolute difference of sampled frames that follow each other,
+    from 0 (nothing moves) to 1 (black and white in turn).
+    """
+    return _motion(sampled_lumas(path, SAMPLED_FRAMES))
+
+
+@_version("1")
+def black_frames(path: Path) -> Numbers:
+    """Measure how much of a clip is black.
+
+    `black_frames` is the share of sampled frames of which 98 % are darker than a tenth
+    of white, from 0 to 1.
+    """
+    return _black(sampled_lumas(path, SAMPLED_FRAMES))
+
+
+@_version("1")
+def frozen_frames(path: Path) -> Numbers:
+    """Measure how much of a clip stands still.
+
+    `frozen_frames` is the share of sampled frames that equal the one before but for
+    what an encoder adds, from 0 to 1.
+    """
+    return _frozen(sampled_lumas(path, SAMPLED_FRAMES))
+
+
+@_version("1")
+def flicker(path: Path) -> Numbers:
+    """Measure how unsteady the brightness is.
+
+    `flicker` is how far, on average, the mean brightness of a frame lies from that of
+    its two neighbours, from 0 to 1 (black and white in turn). A steady picture and an
+    even fade have 0.
+    """
+    levels = brightness(path, SUCCESSIVE_FRAMES)
+    triples = zip(levels, levels[1:], levels[2:], strict=False)
+    jumps = [abs(at - (before + after) / 2) for before, at, after in triples]
+    return {"flicker": _mean(jumps)}
+
+
+@_version("1")
+def loudness(path: Path) -> Numbers:
+    """Measure how loud the sound is.
+
+    `loudness_dbfs` is the root mean square of all channels in decibels of full scale:
+    0 is the loudest square wave, -3 the loudest sine, -120 silence. It is no LUFS:
+    frequencies count alike.
+    """
+    return {"loudness_dbfs": _levels(path)["loudness_dbfs"]}
+
+
+@_version("1")
+def clipping(path: Path) -> Numbers:
+    """Measure how much of the sound is distorted by its level.
+
+    `clipping` is the share of samples at full scale, from 0 to 1; above about 0.001 it
+    is heard.
+    """
+    return {"clipping": _levels(path)["clipping"]}
+
+
+@_version("1")
+def perceptual_hash(path: Path) -> Numbers:
+    """Hash what the picture looks like; alike pictures have alike hashes.
+
+    It is a difference hash of 64 bits of the mean of the sampled frames. A column of
+    numbers holds 53 bits exactly, so that `dhash_high` and `dhash_low` have 32 each;
+    `near_duplicates` puts them together.
+    """
+    return _hash(sampled_lumas(path, SAMPLED_FRAMES))
+
+
+@_version("1")
+def quality(path: Path) -> Numbers:
+    """Measure everything that the other scorers measure, decoding the sample once."""
+    lumas = sampled_lumas(path, SAMPLED_FRAMES)
+    numbers: Numbers = {}
+    for measure in (_sharpness, _motion, _black, _frozen, _hash):
+        numbers |= measure(lumas)
+    return {**numbers, **flicker(path), **_levels(path)}
+
+
+def near_duplicates(
+    hashes: pd.DataFrame | Mapping[Any, int], distance: int = NEAR_BITS
+) -> list[list[Hashable]]:
+    """Group what looks alike.
+
+    Args:
+        hashes: A frame of scores with job_id, dhash_high and dhash_low, or hashes of
+            64 bits by any label. Rows without a hash are in no group.
+        distance: In how many of the 64 bits two of a group may differ, from 0 to 64.
+            Groups are chains: the ends of one may be further apart.
+
+    Returns:
+        The labels of each group of two or more, in the order given.
+
+    Raises:
+        InputError: The frame has no hashes, or the distance is not one.
+    """
+    import numpy as np
+
+    if isinstance(distance, bool) or distance not in range(65):
+        raise InputError("distance", got=distance, accepted="a whole number, 0 to 64")
+    by_label = hashes if isinstance(hashes, Mapping) else _hashes_of(hashes)
+    labels = list(by_label)
+    bits = np.array([by_label[label] for label in labels], dtype=np.uint64)
+    group = np.arange(len(labels))
+    for index in range(1, len(labels)):
+        near = np.bitwise_count(bits[:index] ^ bits[index]) <= distance
+        met = np.unique(group[:index][near])
+        if met.size:
+            group[: index + 1][np.isin(group[: index + 1], met)] = met[0]
+            group[index] = met[0]
+    found = [np.flatnonzero(group == number) for number in np.unique(group)]
+    return [[labels[i] for i in members] for members in found if len(members) > 1]
+
+
+def _hashes_of(frame: pd.DataFrame) -> dict[Any, int]:
+    wanted = ("job_id", *HASH_COLUMNS)
+    if missing := [name for name in wanted if name not in frame.columns]:
+        accepted = "the frame that perceptual_hash or quality gave, or hashes by label"
+        got = f"a frame without {', '.join(missing)}"
+        raise InputError("hashes", got=got, accepted=accepted)
+    rows = frame[list(wanted)].dropna().itertuples(index=False, name=None)
+    return {job_id: (int(high) << HALF_BITS) | int(low) for job_id, high, low in rows}
+
+
+def _sharpness(lumas: Sequence[NDArray[np.uint8]]) -> Numbers:
+    import numpy as np
+
+    large = [luma.astype(np.float32) for luma in lumas if min(luma.shape) >= 3]
+    variances = [float(_laplacian(luma).var()) for luma in large]
+    return {"sharpness": float(np.median(variances)) if variances else math.nan}
+
+
+def _laplacian(luma: NDArray[np.float32]) -> NDArray[np.float32]:
+    beside = luma[1:-1, :-2] + luma[1:-1, 2:]
+    return luma[:-2, 1:-1] + luma[2:, 1:-1] + beside - 4 * luma[1:-1, 1:-1]
+
+
+def _motion(lumas: Sequence[NDArray[np.uint8]]) -> Numbers:
+    return {"motion": _mean(_changes(lumas))}
+
+
+def _frozen(lumas: Sequence[NDArray[np.uint8]]) -> Numbers:
+    changes = _changes(lumas)
+    return {"frozen_frames": _mean([change < FROZEN_CHANGE for change in changes])}
+
+
+def _changes(lumas: Sequence[NDArray[np.uint8]]) -> list[float]:
+    import numpy as np
+
+    wide = [luma.astype(np.int16) for luma in lumas]
+    pairs = pairwise(wide)
+    return [float(np.abs(b - a).mean()) / WHITE for a, b in pairs if a.shape == b.shape]
+
+
+def _black(lumas: Sequence[NDArray[np.uint8]]) -> Numbers:
+    shares = [float((luma < BLACK_LEVEL).mean()) for luma in lumas]
+    return {"black_frames": _mean([share >= BLACK_SHARE for share in shares])}
+
+
+def _hash(lumas: Sequence[NDArray[np.uint8]]) -> Numbers:
+    import numpy as np
+    from PIL import Image
+
+    if not lumas:
+        return dict.fromkeys(HASH_COLUMNS, math.nan)
+    same = [luma for luma in lumas if luma.shape == lumas[0].shape]
+    mean = np.mean(same, axis=0, dtype=np.float32)
+    size = (HASH_WIDTH + 1, HASH_HEIGHT)
+    small = np.asarray(Image.fromarray(mean).resize(size, Image.Resampling.BOX))
+    rises = (small[:, 1:] - small[:, :-1] > HASH_CONTRAST).flatten()
+    halves = np.packbits(rises).view(">u4")
+    return dict(zip(HASH_COLUMNS, map(float, halves), strict=True))
+
+
+def _levels(path: Path) -> Numbers:
+    import numpy as np
+
+    squares, clipped, samples = 0.0, 0, 0
+    for block in sound_blocks(path, SOUND_S):
+        squares += float(np.square(block, dtype=np.float64).sum())
+        clipped += int((np.abs(block) >= FULL_SCALE).sum())
+        samples += block.size
+    if not samples:
+        return {"loudness_dbfs": math.nan, "clipping": math.nan}
+    power = max(squares / samples, 10 ** (SILENCE_DBFS / 10))
+    return {"loudness_dbfs": 10 * math.log10(power), "clipping": clipped / samples}
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else math.nan

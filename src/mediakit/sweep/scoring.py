@@ -1,0 +1,295 @@
+"""Scores outputs with a function, in this process or on the workers of an executor.
+
+The numbers are kept by the output's hash and the scorer's name and version, batch by
+batch, so that a run that was killed or interrupted goes on where it ended.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mediakit.errors import InputError
+from mediakit.sweep.workers import (
+    Answer,
+    Item,
+    Scorer,
+    check_sendable,
+    problem_of,
+    score_here,
+    score_on,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BATCH = 25
+FETCHED_AT_ONCE = 8
+HASH_DIGITS = 16
+EXECUTORS = (
+    "a concurrent.futures.Executor, such as ProcessPoolExecutor() or "
+    "get_executor() of a dask.distributed.Client"
+)
+
+
+@dataclass(frozen=True)
+class Output:
+    """What one job made.
+
+    Args:
+        job_id: The job.
+        source: Where it is: a URL or a local path.
+        sha256: The hash of its content, in hex; None while it is not known.
+    """
+
+    job_id: str
+    source: str
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a scorer made of an output, as it is kept.
+
+    Args:
+        sha256: The hash of the output, in hex.
+        scorer: The scorer's name.
+        version: The scorer's version.
+        values: The numbers by name; None when the scorer failed.
+        error: Why it failed; None when it did not.
+    """
+
+    sha256: str
+    scorer: str
+    version: str
+    values: Mapping[str, float] | None
+    error: str | None
+
+
+Fetch = Callable[[Output], Path]
+Known = Callable[[Sequence[str], str, str], Mapping[str, Mapping[str, float]]]
+Save = Callable[[Sequence[Score]], object]
+Hashed = Callable[[str, str], object]
+Tell = Callable[[int, int], object]
+
+
+def nothing_known(sha256s: Sequence[str], scorer: str, version: str) -> dict[str, Any]:
+    """Know no score from earlier."""
+    return {}
+
+
+def nowhere(*_: object) -> None:
+    """Keep nothing."""
+
+
+def score_outputs(
+    outputs: Sequence[Output],
+    fn: Scorer,
+    *,
+    fetch: Fetch,
+    executor: Executor | None = None,
+    batch: int = BATCH,
+    known: Known = nothing_known,
+    save: Save = nowhere,
+    hashed: Hashed = nowhere,
+    tell: Tell = nowhere,
+) -> pd.DataFrame:
+    """Score outputs, each content once.
+
+    A scorer that raises marks its cell, and the others go on. A batch whose worker
+    died is scored again, each output alone. An interrupt keeps the batches that ended;
+    the next call scores only the others.
+
+    Args:
+        outputs: What to score.
+        fn: Takes the path of a file and returns a number, or a dict of numbers by
+            name; None among them is unknown. A process pool must be able to import
+            it: a function at the top level of a module. Its numbers are kept under its
+            name and version: `fn.version`, or else a hash of its own source, which
+            does not notice a change in what it calls.
+        fetch: Returns a local file with an output; called on several threads. Workers
+            must be able to read it: an executor on other machines needs a folder that
+            they share.
+        executor: Where to score; None is this process. It stays open.
+        batch: How many outputs make a task.
+        known: Returns the numbers from earlier, by hash, for hashes, a scorer and its
+            version.
+        save: Keeps new scores; called on the caller's thread as each batch ends.
+        hashed: Called with a job and the hash of its output when it was not known.
+        tell: Called with how many outputs are done and how many there are.
+
+    Returns:
+        One row an output, in the order given: job_id (string), a column a number
+        (float64, NaN where it is unknown), problem (string, missing where none).
+
+    Raises:
+        InputError: An argument is not acceptable; nothing was scored.
+    """
+    _check(fn, executor, batch)
+    scoring = _Scoring(outputs, fn, known, save, hashed, tell)
+    batches = scoring.batches(fetch, batch)
+    if executor is None:
+        score_here(fn, batches, scoring.took)
+    else:
+        score_on(executor, fn, batches, scoring.took)
+    return scoring.frame()
+
+
+def _check(fn: object, executor: object, batch: object) -> None:
+    if not callable(fn):
+        accepted = "a function that takes a path and returns numbers"
+        raise InputError("fn", got=fn, accepted=accepted)
+    if not (executor is None or isinstance(executor, Executor)):
+        raise InputError("executor", got=executor, accepted=EXECUTORS)
+    if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:
+        raise InputError("batch", got=batch, accepted="a whole number from 1")
+    if executor is not None:
+        check_sendable(fn, executor)
+
+
+def identity_of(fn: Any) -> tuple[str, str]:
+    """Return the name and the version under which a scorer's numbers are kept.
+
+    Raises:
+        InputError: It has no `version`, and no source to take one from.
+    """
+    if isinstance(fn, partial):
+        name, version = identity_of(fn.func)
+        bound = repr((fn.args, sorted(fn.keywords.items())))
+        return name, f"{version}-{_short_hash(bound)}"
+    named: Any = fn if hasattr(fn, "__qualname__") else type(fn)
+    name = f"{named.__module__}.{named.__qualname__}"
+    has_version = getattr(fn, "version", None) is not None
+    return name, str(fn.version) if has_version else _source_hash(named)
+
+
+def _source_hash(fn: Any) -> str:
+    try:
+        return _short_hash(inspect.getsource(fn))
+    except (OSError, TypeError):
+        accepted = "a function with a version, such as fn.version = '1'"
+        raise InputError("fn", got=fn, accepted=accepted) from None
+
+
+def _short_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:HASH_DIGITS]
+
+
+class _Scoring:
+    """What one call has found out so far.
+
+    An output is known by its hash, or by its job until it has been fetched.
+    """
+
+    def __init__(
+        self,
+        outputs: Sequence[Output],
+        fn: Scorer,
+        known: Known,
+        save: Save,
+        hashed: Hashed,
+        tell: Tell,
+    ) -> None:
+        self._outputs = list(outputs)
+        self._name, self._version = identity_of(fn)
+        self._known, self._save, self._hashed, self._tell = known, save, hashed, tell
+        self._answers: dict[str, Answer] = {}  # by hash
+        self._sha256s: dict[str, str] = {}  # by job, where it was not known before
+        self._unfetched: dict[str, str] = {}  # why, by hash or by job
+        self._sent: set[str] = set()
+        self._look_up([o.sha256 for o in self._outputs if o.sha256])
+
+    def _look_up(self, sha256s: Sequence[str]) -> None:
+        if sha256s:
+            found = self._known(sha256s, self._name, self._version)
+            self._answers |= {
+                key: Answer(dict(values)) for key, values in found.items()
+            }
+        self._report()
+
+    def _report(self) -> None:
+        done = sum(self._answer(output) is not None for output in self._outputs)
+        self._tell(done, len(self._outputs))
+
+    def _answer(self, output: Output) -> Answer | None:
+        key = output.sha256 or output.job_id
+        if key in self._unfetched:
+            return Answer(None, self._unfetched[key])
+        return self._answers.get(self._sha256s.get(key, key))
+
+    def batches(self, fetch: Fetch, size: int) -> Iterator[list[Item]]:
+        """Fetch what has no score yet, and yield each content once."""
+        due = {o.sha256 or o.job_id: o for o in self._outputs if not self._answer(o)}
+        outputs = list(due.values())
+        for begin in range(0, len(outputs), size):
+            items = self._fetched(outputs[begin : begin + size], fetch)
+            new = {i.sha256: i for i in items if i.sha256 not in self._answers}
+            batch = [item for key, item in new.items() if key not in self._sent]
+            self._sent.update(new)
+            if batch:
+                yield batch
+
+    def _fetched(self, outputs: Sequence[Output], fetch: Fetch) -> list[Item]:
+        with ThreadPoolExecutor(FETCHED_AT_ONCE) as threads:
+            fetched = list(threads.map(partial(_fetch_item, fetch), outputs))
+        items = []
+        for output, item in zip(outputs, fetched, strict=True):
+            if isinstance(item, str):
+                self._unfetched[output.sha256 or output.job_id] = item
+                continue
+            items.append(item)
+            if output.sha256 is None:
+                self._sha256s[output.job_id] = item.sha256
+                self._hashed(output.job_id, item.sha256)
+        self._look_up([i.sha256 for i in items if i.sha256 not in self._sent])
+        return items
+
+    def took(self, batch: Sequence[Item], answers: Sequence[Answer]) -> None:
+        """Keep the answers of a batch."""
+        if not batch:
+            return
+        pairs = [(i.sha256, a) for i, a in zip(batch, answers, strict=True)]
+        self._answers.update(pairs)
+        named = (self._name, self._version)
+        self._save([Score(sha, *named, a.values, a.problem) for sha, a in pairs])
+        self._report()
+
+    def frame(self) -> pd.DataFrame:
+        """Return a row for each output."""
+        import numpy as np
+        import pandas as pd
+
+        answers = [self._answer(output) or Answer(None) for output in self._outputs]
+        found = [answer.values or {} for answer in answers]
+        names = dict.fromkeys(name for values in found for name in values)
+        numbers = {n: [_float(values.get(n)) for values in found] for n in names}
+        return pd.DataFrame(
+            {
+                "job_id": pd.array([o.job_id for o in self._outputs], dtype="string"),
+                **{n: np.array(column, "float64") for n, column in numbers.items()},
+                "problem": pd.array([a.problem for a in answers], dtype="string"),
+            }
+        )
+
+
+def _float(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _fetch_item(fetch: Fetch, output: Output) -> Item | str:
+    """Return a fetched output; a text says why it could not be."""
+    try:
+        path = Path(fetch(output))
+        if output.sha256 is not None:
+            return Item(output.sha256, path)
+        with path.open("rb") as file:
+            return Item(hashlib.file_digest(file, "sha256").hexdigest(), path)
+    except Exception as error:  # noqa: BLE001 - it is the problem of one cell
+        return f"It could not be fetched: {problem_of(error)}"
