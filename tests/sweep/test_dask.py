@@ -82,7 +82,7 @@ def test_a_worker_that_is_killed_costs_its_batch_alone(
         fetch=fetch,
         executor=cluster.get_executor(),
         batch=10,
-        **kept.places,
+        store=kept,
     )
 
     begun = Counter(path.stem for path in (tmp_path / "notes").iterdir())
@@ -121,4 +121,4 @@ def test_a_function_of_a_notebook_cell_travels_to_dask(
 
 def test_the_client_itself_is_no_executor(cluster: Client) -> None:
     with pytest.raises(InputError, match=r"get_executor\(\)"):
-        score_outputs([], quality, fetch=fetch, executor=cluster)
+        score_outputs([], quality, fetch=fetch, executor=cluster)  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ import pytest
 from PIL import Image, ImageFilter
 
 from mediakit.errors import InputError
+from mediakit.media.samples import sampled_lumas
 from mediakit.sweep import scorers
 from tests.sweep.clips import flat, noise, tone, write_clip, write_sound
 
@@ -232,9 +233,9 @@ def test_a_long_clip_is_sampled_by_seeking_and_gives_the_same_frames(
 ) -> None:
     frames = [flat(level) for level in range(80, 160)]
     clip = write_clip(tmp_path / "long.mp4", frames, fps=2)
-    sought = scorers.sampled_lumas(clip, 16)
+    sought = sampled_lumas(clip, 16)
     monkeypatch.setattr("mediakit.media.samples.SHORT_S", 1000.0)
-    passed = scorers.sampled_lumas(clip, 16)
+    passed = sampled_lumas(clip, 16)
 
     assert len(sought) == len(passed) == 16
     assert [int(a.mean()) for a in sought] == [int(b.mean()) for b in passed]

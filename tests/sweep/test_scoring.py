@@ -47,16 +47,12 @@ class Kept:
             if row.values is not None
         }
 
-    def save(self, rows: Sequence[Score]) -> None:
-        self.rows.extend(rows)
-        self.saves.append(len(rows))
+    def save(self, scores: Sequence[Score]) -> None:
+        self.rows.extend(scores)
+        self.saves.append(len(scores))
 
     def hashed(self, job_id: str, sha256: str) -> None:
         self.sha256s[job_id] = sha256
-
-    @property
-    def places(self) -> dict[str, Callable[..., object]]:
-        return {"known": self.known, "save": self.save, "hashed": self.hashed}
 
 
 def fetch(output: Output) -> Path:
@@ -120,7 +116,7 @@ def test_a_scorer_that_raises_marks_its_cell_alone(
     kept = Kept()
     outputs = made(tmp_path, {"good": "abc", "bad": "xyz", "fine": "de"})
     frame = score_outputs(
-        outputs, first_byte, fetch=fetch, executor=executor, **kept.places
+        outputs, first_byte, fetch=fetch, executor=executor, store=kept
     )
 
     assert frame["problem"].tolist()[1] == "ValueError: it begins with an x"
@@ -174,13 +170,13 @@ def test_none_is_an_unknown_number(tmp_path: Path) -> None:
 def test_what_was_scored_is_neither_scored_nor_fetched_again(tmp_path: Path) -> None:
     kept = Kept()
     outputs = made(tmp_path, {"one": "a", "two": "bb"})
-    first = score_outputs(outputs, size_bytes, fetch=fetch, **kept.places)
+    first = score_outputs(outputs, size_bytes, fetch=fetch, store=kept)
     hashed = [Output(o.job_id, o.source, kept.sha256s[o.job_id]) for o in outputs]
 
     def never(_: object) -> Path:
         raise AssertionError
 
-    again = score_outputs(hashed, size_bytes, fetch=never, **kept.places)
+    again = score_outputs(hashed, size_bytes, fetch=never, store=kept)
     pd.testing.assert_frame_equal(again, first)
     assert len(kept.rows) == 2
 
@@ -188,8 +184,8 @@ def test_what_was_scored_is_neither_scored_nor_fetched_again(tmp_path: Path) -> 
 def test_an_output_of_unknown_hash_is_hashed_and_then_known(tmp_path: Path) -> None:
     kept = Kept()
     outputs = made(tmp_path, {"one": "a"})
-    score_outputs(outputs, size_bytes, fetch=fetch, **kept.places)
-    frame = score_outputs(outputs, size_bytes, fetch=fetch, **kept.places)
+    score_outputs(outputs, size_bytes, fetch=fetch, store=kept)
+    frame = score_outputs(outputs, size_bytes, fetch=fetch, store=kept)
 
     assert kept.sha256s == {"one": sha256("a")}
     assert frame["size_bytes"].tolist() == [1.0]
@@ -201,7 +197,7 @@ def test_the_same_content_is_scored_once(tmp_path: Path) -> None:
     contents = {"one": "same", "two": "other", "three": "same", "four": "same"}
     outputs = made(tmp_path, contents)
     outputs[3] = Output("four", outputs[3].source, sha256("same"))
-    frame = score_outputs(outputs, size_bytes, fetch=fetch, batch=1, **kept.places)
+    frame = score_outputs(outputs, size_bytes, fetch=fetch, batch=1, store=kept)
 
     assert frame["size_bytes"].tolist() == [4, 5, 4, 4]
     assert sorted(row.sha256 for row in kept.rows) == sorted(
@@ -218,7 +214,7 @@ def test_another_version_is_scored_anew(tmp_path: Path) -> None:
 
     for version in ("1", "2", "2"):
         scorer.version = version  # type: ignore[attr-defined]
-        score_outputs(outputs, scorer, fetch=fetch, **kept.places)
+        score_outputs(outputs, scorer, fetch=fetch, store=kept)
 
     assert [row.version for row in kept.rows] == ["1", "2"]
 
@@ -235,7 +231,7 @@ def test_what_raised_is_tried_again_in_the_next_call(tmp_path: Path) -> None:
         return 1
 
     for _ in range(3):
-        frame = score_outputs(outputs, scorer, fetch=fetch, **kept.places)
+        frame = score_outputs(outputs, scorer, fetch=fetch, store=kept)
 
     assert len(notes) == 2
     assert frame["problem"].isna().all()
@@ -253,7 +249,7 @@ def test_what_cannot_be_fetched_marks_its_cell(tmp_path: Path) -> None:
 def test_the_scores_of_a_batch_are_kept_when_it_ends(tmp_path: Path) -> None:
     kept = Kept()
     outputs = made(tmp_path, {f"job{n}": str(n) for n in range(7)})
-    score_outputs(outputs, size_bytes, fetch=fetch, batch=3, **kept.places)
+    score_outputs(outputs, size_bytes, fetch=fetch, batch=3, store=kept)
 
     assert kept.saves == [3, 3, 1]
 
@@ -261,7 +257,7 @@ def test_the_scores_of_a_batch_are_kept_when_it_ends(tmp_path: Path) -> None:
 def test_progress_is_told_from_what_is_known_to_all(tmp_path: Path) -> None:
     kept, told = Kept(), []
     outputs = made(tmp_path, {f"job{n}": str(n) for n in range(5)})
-    score_outputs(outputs[:2], size_bytes, fetch=fetch, **kept.places)
+    score_outputs(outputs[:2], size_bytes, fetch=fetch, store=kept)
     outputs[:2] = [Output(o.job_id, o.source, sha256(o.job_id[3])) for o in outputs[:2]]
     score_outputs(
         outputs,
@@ -269,7 +265,7 @@ def test_progress_is_told_from_what_is_known_to_all(tmp_path: Path) -> None:
         fetch=fetch,
         batch=2,
         tell=lambda done, of: told.append((done, of)),
-        **kept.places,
+        store=kept,
     )
 
     assert told[0] == (2, 5)
@@ -287,7 +283,7 @@ def test_an_interrupt_keeps_what_was_scored_here(tmp_path: Path) -> None:
         return 1
 
     with pytest.raises(KeyboardInterrupt):
-        score_outputs(outputs, scorer, fetch=fetch, batch=4, **kept.places)
+        score_outputs(outputs, scorer, fetch=fetch, batch=4, store=kept)
     assert kept.saves == [4, 1]
 
 
@@ -316,7 +312,7 @@ def test_an_interrupt_keeps_what_ended_on_workers_and_starts_no_more(
             executor=threads,
             batch=2,
             tell=interrupted,
-            **kept.places,
+            store=kept,
         )
     assert len(kept.rows) >= 2
     assert len(begun) < 12
@@ -332,7 +328,7 @@ def test_a_file_that_kills_workers_costs_no_other_its_numbers(tmp_path: Path) ->
             fetch=fetch,
             executor=pool,
             batch=5,
-            **kept.places,
+            store=kept,
         ).set_index("job_id")
 
     assert frame["problem"].dropna().to_dict() == {"killer": DIED}

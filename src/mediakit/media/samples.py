@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Luma = NDArray[np.uint8]
 
 MAX_PX = 640
+SMALL_PX = 64
 SHORT_S = 30.0
 WHITE = 255
 
@@ -36,9 +37,8 @@ def sampled_lumas(path: Path, count: int) -> list[Luma]:
         OSError: It cannot be read.
         ValueError: It is neither a clip nor a picture nor a sound.
     """
-    picture = _picture_luma(path)
-    if picture is not None:
-        return [picture]
+    if _is_picture(path):
+        return [_picture_luma(path)]
     with path.open("rb") as file, _opened(file) as container:
         if not container.streams.video:
             return []
@@ -49,28 +49,28 @@ def brightness(path: Path, count: int) -> list[float]:
     """Return the mean brightness of the first frames, from 0 (black) to 1 (white).
 
     Args:
-        path: A clip, a picture or a sound.
+        path: A clip; of a picture or a sound nothing is returned.
         count: How many frames in a row.
 
     Raises:
         OSError: It cannot be read.
         ValueError: It is neither a clip nor a picture nor a sound.
     """
-    picture = _picture_luma(path)
-    if picture is not None:
-        return [float(picture.mean()) / WHITE]
+    if _is_picture(path):
+        return []
     with path.open("rb") as file, _opened(file) as container:
         if not container.streams.video:
             return []
         frames = islice(container.decode(video=0), count)
-        return [float(_luma(frame).mean()) / WHITE for frame in frames]
+        small = (_luma(frame, SMALL_PX) for frame in frames)
+        return [float(luma.mean()) / WHITE for luma in small]
 
 
 def sound_blocks(path: Path, most_s: float) -> Iterator[NDArray[np.float32]]:
     """Yield the samples of a clip or a sound, channels x samples; full scale is 1.
 
     Args:
-        path: A clip, a picture or a sound.
+        path: A clip or a sound; of a picture nothing is yielded.
         most_s: Where to stop, in seconds.
 
     Raises:
@@ -79,7 +79,7 @@ def sound_blocks(path: Path, most_s: float) -> Iterator[NDArray[np.float32]]:
     """
     import av
 
-    if _picture_luma(path) is not None:
+    if _is_picture(path):
         return
     with path.open("rb") as file, _opened(file) as container:
         if not container.streams.audio:
@@ -102,23 +102,29 @@ def _samples(frame: AudioFrame) -> NDArray[np.float32]:
     return cast("NDArray[np.float32]", frame.to_ndarray())
 
 
-def _picture_luma(path: Path) -> Luma | None:
-    """Return a picture in grey; None when the file is no picture."""
-    import numpy as np
+def _is_picture(path: Path) -> bool:
     from PIL import Image, UnidentifiedImageError
 
     try:
-        with Image.open(path) as image:
-            image.draft("L", (MAX_PX, MAX_PX))
-            grey = image.convert("L")
+        with Image.open(path):
+            return True
     except UnidentifiedImageError:
-        return None
+        return False
+
+
+def _picture_luma(path: Path) -> Luma:
+    import numpy as np
+    from PIL import Image
+
+    with Image.open(path) as image:
+        image.draft("L", (MAX_PX, MAX_PX))
+        grey = image.convert("L")
     grey.thumbnail((MAX_PX, MAX_PX), Image.Resampling.BOX)
     return np.asarray(grey)
 
 
-def _luma(frame: VideoFrame) -> Luma:
-    scale = min(1, MAX_PX / max(frame.width, frame.height))
+def _luma(frame: VideoFrame, max_px: int = MAX_PX) -> Luma:
+    scale = min(1, max_px / max(frame.width, frame.height))
     width, height = (
         max(1, round(side * scale)) for side in (frame.width, frame.height)
     )

@@ -14,7 +14,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mediakit.errors import InputError
 from mediakit.sweep.workers import (
@@ -73,20 +73,43 @@ class Score:
     error: str | None
 
 
+class ScoreStore(Protocol):
+    """Where scores are kept between calls; asked on the caller's thread."""
+
+    def known(
+        self, sha256s: Sequence[str], scorer: str, version: str
+    ) -> Mapping[str, Mapping[str, float]]:
+        """Return the numbers of a scorer, by hash, for those hashes that have any."""
+
+    def save(self, scores: Sequence[Score]) -> None:
+        """Keep scores; those without numbers say what failed."""
+
+    def hashed(self, job_id: str, sha256: str) -> None:
+        """Keep the hash of a job's output, so that it is not fetched to know it."""
+
+
+class NothingKept:
+    """A store that forgets."""
+
+    def known(
+        self, sha256s: Sequence[str], scorer: str, version: str
+    ) -> Mapping[str, Mapping[str, float]]:
+        """Know no score."""
+        return {}
+
+    def save(self, scores: Sequence[Score]) -> None:
+        """Keep nothing."""
+
+    def hashed(self, job_id: str, sha256: str) -> None:
+        """Keep nothing."""
+
+
 Fetch = Callable[[Output], Path]
-Known = Callable[[Sequence[str], str, str], Mapping[str, Mapping[str, float]]]
-Save = Callable[[Sequence[Score]], object]
-Hashed = Callable[[str, str], object]
 Tell = Callable[[int, int], object]
 
 
-def nothing_known(sha256s: Sequence[str], scorer: str, version: str) -> dict[str, Any]:
-    """Know no score from earlier."""
-    return {}
-
-
-def nowhere(*_: object) -> None:
-    """Keep nothing."""
+def tell_nobody(done: int, of: int) -> None:
+    """Report no progress."""
 
 
 def score_outputs(
@@ -96,10 +119,8 @@ def score_outputs(
     fetch: Fetch,
     executor: Executor | None = None,
     batch: int = BATCH,
-    known: Known = nothing_known,
-    save: Save = nowhere,
-    hashed: Hashed = nowhere,
-    tell: Tell = nowhere,
+    store: ScoreStore | None = None,
+    tell: Tell = tell_nobody,
 ) -> pd.DataFrame:
     """Score outputs, each content once.
 
@@ -119,10 +140,8 @@ def score_outputs(
             they share.
         executor: Where to score; None is this process. It stays open.
         batch: How many outputs make a task.
-        known: Returns the numbers from earlier, by hash, for hashes, a scorer and its
-            version.
-        save: Keeps new scores; called on the caller's thread as each batch ends.
-        hashed: Called with a job and the hash of its output when it was not known.
+        store: Where scores are kept, as each batch ends, and looked up; None keeps
+            none.
         tell: Called with how many outputs are done and how many there are.
 
     Returns:
@@ -133,7 +152,7 @@ def score_outputs(
         InputError: An argument is not acceptable; nothing was scored.
     """
     _check(fn, executor, batch)
-    scoring = _Scoring(outputs, fn, known, save, hashed, tell)
+    scoring = _Scoring(outputs, fn, store or NothingKept(), tell)
     batches = scoring.batches(fetch, batch)
     if executor is None:
         score_here(fn, batches, scoring.took)
@@ -189,17 +208,11 @@ class _Scoring:
     """
 
     def __init__(
-        self,
-        outputs: Sequence[Output],
-        fn: Scorer,
-        known: Known,
-        save: Save,
-        hashed: Hashed,
-        tell: Tell,
+        self, outputs: Sequence[Output], fn: Scorer, store: ScoreStore, tell: Tell
     ) -> None:
         self._outputs = list(outputs)
         self._name, self._version = identity_of(fn)
-        self._known, self._save, self._hashed, self._tell = known, save, hashed, tell
+        self._store, self._tell = store, tell
         self._answers: dict[str, Answer] = {}  # by hash
         self._sha256s: dict[str, str] = {}  # by job, where it was not known before
         self._unfetched: dict[str, str] = {}  # why, by hash or by job
@@ -208,7 +221,7 @@ class _Scoring:
 
     def _look_up(self, sha256s: Sequence[str]) -> None:
         if sha256s:
-            found = self._known(sha256s, self._name, self._version)
+            found = self._store.known(sha256s, self._name, self._version)
             self._answers |= {
                 key: Answer(dict(values)) for key, values in found.items()
             }
@@ -247,7 +260,7 @@ class _Scoring:
             items.append(item)
             if output.sha256 is None:
                 self._sha256s[output.job_id] = item.sha256
-                self._hashed(output.job_id, item.sha256)
+                self._store.hashed(output.job_id, item.sha256)
         self._look_up([i.sha256 for i in items if i.sha256 not in self._sent])
         return items
 
@@ -258,7 +271,7 @@ class _Scoring:
         pairs = [(i.sha256, a) for i, a in zip(batch, answers, strict=True)]
         self._answers.update(pairs)
         named = (self._name, self._version)
-        self._save([Score(sha, *named, a.values, a.problem) for sha, a in pairs])
+        self._store.save([Score(sha, *named, a.values, a.problem) for sha, a in pairs])
         self._report()
 
     def frame(self) -> pd.DataFrame:
