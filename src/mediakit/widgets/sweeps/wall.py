@@ -1,0 +1,209 @@
+"""The wall of a run: its cells, kept up to date, and what people say of them."""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from anyio import to_thread
+
+from mediakit.errors import InputError
+from mediakit.history import History
+from mediakit.money import format_usd
+from mediakit.sweep import AsyncResults, Progress, bradley_terry, label_of
+from mediakit.sweep.cells import STATUS_NAMES
+from mediakit.widgets.gallery import (
+    Gallery,
+    Preference,
+    Ranked,
+    WallActions,
+    WallCell,
+    WallSummary,
+)
+
+
+POSTERS = 48
+POSTER_MAX_PX = 240
+POSTERS_AT_ONCE = 4
+
+
+class Wall:
+    """Feeds a gallery with the cells of a run.
+
+    Args:
+        results: The run.
+        rows: The axis down the side; None with `cols` for a choice.
+        cols: The axis along the top.
+
+    Raises:
+        InputError: There is no such axis.
+    """
+
+    def __init__(
+        self, results: AsyncResults, rows: str | None, cols: str | None
+    ) -> None:
+        self._results = results
+        self._store = results.client.store
+        self._owner = results.client._ledger.owner
+        self._posters: dict[str, str | None] = {}
+        self._running: asyncio.Task[None] | None = None
+        plan = results.plan
+        self._labels = [
+            {
+                name: str(label_of(value))
+                for name, value in plan.values(cell).items()
+                if name != "take"
+            }
+            for cell in range(len(plan))
+        ]
+        self.gallery = Gallery(
+            self._cells(),
+            rows=rows,
+            cols=cols,
+            title=plan.title,
+            summary=self._summary(results.progress),
+            judge=self._judge,
+            prefer=self._prefer,
+            rank=self._rank,
+            preferences=self._preferences(),
+            actions=WallActions(retry=self._retry),
+        )
+        results.subscribe(self._changed)
+
+    def _cells(self) -> list[WallCell]:
+        plan, columns = self._results.plan, self._results.runner.cells.copied()
+        job_ids = columns.texts["job_id"]
+        judged = self._store.judgements(**self._owner, job_ids=list(job_ids.values()))
+        said = {each.job_id: each for each in judged}
+        found = []
+        for cell, labels in enumerate(self._labels):
+            job_id = job_ids.get(cell)
+            judgement = said.get(job_id or "")
+            charge = int(columns.charge_micro_usd[cell])
+            runtime_s = float(columns.runtime_s[cell])
+            prompt = plan.fields(cell).get("prompt")
+            status: Any = STATUS_NAMES[int(columns.status[cell])]
+            problem = columns.texts["problem"].get(cell)
+            found.append(
+                WallCell(
+                    cell,
+                    job_id=job_id,
+                    labels=labels,
+                    prompt=prompt if isinstance(prompt, str) else None,
+                    take=int(plan.grid.take_of(cell)),
+                    status=status,
+                    problem=problem or plan.problem(cell),
+                    media_type=columns.texts["media_type"].get(cell),
+                    url=columns.texts["output_url"].get(cell),
+                    poster=self._posters.get(job_id or ""),
+                    charge_micro_usd=None if charge < 0 else charge,
+                    runtime_s=None if np.isnan(runtime_s) else runtime_s,
+                    rating=judgement.rating if judgement else None,
+                    keep=bool(judgement and judgement.keep),
+                    tags=judgement.tags if judgement else (),
+                    note=judgement.note if judgement else "",
+                )
+            )
+        return found
+
+    def _summary(self, progress: Progress) -> WallSummary:
+        spent, budget = progress.spent_micro_usd, progress.budget_micro_usd
+        of = "" if budget is None else f" of {format_usd(budget)}"
+        left = "" if progress.eta_s is None else f"about {progress.eta_s:.0f} s left"
+        return WallSummary(
+            owned=progress.owned,
+            spent=format_usd(spent),
+            spent_note=f"spent{of}",
+            left=left,
+        )
+
+    # -- following the run --------------------------------------------------------
+
+    def _changed(self, progress: Progress) -> None:
+        """Show what has changed; called on the I/O thread."""
+        if self._running is None or self._running.done():
+            loop = asyncio.get_running_loop()
+            self._running = loop.create_task(self._show(progress))
+
+    async def _show(self, progress: Progress) -> None:
+        cells = await to_thread.run_sync(self._cells)
+        self.gallery.update(cells, summary=self._summary(progress))
+        if await self._bring_posters(cells):
+            self.gallery.update(await to_thread.run_sync(self._cells))
+
+    async def _bring_posters(self, cells: Sequence[WallCell]) -> bool:
+        """Make small pictures for the first cells; tell whether there are new ones."""
+        wanted = list(self._without_posters(cells))
+        for start in range(0, len(wanted), POSTERS_AT_ONCE):
+            some = wanted[start : start + POSTERS_AT_ONCE]
+            await asyncio.gather(*(self._bring(cell) for cell in some))
+        return bool(wanted)
+
+    def _without_posters(self, cells: Sequence[WallCell]) -> Iterator[WallCell]:
+        for cell in cells[:POSTERS]:
+            is_seen = cell.url and cell.media_type in ("image", "video")
+            if is_seen and cell.job_id and cell.job_id not in self._posters:
+                yield cell
+
+    async def _bring(self, cell: WallCell) -> None:
+        media = self._results.client.remote_media
+        picture = await media.poster(str(cell.url), POSTER_MAX_PX)
+        self._posters[str(cell.job_id)] = _uri(picture) if picture else None
+
+    # -- what people do -----------------------------------------------------------
+
+    async def _judge(self, job_id: str, **changes: Any) -> None:
+        await self._results._judge(job_id, **changes)
+
+    async def _prefer(self, winner: str, loser: str, *, tie: bool = False) -> None:
+        ledger = self._results.client._ledger
+        await ledger.write(
+            History.prefer, **self._owner, winner=winner, loser=loser, tie=tie
+        )
+
+    def _preferences(self) -> list[Preference]:
+        mine = set(self._results.runner.cells.job_ids().values())
+        return [
+            Preference(each.winner, each.loser, each.tie)
+            for each in self._store.preferences(**self._owner)
+            if each.winner in mine and each.loser in mine
+        ]
+
+    def _rank(self, preferences: Sequence[Preference]) -> list[Ranked]:
+        frame = bradley_terry(preferences)
+        columns = (frame["item"], frame["strength"], frame["low"], frame["high"])
+        return [
+            (str(job_id), float(strength), float(low), float(high))
+            for job_id, strength, low, high in zip(*columns, strict=True)
+        ]
+
+    async def _retry(self, cell: int) -> None:
+        await self._results._retry_cell(cell)
+
+
+def _uri(jpeg: bytes) -> str:
+    return f"data:image/jpeg;base64,{b64encode(jpeg).decode()}"
+
+
+def wall_of(results: AsyncResults, rows: str | None, cols: str | None) -> Gallery:
+    """Return the wall of a run, which follows it.
+
+    Args:
+        results: The run.
+        rows: The axis down the side.
+        cols: The axis along the top.
+
+    Raises:
+        InputError: There is no such axis.
+    """
+    if rows is None and cols is None:
+        axes = [*results.plan.axes, *(["take"] if results.plan.takes > 1 else [])]
+        rows, cols = (*axes, None, None)[:2]
+    for name, value in (("rows", rows), ("cols", cols)):
+        known = [*results.plan.axes, "take", "prompt"]
+        if value is not None and value not in known:
+            raise InputError(name, got=value, accepted=" or ".join(known))
+    return Wall(results, rows, cols).gallery
