@@ -92,11 +92,15 @@ class Buyer:
                 purchase, intent, asked_before=not fresh, order=order
             )
 
-    async def retry(self, job_id: str) -> AsyncJob:
+    async def retry(self, job_id: str, *, sweep: str | None = None) -> AsyncJob:
         """Ask once more for what failed, under a fresh key (spec 4.3).
 
         A later attempt that has not failed is the answer, so that asking twice does
         not pay twice.
+
+        Args:
+            job_id: The job that failed.
+            sweep: The sweep that asks, by its id; None leaves it to the one before.
         """
         failed = await self._known(job_id)
         if failed.status is not JobStatus.FAILED:

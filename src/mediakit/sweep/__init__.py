@@ -4,6 +4,19 @@ It stands on the client, which sends each cell, and on the history, which knows 
 owned.
 """
 
-from mediakit.sweep.plan import AsyncPlan, BasePlan, Plan, plan_of
+from mediakit.sweep.cells import Progress
+from mediakit.sweep.owned import CellState
+from mediakit.sweep.plan import AsyncPlan, BasePlan, Plan, label_of, plan_of
+from mediakit.sweep.results import AsyncResults, Results
 
-__all__ = ["AsyncPlan", "BasePlan", "Plan", "plan_of"]
+__all__ = [
+    "AsyncPlan",
+    "AsyncResults",
+    "BasePlan",
+    "CellState",
+    "Plan",
+    "Progress",
+    "Results",
+    "label_of",
+    "plan_of",
+]

@@ -1,0 +1,171 @@
+"""What a run may still send: its budget, less what its sweep has spent and holds."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from fractions import Fraction
+
+from mediakit.client.purse import Amount, budget_of
+from mediakit.errors import InputError
+from mediakit.history import BudgetUse
+from mediakit.money import format_usd
+
+UNTRIED_FACTOR = Fraction(5, 4)
+"""What is held for each estimated micro-USD until a charge has been seen."""
+
+
+def parse_budget(amount: Amount | None) -> int | None:
+    """Read a run's budget in micro-USD; None for no limit.
+
+    Raises:
+        InputError: It is no amount of US dollars.
+    """
+    budget = budget_of("sweep", amount)
+    return None if budget is None else budget.limit_micro_usd
+
+
+def too_small(budget_micro_usd: int, cheapest_micro_usd: int) -> InputError:
+    """Return the error for a budget that no cell fits into.
+
+    Args:
+        budget_micro_usd: The budget.
+        cheapest_micro_usd: The upper price of the cheapest new cell.
+    """
+    return InputError(
+        "budget",
+        got=format_usd(budget_micro_usd),
+        accepted=f"at least {format_usd(cheapest_micro_usd)}, the price of the "
+        "cheapest new cell",
+    )
+
+
+class Reservations:
+    """Reserves the upper price of each cell before the cell is sent.
+
+    The history counts what the sweep has spent and holds, over all runs and
+    processes. It is read again only when a cell does not fit what is known, so most
+    cells are reserved without it.
+
+    A charge may differ from its estimate. Until a charge has been seen, a quarter more
+    than the estimates is held; from then on as much more as the largest charge was
+    above its estimate.
+
+    Args:
+        limit_micro_usd: The budget; None for no limit.
+        read_use: Reads what the sweep has spent and holds in the history.
+    """
+
+    def __init__(
+        self,
+        limit_micro_usd: int | None,
+        read_use: Callable[[], Awaitable[BudgetUse]],
+    ) -> None:
+        self.limit_micro_usd = limit_micro_usd
+        self._read_use = read_use
+        self._use: BudgetUse | None = None
+        self._pending: dict[int, int] = {}
+        self._pending_micro_usd = 0
+        # Claimed in the history, since the beginning and when it was last read.
+        self._claimed_micro_usd = 0
+        self._claimed_then_micro_usd = 0
+        self._largest_ratio: Fraction | None = None
+
+    @property
+    def factor(self) -> Fraction:
+        """Return how much is held for each estimated micro-USD."""
+        ratio = self._largest_ratio
+        return UNTRIED_FACTOR if ratio is None else max(Fraction(1), ratio)
+
+    async def reserve(
+        self, cell: int, high_micro_usd: int, *, is_alone: bool = False
+    ) -> bool:
+        """Reserve the price of a cell that is about to be sent; False if it is over.
+
+        Args:
+            cell: The cell.
+            high_micro_usd: Its upper price.
+            is_alone: Nothing else is in flight. Before a charge has been seen, such a
+                cell may use the whole budget.
+        """
+        if self.limit_micro_usd is None:
+            return True
+        # Reserved before the history is read, because other cells go on meanwhile.
+        self._add_pending(cell, high_micro_usd)
+        is_whole = is_alone and self._largest_ratio is None
+        factor = Fraction(1) if is_whole else self.factor
+        if self._use is not None and self._fits(self._use, factor):
+            return True
+        if self._fits(await self._read(), factor):
+            return True
+        self._remove_pending(cell)
+        return False
+
+    def claimed(self, cell: int) -> None:
+        """Note that the history holds the price of a reserved cell from now on."""
+        self._claimed_micro_usd += self._remove_pending(cell)
+
+    def dropped(self, cell: int) -> None:
+        """Note that nothing was bought for a reserved cell."""
+        self._remove_pending(cell)
+
+    def charged(self, high_micro_usd: int | None, charge_micro_usd: int) -> None:
+        """Note what a job cost that was estimated at this.
+
+        Args:
+            high_micro_usd: The upper end of its estimate; None when unknown.
+            charge_micro_usd: The settled charge of a completed job.
+        """
+        if high_micro_usd:
+            ratio = Fraction(charge_micro_usd, high_micro_usd)
+            self._largest_ratio = max(self._largest_ratio or ratio, ratio)
+
+    def over_text(self, high_micro_usd: int) -> str:
+        """Say that a cell of this price does not fit."""
+        limit_micro_usd = self.limit_micro_usd or 0
+        spent = held = 0
+        if self._use is not None:
+            spent, held = self._use.spent_micro_usd, self._use.reserved_micro_usd
+        holding = f" and {format_usd(held)} is held" if held else ""
+        return (
+            f"It may cost up to {format_usd(high_micro_usd)}{self._margin_text}, and "
+            f"{format_usd(spent)} of the budget of {format_usd(limit_micro_usd)} is "
+            f"spent{holding}. Nothing was sent. Run the plan with a larger budget to "
+            "send it."
+        )
+
+    @property
+    def _margin_text(self) -> str:
+        ratio = self._largest_ratio
+        if ratio is None or ratio <= 1:
+            return ""
+        return f" (charges were up to {float(ratio):.2f} times their estimates)"
+
+    def unknown_text(self) -> str:
+        """Say that a cell has no known price, so that a budget cannot hold it."""
+        return (
+            "Nobody knows what it may cost, so a budget of "
+            f"{format_usd(self.limit_micro_usd)} could not be kept. Nothing was sent. "
+            "Run the plan without a budget to send it."
+        )
+
+    def _fits(self, use: BudgetUse, factor: Fraction) -> bool:
+        since = self._claimed_micro_usd - self._claimed_then_micro_usd
+        held = use.reserved_micro_usd + since + self._pending_micro_usd
+        return use.spent_micro_usd + factor * held <= (self.limit_micro_usd or 0)
+
+    async def _read(self) -> BudgetUse:
+        # What is claimed while it is read may be missing there.
+        claimed_micro_usd = self._claimed_micro_usd
+        self._use = await self._read_use()
+        self._claimed_then_micro_usd = claimed_micro_usd
+        return self._use
+
+    def _add_pending(self, cell: int, high_micro_usd: int) -> None:
+        self._remove_pending(cell)
+        self._pending[cell] = high_micro_usd
+        self._pending_micro_usd += high_micro_usd
+
+    def _remove_pending(self, cell: int) -> int:
+        high_micro_usd = self._pending.pop(cell, 0)
+        self._pending_micro_usd -= high_micro_usd
+        return high_micro_usd

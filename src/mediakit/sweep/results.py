@@ -1,0 +1,522 @@
+"""The results of a run: live while it goes on, and rated afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+import anyio
+import numpy as np
+from anyio import to_thread
+
+from mediakit.client import AsyncClient, AsyncJob, Job
+from mediakit.client.async_job import check_timeout
+from mediakit.client.docstrings import explained_by
+from mediakit.client.io_thread import IOThread, io_thread, networked
+from mediakit.client.staying import Staying
+from mediakit.errors import (
+    ConflictError,
+    HasId,
+    InputError,
+    NotFoundError,
+    WaitTimeoutError,
+)
+from mediakit.history import Entry, History
+from mediakit.sweep.budget import too_small
+from mediakit.sweep.cells import STATUS_NAMES, CellStatus, Columns, Progress
+from mediakit.sweep.runner import IN_FLIGHT, Planned, Runner
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+T = TypeVar("T")
+JobT_co = TypeVar("JobT_co", bound=Job, covariant=True)
+
+MOST_IN_FLIGHT = 1_000
+GOES_ON = "The sweep goes on; results.wait() waits again."
+ELSEWHERE = (
+    "This run belongs to the process that began it. plan.run() goes on with it here, "
+    "and nothing that is owned is bought again."
+)
+
+
+class _Awaited(Generic[T]):
+    """What is read when it is awaited, and not before."""
+
+    def __init__(self, read: Callable[[], Awaitable[T]]) -> None:
+        self._read = read
+
+    def __await__(self) -> Generator[Any, None, T]:
+        return self._read().__await__()
+
+
+class AsyncResults(Staying):
+    """The results of a run, whose methods are awaited from any event loop.
+
+    The run begins at once and goes on whether anybody waits or not.
+
+    Args:
+        plan: The plan.
+        core: The client.
+        budget_micro_usd: What the sweep may cost over all its runs; None for no limit.
+        in_flight: How many cells are in flight at once, at most; 16 by default.
+
+    Raises:
+        InputError: No new cell fits into the budget, or `in_flight` is no count.
+    """
+
+    _instead = "make the plan there and run it, which buys nothing again"
+
+    def __init__(
+        self,
+        plan: Planned,
+        core: AsyncClient,
+        budget_micro_usd: int | None = None,
+        in_flight: int | None = None,
+    ) -> None:
+        in_flight = IN_FLIGHT if in_flight is None else in_flight
+        _check_in_flight(in_flight)
+        _check_budget(plan, core, budget_micro_usd)
+        self.plan = plan
+        self.client = core
+        self.runner = Runner(plan, core, budget_micro_usd, in_flight)
+        self._axes: pd.DataFrame | None = None
+        io_thread().post(self.runner.start)
+
+    def __len__(self) -> int:
+        return len(self.plan)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.progress.text}>"
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self.wait().__await__()
+
+    @property
+    def id(self) -> str:
+        """Return what names the sweep."""
+        return self.plan.id
+
+    @property
+    def progress(self) -> Progress:
+        """Return how far the run is."""
+        return self.runner.progress(self.client.store.sweep_use(self.plan.id))
+
+    def subscribe(self, listener: Callable[[Progress], object]) -> Callable[[], None]:
+        """Call a function with the progress, at most every 0.2 s and at the end.
+
+        It is called on the I/O thread, and must not block.
+
+        Returns:
+            A function that ends it.
+        """
+        return self.runner.subscribe(listener)
+
+    # -- the run ------------------------------------------------------------------
+
+    @networked
+    async def wait(self, timeout_s: float | None = None) -> Self:
+        """Wait until nothing more can be sent, and all that was sent is settled.
+
+        A cell that fails raises nothing: `frame()` says what became of it.
+
+        Args:
+            timeout_s: Seconds to wait at the most; None waits as long as it takes.
+
+        Raises:
+            WaitTimeoutError: The time is over, or the client was closed.
+            ConflictError: A forked process asks, where the run does not go on.
+        """
+        check_timeout(timeout_s)
+        self._refuse_elsewhere()
+        loop = asyncio.get_running_loop()
+        began_s = loop.time()
+        with anyio.move_on_after(timeout_s):
+            await self.runner.done.wait()
+        if not self.runner.done.is_set() or self.runner.is_closed:
+            raise self._left(loop.time() - began_s)
+        return self
+
+    def _left(self, waited_s: float) -> WaitTimeoutError:
+        said = GOES_ON
+        if self.runner.is_closed:
+            said = (
+                "The client was closed. Jobs go on at the service; running the plan "
+                "again with another client goes on with them."
+            )
+        waited = f"{waited_s:.1f}".removesuffix(".0")
+        text = f"Waited {waited} s for {self.progress.text}. {said}"
+        return WaitTimeoutError(text, job=self, waited_s=waited_s)
+
+    def _refuse_elsewhere(self) -> None:
+        if not self.runner.is_here:
+            raise ConflictError(ELSEWHERE)
+
+    @networked
+    async def stop(self) -> Self:
+        """Send no further cell; what is in flight goes on and is settled."""
+        self._refuse_elsewhere()
+        self.runner.stop()
+        return self
+
+    @networked
+    async def retry(self, code: str | None = None) -> Self:
+        """Send failed and unsent cells again, within the same budget.
+
+        A cell whose job failed is asked for under a fresh key, which is paid for when
+        it completes.
+
+        Args:
+            code: Only cells whose job failed with this code (spec 7.3).
+
+        Raises:
+            ConflictError: A forked process asks, where the run does not go on.
+        """
+        self._refuse_elsewhere()
+        self.runner.retry(code)
+        return self
+
+    # -- what it made -------------------------------------------------------------
+
+    async def frame(self) -> pd.DataFrame:
+        """Return the results as a frame, a row a cell of the plan.
+
+        Returns:
+            The axes, `take`, `status` (category), `charge_micro_usd` (Int64, <NA> is
+            unknown), `runtime_s` (float64), `rating` (Int8), `keep` (boolean),
+            `job_id`, `problem`, `output_url` (str), `media_type` (category), `prompt`
+            and `parent_job_id` (str).
+        """
+        return await to_thread.run_sync(self._frame)
+
+    def _frame(self) -> pd.DataFrame:
+        import pandas as pd
+
+        if self._axes is None:
+            self._axes = self.plan.frame()[[*self.plan.axes, "take"]]
+        columns = self.runner.cells.copied()
+        job_ids = columns.texts["job_id"]
+        found = self._axes.copy(deep=False)
+        found["status"] = pd.Categorical.from_codes(
+            columns.status, categories=list(STATUS_NAMES)
+        )
+        charges = columns.charge_micro_usd
+        found["charge_micro_usd"] = pd.arrays.IntegerArray(charges, charges < 0)
+        found["runtime_s"] = columns.runtime_s
+        for name, values in self._judged(job_ids).items():
+            found[name] = values
+        found["job_id"] = pd.array(columns.column("job_id"), dtype="str")
+        found["problem"] = pd.array(self._problems(columns), dtype="str")
+        found["output_url"] = pd.array(columns.column("output_url"), dtype="str")
+        found["media_type"] = pd.Categorical(columns.column("media_type"))
+        found["prompt"] = pd.array(self._prompts(), dtype="str")
+        found["parent_job_id"] = pd.array(self._parents(job_ids), dtype="str")
+        return found
+
+    def _problems(self, columns: Columns) -> list[str | None]:
+        problems = columns.column("problem")
+        for cell in np.flatnonzero(columns.status == CellStatus.INVALID).tolist():
+            problems[cell] = self.plan.problem(cell)
+        return problems
+
+    def _prompts(self) -> list[str | None]:
+        prompts = (self.plan.fields(cell).get("prompt") for cell in range(len(self)))
+        return [each if isinstance(each, str) else None for each in prompts]
+
+    def _judged(self, job_ids: dict[int, str]) -> dict[str, Any]:
+        """Return the columns of ratings, by what the history holds now."""
+        import pandas as pd
+
+        rating = np.zeros(len(self), np.int8)
+        keep = np.zeros(len(self), np.bool_)
+        judged = {each.job_id: each for each in self._judgements(job_ids.values())}
+        for cell, job_id in job_ids.items():
+            judgement = judged.get(job_id)
+            if judgement is not None:
+                rating[cell] = judgement.rating or 0
+                keep[cell] = judgement.keep
+        unchanged = np.zeros(len(self), np.bool_)
+        return {
+            "rating": pd.arrays.IntegerArray(rating, rating == 0),
+            "keep": pd.arrays.BooleanArray(keep, unchanged),
+        }
+
+    def _judgements(self, job_ids: Any) -> Sequence[Any]:
+        read = getattr(self.client.store, "judgements", None)
+        if read is None:
+            return []
+        return read(**self.client._ledger.owner, job_ids=list(job_ids))
+
+    def _parents(self, job_ids: dict[int, str]) -> list[str | None]:
+        found: list[str | None] = [None] * len(self)
+        read = getattr(self.client.store, "parents", None)
+        if read is None:
+            return found
+        parents = read(list(job_ids.values()))
+        for cell, job_id in job_ids.items():
+            its = parents.get(job_id)
+            found[cell] = its[0][1] if its else None
+        return found
+
+    @networked
+    async def job(self, job_id: str) -> AsyncJob:
+        """Return the job of a cell, read now.
+
+        Args:
+            job_id: Its id, as in `frame()`.
+
+        Raises:
+            NotFoundError: The organization has no such job.
+            ServiceError: The service does not answer.
+        """
+        return await self.client.job(job_id)
+
+    @property
+    def kept(self) -> Awaitable[list[AsyncJob]]:
+        """Return the jobs of the cells that are kept, in the plan's order."""
+        return _Awaited(self._kept)
+
+    @networked
+    async def _kept(self) -> list[AsyncJob]:
+        entries = await to_thread.run_sync(self._kept_entries)
+        return [await self.client._jobs.taken_up(entry) for entry in entries]
+
+    def _kept_entries(self) -> list[Entry]:
+        job_ids = dict(sorted(self.runner.cells.job_ids().items()))
+        kept = {j.job_id for j in self._judgements(job_ids.values()) if j.keep}
+        found = (self.client.store.find(i) for i in job_ids.values() if i in kept)
+        return [entry for entry in found if entry is not None]
+
+    # -- what is thought of it ----------------------------------------------------
+
+    async def rate(self, job: HasId | str, rating: int | None) -> None:
+        """Rate a result from 1 to 5; the history keeps it with the job.
+
+        Args:
+            job: The job, or its id.
+            rating: 1 to 5; None takes the rating back.
+
+        Raises:
+            InputError: The rating is another one.
+            NotFoundError: The history has no such job.
+        """
+        is_whole = isinstance(rating, int) and not isinstance(rating, bool)
+        if rating is not None and not (is_whole and 1 <= rating <= 5):
+            accepted = "a whole number from 1 to 5, or None"
+            raise InputError("rating", got=rating, accepted=accepted)
+        await self._judge(job, rating=rating)
+
+    async def keep(self, job: HasId | str, keep: bool = True) -> None:  # noqa: FBT001, FBT002
+        """Keep a result, so that it is among `kept`.
+
+        Args:
+            job: The job, or its id.
+            keep: False takes it back.
+
+        Raises:
+            NotFoundError: The history has no such job.
+        """
+        await self._judge(job, keep=bool(keep))
+
+    async def note(self, job: HasId | str, text: str) -> None:
+        """Write a note about a result; an empty one takes it back.
+
+        Raises:
+            InputError: The note is no text.
+            NotFoundError: The history has no such job.
+        """
+        if not isinstance(text, str):
+            raise InputError("text", got=text, accepted="a note as text")
+        await self._judge(job, note=text)
+
+    async def tag(self, job: HasId | str, *tags: str) -> None:
+        """Give a result these tags, in place of those that it had.
+
+        Raises:
+            InputError: A tag is no text.
+            NotFoundError: The history has no such job.
+        """
+        for tag in tags:
+            if not isinstance(tag, str) or not tag:
+                raise InputError("tags", got=tag, accepted="tags as text")
+        await self._judge(job, tags=tags)
+
+    @networked
+    async def _judge(self, job: HasId | str, **judgement: object) -> None:
+        job_id = job if isinstance(job, str) else getattr(job, "id", None)
+        ledger = self.client._ledger
+        entry = None
+        if isinstance(job_id, str):
+            entry = await ledger.ask(History.find, job_id)
+        if entry is None:
+            raise NotFoundError(f"{job_id!r:.100} is no job of this history.")
+        await ledger.write(
+            History.judge, **ledger.owner, job_id=entry.job_id, **judgement
+        )
+        self.runner.note_change()
+
+
+class Results(Staying, Generic[JobT_co]):
+    """The results of a run for scripts and notebooks: calls wait for their answer.
+
+    The run begins at once and goes on whether anybody waits or not.
+
+    Args:
+        plan: The plan.
+        core: The client on the I/O thread.
+        io: The I/O thread.
+        budget_micro_usd: What the sweep may cost over all its runs; None for no limit.
+        in_flight: How many cells are in flight at once, at most; 16 by default.
+        owned: Makes the blocking face of a job, as the client does.
+
+    Raises:
+        InputError: No new cell fits into the budget, or `in_flight` is no count.
+    """
+
+    _instead = AsyncResults._instead
+
+    def __init__(
+        self,
+        plan: Planned,
+        core: AsyncClient,
+        io: IOThread,
+        budget_micro_usd: int | None = None,
+        in_flight: int | None = None,
+        *,
+        owned: Callable[[AsyncJob], JobT_co],
+    ) -> None:
+        self.core = AsyncResults(plan, core, budget_micro_usd, in_flight)
+        self.io = io
+        self._owned = owned
+
+    def __len__(self) -> int:
+        return len(self.core)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.progress.text}>"
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self._awaited().__await__()
+
+    async def _awaited(self) -> Self:
+        await asyncio.wrap_future(self.io.post(self.core.wait))
+        return self
+
+    @property
+    def plan(self) -> Planned:
+        """Return the plan."""
+        return self.core.plan
+
+    @property
+    def id(self) -> str:
+        """Return what names the sweep."""
+        return self.core.id
+
+    @property
+    def progress(self) -> Progress:
+        """Return how far the run is."""
+        return self.core.progress
+
+    @explained_by(AsyncResults.subscribe)
+    def subscribe(self, listener: Callable[[Progress], object]) -> Callable[[], None]:
+        """Call a function with the progress, at most every 0.2 s and at the end."""
+        return self.core.subscribe(listener)
+
+    def wait(self, timeout_s: float | None = None) -> Self:
+        """Wait until nothing more can be sent, and all that was sent is settled.
+
+        A cell that fails raises nothing: `frame()` says what became of it. Ctrl-C ends
+        the waiting only.
+
+        Args:
+            timeout_s: Seconds to wait at the most; None waits as long as it takes.
+
+        Raises:
+            WaitTimeoutError: The time is over, or the client was closed.
+            ConflictError: A forked process asks, where the run does not go on.
+        """
+        try:
+            self.io.call(self.core.wait, timeout_s)
+        except WaitTimeoutError as error:
+            error.job = self
+            raise
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                "stopped waiting; the sweep goes on: results.wait() waits again, "
+                "results.stop() ends it"
+            ) from None
+        return self
+
+    @explained_by(AsyncResults.stop)
+    def stop(self) -> Self:
+        """Send no further cell; what is in flight goes on and is settled."""
+        self.io.call(self.core.stop)
+        return self
+
+    @explained_by(AsyncResults.retry)
+    def retry(self, code: str | None = None) -> Self:
+        """Send failed and unsent cells again, within the same budget."""
+        self.io.call(self.core.retry, code)
+        return self
+
+    @explained_by(AsyncResults.frame)
+    def frame(self) -> pd.DataFrame:
+        """Return the results as a frame, a row a cell of the plan."""
+        return self.core._frame()
+
+    @explained_by(AsyncResults.job)
+    def job(self, job_id: str) -> JobT_co:
+        """Return the job of a cell, read now."""
+        return self._owned(self.io.call(self.core.job, job_id))
+
+    @property
+    def kept(self) -> list[JobT_co]:
+        """Return the jobs of the cells that are kept, in the plan's order."""
+        return [self._owned(job) for job in self.io.call(self.core._kept)]
+
+    @explained_by(AsyncResults.rate)
+    def rate(self, job: HasId | str, rating: int | None) -> None:
+        """Rate a result from 1 to 5; the history keeps it with the job."""
+        self.io.call(self.core.rate, job, rating)
+
+    @explained_by(AsyncResults.keep)
+    def keep(self, job: HasId | str, keep: bool = True) -> None:  # noqa: FBT001, FBT002
+        """Keep a result, so that it is among `kept`."""
+        self.io.call(self.core.keep, job, keep)
+
+    @explained_by(AsyncResults.note)
+    def note(self, job: HasId | str, text: str) -> None:
+        """Write a note about a result; an empty one takes it back."""
+        self.io.call(self.core.note, job, text)
+
+    @explained_by(AsyncResults.tag)
+    def tag(self, job: HasId | str, *tags: str) -> None:
+        """Give a result these tags, in place of those that it had."""
+        self.io.call(self.core.tag, job, *tags)
+
+
+def _check_in_flight(in_flight: object) -> None:
+    is_whole = isinstance(in_flight, int) and not isinstance(in_flight, bool)
+    if not is_whole or in_flight not in range(1, MOST_IN_FLIGHT + 1):
+        accepted = f"a whole number from 1 to {MOST_IN_FLIGHT:,}"
+        raise InputError("in_flight", got=in_flight, accepted=accepted)
+
+
+def _check_budget(
+    plan: Planned, core: AsyncClient, budget_micro_usd: int | None
+) -> None:
+    """Refuse a budget that no new cell fits into.
+
+    A sweep that has bought something before goes on: what is left of its budget may be
+    too small for any cell, and its cells then say so.
+    """
+    if budget_micro_usd is None:
+        return
+    prices = plan.high_micro_usd[plan.new]
+    prices = prices[prices >= 0]
+    if not len(prices) or prices.min() <= budget_micro_usd:
+        return
+    use = core.store.sweep_use(plan.id)
+    if not use.spent_micro_usd and not use.reserved_micro_usd:
+        raise too_small(budget_micro_usd, int(prices.min()))

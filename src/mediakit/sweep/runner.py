@@ -1,0 +1,702 @@
+"""A run: sends the cells of a plan on the I/O thread, a bounded number at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import logging
+import os
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from mediakit.catalog import Function
+from mediakit.client import AsyncClient, AsyncJob, JobState
+from mediakit.client.listeners import notify
+from mediakit.client.orders import Order, was_rejected
+from mediakit.client.staying import CLOSED, ClosedError
+from mediakit.errors import (
+    NOTHING_SENT,
+    AuthError,
+    BalanceError,
+    BudgetError,
+    JobFailedError,
+    MediakitError,
+    RateLimitError,
+    ServiceError,
+    WaitTimeoutError,
+)
+from mediakit.history import BudgetUse, Entry, EntryState, History
+from mediakit.history.limits import THE_SWEEPS
+from mediakit.records import JobStatus
+from mediakit.sweep.budget import Reservations
+from mediakit.sweep.cells import OPEN, Cells, CellStatus, Progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+log = logging.getLogger("mediakit.sweep")
+
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
+IN_FLIGHT = 16
+PAUSE_S = 60.0
+"""Seconds to wait after 429 where the service does not say for how long."""
+LOOK_S = 1.0
+"""Seconds between two looks whether the client was closed meanwhile."""
+NEWS_GAP_S = 0.2
+LONGEST_TURN_S = 0.01
+SILENT_N = 16
+"""Submits in a row that are not answered before the rest is not sent."""
+STOPPED = f"The sweep was stopped. {NOTHING_SENT} results.retry() sends it."
+
+
+class Planned(Protocol):
+    """What a run needs of a plan."""
+
+    @property
+    def function(self) -> Function:
+        """What is asked for."""
+
+    @property
+    def id(self) -> str:
+        """What names the sweep in the history."""
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The names of what varies, without `take`."""
+
+    @property
+    def valid(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which cells may be sent."""
+
+    @property
+    def new(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which cells were not bought when the plan was made."""
+
+    @property
+    def high_micro_usd(self) -> Numbers:
+        """What each cell costs at the most; -1 where unknown."""
+
+    def __len__(self) -> int: ...
+
+    def fields(self, cell: int) -> dict[str, Any]:
+        """The fields of a cell, as `submit` takes them."""
+
+    def take(self, cell: int) -> int:
+        """The take of a cell, as `submit` takes it."""
+
+    def key(self, cell: int) -> str | None:
+        """The draw key of a cell; None while its files are not uploaded."""
+
+    def problem(self, cell: int) -> str | None:
+        """Why a cell is not valid."""
+
+    def frame(self) -> pd.DataFrame:
+        """One row a cell, the axes among its columns."""
+
+
+class _NotNowError(Exception):
+    """A cell does not fit the budget while others are in flight."""
+
+    def __init__(self, high_micro_usd: int) -> None:
+        super().__init__()
+        self.high_micro_usd = high_micro_usd
+
+
+class _UnsentError(Exception):
+    """A cell is not sent; the message is a sentence for people."""
+
+
+class Runner:
+    """Sends the valid cells of a plan in order; nothing that fails ends the run.
+
+    As many workers as there are slots take one cell after the other. A worker is free
+    again when its job ends; the price stays reserved until the charge is settled. A
+    cell that does not fit the budget waits until something is released.
+
+    Args:
+        plan: The plan.
+        core: The client.
+        budget_micro_usd: What the sweep may cost over all its runs; None for no limit.
+        in_flight: How many cells are in flight at once, at most.
+    """
+
+    def __init__(
+        self,
+        plan: Planned,
+        core: AsyncClient,
+        budget_micro_usd: int | None,
+        in_flight: int,
+    ) -> None:
+        self.plan = plan
+        self.core = core
+        self.budget_micro_usd = budget_micro_usd
+        self.cells = Cells(plan.valid)
+        self.done = asyncio.Event()
+        self.is_closed = False
+        self.stopped: str | None = None
+        self._pid = os.getpid()
+        self._reservations = Reservations(budget_micro_usd, self.use)
+        self._in_flight = in_flight
+        self._slots_n = float(in_flight)
+        self._round = 0
+        self._silent_n = 0
+        self._order = np.flatnonzero(plan.valid)
+        self._next = 0
+        self._again: deque[int] = deque()
+        self._waiting: list[tuple[int, int]] = []
+        self._has_release = False
+        self._is_short = self._is_last_try = False
+        self._failed_jobs: dict[int, str] = {}
+        self._pause: asyncio.Task[None] | None = None
+        self._pause_until_s = 0.0
+        self._pause_text: str | None = None
+        self._workers_n = 0
+        self._settling_n = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._owned_n = self._sent_n = self._finished_n = 0
+        self._began_s = self._turn_began_s = perf_counter()
+        self._listeners: list[Callable[[Progress], object]] = []
+        self._news: asyncio.TimerHandle | None = None
+        self._told_s = 0.0
+
+    # -- from outside, on the I/O thread ------------------------------------------
+
+    async def start(self) -> None:
+        """Begin to send."""
+        self._loop = asyncio.get_running_loop()
+        self._began_s = perf_counter()
+        self._pump()
+        self._end_if_over()
+
+    @property
+    def is_here(self) -> bool:
+        """Tell whether this process began it; a fork's child did not."""
+        return self._pid == os.getpid()
+
+    def stop(self, why: str = STOPPED) -> None:
+        """Send no further cell; those that are in flight go on.
+
+        Args:
+            why: Why, for the cells that are not sent.
+        """
+        if self.stopped is None and not self.done.is_set():
+            self.stopped = why
+            waiting = [cell for _, cell in self._waiting]
+            rest = [*self._order[self._next :].tolist(), *self._again, *waiting]
+            self._forget_rest()
+            self._unsend(np.array(sorted(rest), np.int64), why)
+            self._pause_until_s = 0.0
+            self._end_if_over()
+
+    def _forget_rest(self) -> None:
+        self._next = len(self._order)
+        self._again.clear()
+        self._waiting.clear()
+
+    def retry(self, code: str | None = None) -> int:
+        """Send failed and unsent cells again; failed jobs under a fresh key.
+
+        Args:
+            code: Only those whose job failed with this code.
+
+        Returns:
+            How many.
+        """
+        cells = self.cells.cells_in(CellStatus.FAILED, CellStatus.UNSENT)
+        if code is not None:
+            texts = {cell: self.cells.text("error_code", cell) for cell in cells}
+            cells = np.array([c for c in cells if texts[c] == code], np.int64)
+        for cell in cells.tolist():
+            job_id = self.cells.text("job_id", cell)
+            if job_id and self.cells.status(cell) is CellStatus.FAILED:
+                self._failed_jobs[cell] = job_id
+        if len(cells):
+            self.cells.take_all(cells, CellStatus.PLANNED)
+            self._order = np.union1d(self._order[self._next :], cells)
+            self._next = 0
+            self.stopped, self._silent_n = None, 0
+            self.done.clear()
+            self._changed()
+            self._pump()
+        return len(cells)
+
+    def subscribe(self, listener: Callable[[Progress], object]) -> Callable[[], None]:
+        """Call a function with the progress, at most every 0.2 s and at the end."""
+        self._listeners.append(listener)
+
+        def unsubscribe() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        return unsubscribe
+
+    def note_change(self) -> None:
+        """Tell the listeners that something about the cells is new."""
+        self._changed()
+
+    async def use(self) -> BudgetUse:
+        """Read what the sweep has spent and holds, over all runs and processes."""
+        return await self.core._ledger.ask(History.sweep_use, self.plan.id)
+
+    def progress(self, use: BudgetUse) -> Progress:
+        """Return how far the run is.
+
+        Args:
+            use: What the sweep has spent and holds.
+        """
+        counts = self.cells.counts
+        return Progress(
+            cells=len(self.cells),
+            owned=self._owned_n,
+            sent=self._sent_n,
+            running=counts[CellStatus.RUNNING] + counts[CellStatus.QUEUED],
+            completed=counts[CellStatus.COMPLETED],
+            failed=counts[CellStatus.FAILED],
+            unsent=counts[CellStatus.UNSENT],
+            invalid=counts[CellStatus.INVALID],
+            spent_micro_usd=use.spent_micro_usd,
+            held_micro_usd=use.reserved_micro_usd,
+            budget_micro_usd=self.budget_micro_usd,
+            eta_s=self._eta_s(),
+            is_done=self.done.is_set(),
+            trouble=self._pause_text or self.stopped,
+        )
+
+    def _eta_s(self) -> float | None:
+        """Return the seconds until all cells have ended, at the pace so far."""
+        counts = self.cells.counts
+        left = sum(counts[status] for status in (CellStatus.PLANNED, *OPEN))
+        if self.done.is_set() or not left:
+            return 0.0
+        if not self._finished_n:
+            return None
+        return left * (perf_counter() - self._began_s) / self._finished_n
+
+    # -- workers ------------------------------------------------------------------
+
+    def _pump(self) -> None:
+        """Start workers while there are slots and cells."""
+        while self._workers_n < int(self._slots_n):
+            cell = self._take_cell()
+            if cell is None:
+                return
+            self._start_worker(cell)
+            if not self._has_planned():
+                return  # a cell that waited for the budget: first see whether it fits
+
+    def _start_worker(self, cell: int) -> None:
+        self._workers_n += 1
+        self._keep(self._work(cell), self._worker_ended)
+
+    def _keep(
+        self,
+        work: Coroutine[Any, Any, None],
+        ended: Callable[[asyncio.Task[None]], None],
+    ) -> asyncio.Task[None]:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(ended)
+        return task
+
+    def _has_planned(self) -> bool:
+        return bool(self._again) or self._next < len(self._order)
+
+    def _take_cell(self) -> int | None:
+        """Return the next cell to send; None while there is none."""
+        is_held_up = self._is_short or self._is_last_try or self._pause is not None
+        if is_held_up or self.stopped is not None:
+            return None
+        if self._again:
+            return self._again.popleft()
+        if self._next < len(self._order):
+            self._next += 1
+            return int(self._order[self._next - 1])
+        if self._has_release and self._waiting:
+            return heapq.heappop(self._waiting)[1]
+        return None
+
+    async def _work(self, cell: int | None) -> None:
+        while cell is not None:
+            await self._do(cell)
+            self._pump()
+            if self._workers_n > int(self._slots_n):
+                return
+            await self._breathe()
+            cell = self._take_cell()
+
+    async def _breathe(self) -> None:
+        """Let other tasks of the I/O thread run, where nothing has waited for long."""
+        if perf_counter() - self._turn_began_s > LONGEST_TURN_S:
+            await asyncio.sleep(0)
+            self._turn_began_s = perf_counter()
+
+    def _worker_ended(self, task: asyncio.Task[None]) -> None:
+        self._workers_n -= 1
+        self._ended(task)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled():
+            return  # the process ends
+        if (error := task.exception()) is not None:
+            log.error("a part of a sweep failed; the rest goes on", exc_info=error)
+        self._pump()
+        self._end_if_over()
+
+    def _end_if_over(self) -> None:
+        """End the run when nothing is in flight and nothing more can be sent."""
+        if self._workers_n or self._settling_n or self._pause or self.done.is_set():
+            return
+        if self._waiting and not self._is_last_try:
+            # Nothing else is in flight: what does not fit now never will.
+            self._is_short, self._is_last_try = False, True
+            self._start_worker(heapq.heappop(self._waiting)[1])
+            return
+        for high_micro_usd, cell in self._waiting:
+            self._unsent(cell, self._reservations.over_text(high_micro_usd))
+        self._waiting.clear()
+        self._is_last_try = False
+        self.done.set()
+        self._changed()
+
+    # -- one cell -----------------------------------------------------------------
+
+    async def _do(self, cell: int) -> None:
+        """Buy a cell and wait for its end; whatever goes wrong is the cell's."""
+        its_round = self._round
+        try:
+            job = await self._bought(cell)
+            if job is not None:
+                await self._follow(cell, job)
+        except _NotNowError as error:
+            self._put_back(cell, error.high_micro_usd)
+        except _UnsentError as error:
+            self._unsent(cell, str(error))
+        except BalanceError as error:
+            self._too_expensive(cell, error)
+        except BudgetError as error:
+            self._too_expensive(cell, error)
+        except MediakitError as error:
+            self._is_last_try = False
+            self._refused(cell, error, its_round)
+        except Exception as error:
+            self._is_last_try = False
+            log.exception("a cell of a sweep failed")
+            problem = f"Sending it failed: {type(error).__name__}: {error}"
+            self.cells.take_problem(cell, CellStatus.FAILED, problem)
+        self._changed()
+
+    async def _bought(self, cell: int) -> AsyncJob | None:
+        """Find or buy the job of a cell; None if all about it is known already."""
+        failed_id = self._failed_jobs.get(cell)
+        try:
+            if failed_id is not None:
+                return await self._bought_again(cell, failed_id)
+            return await self._found_or_bought(cell)
+        except BaseException as error:
+            # Where something may have been sent, the history knows what is held.
+            nothing_sent = isinstance(error, _NotNowError | _UnsentError)
+            if nothing_sent or NOTHING_SENT in str(error):
+                self._reservations.dropped(cell)
+            else:
+                self._reservations.claimed(cell)
+            raise
+
+    async def _found_or_bought(self, cell: int) -> AsyncJob | None:
+        key = self.plan.key(cell)
+        entry = None if key is None else await self._entry(cell, key)
+        if entry is not None and self._is_known(cell, entry):
+            return None
+        if _is_new(entry):
+            await self._reserve(cell, self._high_micro_usd(cell))
+        order = await self._order_of(cell)
+        if key is None:
+            entry = await self._entry(cell, order.draw_key)
+            if entry is not None and self._is_known(cell, entry):
+                self._reservations.dropped(cell)
+                return None
+        if _is_new(entry):
+            await self._reserve(cell, order.estimate.high)
+        else:
+            self._reservations.dropped(cell)
+        self._refuse_stopped()
+        job = await self.core._buy(order, self.plan.take(cell))
+        self._got(cell, was_owned=entry is not None and entry.job_id == job.id)
+        return job
+
+    async def _bought_again(self, cell: int, failed_id: str) -> AsyncJob:
+        """Ask once more for what a job failed to make, under a fresh key."""
+        await self._reserve(cell, self._high_micro_usd(cell))
+        self._refuse_stopped()
+        job = await self.core._buyer.retry(failed_id, sweep=self.plan.id)
+        del self._failed_jobs[cell]
+        self._got(cell, was_owned=False)
+        return job
+
+    def _high_micro_usd(self, cell: int) -> int | None:
+        high_micro_usd = int(self.plan.high_micro_usd[cell])
+        return high_micro_usd if high_micro_usd >= 0 else None
+
+    def _got(self, cell: int, *, was_owned: bool) -> None:
+        """Note that a cell has a job."""
+        self._reservations.claimed(cell)
+        self._is_last_try = False
+        self._silent_n = 0
+        self._slots_n = min(self._in_flight, self._slots_n + 1 / self._slots_n)
+        if was_owned:
+            self._owned_n += 1
+        else:
+            self._sent_n += 1
+
+    async def _entry(self, cell: int, key: str) -> Entry | None:
+        return await self.core._ledger.ask(
+            History.newest,
+            **self.core._ledger.owner,
+            draw_key=key,
+            take=self.plan.take(cell),
+        )
+
+    def _is_known(self, cell: int, entry: Entry) -> bool:
+        """Note a cell whose job has ended and is charged, as the history says."""
+        has_failed = entry.status is JobStatus.FAILED and not was_rejected(entry)
+        has_settled = entry.charge_micro_usd is not None
+        is_completed = entry.status is JobStatus.COMPLETED and has_settled
+        if entry.job_id is None or not (has_failed or is_completed):
+            return False
+        self.cells.take_entry(cell, entry)
+        self._owned_n += 1
+        return True
+
+    async def _reserve(self, cell: int, high_micro_usd: int | None) -> None:
+        """Reserve what a cell may cost, or say that it is not sent now."""
+        if self.budget_micro_usd is None:
+            return
+        if high_micro_usd is None:
+            raise _UnsentError(self._reservations.unknown_text())
+        is_alone = self._workers_n == 1 and not self._settling_n
+        if not await self._reservations.reserve(
+            cell, high_micro_usd, is_alone=is_alone
+        ):
+            raise _NotNowError(high_micro_usd)
+        self._pump()
+
+    async def _order_of(self, cell: int) -> Order:
+        """Check and price a cell, and upload its files."""
+        fields = dict(self.plan.fields(cell))
+        beside = [fields.pop(n, None) for n in ("seconds", "webhook_url", "extra")]
+        path = self.plan.function.path
+        order, _ = await self.core._ordered(path, fields, *beside)
+        return self._labelled(order)
+
+    def _labelled(self, order: Order) -> Order:
+        return replace(
+            order,
+            sweep=self.plan.id,
+            sweep_limit_micro_usd=self.budget_micro_usd,
+        )
+
+    def _refuse_stopped(self) -> None:
+        if self.stopped is not None:
+            raise _UnsentError(self.stopped)
+
+    async def _follow(self, cell: int, job: AsyncJob) -> None:
+        """Wait for a job's end; its charge is waited for beside the worker."""
+        unsubscribe = job.subscribe(partial(self._seen, cell))
+        try:
+            if not job.status.terminal:
+                await self._patiently(job.wait)
+        except JobFailedError:
+            pass
+        except WaitTimeoutError:
+            self._close()
+            return
+        except MediakitError as error:
+            text, job_id = str(error), job.id
+            self.cells.take_problem(cell, CellStatus.FAILED, text, job_id=job_id)
+            self._released()
+            return
+        finally:
+            unsubscribe()
+        if job.state.is_over or job.status is JobStatus.FAILED:
+            self._finished(cell, job.state)
+        else:
+            self._settling_n += 1
+            self._keep(self._settle(cell, job), self._settled)
+
+    async def _patiently(self, wait: Callable[[], Awaitable[AsyncJob]]) -> None:
+        """Wait for a job, also while the service limits how often it is read."""
+        while True:
+            try:
+                await wait()
+            except RateLimitError:
+                await self.core._clock.sleep(LOOK_S)
+            else:
+                return
+
+    def _seen(self, cell: int, state: JobState) -> None:
+        self.cells.take_state(cell, state)
+        self._changed()
+
+    async def _settle(self, cell: int, job: AsyncJob) -> None:
+        try:
+            await self._patiently(job.settle)
+        except WaitTimeoutError:
+            self._close()
+        except MediakitError:
+            pass  # it has completed; its charge stays unknown
+        self._finished(cell, job.state)
+
+    def _settled(self, task: asyncio.Task[None]) -> None:
+        self._settling_n -= 1
+        self._ended(task)
+
+    def _finished(self, cell: int, state: JobState) -> None:
+        self.cells.take_state(cell, state)
+        self._finished_n += 1
+        charge_micro_usd = state.charge_micro_usd
+        if charge_micro_usd is not None and state.record.status is JobStatus.COMPLETED:
+            estimate = state.estimate
+            high_micro_usd = None if estimate is None else estimate.high
+            self._reservations.charged(high_micro_usd, charge_micro_usd)
+        self._released()
+
+    def _released(self) -> None:
+        """Note that less may be held than before: what waits is tried again."""
+        self._has_release, self._is_short = True, False
+        self._changed()
+
+    # -- what goes wrong ----------------------------------------------------------
+
+    def _refused(self, cell: int, error: MediakitError, its_round: int) -> None:
+        """Note an error of a cell, and what it means for the others."""
+        if isinstance(error, JobFailedError) and isinstance(error.job, AsyncJob):
+            self._got(cell, was_owned=error.job.state.reused)
+            self._finished(cell, error.job.state)
+        elif isinstance(error, ClosedError):
+            self._unsent(cell, str(error))
+            self._close()
+        elif isinstance(error, RateLimitError) and error.status != 403:
+            if self.stopped is not None:
+                self._unsent(cell, self.stopped)
+                return
+            self._again.append(cell)
+            self._wait_for_service(error, its_round)
+        elif isinstance(error, AuthError | RateLimitError):
+            self._unsent(cell, str(error))
+            self.stop(str(error))
+        else:
+            self._failed(cell, error)
+
+    def _put_back(self, cell: int, high_micro_usd: int) -> None:
+        """Let a cell wait until less is held."""
+        if self.stopped is not None:
+            self._unsent(cell, self.stopped)
+        else:
+            heapq.heappush(self._waiting, (high_micro_usd, cell))
+            self._has_release = False
+
+    def _too_expensive(self, cell: int, error: BalanceError | BudgetError) -> None:
+        """Keep a cell back that a budget or the balance cannot carry.
+
+        What others hold may be released, unless the service itself has refused.
+        """
+        was_answered = isinstance(error, BalanceError) and error.status is not None
+        is_own = isinstance(error, BudgetError) and THE_SWEEPS in str(error)
+        has_others = self._workers_n > 1 or self._settling_n > 0
+        if has_others and not was_answered:
+            self._put_back(cell, error.needed_micro_usd or 0)
+            self._is_short = not is_own
+            return
+        self._unsent(cell, str(error))
+        if not is_own:
+            self.stop(str(error))
+
+    def _failed(self, cell: int, error: MediakitError) -> None:
+        was_sent = "Nothing was sent" not in str(error)
+        status = CellStatus.FAILED if was_sent else CellStatus.UNSENT
+        job_id = getattr(error, "job_id", None)
+        self.cells.take_problem(cell, status, str(error), job_id=job_id)
+        self._released()
+        if isinstance(error, ServiceError) and error.status is None:
+            self._silent_n += 1
+            if self._silent_n >= SILENT_N:
+                self.stop(f"The service does not answer. {NOTHING_SENT} {error}")
+
+    def _wait_for_service(self, error: RateLimitError, its_round: int) -> None:
+        """Send nothing for as long as the service asks, and fewer at once then.
+
+        Many rejections at once are one piece of news: only the first of a round
+        halves.
+        """
+        if its_round == self._round:
+            self._slots_n = max(1.0, self._slots_n / 2)
+            self._round += 1
+        clock = self.core._clock
+        wait_s = PAUSE_S if error.retry_after_s is None else error.retry_after_s
+        until_s = clock.monotonic_s() + wait_s
+        self._pause_until_s = max(self._pause_until_s, until_s)
+        self._pause_text = str(error)
+        if self._pause is None:
+            self._pause = self._keep(self._rest(), self._rested)
+
+    async def _rest(self) -> None:
+        clock = self.core._clock
+        while (left_s := self._pause_until_s - clock.monotonic_s()) > 0:
+            if self.core._transport.closed:
+                return
+            await clock.sleep(min(left_s, LOOK_S))
+
+    def _rested(self, task: asyncio.Task[None]) -> None:
+        self._pause = self._pause_text = None
+        self._ended(task)
+
+    def _unsend(self, cells: Numbers, why: str) -> None:
+        self.cells.take_all(cells, CellStatus.UNSENT, why)
+        self._changed()
+
+    def _unsent(self, cell: int, why: str) -> None:
+        self.cells.take_problem(cell, CellStatus.UNSENT, why)
+
+    def _close(self) -> None:
+        """End the run, because the client was closed; jobs go on at the service."""
+        self.is_closed = True
+        self.stop(CLOSED)
+
+    # -- news ---------------------------------------------------------------------
+
+    def _changed(self) -> None:
+        """Tell the listeners soon, but not more often than every 0.2 s."""
+        if not self._listeners:
+            return
+        if self._news is not None and self.done.is_set():
+            self._news.cancel()
+            self._news = None
+        if self._news is None:
+            due_s = self._told_s + NEWS_GAP_S - self._loop.time()
+            delay_s = 0.0 if self.done.is_set() else max(0.0, due_s)
+            self._news = self._loop.call_later(delay_s, self._tell_soon)
+
+    def _tell_soon(self) -> None:
+        self._news, self._told_s = None, self._loop.time()
+        self._keep(self._tell(), self._tasks.discard)
+
+    async def _tell(self) -> None:
+        try:
+            use = await self.use()
+        except Exception:
+            log.exception("the progress of a sweep cannot be read")
+        else:
+            notify(self._listeners, self.progress(use))
+
+
+def _is_new(entry: Entry | None) -> bool:
+    """Tell whether buying a cell is charged, or may be."""
+    if entry is None or entry.state is EntryState.REFUSED:
+        return True
+    return was_rejected(entry)

@@ -1,0 +1,186 @@
+"""A service whose jobs end as they are told, without a network."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from mediakit import Catalog, Client
+from mediakit.client.read_budget import ReadBudget
+from mediakit.errors import InputError
+from tests.fast_clock import FastClock
+
+BASE_URL = "http://service.test"
+KEY = "a-key-for-this-test"
+CATALOG = Catalog.default()
+
+
+@dataclass
+class Outcome:
+    """What becomes of one submit.
+
+    Args:
+        fails: The code that its job fails with; None for a result.
+        factor: What it is charged for each estimated micro-USD.
+        reads: How often it is read as running before it has ended.
+        settles: How often it is read as ended before its charge is known.
+        rejects: Answers a rejection of this HTTP status in place of a job.
+        code: The code of that rejection.
+        retry_after_s: What the rejection asks to wait.
+        loses_answer: Makes the job and answers nothing.
+    """
+
+    fails: str | None = None
+    factor: float = 1.0
+    reads: int = 0
+    settles: int = 0
+    rejects: int | None = None
+    code: str = "rate_limited"
+    retry_after_s: float | None = None
+    loses_answer: bool = False
+
+
+@dataclass
+class Sold:
+    """One job of the service."""
+
+    id: str
+    outcome: Outcome
+    price_micro_usd: int
+    body: dict[str, Any]
+    reads: int = 0
+    settles: int = 0
+
+    @property
+    def charge_micro_usd(self) -> int:
+        if self.outcome.fails:
+            return 0
+        return int(self.price_micro_usd * self.outcome.factor)
+
+
+@dataclass
+class Service:
+    """Sells jobs; what becomes of each is decided when it is submitted.
+
+    Args:
+        decide: Decides by the body, and how often it was submitted before.
+        balance_micro_usd: What the account can spend before the first job.
+    """
+
+    decide: Callable[[dict[str, Any], int], Outcome] = lambda *_: Outcome()
+    balance_micro_usd: int = 10**12
+    jobs: dict[str, Sold] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    posts: Counter[str] = field(default_factory=Counter)
+    most_at_once: int = 0
+    gate: threading.Event | None = None
+
+    def __post_init__(self) -> None:
+        self._numbers = count(1)
+
+    @property
+    def charged_micro_usd(self) -> int:
+        """Return what all jobs cost."""
+        return sum(job.charge_micro_usd for job in self.jobs.values())
+
+    @property
+    def sold_n(self) -> int:
+        """Return how many jobs completed or will."""
+        return sum(not job.outcome.fails for job in self.jobs.values())
+
+    def handle(self, request: httpx.Request) -> httpx.Response:
+        path = request.url.path
+        if path == "/billing/balance":
+            left_micro_usd = self.balance_micro_usd - self.charged_micro_usd
+            return httpx.Response(200, json={"balance_micro_usd": left_micro_usd})
+        if request.method == "GET":
+            return self._read(path.rsplit("/", 1)[-1])
+        return self._submit(request)
+
+    def _read(self, job_id: str) -> httpx.Response:
+        job = self.jobs.get(job_id)
+        if job is None:
+            return httpx.Response(404, json={"message": "no such job"})
+        job.reads += 1
+        if job.reads > job.outcome.reads:
+            job.settles += 1
+        return httpx.Response(200, json=self._record(job))
+
+    def _record(self, job: Sold) -> dict[str, Any]:
+        if job.reads < job.outcome.reads or (self.gate and not self.gate.is_set()):
+            return {"id": job.id, "status": "running"}
+        billing: dict[str, Any] = {"state": "pending"}
+        if job.settles >= job.outcome.settles:
+            billing = {"state": "settled", "charge_micro_usd": job.charge_micro_usd}
+        if job.outcome.fails:
+            error = {"code": job.outcome.fails, "message": "It was told to."}
+            return {"id": job.id, "status": "failed", "error": error} | {
+                "billing": billing
+            }
+        file = {"url": f"{BASE_URL}/{job.id}.mp4", "content_type": "video/mp4"}
+        output = {"media_type": "video", "video": file}
+        return {"id": job.id, "status": "completed", "output": output} | {
+            "billing": billing
+        }
+
+    def _submit(self, request: httpx.Request) -> httpx.Response:
+        key, body = request.headers["Idempotency-Key"], json.loads(request.content)
+        if key in self.keys:
+            return httpx.Response(200, json=self._record(self.jobs[self.keys[key]]))
+        text = request.content.decode()
+        outcome = self.decide(body, self.posts[text])
+        self.posts[text] += 1
+        job_id = f"media_{next(self._numbers):06d}"
+        if outcome.rejects is not None:
+            return self._rejected(job_id, outcome)
+        path = request.url.path.removeprefix("/v1/media/")
+        price = _price_micro_usd(path, body)
+        self.jobs[job_id] = job = Sold(job_id, outcome, price, body)
+        self.keys[key] = job_id
+        unsettled = [j for j in self.jobs.values() if j.settles < j.outcome.settles]
+        self.most_at_once = max(self.most_at_once, len(unsettled))
+        if outcome.loses_answer:
+            raise httpx.ReadError("the connection was reset", request=request)
+        return httpx.Response(200, json=self._record(job))
+
+    def _rejected(self, job_id: str, outcome: Outcome) -> httpx.Response:
+        error = {"code": outcome.code, "message": "Not now."}
+        headers = {}
+        if outcome.retry_after_s is not None:
+            headers["Retry-After"] = f"{outcome.retry_after_s:g}"
+        return httpx.Response(
+            outcome.rejects or 429,
+            json={"id": job_id, "status": "failed", "error": error},
+            headers=headers,
+        )
+
+    def client(self, home: Path, *, speed: float = 200.0, **more: Any) -> Client:
+        """Return a client of this service, whose clock runs fast."""
+        clock = FastClock(speed)
+        client = Client(
+            BASE_URL,
+            KEY,
+            home=home,
+            catalog=CATALOG,
+            clock=clock,
+            transport=httpx.MockTransport(self.handle),
+            **more,
+        )
+        # All that these tests read together must not take as long as at a service.
+        client.core._jobs.watchers._budget = ReadBudget(2_000, clock=clock)
+        return client
+
+
+def _price_micro_usd(path: str, body: dict[str, Any]) -> int:
+    try:
+        return CATALOG.function(path).estimate(body).high or 0
+    except InputError:
+        return 0
