@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     import httpx
 
     from mediakit.spend import AsyncSpend, Spend
-    from mediakit.sweep import AsyncPlan, Plan
     from mediakit.widgets.card_handle import Cell
     from mediakit.widgets.deliveries import Deliveries
     from mediakit.widgets.form import Form
     from mediakit.widgets.studio import Studio
+    from mediakit.widgets.sweeps import AsyncPlan, Plan
 
 log = logging.getLogger("mediakit")
 
@@ -204,7 +204,8 @@ class AsyncClient(core.AsyncClient):
         Raises:
             InputError: An argument is not acceptable, or no cell can be sent.
         """
-        from mediakit.sweep import AsyncPlan, plan_of
+        from mediakit.sweep import plan_of
+        from mediakit.widgets.sweeps import AsyncPlan
 
         return await plan_of(
             self,
@@ -382,7 +383,8 @@ class Client(core.Client[Job]):
         **axes: object,
     ) -> Plan:
         """Plan a grid of requests, priced before anything is sent."""
-        from mediakit.sweep import Plan, plan_of
+        from mediakit.sweep import plan_of
+        from mediakit.widgets.sweeps import Plan
 
         return self.io.call(
             plan_of,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -13,13 +13,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from mediakit.catalog import Function
-from mediakit.client import AsyncClient, Client
-from mediakit.errors import MediakitError
+from mediakit.client import Amount, AsyncClient, Client
+from mediakit.errors import InputError, MediakitError
 from mediakit.money import format_usd
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import all_of
 from mediakit.schema import canonical_json
-from mediakit.sweep.axes import Codes, Grid, grid_of
+from mediakit.sweep.axes import Codes, Grid, Source, grid_of
+from mediakit.sweep.budget import parse_budget
 from mediakit.sweep.checking import (
     Problems,
     Sources,
@@ -37,11 +38,13 @@ from mediakit.sweep.owned import (
     uploaded_sources,
 )
 from mediakit.sweep.pricing import KINDS, Prices, prices_of
+from mediakit.sweep.results import AsyncResults, Results
 
 if TYPE_CHECKING:
     from mediakit.history import OwnedDraw
 
 INDEX_NAME = "cell"
+DRAFT = "draft"
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ class BasePlan:
         keys: What the history calls each cell.
         spendable_micro_usd: What could be spent when it was made; None is unknown.
     """
+
+    async_results_type: type[AsyncResults] = AsyncResults
 
     def __init__(
         self,
@@ -203,6 +208,10 @@ class BasePlan:
         self._ownership = Ownership(states, found)
         return self._ownership
 
+    async def _refresh(self) -> None:
+        await self.look()
+        self.spendable_micro_usd = await _spendable(self.client)
+
     @property
     def new(self) -> npt.NDArray[np.bool_]:
         """Return which cells a run would send, a boolean a cell."""
@@ -229,6 +238,31 @@ class BasePlan:
             if cells.any():
                 found[kind] = self.prices.total(cells)
         return found
+
+    # -- running it ---------------------------------------------------------------
+
+    @property
+    def can_draft(self) -> bool:
+        """Tell whether the function makes drafts, and this plan asks for finals."""
+        return DRAFT in self.function.fields and DRAFT not in self.sources
+
+    async def _begin(
+        self, budget: Amount | None = None, in_flight: int | None = None
+    ) -> AsyncResults:
+        limit_micro_usd = parse_budget(budget)
+        await self.look()
+        made = self.async_results_type
+        return made(self, self.client, limit_micro_usd, in_flight)
+
+    async def _drafts(self) -> Self:
+        if not self.can_draft:
+            accepted = "a plan for finals, of a function that makes drafts"
+            raise InputError(DRAFT, got=self.function.kind, accepted=accepted)
+        return await self._with({**self.sources, DRAFT: Source((), (True,))})
+
+    async def _with(self, sources: Sources) -> Self:
+        made = type(self)
+        return await planned(self.client, self.function, self.grid, sources, made)
 
     # -- as a frame and as text ---------------------------------------------------
 
@@ -373,9 +407,32 @@ def label_of(value: object) -> object:
 class AsyncPlan(BasePlan):
     """A plan whose run is awaited; `AsyncClient.sweep` makes it."""
 
+    async def run(
+        self, budget: Amount | None = None, in_flight: int | None = None
+    ) -> AsyncResults:
+        """Begin to send the new cells; returns at once, with live results.
+
+        Args:
+            budget: What this sweep may cost over all its runs, such as "$5"; None
+                for as much as there is.
+            in_flight: How many cells are in flight at once, at most; 16 by default.
+
+        Raises:
+            InputError: No new cell fits into the budget; nothing was sent.
+        """
+        return await self._begin(budget, in_flight)
+
+    async def drafts(self) -> Self:
+        """Return the same plan as drafts: a fraction of the price (spec 4.4).
+
+        Raises:
+            InputError: The function makes no drafts.
+        """
+        return await self._drafts()
+
     async def refresh(self) -> Self:
-        """Look again at what the history holds, such as after a run."""
-        await self.look()
+        """Look again at what the history holds and at the balance."""
+        await self._refresh()
         return self
 
 
@@ -388,13 +445,49 @@ class Plan(BasePlan):
         kwargs: As for `BasePlan`.
     """
 
+    results_type: type[Results[Any]] = Results
+
     def __init__(self, owner: Client[Any], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.owner = owner
 
+    async def _with(self, sources: Sources) -> Self:
+        make = partial(type(self), self.owner)
+        return await planned(self.client, self.function, self.grid, sources, make)
+
+    def run(
+        self, budget: Amount | None = None, in_flight: int | None = None
+    ) -> Results[Any]:
+        """Begin to send the new cells; returns at once, with live results.
+
+        The run goes on while the kernel is idle or computes. After the kernel was
+        killed, running the same cell again goes on, and pays for nothing twice.
+
+        Args:
+            budget: What this sweep may cost over all its runs, such as "$5"; None
+                for as much as there is.
+            in_flight: How many cells are in flight at once, at most; 16 by default.
+
+        Raises:
+            InputError: No new cell fits into the budget; nothing was sent.
+        """
+        limit_micro_usd, owner = parse_budget(budget), self.owner
+        owner.io.call(self.look)
+        return self.results_type(
+            self, self.client, owner.io, limit_micro_usd, in_flight, owned=owner.owned
+        )
+
+    def drafts(self) -> Self:
+        """Return the same plan as drafts: a fraction of the price (spec 4.4).
+
+        Raises:
+            InputError: The function makes no drafts.
+        """
+        return self.owner.io.call(self._drafts)
+
     def refresh(self) -> Self:
-        """Look again at what the history holds, such as after a run."""
-        self.owner.io.call(self.look)
+        """Look again at what the history holds and at the balance."""
+        self.owner.io.call(self._refresh)
         return self
 
 
@@ -421,20 +514,34 @@ async def plan_of(
     grid, sources = grid_of(
         found, given, zipped=zipped, rows=rows, sample=sample, takes=takes
     )
-    findings = findings_of(found, sources, grid)
-    prices, about_media = await prices_of(client, found, sources, grid)
-    problems = problems_of(grid, [*findings, *about_media])
-    draws = draws_of(found, sources)
-    sent = await uploaded_sources(client, found, sources, grid)
+    return await planned(client, found, grid, sources, make)
+
+
+async def planned(
+    client: AsyncClient,
+    function: Function,
+    grid: Grid,
+    sources: Sources,
+    make: Callable[..., PlanT],
+) -> PlanT:
+    """Make a plan of a grid: check it, price it and look up what is owned.
+
+    Raises:
+        InputError: No cell can be sent.
+    """
+    findings = findings_of(function, sources, grid)
+    prices, about_media = await prices_of(client, function, sources, grid)
+    draws = draws_of(function, sources)
+    sent = await uploaded_sources(client, function, sources, grid)
     plan = make(
         client,
-        found,
+        function,
         grid,
         sources,
-        problems=problems,
+        problems=problems_of(grid, [*findings, *about_media]),
         prices=prices,
         draws=draws,
-        keys=Keys(client.service, found, sent, grid, draws),
+        keys=Keys(client.service, function, sent, grid, draws),
         spendable_micro_usd=await _spendable(client),
     )
     await plan.look()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import anyio
@@ -22,7 +22,7 @@ from mediakit.errors import (
     NotFoundError,
     WaitTimeoutError,
 )
-from mediakit.history import Entry, History
+from mediakit.history import Entry, History, Judgement
 from mediakit.sweep.budget import too_small
 from mediakit.sweep.cells import STATUS_NAMES, CellStatus, Columns, Progress
 from mediakit.sweep.runner import IN_FLIGHT, Planned, Runner
@@ -198,9 +198,8 @@ class AsyncResults(Staying):
         columns = self.runner.cells.copied()
         job_ids = columns.texts["job_id"]
         found = self._axes.copy(deep=False)
-        found["status"] = pd.Categorical.from_codes(
-            columns.status, categories=list(STATUS_NAMES)
-        )
+        names = pd.Index(list(STATUS_NAMES))
+        found["status"] = pd.Categorical.from_codes(columns.status, categories=names)
         charges = columns.charge_micro_usd
         found["charge_micro_usd"] = pd.arrays.IntegerArray(charges, charges < 0)
         found["runtime_s"] = columns.runtime_s
@@ -242,11 +241,9 @@ class AsyncResults(Staying):
             "keep": pd.arrays.BooleanArray(keep, unchanged),
         }
 
-    def _judgements(self, job_ids: Any) -> Sequence[Any]:
-        read = getattr(self.client.store, "judgements", None)
-        if read is None:
-            return []
-        return read(**self.client._ledger.owner, job_ids=list(job_ids))
+    def _judgements(self, job_ids: Iterable[str]) -> list[Judgement]:
+        owner = self.client._ledger.owner
+        return self.client.store.judgements(**owner, job_ids=list(job_ids))
 
     def _parents(self, job_ids: dict[int, str]) -> list[str | None]:
         found: list[str | None] = [None] * len(self)
@@ -301,10 +298,6 @@ class AsyncResults(Staying):
             InputError: The rating is another one.
             NotFoundError: The history has no such job.
         """
-        is_whole = isinstance(rating, int) and not isinstance(rating, bool)
-        if rating is not None and not (is_whole and 1 <= rating <= 5):
-            accepted = "a whole number from 1 to 5, or None"
-            raise InputError("rating", got=rating, accepted=accepted)
         await self._judge(job, rating=rating)
 
     async def keep(self, job: HasId | str, keep: bool = True) -> None:  # noqa: FBT001, FBT002
@@ -326,8 +319,6 @@ class AsyncResults(Staying):
             InputError: The note is no text.
             NotFoundError: The history has no such job.
         """
-        if not isinstance(text, str):
-            raise InputError("text", got=text, accepted="a note as text")
         await self._judge(job, note=text)
 
     async def tag(self, job: HasId | str, *tags: str) -> None:
@@ -337,23 +328,16 @@ class AsyncResults(Staying):
             InputError: A tag is no text.
             NotFoundError: The history has no such job.
         """
-        for tag in tags:
-            if not isinstance(tag, str) or not tag:
-                raise InputError("tags", got=tag, accepted="tags as text")
         await self._judge(job, tags=tags)
 
     @networked
-    async def _judge(self, job: HasId | str, **judgement: object) -> None:
-        job_id = job if isinstance(job, str) else getattr(job, "id", None)
+    async def _judge(self, job: HasId | str, /, **judgement: Any) -> None:
+        job_id = str(job if isinstance(job, str) else getattr(job, "id", job))
         ledger = self.client._ledger
-        entry = None
-        if isinstance(job_id, str):
-            entry = await ledger.ask(History.find, job_id)
-        if entry is None:
+        if await ledger.ask(History.find, job_id) is None:
             raise NotFoundError(f"{job_id!r:.100} is no job of this history.")
-        await ledger.write(
-            History.judge, **ledger.owner, job_id=entry.job_id, **judgement
-        )
+        given: dict[str, Any] = {**ledger.owner, **judgement}
+        await ledger.write(History.judge, job_id=job_id, **given)
         self.runner.note_change()
 
 

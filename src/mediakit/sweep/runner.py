@@ -276,7 +276,7 @@ class Runner:
             return 0.0
         if not self._finished_n:
             return None
-        return left * (perf_counter() - self._began_s) / self._finished_n
+        return float(left * (perf_counter() - self._began_s) / self._finished_n)
 
     # -- workers ------------------------------------------------------------------
 

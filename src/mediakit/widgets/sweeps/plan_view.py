@@ -68,7 +68,7 @@ class PlanView:
     # -- running it ---------------------------------------------------------------
 
     def _start(self, plan_to_run: Callable[[], Awaitable[BasePlan]]) -> None:
-        self._allow(False)
+        self._allow(is_allowed=False)
         budget = self._budget.value.strip() or None
         self._error.value = ""
 
@@ -77,7 +77,7 @@ class PlanView:
                 plan = await plan_to_run()
                 results = await plan._begin(budget)
             except BaseException:
-                self._allow(True)
+                self._allow(is_allowed=True)
                 raise
             self._show(results)
 
@@ -97,14 +97,12 @@ class PlanView:
         self._widget.children = (*self._widget.children[:2], self._error, shown)
         gallery.follow_with(self._handle)
 
-    def _allow(self, allowed: bool) -> None:  # noqa: FBT001 - it is the one argument
+    def _allow(self, *, is_allowed: bool) -> None:
         for control in (self._run, self._drafts, self._budget):
-            control.disabled = not allowed
+            control.disabled = not is_allowed
 
     def _complain(self, text: str) -> None:
-        self._error.value = (
-            f'<div role="alert" style="{_BAD}">{html_text(text)}</div>'
-        )
+        self._error.value = f'<div role="alert" style="{_BAD}">{html_text(text)}</div>'
 
 
 def run_text(plan: BasePlan) -> str:
@@ -175,7 +173,9 @@ def _reasons_html(plan: BasePlan) -> str:
     counts = plan.counts
     lines: list[str] = []
     if counts[CellState.FAILED]:
-        lines.append(f"{_cells(counts[CellState.FAILED])} failed before: Retry asks again")
+        lines.append(
+            f"{_cells(counts[CellState.FAILED])} failed before: Retry asks again"
+        )
     if counts[CellState.LOST]:
         lines.append(f"{_cells(counts[CellState.LOST])} were bought and erased since")
     reasons = plan.reasons()
@@ -187,6 +187,6 @@ def _reasons_html(plan: BasePlan) -> str:
 
 def _list(lines: Iterable[str]) -> str:
     items = "".join(f"<li>{html_text(line)}</li>" for line in lines)
-    return f'<ul style="margin:4px 0 6px;padding-left:18px">{items}</ul>' if items else ""
-
-
+    return (
+        f'<ul style="margin:4px 0 6px;padding-left:18px">{items}</ul>' if items else ""
+    )

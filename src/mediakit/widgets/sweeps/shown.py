@@ -62,12 +62,10 @@ class Results(_ShownResults, sweep.Results[Any]):
 class AsyncPlan(_ShownPlan, sweep.AsyncPlan):
     """A plan whose run is awaited, and that shows itself."""
 
-    results_type = AsyncResults
+    async_results_type = AsyncResults
 
 
 class Plan(_ShownPlan, sweep.Plan):
     """A plan that shows itself."""
 
     results_type = Results
-
-

@@ -24,7 +24,6 @@ from mediakit.widgets.gallery import (
     WallSummary,
 )
 
-
 POSTERS = 48
 POSTER_MAX_PX = 240
 POSTERS_AT_ONCE = 4
