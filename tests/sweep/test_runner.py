@@ -15,59 +15,22 @@ import httpx
 import pytest
 
 from mediakit import Client, InputError
-from mediakit.sweep.budget import parse_budget
-from mediakit.sweep.results import Results
 from tests.sweep.plans import GridPlan
+from tests.sweep.runs import (
+    PATIENCE_S,
+    VIDEO_3_S,
+    VIDEO_5_S,
+    begin,
+    plan_of,
+    problems,
+    run,
+    statuses,
+    until,
+)
 from tests.sweep.service import Outcome, Service
 
-PATIENCE_S = 60.0
-VIDEO_3_S = 204_000
-VIDEO_5_S = 340_000
 IS_SOAK = bool(os.environ.get("MEDIAKIT_SOAK"))
 RANDOM_RUNS = 1_000 if IS_SOAK else 40
-
-
-def plan_of(client: Client, cells: int, **more: Any) -> GridPlan:
-    prompts = [f"prompt {number}" for number in range(cells)]
-    given: dict[str, Any] = {"prompt": prompts, "duration": 3, **more}
-    return GridPlan(client.core, "text-to-video", **given)
-
-
-def begin(
-    client: Client, plan: GridPlan, budget: Any = None, in_flight: int | None = None
-) -> Results[Any]:
-    return Results(
-        plan,
-        client.core,
-        client.io,
-        parse_budget(budget),
-        in_flight,
-        owned=client.owned,
-    )
-
-
-def run(
-    client: Client, plan: GridPlan, budget: Any = None, in_flight: int | None = None
-) -> Results[Any]:
-    return begin(client, plan, budget, in_flight).wait(PATIENCE_S)
-
-
-def statuses(results: Results[Any]) -> dict[str, int]:
-    """Return how many cells are in each status that there is."""
-    counts = results.frame()["status"].value_counts()
-    return {str(name): int(n) for name, n in counts.items() if n}
-
-
-def problems(results: Results[Any], status: str) -> set[str]:
-    frame = results.frame()
-    return set(frame.loc[frame["status"] == status, "problem"])
-
-
-def until(holds: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < deadline_s, "it never got there"
-        time.sleep(0.01)
 
 
 @contextmanager
@@ -220,7 +183,8 @@ def test_an_error_of_our_own_is_a_failed_cell_too(
             return fields(cell)
 
         keys = [plan.key(cell) for cell in range(6)]
-        plan.fields, plan.key = broken, keys.__getitem__  # type: ignore[method-assign]
+        plan.fields = broken  # type: ignore[method-assign]
+        plan.key = lambda cell: keys[cell]  # type: ignore[method-assign]
         results = begin(client, plan).wait(PATIENCE_S)
         assert results.progress.completed == 5
         assert results.progress.failed == 1

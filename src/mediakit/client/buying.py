@@ -114,6 +114,7 @@ class Buyer:
             fresh = False
             if last.status is JobStatus.FAILED:
                 again = next_attempt(last, self._service)
+                again = replace(again, sweep=sweep or again.sweep)
                 again = await self._pricer.priced_anew(again)
                 last, fresh = await purchase.claim(again)
             if last.job_id is not None:

@@ -141,7 +141,11 @@ class Cells:
         texts: dict[str, dict[int, str]] = {name: {} for name in TEXTS}
         self._columns = Columns(status, charges, np.full(count, np.nan), texts)
         self._lock = Lock()
-        self.counts = np.bincount(status, minlength=len(CellStatus)).tolist()
+        self.counts: list[int] = self._counted()
+
+    def _counted(self) -> list[int]:
+        counts = np.bincount(self._columns.status, minlength=len(CellStatus))
+        return [int(count) for count in counts]
 
     def __len__(self) -> int:
         return len(self._columns.status)
@@ -239,8 +243,7 @@ class Cells:
         """Give many cells one status and one problem, if any, in place of theirs."""
         with self._lock:
             self._columns.status[cells] = status
-            counts = np.bincount(self._columns.status, minlength=len(CellStatus))
-            self.counts = counts.tolist()
+            self.counts = self._counted()
             problems = self._columns.texts["problem"]
             for cell in cells.tolist():
                 if problem is None:

@@ -21,6 +21,7 @@ from mediakit.errors import (
     InputError,
     NotFoundError,
     WaitTimeoutError,
+    shown,
 )
 from mediakit.history import Entry, History, Judgement
 from mediakit.sweep.budget import too_small
@@ -34,6 +35,7 @@ T = TypeVar("T")
 JobT_co = TypeVar("JobT_co", bound=Job, covariant=True)
 
 MOST_IN_FLIGHT = 1_000
+MEDIA_TYPES = ("video", "image", "audio")
 GOES_ON = "The sweep goes on; results.wait() waits again."
 ELSEWHERE = (
     "This run belongs to the process that began it. plan.run() goes on with it here, "
@@ -198,7 +200,7 @@ class AsyncResults(Staying):
         columns = self.runner.cells.copied()
         job_ids = columns.texts["job_id"]
         found = self._axes.copy(deep=False)
-        names = pd.Index(list(STATUS_NAMES))
+        names = pd.Index(STATUS_NAMES)
         found["status"] = pd.Categorical.from_codes(columns.status, categories=names)
         charges = columns.charge_micro_usd
         found["charge_micro_usd"] = pd.arrays.IntegerArray(charges, charges < 0)
@@ -208,8 +210,11 @@ class AsyncResults(Staying):
         found["job_id"] = pd.array(columns.column("job_id"), dtype="str")
         found["problem"] = pd.array(self._problems(columns), dtype="str")
         found["output_url"] = pd.array(columns.column("output_url"), dtype="str")
-        found["media_type"] = pd.Categorical(columns.column("media_type"))
-        found["prompt"] = pd.array(self._prompts(), dtype="str")
+        found["media_type"] = pd.Categorical(
+            columns.column("media_type"), categories=pd.Index(MEDIA_TYPES)
+        )
+        if "prompt" not in self.plan.axes:
+            found["prompt"] = pd.array(self._prompts(), dtype="str")
         found["parent_job_id"] = pd.array(self._parents(job_ids), dtype="str")
         return found
 
@@ -248,9 +253,7 @@ class AsyncResults(Staying):
     def _parents(self, job_ids: dict[int, str]) -> list[str | None]:
         found: list[str | None] = [None] * len(self)
         read = getattr(self.client.store, "parents", None)
-        if read is None:
-            return found
-        parents = read(list(job_ids.values()))
+        parents = {} if read is None else read(list(job_ids.values()))
         for cell, job_id in job_ids.items():
             its = parents.get(job_id)
             found[cell] = its[0][1] if its else None
@@ -308,15 +311,16 @@ class AsyncResults(Staying):
             keep: False takes it back.
 
         Raises:
+            InputError: `keep` is neither true nor false.
             NotFoundError: The history has no such job.
         """
-        await self._judge(job, keep=bool(keep))
+        await self._judge(job, keep=keep)
 
     async def note(self, job: HasId | str, text: str) -> None:
         """Write a note about a result; an empty one takes it back.
 
         Raises:
-            InputError: The note is no text.
+            InputError: The note is no text, or too long.
             NotFoundError: The history has no such job.
         """
         await self._judge(job, note=text)
@@ -325,19 +329,22 @@ class AsyncResults(Staying):
         """Give a result these tags, in place of those that it had.
 
         Raises:
-            InputError: A tag is no text.
+            InputError: A tag is no short text.
             NotFoundError: The history has no such job.
         """
         await self._judge(job, tags=tags)
 
     @networked
-    async def _judge(self, job: HasId | str, /, **judgement: Any) -> None:
-        job_id = str(job if isinstance(job, str) else getattr(job, "id", job))
+    async def _judge(self, job: HasId | str, /, **said: Any) -> None:
+        job_id = job if isinstance(job, str) else getattr(job, "id", None)
         ledger = self.client._ledger
-        if await ledger.ask(History.find, job_id) is None:
-            raise NotFoundError(f"{job_id!r:.100} is no job of this history.")
-        given: dict[str, Any] = {**ledger.owner, **judgement}
-        await ledger.write(History.judge, job_id=job_id, **given)
+        entry = None
+        if isinstance(job_id, str):
+            entry = await ledger.ask(History.find, job_id)
+        if entry is None:
+            raise NotFoundError(f"{shown(job_id)} is no job of this history.")
+        owner: dict[str, Any] = {**ledger.owner, "job_id": entry.job_id}
+        await ledger.write(History.judge, **owner, **said)
         self.runner.note_change()
 
 
@@ -481,8 +488,8 @@ class Results(Staying, Generic[JobT_co]):
 
 
 def _check_in_flight(in_flight: object) -> None:
-    is_whole = isinstance(in_flight, int) and not isinstance(in_flight, bool)
-    if not is_whole or in_flight not in range(1, MOST_IN_FLIGHT + 1):
+    counts = range(1, MOST_IN_FLIGHT + 1)
+    if not isinstance(in_flight, int) or in_flight is True or in_flight not in counts:
         accepted = f"a whole number from 1 to {MOST_IN_FLIGHT:,}"
         raise InputError("in_flight", got=in_flight, accepted=accepted)
 

@@ -171,6 +171,8 @@ class Runner:
         """Begin to send."""
         self._loop = asyncio.get_running_loop()
         self._began_s = perf_counter()
+        # What is retried is claimed without an order, which else says the limit.
+        self.core._purse.limit_sweep(self.plan.id, self.budget_micro_usd)
         self._pump()
         self._end_if_over()
 

@@ -1,0 +1,64 @@
+"""What the tests of runs share: plans, runs and what became of their cells."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from mediakit import Client
+from mediakit.sweep.budget import parse_budget
+from mediakit.sweep.results import AsyncResults, Results
+from tests.sweep.plans import GridPlan
+
+PATIENCE_S = 60.0
+VIDEO_3_S = 204_000
+VIDEO_5_S = 340_000
+
+
+def plan_of(client: Client, cells: int, **more: Any) -> GridPlan:
+    """Return a plan of clips of 3 seconds, a prompt a cell."""
+    prompts = [f"prompt {number}" for number in range(cells)]
+    given: dict[str, Any] = {"prompt": prompts, "duration": 3, **more}
+    return GridPlan(client.core, "text-to-video", **given)
+
+
+def begin(
+    client: Client, plan: GridPlan, budget: Any = None, in_flight: int | None = None
+) -> Results[Any]:
+    """Begin a run."""
+    limit = parse_budget(budget)
+    core, io = client.core, client.io
+    return Results(plan, core, io, limit, in_flight, owned=client.owned)
+
+
+def begin_async(client: Client, plan: GridPlan, budget: Any = None) -> AsyncResults:
+    """Begin a run that is awaited."""
+    return AsyncResults(plan, client.core, parse_budget(budget))
+
+
+def run(
+    client: Client, plan: GridPlan, budget: Any = None, in_flight: int | None = None
+) -> Results[Any]:
+    """Begin a run and wait for its end."""
+    return begin(client, plan, budget, in_flight).wait(PATIENCE_S)
+
+
+def statuses(results: Results[Any]) -> dict[str, int]:
+    """Return how many cells are in each status that there is."""
+    counts = results.frame()["status"].value_counts()
+    return {str(name): int(n) for name, n in counts.items() if n}
+
+
+def problems(results: Results[Any], status: str) -> set[str]:
+    """Return the problems of the cells in a status."""
+    frame = results.frame()
+    return set(frame.loc[frame["status"] == status, "problem"])
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline_s, "it never got there"
+        time.sleep(0.01)

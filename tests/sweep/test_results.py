@@ -1,0 +1,511 @@
+"""Results: live and awaited, stopped and retried, rated and kept."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from mediakit import Client, ConflictError, InputError, Job, NotFoundError
+from mediakit.client import AsyncJob
+from mediakit.client.io_thread import io_thread
+from mediakit.errors import WaitTimeoutError
+from mediakit.sandbox.server import RunningSandbox
+from mediakit.sweep.cells import Progress
+from mediakit.sweep.results import AsyncResults, Results
+from tests.serving import ROOT
+from tests.sweep.runs import (
+    PATIENCE_S,
+    VIDEO_3_S,
+    begin,
+    begin_async,
+    plan_of,
+    problems,
+    run,
+    statuses,
+    until,
+)
+from tests.sweep.service import Outcome, Service
+
+
+@pytest.fixture
+def gated() -> Service:
+    """Return a service whose jobs run until its gate is opened."""
+    service = Service()
+    service.gate = threading.Event()
+    return service
+
+
+# -- the frame --------------------------------------------------------------------
+
+
+def test_the_frame_has_a_row_a_cell_and_the_same_types_at_any_time(
+    gated: Service, tmp_path: Path
+) -> None:
+    with gated.client(tmp_path) as client:
+        results = begin(client, plan_of(client, 6, duration=[3, 99]), in_flight=2)
+        early = results.frame()
+        assert gated.gate is not None
+        gated.gate.set()
+        late = results.wait(PATIENCE_S).frame()
+        assert dict(early.dtypes) == dict(late.dtypes)
+        assert len(early) == len(late) == 12
+        assert list(late.columns[:9]) == [
+            "prompt",
+            "duration",
+            "take",
+            "status",
+            "charge_micro_usd",
+            "runtime_s",
+            "rating",
+            "keep",
+            "job_id",
+        ]
+        types = {name: str(late[name].dtype) for name in late.columns}
+        assert types["charge_micro_usd"] == "Int64"
+        assert types["runtime_s"] == "float64"
+        assert (types["rating"], types["keep"]) == ("Int8", "boolean")
+        assert types["status"] == types["media_type"] == "category"
+
+
+def test_a_cell_that_is_not_settled_has_no_charge_rather_than_none(
+    gated: Service, tmp_path: Path
+) -> None:
+    with gated.client(tmp_path) as client:
+        results = begin(client, plan_of(client, 4), in_flight=2)
+        until(lambda: results.progress.running == 2)
+        frame = results.frame()
+        assert frame["charge_micro_usd"].isna().all()
+        assert list(frame["status"]) == ["running"] * 2 + ["planned"] * 2
+        assert frame["job_id"].notna().sum() == 2
+
+
+def test_a_completed_cell_says_all_about_its_job(tmp_path: Path) -> None:
+    with Service(lambda *_: Outcome(reads=2)).client(tmp_path) as client:
+        row = run(client, plan_of(client, 1)).frame().iloc[0]
+        job = client.job(row["job_id"])
+        assert (row["output_url"], row["media_type"]) == (job.url, "video")
+        assert (row["prompt"], row["charge_micro_usd"]) == ("prompt 0", VIDEO_3_S)
+        assert row["runtime_s"] > 0
+
+
+# -- waiting ----------------------------------------------------------------------
+
+
+def test_a_wait_that_times_out_says_how_far_the_sweep_is(
+    gated: Service, tmp_path: Path
+) -> None:
+    with gated.client(tmp_path) as client:
+        results = begin(client, plan_of(client, 5))
+        with pytest.raises(WaitTimeoutError, match="The sweep goes on") as caught:
+            results.wait(0.05)
+        assert caught.value.job is results
+        assert "of 5 cells completed" in str(caught.value)
+        assert gated.gate is not None
+        gated.gate.set()
+        assert results.wait(PATIENCE_S) is results
+
+
+@pytest.mark.parametrize("timeout_s", ["soon", True])
+def test_a_timeout_is_a_number_of_seconds(tmp_path: Path, timeout_s: Any) -> None:
+    with (
+        Service().client(tmp_path) as client,
+        pytest.raises(InputError, match="timeout_s"),
+    ):
+        begin(client, plan_of(client, 1)).wait(timeout_s)
+
+
+def test_an_interrupt_ends_the_waiting_and_not_the_sweep(
+    gated: Service, tmp_path: Path
+) -> None:
+    with gated.client(tmp_path) as client:
+        results = begin(client, plan_of(client, 20), in_flight=4)
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt, match="the sweep goes on"):
+            results.wait(PATIENCE_S)
+        timer.join()
+        assert gated.gate is not None
+        gated.gate.set()
+        assert results.wait(PATIENCE_S).progress.completed == 20
+
+
+def test_results_are_awaited_from_a_loop_of_the_callers(tmp_path: Path) -> None:
+    with Service(lambda *_: Outcome(reads=1)).client(tmp_path) as client:
+        results = begin(client, plan_of(client, 5))
+
+        async def main() -> Results[Any]:
+            return await results
+
+        assert asyncio.run(main()) is results
+        assert statuses(results) == {"completed": 5}
+
+
+def test_async_results_do_the_same_awaited(tmp_path: Path) -> None:
+    with Service(lambda *_: Outcome(reads=1)).client(tmp_path) as client:
+
+        async def main() -> pd.DataFrame:
+            results = begin_async(client, plan_of(client, 5))
+            with pytest.raises(WaitTimeoutError, match="goes on") as caught:
+                await results.wait(0)
+            assert caught.value.job is results
+            assert await results is results
+            frame = await results.frame()
+            first, second = frame["job_id"][:2]
+            await results.rate(first, 5)
+            await results.keep(second)
+            (kept,) = await results.kept
+            assert isinstance(kept, AsyncJob)
+            assert (kept.id, kept.charge_micro_usd) == (second, VIDEO_3_S)
+            assert (await results.job(first)).id == first
+            await results.stop()
+            assert await results.retry() is results
+            return await results.frame()
+
+        frame = asyncio.run(main())
+        assert list(frame["rating"].dropna()) == [5]
+
+
+def test_both_kinds_of_results_have_the_same_methods() -> None:
+    def signatures(kind: type) -> dict[str, Any]:
+        methods = inspect.getmembers(kind, inspect.isfunction)
+        return {
+            name: list(inspect.signature(method).parameters.values())
+            for name, method in methods
+            if not name.startswith("_")
+        }
+
+    assert signatures(Results) == signatures(AsyncResults)
+
+
+# -- stop and retry ---------------------------------------------------------------
+
+
+def test_a_stopped_sweep_sends_no_more_and_settles_what_is_in_flight(
+    gated: Service, tmp_path: Path
+) -> None:
+    with gated.client(tmp_path) as client:
+        results = begin(client, plan_of(client, 20), in_flight=3)
+        until(lambda: len(gated.jobs) == 3)
+        assert results.stop() is results
+        assert gated.gate is not None
+        gated.gate.set()
+        results.wait(PATIENCE_S)
+        assert statuses(results) == {"completed": 3, "unsent": 17}
+        assert "was stopped" in problems(results, "unsent").pop()
+        assert len(gated.jobs) == 3
+        results.stop()
+        results.retry().wait(PATIENCE_S)
+        assert statuses(results) == {"completed": 20}
+
+
+def failing_first(body: dict[str, Any], before: int) -> Outcome:
+    """Fail odd cells at the first attempt, of two kinds."""
+    number = int(body["prompt"].split()[-1])
+    if before or number % 2 == 0:
+        return Outcome(reads=1)
+    code = "content_moderation" if number % 4 == 1 else "provider_error"
+    return Outcome(reads=1, fails=code)
+
+
+def test_retry_asks_again_for_failed_cells_and_for_no_others(tmp_path: Path) -> None:
+    service = Service(failing_first)
+    with service.client(tmp_path) as client:
+        results = run(client, plan_of(client, 12))
+        assert statuses(results) == {"completed": 6, "failed": 6}
+        assert results.retry() is results
+        results.wait(PATIENCE_S)
+        assert statuses(results) == {"completed": 12}
+        assert len(service.jobs) == 18
+        assert service.charged_micro_usd == 12 * VIDEO_3_S
+        again = run(client, plan_of(client, 12))
+        assert again.frame()["job_id"].equals(results.frame()["job_id"])
+        assert len(service.jobs) == 18
+
+
+def test_retry_of_one_code_leaves_other_failures(tmp_path: Path) -> None:
+    service = Service(failing_first)
+    with service.client(tmp_path) as client:
+        results = run(client, plan_of(client, 12))
+        results.retry("provider_error").wait(PATIENCE_S)
+        assert statuses(results) == {"completed": 9, "failed": 3}
+        assert "content_moderation" in problems(results, "failed").pop()
+
+
+def test_a_retry_is_within_the_budget(tmp_path: Path) -> None:
+    service = Service(failing_first)
+    with service.client(tmp_path) as client:
+        results = run(client, plan_of(client, 12), budget="$1.90")
+        assert statuses(results) == {"completed": 6, "failed": 6}
+        results.retry().wait(PATIENCE_S)
+        assert statuses(results) == {"completed": 9, "unsent": 3}
+        assert service.charged_micro_usd == 9 * VIDEO_3_S
+
+
+def test_a_retry_of_what_another_call_bought_counts_against_the_budget(
+    tmp_path: Path,
+) -> None:
+    service = Service(failing_first)
+    with service.client(tmp_path) as client:
+        for number in (1, 3, 5):
+            job = client.submit("text-to-video", prompt=f"prompt {number}", duration=3)
+            with pytest.raises(Exception, match="failed"):
+                job.wait(PATIENCE_S)
+        results = run(client, plan_of(client, 6), budget="$0.90")
+        assert statuses(results) == {"completed": 3, "failed": 3}
+        results.retry().wait(PATIENCE_S)
+        assert statuses(results) == {"completed": 4, "unsent": 2}
+        assert results.progress.spent_micro_usd == 4 * VIDEO_3_S
+
+
+# -- what one thinks of it --------------------------------------------------------
+
+
+def test_ratings_are_kept_with_the_job_for_any_other_run(tmp_path: Path) -> None:
+    with Service().client(tmp_path) as client:
+        results = run(client, plan_of(client, 4))
+        first, second = results.frame()["job_id"][:2]
+        results.rate(first, 4)
+        results.rate(results.job(second), 2)
+        results.keep(second)
+        results.note(first, "the sky is right")
+        results.tag(first, "calm", "blue")
+        frame = run(client, plan_of(client, 4)).frame()
+        assert list(frame["rating"][:2]) == [4, 2]
+        assert frame["rating"][2:].isna().all()
+        assert list(frame["keep"]) == [False, True, False, False]
+        (said,) = client.core.store.judgements(
+            **client.core._ledger.owner, job_ids=[first]
+        )
+        assert (said.note, said.tags) == ("the sky is right", ("calm", "blue"))
+        results.rate(first, None)
+        results.keep(second, False)
+        assert results.frame()["rating"].isna().sum() == 3
+        assert results.kept == []
+
+
+def test_kept_gives_the_jobs_in_the_order_of_the_plan(tmp_path: Path) -> None:
+    with Service().client(tmp_path) as client:
+        results = run(client, plan_of(client, 5))
+        ids = list(results.frame()["job_id"])
+        for number in (3, 1):
+            results.keep(ids[number])
+        kept = results.kept
+        assert [job.id for job in kept] == [ids[1], ids[3]]
+        assert all(isinstance(job, Job) for job in kept)
+        assert all(job.url for job in kept)
+
+
+@pytest.mark.parametrize("rating", [0, 6, 2.5, "good", True])
+def test_a_rating_is_a_whole_number_from_one_to_five(
+    tmp_path: Path, rating: Any
+) -> None:
+    with Service().client(tmp_path) as client:
+        results = run(client, plan_of(client, 1))
+        with pytest.raises(InputError, match="rating"):
+            results.rate(results.frame()["job_id"][0], rating)
+
+
+@pytest.mark.parametrize("job", ["media_unknown", 7, None])
+def test_what_is_no_job_of_the_history_cannot_be_rated(
+    tmp_path: Path, job: Any
+) -> None:
+    with Service().client(tmp_path) as client:
+        results = run(client, plan_of(client, 1))
+        with pytest.raises(NotFoundError, match="no job of this history"):
+            results.rate(job, 3)
+
+
+# -- progress ---------------------------------------------------------------------
+
+
+def test_progress_is_told_a_few_times_a_second_and_at_the_end(tmp_path: Path) -> None:
+    with Service(lambda *_: Outcome(reads=2)).client(tmp_path, speed=5) as client:
+        told: list[tuple[float, str, Progress]] = []
+
+        def listen(progress: Progress) -> None:
+            thread = threading.current_thread().name
+            told.append((time.monotonic(), thread, progress))
+
+        results = begin(client, plan_of(client, 60), in_flight=8)
+        results.subscribe(listen)
+        results.wait(PATIENCE_S)
+        until(lambda: bool(told) and told[-1][2].is_done)
+        gaps_s = [after[0] - before[0] for before, after in pairwise(told)]
+        assert len(told) >= 3
+        assert min(gaps_s[:-1]) >= 0.19
+        assert {thread for _, thread, _ in told} == {"mediakit-io"}
+        last = told[-1][2]
+        assert (last.completed, last.sent, last.running) == (60, 60, 0)
+        assert last.spent_micro_usd == 60 * VIDEO_3_S
+        assert (last.held_micro_usd, last.eta_s) == (0, 0.0)
+        middle = told[len(told) // 2][2]
+        assert middle.eta_s is not None
+        assert middle.eta_s > 0
+
+
+def test_a_listener_that_raises_or_leaves_does_not_end_the_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Service(lambda *_: Outcome(reads=1)).client(tmp_path) as client:
+        results = begin(client, plan_of(client, 8), in_flight=1)
+        calls: list[Progress] = []
+
+        def fails(_: Progress) -> None:
+            raise ValueError("nobody listens")
+
+        results.subscribe(fails)
+        results.subscribe(calls.append)()
+        results.wait(PATIENCE_S)
+        until(lambda: "nobody listens" in caplog.text)
+        assert statuses(results) == {"completed": 8}
+        assert calls == []
+
+
+def test_results_say_in_one_line_how_far_they_are(tmp_path: Path) -> None:
+    with Service(failing_first).client(tmp_path) as client:
+        results = run(client, plan_of(client, 4, duration=[3, 99]), budget="$5")
+        assert "2 of 4 cells completed, 2 failed, 4 invalid" in repr(results)
+        assert "$0.408 spent of $5.00" in repr(results)
+
+
+# -- the lives of a process -------------------------------------------------------
+
+
+def test_results_stay_in_their_process(tmp_path: Path) -> None:
+    with Service().client(tmp_path) as client:
+        results = run(client, plan_of(client, 1))
+        with pytest.raises(TypeError, match="make the plan there"):
+            pickle.dumps(results)
+
+
+def test_a_closed_client_ends_the_waiting_in_a_sentence(
+    gated: Service, tmp_path: Path
+) -> None:
+    client = gated.client(tmp_path)
+    results = begin(client, plan_of(client, 10), in_flight=3)
+    until(lambda: len(gated.jobs) == 3)
+    threading.Timer(0.3, client.close).start()
+    with pytest.raises(WaitTimeoutError, match="The client was closed"):
+        results.wait(PATIENCE_S)
+    with pytest.raises(WaitTimeoutError, match="The client was closed"):
+        results.wait(PATIENCE_S)
+    assert statuses(results) == {"running": 3, "unsent": 7}
+    assert gated.gate is not None
+    gated.gate.set()
+    with gated.client(tmp_path) as other:
+        again = run(other, plan_of(other, 10))
+        assert statuses(again) == {"completed": 10}
+        assert len(gated.jobs) == 10
+
+
+def test_a_client_that_is_closed_while_the_service_asks_to_wait_ends_the_run(
+    tmp_path: Path,
+) -> None:
+    service = Service(lambda *_: Outcome(rejects=429, retry_after_s=86_400))
+    client = service.client(tmp_path, speed=10)
+    results = begin(client, plan_of(client, 4))
+    until(lambda: results.progress.trouble is not None)
+    client.close()
+    with pytest.raises(WaitTimeoutError, match="The client was closed"):
+        results.wait(PATIENCE_S)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_process_is_told_that_the_run_is_its_parents(
+    gated: Service, tmp_path: Path
+) -> None:
+    with gated.client(tmp_path) as client:
+        results = begin(client, plan_of(client, 4))
+        until(lambda: len(gated.jobs) == 4)
+        read, write = os.pipe()
+        child = os.fork()
+        if not child:
+            said = "nothing"
+            try:
+                results.wait(5)
+            except ConflictError as error:
+                said = str(error)
+            finally:
+                os.write(write, said.encode())
+                os._exit(0)
+        os.waitpid(child, 0)
+        os.close(write)
+        assert b"the process that began it" in os.read(read, 10_000)
+        os.close(read)
+        assert gated.gate is not None
+        gated.gate.set()
+        assert statuses(results.wait(PATIENCE_S)) == {"completed": 4}
+
+
+def test_a_call_on_the_io_thread_is_refused_instead_of_waiting_for_itself(
+    tmp_path: Path,
+) -> None:
+    with Service().client(tmp_path) as client:
+        results = run(client, plan_of(client, 1))
+
+        async def wait() -> None:
+            results.wait()
+
+        with pytest.raises(RuntimeError, match="I/O thread"):
+            io_thread().post(wait).result(PATIENCE_S)
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from mediakit import Client
+from tests.sweep.runs import begin, plan_of, until
+base_url, api_key, home = sys.argv[1:]
+client = Client(base_url, api_key, home=home)
+results = begin(client, plan_of(client, 40), in_flight=4)
+until(lambda: results.progress.sent >= 4)
+print(len(client.history.frame()))
+"""
+
+
+def test_a_process_may_end_while_its_sweep_goes_on(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    python = [sys.executable, "-W", "default", "-c", SCRIPT]
+    done = subprocess.run(
+        [*python, sandbox.base_url, sandbox.api_key, str(tmp_path)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=True,
+    )
+    assert done.stderr == ""
+    begun = json.loads(done.stdout)
+    with Client(sandbox.base_url, sandbox.api_key, home=tmp_path) as client:
+        results = run(client, plan_of(client, 10))
+        assert statuses(results) == {"completed": 10}
+        assert results.progress.owned >= min(begun, 4)
+
+
+# -- beside a real service --------------------------------------------------------
+
+
+def test_a_sweep_in_the_sandbox_costs_what_its_plan_says(own_client: Client) -> None:
+    plan = plan_of(own_client, 3, duration=[3, 5])
+    before = own_client.balance().balance_micro_usd
+    results = run(own_client, plan, budget="$5", in_flight=4)
+    assert statuses(results) == {"completed": 6}
+    spent = before - own_client.balance().balance_micro_usd
+    assert spent == plan.high_micro_usd.sum() == results.progress.spent_micro_usd
+    assert results.frame()["charge_micro_usd"].sum() == spent
