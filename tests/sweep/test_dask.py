@@ -14,7 +14,7 @@ from distributed import Client, LocalCluster
 from mediakit.errors import InputError
 from mediakit.sweep.scorers import quality
 from mediakit.sweep.scoring import Output, score_outputs
-from mediakit.sweep.workers import DIED
+from mediakit.sweep.scoring.workers import DIED
 from tests.sweep.clips import noise, write_clip
 from tests.sweep.made_scorers import dies_of_killers, dies_once
 from tests.sweep.test_scoring import Kept, fetch, made

@@ -25,7 +25,7 @@ import pytest
 
 from mediakit.errors import InputError
 from mediakit.sweep.scoring import Output, Score, identity_of, score_outputs
-from mediakit.sweep.workers import DIED
+from mediakit.sweep.scoring.workers import DIED
 from tests.sweep.made_scorers import dies_of_killers, dies_once, first_byte, size_bytes
 
 

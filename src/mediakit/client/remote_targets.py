@@ -61,6 +61,24 @@ class RemoteTarget:
         self._files.pipe_file(part, content)
         self._files.mv(part, f"{self._path}{SUFFIX}")
 
+    def content(self) -> bytes | None:
+        """Return what is there; None when nothing is."""
+        try:
+            return bytes(self._files.cat_file(self._path))
+        except FileNotFoundError:
+            return None
+
+    def sibling(self, name: str) -> RemoteTarget:
+        """Return the place of another file in the same folder."""
+        path, place = (
+            f"{own.rpartition('/')[0]}/{name}" for own in (self._path, self.place)
+        )
+        return RemoteTarget(self._files, path, place)
+
+    def make_folder(self) -> None:
+        """Make the folder that it is in, where folders have to be made."""
+        self._files.makedirs(self._path.rpartition("/")[0], exist_ok=True)
+
     def open(self, source: str) -> RemotePart:
         """Open the file that is being written; nothing of it outlives the call."""
         return RemotePart(self._files, self._path)

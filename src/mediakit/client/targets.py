@@ -61,6 +61,19 @@ class Target(Protocol):
     def write_beside(self, content: bytes) -> None:
         """Write the sidecar, whole or not at all."""
 
+    def content(self) -> bytes | None:
+        """Return what is there; None when nothing is."""
+
+    def sibling(self, name: str) -> Target:
+        """Return the place of another file in the same folder.
+
+        Args:
+            name: Its name, or a folder, a slash and its name.
+        """
+
+    def make_folder(self) -> None:
+        """Make the folder that it is in, where folders have to be made."""
+
     def open(self, source: str) -> Store:
         """Open the file that is being written.
 
@@ -109,6 +122,21 @@ class LocalTarget:
     def write_beside(self, content: bytes) -> None:
         """Write the sidecar, whole or not at all."""
         write_whole(self._sidecar, content)
+
+    def content(self) -> bytes | None:
+        """Return what is there; None when nothing is."""
+        try:
+            return self.place.read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def sibling(self, name: str) -> LocalTarget:
+        """Return the place of another file in the same folder."""
+        return LocalTarget(self.place.parent / name)
+
+    def make_folder(self) -> None:
+        """Make the folder that it is in."""
+        self.place.parent.mkdir(parents=True, exist_ok=True)
 
     def open(self, source: str) -> Store:
         """Open the file that is being written."""

@@ -1,0 +1,128 @@
+"""The folder of an export: what an earlier one left there, and how files get in."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from mediakit.client.fetching import UNKNOWN
+from mediakit.client.targets import LocalTarget, Target, target_of
+from mediakit.errors import InputError
+from mediakit.media import local_file
+from mediakit.sweep.exporting.report import MARK
+
+MANIFEST, PARQUET, REPORT = "manifest.csv", "manifest.parquet", "report.html"
+POSTERS = "posters"
+OWN_COLUMNS = ("file", "size_bytes", "job_id")
+BLOCK_BYTES = 1 << 20
+
+
+class Folder:
+    """A folder on this machine, or behind a URL that fsspec knows.
+
+    Args:
+        where: The folder; it is made.
+
+    Raises:
+        InputError: It cannot be written, or has a manifest or a page that no export
+            wrote.
+    """
+
+    def __init__(self, where: str | Path) -> None:
+        self._manifest = _manifest_in(where)
+        try:
+            self._manifest.sibling(f"{POSTERS}/any").make_folder()
+            self.earlier = dict(self._read_earlier())
+        except OSError as error:
+            raise self.unwritable(error) from None
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Return the sizes of the files that an earlier export wrote, by name."""
+        return dict(self.earlier.values())
+
+    @property
+    def place(self) -> Path | str:
+        """Return what to tell people: a path or a URL."""
+        place = self._manifest.place
+        return place.parent if isinstance(place, Path) else place.rpartition("/")[0]
+
+    def file(self, name: str) -> Target:
+        """Return the place of a file in it."""
+        return self._manifest.sibling(name)
+
+    def write(self, name: str, content: bytes | Path) -> None:
+        """Write a file whole or not at all, in the place of an earlier one.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        blocks = _blocks(content) if isinstance(content, Path) else [content]
+        _write(self.file(name), blocks)
+
+    def unwritable(self, error: OSError) -> InputError:
+        """Say why it cannot be written."""
+        got = f"{self.place} ({error.strerror or type(error).__name__})"
+        accepted = "a folder that can be written, with room for the files"
+        sent = "What the sweep made stays at the service."
+        return InputError("where", got=got, accepted=accepted, sent=sent)
+
+    def _read_earlier(self) -> Iterator[tuple[str, tuple[str, int]]]:
+        """Yield the files that an earlier export wrote: the job, the name, the size."""
+        page, content = self.file(REPORT).content(), self._manifest.content()
+        if page is not None and MARK.encode() not in page:
+            raise _foreign(self.file(REPORT))
+        if content is None:
+            if self.file(PARQUET).size_bytes() is not None:
+                raise _foreign(self.file(PARQUET))
+            return
+        rows = csv.DictReader(io.StringIO(content.decode("utf-8", "replace")))
+        if not set(OWN_COLUMNS) <= set(rows.fieldnames or ()):
+            raise _foreign(self._manifest)
+        for row in rows:
+            if _is_name(row["file"]) and str(row["size_bytes"]).isdigit():
+                yield row["job_id"], (row["file"], int(row["size_bytes"]))
+
+
+def _manifest_in(where: Any) -> Target:
+    is_place = isinstance(where, str | Path) and bool(str(where))
+    if not is_place or "\0" in str(where):
+        accepted = "a folder or a URL, as text or as a Path"
+        raise InputError("where", got=where, accepted=accepted)
+    if isinstance(where, str) and where.startswith("file://"):
+        where = url2pathname(urlsplit(where).path)
+    if isinstance(where, str) and "://" in where:
+        return target_of(f"{where.rstrip('/')}/", "", MANIFEST)
+    return LocalTarget(local_file(where) / MANIFEST)
+
+
+def _is_name(text: str | None) -> bool:
+    # Others may write to the folder: what its manifest says leads out of it nowhere.
+    return bool(text) and not set(text or "") & set("/\\\0") and text != ".."
+
+
+def _foreign(target: Target) -> InputError:
+    got = f"{target.place} (no export wrote it)"
+    return InputError("where", got=got, accepted="a folder without such a file")
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while block := file.read(BLOCK_BYTES):
+            yield block
+
+
+def _write(target: Target, blocks: Iterable[bytes]) -> None:
+    store = target.open("export")
+    try:
+        store.start(UNKNOWN)
+        for block in blocks:
+            store.write(block)
+        store.publish(overwrite=True)
+    finally:
+        store.close(keep=False)

@@ -1,0 +1,79 @@
+"""The names of exported files: they say what varies, and are safe in every folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
+
+from mediakit.sweep.scoring import Output
+
+LONGEST_VALUE, LONGEST_STEM = 24, 80
+ID_DIGITS = (4, 8, 16, 32)
+SUFFIXES = {"video": ".mp4", "image": ".png", "audio": ".mp3"}
+_SUFFIX = re.compile(r"\.[a-z0-9]{1,5}")
+
+Values = Sequence[tuple[str, str]]
+
+
+def value_text(value: object) -> str:
+    """Write the value of an axis as text; a job is its id, None is empty."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping | list | tuple):
+        return json.dumps(value, ensure_ascii=False, default=value_text)
+    return str(getattr(value, "id", value))
+
+
+def file_names(values: Values, output: Output, media_type: str | None) -> Iterator[str]:
+    """Yield the names that a file may have, the shortest first.
+
+    They end in digits of the job's hash, so that a name is the same in every export
+    and stands for one job.
+
+    Args:
+        values: The axes and their values.
+        output: What the file holds.
+        media_type: "video", "image" or "audio".
+    """
+    stem = file_stem(values)
+    digits = hashlib.sha256(output.job_id.encode()).hexdigest()
+    suffix = _suffix(output.source, media_type)
+    for many in ID_DIGITS:
+        yield "_".join(filter(None, [stem, digits[:many]])) + suffix
+
+
+def _suffix(source: str, media_type: str | None) -> str:
+    suffix = PurePosixPath(urlsplit(source).path).suffix.lower()
+    return suffix if _SUFFIX.fullmatch(suffix) else SUFFIXES.get(media_type or "", "")
+
+
+def file_stem(values: Values) -> str:
+    """Return what a name says of the values, in lower case ASCII."""
+    words = [_word(axis, value) for axis, value in values]
+    return "_".join(filter(None, words))[:LONGEST_STEM].rstrip("_-.")
+
+
+def _word(axis: str, value: str) -> str:
+    with suppress(ValueError):
+        return _slug(axis) + f"{float(value):g}"
+    if value in ("true", "false"):
+        return f"{_slug(axis)}-{value}"
+    if "://" in value:
+        value = PurePosixPath(urlsplit(value).path).stem
+    slug = _slug(value)
+    if len(slug) <= LONGEST_VALUE:
+        return slug
+    return slug[: LONGEST_VALUE + 1].rpartition("-")[0] or slug[:LONGEST_VALUE]
+
+
+def _slug(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")

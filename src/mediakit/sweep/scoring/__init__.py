@@ -1,0 +1,26 @@
+"""Scores what a sweep made, with a function of the user.
+
+It runs in this process or on any `concurrent.futures.Executor`, keeps what it found by
+the hash of the output, and knows nothing of plans and results.
+"""
+
+from mediakit.sweep.scoring.run import BATCH, score_outputs
+from mediakit.sweep.scoring.scores import (
+    Fetch,
+    NothingKept,
+    Output,
+    Score,
+    ScoreStore,
+    identity_of,
+)
+
+__all__ = [
+    "BATCH",
+    "Fetch",
+    "NothingKept",
+    "Output",
+    "Score",
+    "ScoreStore",
+    "identity_of",
+    "score_outputs",
+]

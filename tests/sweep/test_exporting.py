@@ -1,0 +1,481 @@
+"""Exporting a sweep: the files and their names, the manifest, and the page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import fsspec  # type: ignore[import-untyped]
+import pandas as pd
+import pytest
+
+from mediakit.errors import InputError
+from mediakit.sweep.exporting import Exported, export
+from mediakit.sweep.exporting.names import file_names, file_stem
+from mediakit.sweep.scoring import Output
+from tests.media_samples import make_png
+from tests.sweep.clips import noise, write_clip
+
+CODE = 'plan = client.sweep("text-to-video", animal=["kite", "boat"], takes=2)'
+NUMBERS = {
+    "cells": 4,
+    "owned": 1,
+    "new": 3,
+    "spent_micro_usd": 336_000,
+    "cost_per_keeper_micro_usd": None,
+}
+
+
+class Source:
+    """Fetches outputs from a folder, and counts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.fetched: Counter[str] = Counter()
+
+    def __call__(self, output: Output) -> Path:
+        self.fetched[output.job_id] += 1
+        return self.folder / output.job_id
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    for number in range(3):
+        write_clip(folder / f"job{number}", [noise(number, cell_px=8)] * 8)
+    return Source(folder)
+
+
+@pytest.fixture
+def where(tmp_path: Path) -> Path:
+    return tmp_path / "exports" / "kites"
+
+
+def results(**columns: Any) -> pd.DataFrame:
+    """Return a frame of results: three cells with a clip and one that failed."""
+    frame = pd.DataFrame(
+        {
+            "animal": pd.Categorical(["kite", "kite", "boat", "boat"]),
+            "resolution": pd.Categorical(["720p"] * 4),
+            "take": pd.array([1, 2, 1, 2], dtype="int64"),
+            "status": pd.Categorical(["completed"] * 3 + ["failed"]),
+            "charge_micro_usd": pd.array([112_000] * 3 + [0], dtype="Int64"),
+            "runtime_s": [1.5, 2.0, 1.25, None],
+            "rating": pd.array([4, None, 5, None], dtype="Int8"),
+            "keep": pd.array([False, False, True, False], dtype="boolean"),
+            "job_id": pd.array(["job0", "job1", "job2", "job3"], dtype="string"),
+            "problem": pd.array([None] * 3 + ["content refused"], dtype="string"),
+            "output_url": pd.array(
+                [f"http://127.0.0.1/media/{n}.mp4?sig=1" for n in range(3)] + [None],
+                dtype="string",
+            ),
+            "media_type": pd.Categorical(["video"] * 4),
+            "prompt": ["a kite", "a kite", "a boat", "a boat"],
+            "parent_job_id": pd.array([None] * 4, dtype="string"),
+        }
+    )
+    return frame.assign(**columns)
+
+
+def exported(where: Path | str, source: Source, **changed: object) -> Exported:
+    arguments = {
+        "rows": results(),
+        "plan_code": CODE,
+        "title": "text-to-video: animal x resolution",
+        "axes": ("animal", "resolution"),
+        "numbers": NUMBERS,
+        **changed,
+    }
+    return export(where=where, fetch=source, **arguments)  # type: ignore[arg-type]
+
+
+def manifest_of(where: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO((where / "manifest.csv").read_text())))
+
+
+def names_in(where: Path) -> list[str]:
+    files = (path for path in where.rglob("*") if path.is_file())
+    return sorted(str(path.relative_to(where)) for path in files)
+
+
+class Page(HTMLParser):
+    """Reads what a page refers to, and its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    @property
+    def links(self) -> set[str]:
+        named = ("src", "href", "poster")
+        return {
+            unquote(value)
+            for _, attributes in self.tags
+            for name, value in attributes.items()
+            if name in named and value
+        }
+
+
+def page_of(where: Path) -> Page:
+    return Page((where / "report.html").read_text())
+
+
+def test_the_files_say_their_parameters(where: Path, source: Source) -> None:
+    done = exported(where, source)
+
+    names = [row["file"] for row in manifest_of(where)]
+    assert all(
+        re.fullmatch(pattern, name)
+        for pattern, name in zip(
+            [
+                r"kite_720p_take1_[0-9a-f]{4}\.mp4",
+                r"kite_720p_take2_[0-9a-f]{4}\.mp4",
+                r"boat_720p_take1_[0-9a-f]{4}\.mp4",
+                "",
+            ],
+            names,
+            strict=True,
+        )
+    )
+    for number, name in enumerate(names[:3]):
+        there = (where / name).read_bytes()
+        assert there == (source.folder / f"job{number}").read_bytes()
+    assert (done.files, done.written, done.place) == (3, 3, where)
+    assert str(done).startswith(f"3 files in {where}, 3 written now.")
+
+
+def test_a_second_export_fetches_nothing_and_changes_nothing(
+    where: Path, source: Source
+) -> None:
+    exported(where, source)
+    before = {name: (where / name).read_bytes() for name in names_in(where)}
+    (where / "notes.txt").write_text("mine")
+    again = exported(where, source)
+
+    assert source.fetched == {"job0": 1, "job1": 1, "job2": 1}
+    assert again.written == 0
+    after = {name: (where / name).read_bytes() for name in names_in(where)}
+    parquet = "manifest.parquet"
+    assert {k: v for k, v in after.items() if k != parquet} == {
+        **{k: v for k, v in before.items() if k != parquet},
+        "notes.txt": b"mine",
+    }
+
+
+def test_what_is_missing_is_written_again(where: Path, source: Source) -> None:
+    exported(where, source)
+    name = manifest_of(where)[1]["file"]
+    (where / name).unlink()
+    again = exported(where, source)
+
+    assert again.written == 1
+    assert source.fetched["job1"] == 2
+    assert (where / name).read_bytes() == (source.folder / "job1").read_bytes()
+
+
+def test_a_killed_export_goes_on_without_a_second_copy(
+    where: Path, source: Source
+) -> None:
+    exported(where, source)
+    clips = [name for name in names_in(where) if name.endswith(".mp4")]
+    (where / "manifest.csv").unlink()
+    (where / "manifest.parquet").unlink(missing_ok=True)
+    again = exported(where, source)
+
+    assert again.written == 0
+    assert [name for name in names_in(where) if name.endswith(".mp4")] == clips
+
+
+def test_a_file_of_another_under_the_same_name_stays(
+    where: Path, source: Source
+) -> None:
+    exported(where, source)
+    name = manifest_of(where)[0]["file"]
+    (where / name).write_bytes(b"cut by hand")
+    exported(where, source)
+
+    other = manifest_of(where)[0]["file"]
+    assert (where / name).read_bytes() == b"cut by hand"
+    assert re.fullmatch(r"kite_720p_take1_[0-9a-f]{8}\.mp4", other)
+    assert (where / other).read_bytes() == (source.folder / "job0").read_bytes()
+
+
+def test_a_file_keeps_its_name_when_the_plan_grows(where: Path, source: Source) -> None:
+    rows = results()
+    exported(where, source, rows=rows[rows["take"] == 1].reset_index(drop=True))
+    one = {row["job_id"]: row["file"] for row in manifest_of(where)}
+    exported(where, source)
+    both = {row["job_id"]: row["file"] for row in manifest_of(where)}
+
+    assert re.fullmatch(r"kite_720p_[0-9a-f]{4}\.mp4", one["job0"])
+    assert both.items() > one.items()
+    assert source.fetched["job0"] == 1
+
+
+def test_the_manifest_has_every_cell_and_whole_money(
+    where: Path, source: Source
+) -> None:
+    exported(where, source)
+    rows = manifest_of(where)
+
+    assert [row["charge_micro_usd"] for row in rows] == ["112000"] * 3 + ["0"]
+    assert [row["rating"] for row in rows] == ["4", "", "5", ""]
+    assert rows[3]["problem"] == "content refused"
+    assert list(rows[0])[:3] == ["file", "size_bytes", "animal"]
+    size_bytes = (where / rows[0]["file"]).stat().st_size
+    assert rows[0]["size_bytes"] == str(size_bytes)
+
+
+def test_the_manifest_is_written_as_parquet_too(where: Path, source: Source) -> None:
+    mixed = {"resolution": ["720p", 5, ["a", "b"], None]}
+    done = exported(where, source, rows=results(**mixed))
+    frame = pd.read_parquet(where / "manifest.parquet")
+
+    assert done.notes == ()
+    assert frame["charge_micro_usd"].dtype == "Int64"
+    assert frame["rating"].dtype == "Int8"
+    assert frame["resolution"].tolist()[:3] == ["720p", "5", '["a", "b"]']
+    assert frame["file"].tolist()[:3] == [row["file"] for row in manifest_of(where)[:3]]
+
+
+def test_without_pyarrow_the_export_says_what_was_left_out(
+    where: Path, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mediakit.sweep.exporting.writing.find_spec", lambda name: None)
+    done = exported(where, source)
+
+    assert len(done.notes) == 1
+    assert "pip install 'mediakit[parquet]'" in done.notes[0]
+    assert done.notes[0] in str(done)
+    assert not (where / "manifest.parquet").exists()
+    assert (where / "manifest.csv").exists()
+
+
+def test_the_page_shows_the_files_beside_it_and_loads_nothing_else(
+    where: Path, source: Source
+) -> None:
+    exported(where, source)
+    page, text = page_of(where), (where / "report.html").read_text()
+
+    assert page.links == {name for name in names_in(where) if "." in name} - {
+        "manifest.csv",
+        "manifest.parquet",
+        "report.html",
+    }
+    videos = [attributes for tag, attributes in page.tags if tag == "video"]
+    assert len(videos) == 3
+    assert {video["preload"] for video in videos} == {"none"}
+    assert all("controls" in video and video["poster"] for video in videos)
+    assert "http" not in text
+    assert not {tag for tag, _ in page.tags} & {"script", "link", "iframe"}
+
+
+def test_the_page_has_the_numbers_the_ratings_the_prompts_and_the_code(
+    where: Path, source: Source
+) -> None:
+    exported(where, source)
+    page = page_of(where)
+
+    for text in (
+        "text-to-video: animal x resolution",
+        "spent$0.336",
+        "cost per keeperunknown",
+        "★★★★☆",
+        "kept",
+        "a boat",
+        "content refused",
+        "Without a file (1)",
+        CODE,
+    ):
+        assert without_spaces(text) in without_spaces(page.text), text
+    assert [tag for tag, _ in page.tags].count("h2") == 2 + 2
+
+
+def without_spaces(text: str) -> str:
+    return re.sub(r"\s", "", text)
+
+
+@pytest.mark.parametrize("field", ["title", "plan_code", "prompt", "animal", "problem"])
+def test_text_from_outside_stays_text(where: Path, source: Source, field: str) -> None:
+    evil = "</style></title><script>alert('x')</script><img src=x onerror=\"y()\">$x$"
+    if field in ("title", "plan_code"):
+        exported(where, source, **{field: evil})
+    else:
+        exported(where, source, rows=results(**{field: [evil] * 4}))
+    page = page_of(where)
+
+    assert "<script>alert('x')</script>" in page.text
+    assert "script" not in {tag for tag, _ in page.tags}
+    assert not any("onerror" in attributes for _, attributes in page.tags)
+    assert all("/" not in name.removeprefix("posters/") for name in names_in(where))
+
+
+def test_pictures_and_sounds_are_shown_as_such(where: Path, source: Source) -> None:
+    make_png(source.folder / "job0", (64, 36))
+    rows = results(
+        media_type=["image", "audio", "video", "video"],
+        output_url=["http://h/a", "http://h/b.wav", "http://h/c.verylong", None],
+    )
+    exported(where, source, rows=rows)
+    tags = [tag for tag, _ in page_of(where).tags]
+    suffixes = [Path(row["file"]).suffix for row in manifest_of(where)[:3]]
+
+    assert suffixes == [".png", ".wav", ".mp4"]
+    assert (tags.count("img"), tags.count("audio"), tags.count("video")) == (1, 1, 1)
+    assert len(list((where / "posters").iterdir())) == 1
+
+
+def test_an_output_that_cannot_be_fetched_costs_its_cell_alone(
+    where: Path, source: Source
+) -> None:
+    (source.folder / "job1").unlink()
+    done = exported(where, source)
+    row = manifest_of(where)[1]
+
+    assert done.files == 2
+    assert done.notes[-1].startswith("1 could not be saved")
+    assert row["file"] == ""
+    assert row["problem"].startswith("It could not be saved: FileNotFoundError")
+    assert not [name for name in names_in(where) if name.endswith(".part")]
+
+
+def test_a_clip_that_cannot_be_decoded_has_no_poster(
+    where: Path, source: Source
+) -> None:
+    (source.folder / "job0").write_bytes(b"no clip")
+    exported(where, source)
+
+    videos = [attributes for tag, attributes in page_of(where).tags if tag == "video"]
+    assert ["poster" in video for video in videos] == [False, True, True]
+
+
+def test_one_job_of_two_cells_is_one_file(where: Path, source: Source) -> None:
+    rows = results(job_id=["job0", "job0", "job2", "job3"])
+    done = exported(where, source, rows=rows)
+
+    assert (done.files, done.written) == (2, 2)
+    assert source.fetched == {"job0": 1, "job2": 1}
+    assert len({row["file"] for row in manifest_of(where)[:2]}) == 1
+
+
+def test_nothing_made_is_a_page_that_says_so(where: Path, source: Source) -> None:
+    none = pd.array([None] * 4, dtype="string")
+    rows = results(output_url=none, status=["unsent"] * 4)
+    done = exported(where, source, rows=rows)
+
+    assert done.files == 0
+    assert "No cell has a file yet." in page_of(where).text
+    assert exported(where, source, rows=results().head(0)).files == 0
+
+
+@pytest.mark.parametrize("name", ["manifest.csv", "manifest.parquet", "report.html"])
+def test_a_manifest_or_page_of_something_else_is_not_replaced(
+    where: Path, source: Source, name: str
+) -> None:
+    where.mkdir(parents=True)
+    (where / name).write_text("mine,too\n1,2\n")
+
+    with pytest.raises(InputError, match=f"{name} .no export wrote it"):
+        exported(where, source)
+    assert source.fetched == {}
+    assert names_in(where) == [name]
+
+
+def test_a_manifest_leads_to_no_file_outside_its_folder(
+    where: Path, source: Source
+) -> None:
+    exported(where, source)
+    manifest = where / "manifest.csv"
+    name, outside = manifest_of(where)[0]["file"], where.parent / "outside.mp4"
+    manifest.write_text(manifest.read_text().replace(name, "../outside.mp4"))
+    exported(where, source)
+
+    assert not outside.exists()
+    assert manifest_of(where)[0]["file"] == name
+
+
+@pytest.mark.parametrize("wrong", [None, "", 5, "a\0b"])
+def test_a_place_that_is_none_is_refused(source: Source, wrong: object) -> None:
+    with pytest.raises(InputError, match="where"):
+        exported(wrong, source)  # type: ignore[arg-type]
+
+
+def test_a_file_is_no_folder(tmp_path: Path, source: Source) -> None:
+    (tmp_path / "taken").write_text("mine")
+
+    with pytest.raises(InputError, match="a folder that can be written"):
+        exported(tmp_path / "taken", source)
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_an_export_goes_to_any_url_that_fsspec_knows(source: Source) -> None:
+    files = fsspec.filesystem("memory")
+    done = exported("memory://bucket/kites", source)
+    again = exported("memory://bucket/kites/", source)
+    names = sorted(path.rpartition("kites/")[2] for path in files.find("/bucket/kites"))
+
+    assert done.place == "memory://bucket/kites"
+    assert done.report == "memory://bucket/kites/report.html"
+    assert (done.files, done.written, again.written) == (3, 3, 0)
+    assert {"manifest.csv", "report.html"} < set(names)
+    assert sum(name.endswith(".mp4") for name in names) == 3
+    assert not [name for name in names if name.endswith(".part")]
+    assert source.fetched == {"job0": 1, "job1": 1, "job2": 1}
+    files.rm("/bucket", recursive=True)
+
+
+@pytest.mark.parametrize(
+    ("values", "stem"),
+    [
+        (
+            [("animal", "kite"), ("resolution", "720p"), ("take", "2")],
+            "kite_720p_take2",
+        ),
+        ([("duration", "5"), ("strength", "0.25")], "duration5_strength0.25"),
+        ([("generate_audio", "true")], "generate-audio-true"),
+        ([("prompt", "A Kite, over the Dünen/../..")], "a-kite-over-the-dunen"),
+        ([("prompt", "凧")], ""),
+        ([("image", "https://x.example/a/cat.png?sig=../../")], "cat"),
+        ([("prompt", "x" * 300)], "x" * 24),
+        ([("prompt", "")], ""),
+        ([("seed", "nan")], "seednan"),
+    ],
+)
+def test_a_stem_is_safe_and_not_long(values: list[tuple[str, str]], stem: str) -> None:
+    assert file_stem(values) == stem
+
+
+def test_a_name_is_never_long_and_never_hidden() -> None:
+    values = [(f"axis{n}", "many words " * 9) for n in range(40)]
+    names = list(file_names(values, Output("job", "https://x.example/a"), "video"))
+    bare = next(file_names([("prompt", "凧")], Output("job", "a.MP4"), "video"))
+
+    assert max(map(len, names)) < 120
+    assert len(set(names)) == 4
+    assert re.fullmatch(r"[0-9a-f]{4}\.mp4", bare)
+
+
+def test_names_that_would_be_the_same_get_more_digits(
+    where: Path, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mediakit.sweep.exporting.names.ID_DIGITS", (0, 8))
+    exported(where, source, axes=("resolution",), rows=results(take=[1] * 4))
+    names = [row["file"] for row in manifest_of(where)[:3]]
+
+    assert len(set(names)) == 3
+    assert names[0] == "720p.mp4"
