@@ -326,6 +326,7 @@ def test_totals_that_agree_are_not_written_again(tmp_path: Path) -> None:
 VERSION_2 = (
     "DROP INDEX ix_mediakit_sweep",
     "DROP INDEX ix_mediakit_function",
+    "DROP TABLE mediakit_parents",
     "DROP TABLE mediakit_judgements",
     "DROP TABLE mediakit_preferences",
     "ALTER TABLE mediakit_entries DROP COLUMN sweep",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Literal
@@ -30,7 +31,7 @@ from mediakit.errors import (
     MediakitError,
     NotFoundError,
 )
-from mediakit.history import Entry, EntryState, History, Intent
+from mediakit.history import Entry, EntryState, History, Intent, Parent
 from mediakit.records import JobStatus
 
 log = logging.getLogger("mediakit.client")
@@ -86,7 +87,7 @@ class Buyer:
             entry = await self._newest(draw, take)
         if entry is not None and entry.job_id and not was_rejected(entry):
             return await self._owned(entry, entry.job_id)
-        with self._purchase() as purchase:
+        with self._purchase(order.parents) as purchase:
             intent, fresh = await self._claim(purchase, order, take, entry)
             return await self._send(
                 purchase, intent, asked_before=not fresh, order=order
@@ -138,8 +139,8 @@ class Buyer:
                 entry = await self._claim_next(purchase, draw)
             return await self._send(purchase, entry, asked_before=not fresh)
 
-    def _purchase(self) -> Purchase:
-        return Purchase(self._place, self._purse)
+    def _purchase(self, parents: Sequence[Parent] = ()) -> Purchase:
+        return Purchase(self._place, self._purse, parents=parents)
 
     async def _known(self, job_id: str) -> Entry:
         entry = await self._ledger.ask(History.find, job_id)

@@ -25,6 +25,7 @@ from mediakit.client.history_view import AsyncHistoryView
 from mediakit.client.http_client import TIMEOUT_S, HttpClient
 from mediakit.client.http_transports import UnclosedTransport
 from mediakit.client.io_thread import io_thread, networked
+from mediakit.client.job_inputs import id_of, jobs_in
 from mediakit.client.jobs import Jobs
 from mediakit.client.ledger import Ledger
 from mediakit.client.listening import AsyncListener
@@ -242,7 +243,8 @@ class AsyncClient(Staying):
             function: A kind or a path.
             seconds: Known durations of media, seconds by URL or path; these are not
                 read.
-            fields: The request's fields; local files are read.
+            fields: The request's fields; local files are read, and a job stands for
+                its output.
 
         Raises:
             InputError: The function is unknown, or a field that the price is made
@@ -268,11 +270,17 @@ class AsyncClient(Staying):
             seconds=seconds,
             extra=extra,
             price_only=price_only,
+            earlier_urls=await self._input_urls(fields),
         )
         # A thread takes longer to wake than all this takes without a file to read.
         reads = reads_files(found, fields)
         prepared = await to_thread.run_sync(work) if reads else work()
         return await self.remote_media.measured(prepared)
+
+    async def _input_urls(self, fields: Mapping[str, object]) -> dict[str, str]:
+        """Return under which URLs the outputs of jobs were inputs before, by job."""
+        job_ids = [id_of(job) for job in jobs_in(fields)]
+        return await self._ledger.ask(History.input_urls, job_ids) if job_ids else {}
 
     def reserved_micro_usd(self) -> int:
         """Return what is held for jobs whose charge is not settled, micro-USD."""
@@ -318,7 +326,8 @@ class AsyncClient(Staying):
             webhook_url: Where the job's end is posted (spec 6.2).
             extra: Properties that mediakit does not know, sent as given.
             seconds: Known durations of media, seconds by URL or path, for the price.
-            fields: The request's fields; local files are uploaded.
+            fields: The request's fields; local files are uploaded, and a job stands
+                for its output.
 
         Raises:
             InputError: A field or a file is not acceptable; nothing was sent.
@@ -369,7 +378,16 @@ class AsyncClient(Staying):
         found = self.catalog.function(function)
         if reads_files(found, fields):
             return None
-        prepared = prepare(found, fields, seconds=seconds, extra=extra)
+        job_ids = [id_of(job) for job in jobs_in(fields)]
+        if job_ids and not self.store.is_local:
+            return None
+        prepared = prepare(
+            found,
+            fields,
+            seconds=seconds,
+            extra=extra,
+            earlier_urls=self.store.input_urls(job_ids) if job_ids else None,
+        )
         if prepared.lengths_wanted:
             return None
         return self._order(prepared, {}, webhook_url)
@@ -390,6 +408,7 @@ class AsyncClient(Staying):
             estimate=prepared.estimate,
             project=self._project,
             budget=self._budget_name,
+            parents=prepared.parents,
         )
         return order, prepared.warnings
 
@@ -423,7 +442,8 @@ class AsyncClient(Staying):
             extra: Properties that mediakit does not know, sent as given.
             seconds: Known durations of media, seconds by URL or path, for the price.
             timeout_s: Seconds to wait at the most; None waits as long as it takes.
-            fields: The request's fields; local files are uploaded.
+            fields: The request's fields; local files are uploaded, and a job stands
+                for its output.
 
         Raises:
             InputError: A field or a file is not acceptable; nothing was sent.

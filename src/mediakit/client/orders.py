@@ -9,7 +9,7 @@ from typing import Any
 
 from mediakit.catalog import Function
 from mediakit.client.service import Service
-from mediakit.history import Entry, Intent, plain_values
+from mediakit.history import Entry, Intent, Parent, plain_values
 from mediakit.history.adopting import REBUILT
 from mediakit.rates import Estimate
 from mediakit.records import ErrorCode, JobStatus
@@ -46,6 +46,7 @@ class Order:
         sweep: The sweep that it is a cell of, by its id; None for none.
         sweep_limit_micro_usd: What the submits of that sweep may cost together; None
             for no limit.
+        parents: The jobs whose outputs are among its media.
     """
 
     service: Service
@@ -57,6 +58,7 @@ class Order:
     budget: str | None = None
     sweep: str | None = None
     sweep_limit_micro_usd: int | None = None
+    parents: tuple[Parent, ...] = ()
 
     @property
     def whole_body(self) -> dict[str, object]:

@@ -6,26 +6,32 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from mediakit.catalog import Function
-from mediakit.media import file_of
-from mediakit.schema import FieldSpec
+from mediakit.client.job_inputs import Inputs
+from mediakit.schema import FieldSpec, MediaName
 
-Kept = Callable[[object, str], Path | None]
-"""Writes what is held in memory to a file; None for anything else."""
+Kept = Callable[[object, MediaName, str], str | Path | None]
+"""Returns the path or URL of a medium that is an object; None for anything else.
+
+It takes the object, what the field takes, and the field's name for errors.
+"""
 
 
 def plain_fields(
-    function: Function, fields: Mapping[str, object], keep: Kept = file_of
+    function: Function, fields: Mapping[str, object], keep: Kept | None = None
 ) -> dict[str, object]:
-    """Return fields as a body holds them; media from memory as paths of files.
+    """Return fields as a body holds them; media as paths of files or as URLs.
 
     Args:
         function: The function, which tells where media are.
         fields: The fields as people wrote them.
-        keep: Writes a medium that is held in memory to a file.
+        keep: Says where a medium is that is an object. Without it, media from memory
+            are written to files, and a job stands for its output.
 
     Raises:
-        InputError: An array stands for a picture and is none.
+        InputError: An array stands for a picture and is none, or a job for a medium
+            that it has not made.
     """
+    keep = keep or Inputs().keep
     known = function.of(fields).fields
     return {
         name: _plain(value, known.get(name), name, keep)
@@ -35,10 +41,11 @@ def plain_fields(
 
 def _plain(value: object, spec: FieldSpec | None, label: str, keep: Kept) -> object:
     spec = None if spec is None else spec.option(value)
-    if spec is not None and _takes_media(spec):
-        file = keep(value, label)
-        if file is not None:
-            return str(file)
+    medium = None if spec is None else _medium(spec)
+    if medium is not None:
+        place = keep(value, medium, label)
+        if place is not None:
+            return str(place)
     if isinstance(value, list | tuple):
         item = None if spec is None else spec.item
         each = enumerate(value)
@@ -53,10 +60,36 @@ def _plain(value: object, spec: FieldSpec | None, label: str, keep: Kept) -> obj
     return _scalar(value)
 
 
-def _takes_media(spec: FieldSpec) -> bool:
+def _medium(spec: FieldSpec) -> MediaName | None:
     # One picture where a list of them is wanted is refused by its path, later, and
     # not as a list of a million numbers.
-    return bool(spec.media_kind or (spec.item is not None and spec.item.media_kind))
+    return spec.media_kind or (spec.item.media_kind if spec.item else None)
+
+
+def full_names(function: Function, fields: Mapping[str, object]) -> dict[str, object]:
+    """Return fields by the names that the function has for them.
+
+    A medium may be given as `video`, where its field is `video_url`, and several as
+    `images`, where it is `image_urls`.
+
+    Args:
+        function: The function.
+        fields: The fields as people wrote them.
+    """
+    known = function.of(fields).fields
+    return {_full_name(name, known, fields): each for name, each in fields.items()}
+
+
+def _full_name(
+    name: str, known: Mapping[str, FieldSpec], given: Mapping[str, object]
+) -> str:
+    if name in known:
+        return name
+    for full in (f"{name}_url", f"{name}_urls", f"{name.removesuffix('s')}_urls"):
+        spec = known.get(full)
+        if spec is not None and _medium(spec) is not None and full not in given:
+            return full
+    return name
 
 
 def _scalar(value: object) -> object:
@@ -64,5 +97,9 @@ def _scalar(value: object) -> object:
     if isinstance(value, Path):
         return str(value)
     if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
-        return _plain(value.tolist(), None, "", lambda *_: None)
+        return _plain(value.tolist(), None, "", _nothing_kept)
     return value
+
+
+def _nothing_kept(_: object, __: MediaName, ___: str) -> None:
+    return None

@@ -9,8 +9,10 @@ from functools import cached_property
 from pathlib import Path
 
 from mediakit.catalog import Function, MediaItem
-from mediakit.client.plain import plain_fields
+from mediakit.client.job_inputs import Inputs, is_job
+from mediakit.client.plain import full_names, plain_fields
 from mediakit.errors import InputError
+from mediakit.history import Parent
 from mediakit.media import (
     MediaInfo,
     body_with_stand_ins,
@@ -24,7 +26,13 @@ from mediakit.media import (
 )
 from mediakit.rates import Estimate
 from mediakit.rules import Problem
-from mediakit.schema import FieldSpec, InputFacts, MediaRequest, canonical_json
+from mediakit.schema import (
+    FieldSpec,
+    InputFacts,
+    MediaName,
+    MediaRequest,
+    canonical_json,
+)
 
 Seconds = Mapping[str, float | Decimal] | Mapping[Path, float | Decimal]
 
@@ -45,6 +53,7 @@ class Prepared:
         remote: What media behind URLs are, by URL.
         request: The body as it was read; None while something is wrong with it.
         extra: Properties that are sent beside the body, as they were given.
+        parents: The jobs whose outputs are among its media.
     """
 
     function: Function
@@ -55,6 +64,7 @@ class Prepared:
     remote: Mapping[str, MediaInfo] = field(default_factory=dict)
     request: MediaRequest | None = None
     extra: Mapping[str, object] = field(default_factory=dict)
+    parents: tuple[Parent, ...] = ()
 
     @property
     def paths(self) -> dict[str, Path]:
@@ -97,7 +107,7 @@ class Prepared:
         Raises:
             InputError: They are not what the function accepts.
         """
-        found = replace(self, remote=remote)
+        found = replace(self, remote={**self.remote, **remote})
         found.refuse([])
         return found
 
@@ -120,6 +130,7 @@ def prepare(
     seconds: Seconds | None = None,
     extra: Mapping[str, object] | None = None,
     price_only: bool = False,
+    earlier_urls: Mapping[str, str] | None = None,
 ) -> Prepared:
     """Check a request and price it.
 
@@ -129,11 +140,13 @@ def prepare(
         seconds: Known durations of media, seconds by URL or path.
         extra: Properties that are sent beside them.
         price_only: Let fields be wrong that do not bear on the price.
+        earlier_urls: Under which URLs the outputs of jobs were inputs before, by job.
 
     Raises:
         InputError: Something is not acceptable; all problems are in it.
     """
-    body = plain_body(function, fields)
+    inputs = Inputs(earlier_urls)
+    body = plain_body(function, fields, inputs)
     lengths = known_lengths(seconds)
     beside = plain_fields(function, _properties(extra))
     infos, problems = _probed(function, body)
@@ -145,8 +158,10 @@ def prepare(
         infos,
         lengths,
         price_only,
-        request=request,
-        extra=beside,
+        inputs.infos,
+        request,
+        beside,
+        tuple(inputs.parents),
     )
     prepared.refuse([*wrong, *problems, *_beside_the_fields(function, body, beside)])
     return prepared
@@ -232,28 +247,33 @@ def reads_files(function: Function, fields: Mapping[str, object]) -> bool:
     """
     if not function.may_name_media:
         return False
-    plain = plain_fields(function, fields, _as_if_kept)
+    plain = plain_fields(function, full_names(function, fields), _as_if_kept)
     return any(not is_url(item.value) for item in function.media(plain))
 
 
-def _as_if_kept(value: object, _: str) -> Path | None:
-    return None if isinstance(value, str | Path | list | tuple | None) else Path()
+def _as_if_kept(value: object, _: MediaName, __: str) -> Path | None:
+    is_at_hand = isinstance(value, str | Path | list | tuple | None) or is_job(value)
+    return None if is_at_hand else Path()
 
 
-def plain_body(function: Function, fields: Mapping[str, object]) -> dict[str, object]:
+def plain_body(
+    function: Function, fields: Mapping[str, object], inputs: Inputs | None = None
+) -> dict[str, object]:
     """Return the body of a request, unchecked; local files still as paths.
 
     Args:
         function: The function.
         fields: The fields as people wrote them.
+        inputs: Says where media are that are objects, and remembers the jobs.
     """
+    fields = full_names(function, fields)
     known = function.of(fields).fields
     given = {
         name: value
         for name, value in fields.items()
         if value is not None or _takes_null(known.get(name))
     }
-    return plain_fields(function, given)
+    return plain_fields(function, given, None if inputs is None else inputs.keep)
 
 
 def _takes_null(spec: FieldSpec | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from uuid import uuid4
@@ -11,7 +12,15 @@ from mediakit.client.billing import Billing
 from mediakit.client.ledger import Ledger
 from mediakit.clock import Clock
 from mediakit.errors import BalanceError, InputError
-from mediakit.history import Budget, Entry, EntryState, History, Intent, Spendable
+from mediakit.history import (
+    Budget,
+    Entry,
+    EntryState,
+    History,
+    Intent,
+    Parent,
+    Spendable,
+)
 from mediakit.money import parse_usd
 
 # What this account spends meanwhile is in the history; only what others spend, or top
@@ -79,17 +88,23 @@ class Purse:
         else:
             self._sweeps[sweep] = Budget(sweep, limit_micro_usd)
 
-    async def claim(self, intent: Intent) -> tuple[Entry, bool]:
+    async def claim(
+        self, intent: Intent, parents: Sequence[Parent] = ()
+    ) -> tuple[Entry, bool]:
         """Write an intent down if its upper price fits what is left.
 
         A balance that was read a moment ago is enough to say yes; to say no it is
         read again.
 
+        Args:
+            intent: What is about to be sent.
+            parents: The jobs whose outputs are among its media.
+
         Raises:
             BalanceError: It may cost more than is left; nothing was written or sent.
             BudgetError: The same, of the caller's budget or of the sweep's.
         """
-        return await self._claim(intent, self._budget)
+        return await self._claim(intent, self._budget, parents)
 
     async def claim_as_promised(self, intent: Intent) -> tuple[Entry, bool]:
         """Write a further attempt at what its own budget was promised to.
@@ -125,23 +140,34 @@ class Purse:
             self._budget.limit_micro_usd, use.spent_micro_usd, use.reserved_micro_usd
         )
 
-    async def _claim(self, intent: Intent, budget: Budget | None) -> tuple[Entry, bool]:
+    async def _claim(
+        self, intent: Intent, budget: Budget | None, parents: Sequence[Parent] = ()
+    ) -> tuple[Entry, bool]:
         if intent.estimate_high_micro_usd is None:
-            return await self._written(intent, budget, None)
+            return await self._written(intent, budget, None, parents)
         known = self._recent()
         if known is not None:
             try:
-                return await self._written(intent, budget, known)
+                return await self._written(intent, budget, known, parents)
             except BalanceError:
                 self._last = None
-        return await self._written(intent, budget, await self._spendable())
+        return await self._written(intent, budget, await self._spendable(), parents)
 
     async def _written(
-        self, intent: Intent, budget: Budget | None, spendable: Spendable | None
+        self,
+        intent: Intent,
+        budget: Budget | None,
+        spendable: Spendable | None,
+        parents: Sequence[Parent],
     ) -> tuple[Entry, bool]:
         sweep = None if intent.sweep is None else self._sweeps.get(intent.sweep)
         return await self._ledger.write(
-            History.claim, intent, spendable=spendable, budget=budget, sweep=sweep
+            History.claim,
+            intent,
+            spendable=spendable,
+            budget=budget,
+            sweep=sweep,
+            parents=parents,
         )
 
     def _recent(self) -> Spendable | None:

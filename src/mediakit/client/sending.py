@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from threading import RLock
 from types import TracebackType
 from typing import Self
 
 from mediakit.client.purse import Purse
-from mediakit.history import Entry, Intent
+from mediakit.history import Entry, Intent, Parent
 
 Claim = Callable[[Intent], Awaitable[tuple[Entry, bool]]]
 
@@ -66,12 +66,21 @@ class Purchase:
         place: The history that it writes to, by its `place`.
         purse: Claims what can be paid.
         is_promised: What is not answered stays in the budget that it was sent under.
+        parents: The jobs whose outputs are among the media of what it buys.
     """
 
-    def __init__(self, place: str, purse: Purse, *, is_promised: bool = False) -> None:
+    def __init__(
+        self,
+        place: str,
+        purse: Purse,
+        *,
+        is_promised: bool = False,
+        parents: Sequence[Parent] = (),
+    ) -> None:
         self._place = place
         self._purse = purse
         self._is_promised = is_promised
+        self._parents = parents
         self._keys: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -102,7 +111,7 @@ class Purchase:
         self._begin(intent.key)
         if self._is_promised:
             return await self._purse.claim_as_promised(intent)
-        return await self._purse.claim(intent)
+        return await self._purse.claim(intent, self._parents)
 
     async def take_over(self, entry: Entry) -> Entry:
         """Make what somebody else claimed, and is not answered, this call's own."""

@@ -3,6 +3,7 @@
 from mediakit.history.draws import OwnedDraw
 from mediakit.history.entries import Entry, EntryState, Intent, plain_values
 from mediakit.history.limits import Budget, BudgetUse, Spendable
+from mediakit.history.lineage import Parent
 from mediakit.history.ordering import Order
 from mediakit.history.ratings import UNCHANGED, Judgement, Preference
 from mediakit.history.store import History
@@ -19,6 +20,7 @@ __all__ = [
     "Judgement",
     "Order",
     "OwnedDraw",
+    "Parent",
     "Preference",
     "Spendable",
     "Upload",

@@ -61,6 +61,10 @@ _VERSION_4 = (
     "WHERE sweep IS NOT NULL",
     "CREATE INDEX ix_mediakit_function ON mediakit_entries "
     "(service, account, function)",
+    "CREATE TABLE mediakit_parents (draw_key VARCHAR NOT NULL, "
+    "field VARCHAR NOT NULL, job_id VARCHAR NOT NULL, url TEXT NOT NULL, "
+    "PRIMARY KEY (draw_key, field))",
+    "CREATE INDEX ix_mediakit_parents ON mediakit_parents (job_id)",
     "CREATE TABLE mediakit_judgements (service VARCHAR NOT NULL, "
     "account VARCHAR NOT NULL, job_id VARCHAR NOT NULL, rating SMALLINT, "
     "keep BOOLEAN NOT NULL, tags TEXT NOT NULL, note TEXT NOT NULL, "

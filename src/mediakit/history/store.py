@@ -1,6 +1,6 @@
 """The history: written before anything is sent, read whenever anything is asked."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -38,6 +38,7 @@ from mediakit.history.limits import (
     check_balance,
     check_budget,
 )
+from mediakit.history.lineage import Lineage, Parent, write_parents
 from mediakit.history.listing import Listing
 from mediakit.history.merging import News, news_of_job, news_of_refusal
 from mediakit.history.ratings import Ratings
@@ -46,7 +47,7 @@ from mediakit.history.uploads import Uploads
 from mediakit.records import Job
 
 
-class History(Adopting, Draws, Listing, Ratings, Uploads):
+class History(Adopting, Draws, Lineage, Listing, Ratings, Uploads):
     """Every submit of this user, committed before it is sent.
 
     Threads and processes may use one database at the same time, and a process may
@@ -99,6 +100,7 @@ class History(Adopting, Draws, Listing, Ratings, Uploads):
         spendable: Spendable | None = None,
         budget: Budget | None = None,
         sweep: Budget | None = None,
+        parents: Sequence[Parent] = (),
         created_at: datetime | None = None,
     ) -> tuple[Entry, bool]:
         """Write down what is about to be sent; committed when this returns.
@@ -116,6 +118,7 @@ class History(Adopting, Draws, Listing, Ratings, Uploads):
             sweep: The sweep that it counts against, by its id, and what its submits
                 may cost together; None for the one that the intent names, unchecked.
                 An entry that is there already keeps its sweep.
+            parents: The jobs whose outputs it is made from.
             created_at: When it was first asked for; None for now.
 
         Returns:
@@ -140,6 +143,7 @@ class History(Adopting, Draws, Listing, Ratings, Uploads):
                 return queries.entry_of(known), False
             entry = fresh_entry(intent, number=row.number, created_at=row.created_at)
             _count(connection, entry, spendable, budget, sweep)
+            write_parents(connection, intent.draw_key, parents)
         return entry, True
 
     def count_against(self, key: str, budget: Budget) -> Entry:

@@ -175,6 +175,17 @@ uploads = Table(
     Column("created_at", Instant, nullable=False),
 )
 
+# By content: all takes and attempts of a request are made from the same.
+parents = Table(
+    "mediakit_parents",
+    metadata,
+    Column("draw_key", String, primary_key=True),
+    Column("field", Label, primary_key=True),
+    Column("job_id", Label, nullable=False),
+    Column("url", Words, nullable=False),
+    Index("ix_mediakit_parents", "job_id"),
+)
+
 judgements = Table(
     "mediakit_judgements",
     metadata,

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mediakit.catalog import Function
+from mediakit.client.plain import full_names
 from mediakit.errors import InputError
 from mediakit.rules import all_of
 from mediakit.schema import FieldSpec
@@ -179,10 +180,16 @@ def _check_names(function: Function, names: Mapping[str, object]) -> None:
     slots = {slot for value in names.values() for slot in _slots_in(value)}
     known = fields_by_name(function)
     for name, value in names.items():
-        if name not in known and name not in slots and not function.is_open:
+        is_field = _field_of(function, name, names) in known
+        if not (is_field or name in slots or function.is_open):
             values = _as_list(value) if _is_listing(value) else [value]
             problems = function.check({name: values[0] if values else None})
             raise InputError.of([p for p in problems if p.root == name] or problems[:1])
+
+
+def _field_of(function: Function, name: str, given: Mapping[str, object]) -> str:
+    """Return the field that an argument names, such as `video_url` for `video`."""
+    return next(iter(full_names(function, {name: given.get(name)})))
 
 
 def fields_by_name(function: Function) -> dict[str, FieldSpec]:
@@ -205,7 +212,7 @@ def _dimensions(
     }
     dimensions, fixed = [], {}
     for name, value in given.items():
-        if _is_axis(value, specs.get(name)):
+        if _is_axis(value, specs.get(_field_of(function, name, given))):
             dimensions.append(Dimension({name: _axis(name, value)}))
         else:
             fixed[name] = value
@@ -365,12 +372,13 @@ def _sources(
     used: set[str] = set()
     sources: dict[str, Source] = {}
     for name, values in names.items():
-        spec = specs.get(name)
+        field = _field_of(function, name, names)
+        spec = specs.get(field)
         slots = _slots_in(list(values)) if _is_text(spec, function) else set()
         if slots:
             _refuse_missing(name, slots, names)
         used |= slots
-        sources[name] = _source(name, slots, grid, names)
+        sources[field] = _source(name, slots, grid, names)
     slots_only = used - set(specs)
     return {name: each for name, each in sources.items() if name not in slots_only}
 

@@ -202,20 +202,16 @@ async def _uploaded(
 ) -> object:
     if not function.may_name_media:
         return value
-    body = plain_body(function, {name: value})
-    media = function.media(body)
-    if not media:
+    if not function.media(plain_body(function, {name: value})):
         return value
-    if all(is_url(item.value) for item in media):
-        return body.get(name)
     try:
         prepared = await client._prepared(function.path, fields, None, price_only=True)
         urls = await client._uploads.known(prepared)
     except InputError:
         return NOT_UPLOADED
-    if any(not is_url(item.value) and item.value not in urls for item in media):
-        return NOT_UPLOADED
-    return function.with_media(body, urls).get(name)
+    body = function.with_media(prepared.body, urls)
+    its_media = function.media({name: body.get(name)})
+    return body.get(name) if all(is_url(m.value) for m in its_media) else NOT_UPLOADED
 
 
 async def owned_draws(

@@ -14,7 +14,7 @@ from IPython.display import publish_display_data
 
 from mediakit.catalog import Function
 from mediakit.client import AsyncJob, Client, Job, JobState
-from mediakit.client.plain import plain_fields
+from mediakit.client.plain import full_names, plain_fields
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import ConflictError, MediakitError
 from mediakit.media import kept_file
@@ -100,7 +100,7 @@ class Form:
         self._seen = SeenPrice()
         self._handle = CardHandle()
         self._state = FormState.start(function)
-        self._given = plain_fields(function, values or {})
+        self._given = plain_fields(function, full_names(function, values or {}))
         self._live_values = FormValues(self._read_values, self._set_values)
         with self._lock:
             self._view = self._make_view()
@@ -243,7 +243,7 @@ class Form:
             InputError: There is no such field, or its control cannot show the value.
             ConflictError: The form is closed.
         """
-        given = plain_fields(self.function, values)
+        given = plain_fields(self.function, full_names(self.function, values))
         with self._lock:
             if self._closed:
                 raise ConflictError(CLOSED)
