@@ -135,11 +135,13 @@ class CardHandle:
     @property
     def live_style(self) -> str:
         """Return the tag that hides the cards; it belongs into the live widget."""
+        return f"<style>{self.live_rules}</style>"
+
+    @property
+    def live_rules(self) -> str:
+        """Return the rules that hide the cards, without a tag."""
         mine = f".mediakit-cards-{self.id}"
-        return (
-            f"<style>{mine}{{display:none}}"
-            f".jp-OutputArea-child:has({mine}){{display:none}}</style>"
-        )
+        return f"{mine}{{display:none}}.jp-OutputArea-child:has({mine}){{display:none}}"
 
     def display(self) -> None:
         """Create the outputs, in the cell that is being executed."""

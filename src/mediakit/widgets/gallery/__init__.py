@@ -1,0 +1,27 @@
+"""The wall: many results side by side, to be looked at, compared, rated and kept.
+
+It takes cells and callbacks, so it stands on no particular source of them; one widget
+model carries all cells, and a static twin of them stays in the saved notebook.
+"""
+
+from mediakit.widgets.gallery.cells import (
+    CellStatus,
+    Preference,
+    Ranked,
+    WallActions,
+    WallCell,
+    WallSummary,
+)
+from mediakit.widgets.gallery.gallery import Gallery
+from mediakit.widgets.gallery.static import static_html
+
+__all__ = [
+    "CellStatus",
+    "Gallery",
+    "Preference",
+    "Ranked",
+    "WallActions",
+    "WallCell",
+    "WallSummary",
+    "static_html",
+]

@@ -1,0 +1,187 @@
+// What opens above the wall: a modal sheet, and results side by side in one.
+
+class Sheet {
+  constructor(wall, title) {
+    this.wall = wall;
+    this.dialog = make("dialog", "mk-wall-sheet");
+    this.dialog.setAttribute("aria-label", title);
+    this.dialog.tabIndex = -1;
+    this.title = make("h3", "mk-wall-title", title);
+    this.tools = make("div", "mk-wall-row");
+    const bar = make("div", "mk-wall-row mk-wall-between");
+    this.tools.append(makeButton("", "Close", "Close (Escape)", () => this.dialog.close()));
+    bar.append(this.title, this.tools);
+    this.body = make("div", "mk-wall-sheet-body");
+    this.dialog.append(bar, this.body);
+    this.dialog.addEventListener("close", () => this.end());
+    this.dialog.addEventListener("keydown", (event) => {
+      event.stopPropagation();
+      this.key(event);
+    });
+    this.dialog.addEventListener("click", (event) => {
+      const { left, right, top, bottom } = this.dialog.getBoundingClientRect();
+      const { clientX: x, clientY: y } = event;
+      const beside = x < left || x > right || y < top || y > bottom;
+      if (event.target === this.dialog && beside) this.dialog.close();
+    });
+  }
+
+  open() {
+    this.wall.root.append(this.dialog);
+    this.wall.sheet = this;
+    this.dialog.showModal();
+  }
+
+  end() {
+    this.cleared?.();
+    this.dialog.remove();
+    this.wall.sheet = null;
+    this.wall.focusTile();
+  }
+
+  key() {}
+  news() {}
+}
+
+// One to nine results: side by side, or two of them on each other behind a slider.
+class Compare extends Sheet {
+  constructor(wall, cells) {
+    const [first] = cells;
+    super(wall, cells.length > 1 ? `Compare ${cells.length}` : wall.nameOf(first));
+    this.cells = cells.map((cell) => cell.index);
+    this.figures = make("div", "mk-wall-figures");
+    this.figures.dataset.count = cells.length;
+    this.views = cells.map((cell) => this.makeFigure(cell));
+    this.figures.append(...this.views.map((view) => view.figure));
+    this.body.append(this.figures);
+    const players = this.views.map((view) => view.medium).filter((m) => m.tagName === "VIDEO");
+    if (players.length) {
+      this.transport = new Transport(players);
+      this.body.append(this.transport.root);
+    }
+    const isPair = cells.length === 2 && cells[0].medium === cells[1].medium;
+    if (isPair && first.medium !== "audio") this.addWipe();
+    this.said = make("p", "mk-wall-keys", this.keysText());
+    this.body.append(this.said);
+    this.cleared = () => this.transport?.close();
+  }
+
+  keysText() {
+    const keys = [];
+    if (this.transport) keys.push("Space play", "←→ one frame");
+    if (this.wipe) keys.push("W wipe");
+    if (this.wall.can.judge) keys.push("1–5 rate and K keep the focused one");
+    keys.push("Escape close");
+    return `Keys: ${keys.join(" · ")}`;
+  }
+
+  makeFigure(cell) {
+    const figure = make("figure", "mk-wall-figure");
+    figure.tabIndex = 0;
+    figure.dataset.index = cell.index;
+    const poster = this.wall.posterOf(cell);
+    const medium = makeMedium(cell, poster, { preload: "auto", label: this.wall.nameOf(cell) });
+    const box = make("div", "mk-wall-stage");
+    const caption = make("figcaption");
+    const trouble = make("div", "mk-wall-problem");
+    medium.addEventListener("error", () =>
+      write(trouble, "The result cannot be played here, or is gone."),
+    );
+    box.append(medium);
+    figure.append(box, caption, trouble);
+    const view = { figure, medium, caption };
+    this.drawCaption(view, cell);
+    return view;
+  }
+
+  drawCaption({ figure, caption }, cell) {
+    const { wall } = this;
+    const facts = [starsText(cell.rating), cell.keep ? "kept" : "", cell.price, cell.caption];
+    const head = make("div", "mk-wall-row");
+    head.append(make("b", "", wall.nameOf(cell)));
+    if (cell.url) {
+      const link = make("a", "", "Open");
+      Object.assign(link, { href: cell.url, target: "_blank", rel: "noopener noreferrer" });
+      link.setAttribute("aria-label", `Open ${wall.nameOf(cell)} in a new tab`);
+      head.append(link);
+    }
+    const lines = [head, make("div", "mk-wall-soft", facts.filter(Boolean).join(" · "))];
+    if (cell.prompt) {
+      lines.push(make("div"));
+      writeMarked(lines.at(-1), wall.promptOf(cell));
+    }
+    const asides = [cell.tags?.map((tag) => `#${tag}`).join(" "), cell.note, cell.job];
+    for (const text of asides.filter(Boolean)) lines.push(make("div", "mk-wall-soft", text));
+    caption.replaceChildren(...lines);
+    figure.setAttribute("aria-label", [wall.nameOf(cell), ...judged(cell)].join(", "));
+  }
+
+  addWipe() {
+    this.wipe = make("input", "mk-wall-seek");
+    Object.assign(this.wipe, { type: "range", min: 0, max: 100, step: 0.5, value: 50 });
+    this.wipe.setAttribute("aria-label", "How much of the first one is shown, in percent");
+    this.wipe.addEventListener("input", () => this.wipeTo(Number(this.wipe.value)));
+    this.wiper = make("label", "mk-wall-row mk-wall-wiper");
+    this.wiper.append(make("span", "", "Wipe"), this.wipe);
+    this.wiper.hidden = true;
+    this.mode = makeButton("", "Wipe", "", () => this.toggleWipe());
+    this.tools.prepend(this.mode);
+    this.figures.after(this.wiper);
+    const drag = (event) => {
+      if (!this.wiper.hidden && event.buttons & 1) this.wipeAt(event);
+    };
+    this.figures.addEventListener("pointerdown", drag);
+    this.figures.addEventListener("pointermove", drag);
+    this.wipeTo(50);
+    if (this.views[0].medium.tagName === "IMG") this.toggleWipe();
+  }
+
+  toggleWipe() {
+    const on = this.wiper.hidden;
+    this.wiper.hidden = !on;
+    this.figures.classList.toggle("mk-wall-wipe", on);
+    write(this.mode, on ? "Side by side" : "Wipe");
+    this.mode.setAttribute("aria-pressed", String(on));
+  }
+
+  wipeAt(event) {
+    event.preventDefault();
+    const { left, width } = this.views[0].medium.getBoundingClientRect();
+    const at = Math.max(0, Math.min(100, (100 * (event.clientX - left)) / width));
+    this.wipe.value = at;
+    this.wipeTo(at);
+  }
+
+  wipeTo(percent) {
+    this.figures.style.setProperty("--mk-at", `${percent}%`);
+  }
+
+  open() {
+    super.open();
+    this.views[0].figure.focus();
+    this.transport?.load();
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const inControl = event.target.matches("input, button, a, audio");
+    const figure = event.target.closest?.(".mk-wall-figure");
+    const cell = figure && this.wall.cellAt(Number(figure.dataset.index));
+    if (event.key === " " && this.transport && !inControl) this.transport.together.toggle();
+    else if (event.key.startsWith("Arrow") && !inControl) this.move(event.key);
+    else if (event.key.toLowerCase() === "w" && this.wipe) this.toggleWipe();
+    else if (!cell || inControl || !this.wall.judgeKey(cell, event.key)) return;
+    event.preventDefault();
+  }
+
+  move(key) {
+    if (this.transport) this.transport.step(key === "ArrowLeft" || key === "ArrowUp" ? -1 : 1);
+  }
+
+  news() {
+    this.views.forEach((view, at) => {
+      const cell = this.wall.cellAt(this.cells[at]);
+      if (cell) this.drawCaption(view, cell);
+    });
+  }
+}
