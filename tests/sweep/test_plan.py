@@ -255,3 +255,18 @@ def test_a_function_without_a_rate_has_cells_of_unknown_price(client: Client) ->
     assert plan.estimate().low is None
     assert plan.frame().high_micro_usd.isna().all()
     assert set(plan.frame().estimate_kind) == {"unknown"}
+
+
+def test_jobs_are_an_axis_and_stand_for_what_they_made(client: Client) -> None:
+    jobs = [
+        client.submit("text-to-video", prompt=prompt, duration=length).wait()
+        for prompt, length in zip(PROMPTS[:2], (3, 4), strict=True)
+    ]
+    plan = client.sweep("video-upscale", video=jobs, upscale_factor=["x2", "x4"])
+    assert plan.frame().video.unique().tolist() == [job.id for job in jobs]
+    assert plan.fields(0)["video_url"] is jobs[0]
+    single = client.estimate("video-upscale", video=jobs[1], upscale_factor="x2")
+    assert single.high is not None
+    assert plan.high_micro_usd[2] == single.high
+    client.submit("video-upscale", video=jobs[0], upscale_factor="x2")
+    assert plan.refresh().owned.tolist() == [True, False, False, False]

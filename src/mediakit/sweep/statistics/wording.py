@@ -1,0 +1,133 @@
+"""What a comparison found, in sentences."""
+
+import math
+from typing import Any
+
+import pandas as pd
+
+from mediakit.money import format_usd
+
+SENTENCES = 5
+LENGTH = 40
+
+
+def comparison_text(
+    found: pd.DataFrame, *, axis: str, value: str, left_out: int, shared_seeds: bool
+) -> str:
+    """Say what was found in plain sentences.
+
+    Args:
+        found: The frame of a `Comparison`.
+        axis: The axis that was compared.
+        value: The column that was compared.
+        left_out: How many cells have no value.
+        shared_seeds: Whether cells were compared take by take.
+    """
+    if not len(found):
+        parts = [
+            f"There is nothing to compare: fewer than two values of {axis} have a "
+            f"{value}."
+        ]
+    elif found["spread"].isna().all():
+        parts = [_drawn_once(found, axis, value)]
+    else:
+        pairs = "pairs of the same take" if shared_seeds else "pairs of cells"
+        parts = _verdicts(found, axis, value, pairs)
+    if left_out:
+        parts.append(
+            f"{left_out:,} {_plural('cell', left_out)} without a {value} "
+            f"{'is' if left_out == 1 else 'are'} left out."
+        )
+    return " ".join(parts)
+
+
+def _drawn_once(found: pd.DataFrame, axis: str, value: str) -> str:
+    of_two = f" ({_difference(found.iloc[0], value)})" if len(found) == 1 else ""
+    between = (
+        f"the difference between {_name(found['first'][0])} and "
+        f"{_name(found['second'][0])}{of_two}"
+        if len(found) == 1
+        else f"the {len(found)} differences between the values of {axis}"
+    )
+    return (
+        f"Each cell has one take (takes=1), so the spread between takes is not known, "
+        f"and nothing can be said about {between}. With takes=2 or more it can."
+    )
+
+
+def _verdicts(found: pd.DataFrame, axis: str, value: str, pairs: str) -> list[str]:
+    if len(found) == 1:
+        return [_sentence(found.iloc[0], value, pairs)]
+    exceed = found[found["verdict"] == "exceeds"]
+    spread = amount_text(found["spread"][0], value)
+    summary = (
+        f"{len(exceed) or 'None'} of the {len(found)} differences between the values "
+        f"of {axis} {'exceed' if len(exceed) > 1 else 'exceeds'} what the spread of "
+        f"the takes ({spread}) explains."
+    )
+    shown = exceed if len(exceed) else found[found["verdict"] == "within"]
+    largest = shown["difference"].abs().sort_values(ascending=False).index
+    listed = found.loc[largest[: SENTENCES if len(exceed) else 1]]
+    more = len(exceed) - len(listed)
+    return [
+        summary,
+        *(_sentence(row, value, pairs) for _, row in listed.iterrows()),
+        *([f"{more} more are in the frame."] if more > 0 else []),
+    ]
+
+
+def _sentence(row: "pd.Series[Any]", value: str, pairs: str) -> str:
+    first, second = _name(row["first"]), _name(row["second"])
+    if not row["pairs"]:
+        return (
+            f"{first} and {second} cannot be compared: no cells with a {value} share "
+            "all other settings."
+        )
+    between = f"The difference between {first} and {second}"
+    if row["verdict"] == "unknown":
+        return (
+            f"{between} ({_difference(row, value)}) rests on one take a cell, and "
+            "nothing can be said about it."
+        )
+    margin = (row["high"] - row["low"]) / 2
+    explained = (
+        f"what the spread of the takes ({amount_text(row['spread'], value)}) explains "
+        f"over {row['pairs']:,} {pairs} ({amount_text(margin, value)})."
+    )
+    if row["verdict"] == "within":
+        return f"{between} ({_difference(row, value)}) is within {explained}"
+    higher = second if row["difference"] > 0 else first
+    return (
+        f"{between} ({_difference(row, value)}, {higher} is higher) exceeds {explained}"
+    )
+
+
+def _difference(row: "pd.Series[Any]", value: str) -> str:
+    return amount_text(row["difference"], value)
+
+
+def amount_text(number: object, value: str) -> str:
+    """Write a size with its unit: stars, seconds or US dollars.
+
+    Args:
+        number: The number; its sign is not written.
+        value: The column that it is of.
+    """
+    size = abs(float(number))  # type: ignore[arg-type]
+    if math.isnan(size):
+        return "unknown"
+    if value.endswith("_micro_usd"):
+        return format_usd(round(size))
+    written = f"{size:.1f}" if size >= 1 or size == 0 else f"{size:.2g}"
+    if value == "rating":
+        return f"{written} stars"
+    return f"{written} s" if value.endswith("_s") else written
+
+
+def _name(value: object) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= LENGTH else f"{text[: LENGTH - 1]}…"
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}s"

@@ -1,0 +1,681 @@
+"""Statistics of results, held against truths that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mediakit.errors import InputError
+from mediakit.sweep.statistics import (
+    bradley_terry,
+    compare,
+    cost_of_keeper,
+    costs,
+    pareto,
+)
+from mediakit.sweep.statistics.comparing import t_quantile
+
+NO_FLOAT_HOLDS_IT = 2**53 + 1
+COLUMNS: dict[str, tuple[Any, Any]] = {
+    "take": ("int64", 1),
+    "status": ("str", "completed"),
+    "charge_micro_usd": ("Int64", None),
+    "runtime_s": ("float64", None),
+    "rating": ("Int8", None),
+    "keep": ("boolean", None),
+    "job_id": ("str", None),
+    "parent_job_id": ("str", None),
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    winner: str
+    loser: str
+    tie: bool = False
+
+
+def results(rows: Iterable[dict[str, Any]], *axes: str) -> pd.DataFrame:
+    """Return a frame as results give it; a row without a job id gets one."""
+    numbered = [{"job_id": f"media_{n}", **row} for n, row in enumerate(rows)]
+    columns: dict[str, Any] = {
+        axis: pd.Categorical([row[axis] for row in numbered]) for axis in axes
+    }
+    for name, (dtype, default) in COLUMNS.items():
+        values = [row.get(name, default) for row in numbered]
+        columns[name] = pd.array(values, dtype=dtype)
+    return pd.DataFrame(columns)
+
+
+def cell(charge: int | None, **more: Any) -> dict[str, Any]:
+    return {"charge_micro_usd": charge, **more}
+
+
+# -- ranking --------------------------------------------------------------------------
+
+
+def judged(
+    strength: np.ndarray[Any, Any],
+    comparisons: int,
+    seed: int,
+    ties: float = 0.0,
+) -> list[Choice]:
+    """Let a judge with these strengths in mind compare items at random."""
+    random = np.random.default_rng(seed)
+    choices = []
+    for _ in range(comparisons):
+        one, other = random.choice(len(strength), 2, replace=False)
+        is_won = random.random() < 1 / (1 + np.exp(strength[other] - strength[one]))
+        first, second = (one, other) if is_won else (other, one)
+        choices.append(Choice(f"i{first}", f"i{second}", random.random() < ties))
+    return choices
+
+
+def test_a_simulated_ranking_is_recovered_and_its_intervals_hold_the_truth() -> None:
+    covered, correlations = [], []
+    for seed in range(25):
+        truth = np.random.default_rng(100 + seed).normal(0.0, 1.0, 12)
+        found = bradley_terry(judged(truth, 300, seed)).set_index("item")
+        found = found.loc[[f"i{n}" for n in range(12)]]
+        centred = truth - truth.mean()
+        covered += list((found["low"] <= centred) & (centred <= found["high"]))
+        correlations.append(np.corrcoef(found["strength"], centred)[0, 1])
+
+    assert np.median(correlations) > 0.93
+    assert 0.84 < np.mean(covered) < 0.97
+
+
+def test_more_comparisons_make_the_intervals_narrower() -> None:
+    truth = np.linspace(-1.0, 1.0, 6)
+    few, many = (bradley_terry(judged(truth, n, 3)) for n in (60, 960))
+
+    def width(found: pd.DataFrame) -> float:
+        return float((found["high"] - found["low"]).mean())
+
+    assert 3.0 < width(few) / width(many) < 4.5  # 16 times as many
+
+
+def test_the_strongest_comes_first_and_all_comparisons_are_counted() -> None:
+    choices = [Choice("b", "a"), Choice("b", "a"), Choice("a", "c"), Choice("c", "b")]
+    found: Any = bradley_terry([*choices, Choice("c", "a", tie=True)])
+
+    assert list(found["item"]) == ["b", "c", "a"]
+    assert found["strength"].is_monotonic_decreasing
+    counts: Any = found.set_index("item")[["wins", "losses", "ties"]]
+    assert counts.loc["a"].tolist() == [1, 2, 1]
+    assert counts.loc["b"].tolist() == [2, 1, 0]
+    assert counts.loc["c"].tolist() == [1, 1, 1]
+
+
+def test_one_that_never_lost_has_a_finite_strength_and_a_wide_interval() -> None:
+    found: Any = bradley_terry([Choice("best", "worst")] * 50).set_index("item")
+
+    assert np.isfinite(found[["strength", "low", "high"]].to_numpy()).all()
+    assert found.loc["best", "low"] > found.loc["worst", "high"]
+    assert found.loc["best", "strength"] > 2
+    assert found.loc["best", "high"] - found.loc["best", "low"] > 1
+
+
+def test_a_tie_counts_as_half_a_win_for_both() -> None:
+    ties = bradley_terry([Choice("a", "b", tie=True)] * 2 + [Choice("a", "b")])
+    wins = bradley_terry([Choice("a", "b"), Choice("b", "a"), Choice("a", "b")])
+
+    assert np.allclose(ties["strength"], wins["strength"])
+    assert ties["ties"].tolist() == [2, 2]
+    assert bradley_terry([Choice("a", "b", tie=True)])["strength"].tolist() == [0, 0]
+
+
+def test_items_that_no_comparison_connects_are_in_groups_of_their_own() -> None:
+    chain = [Choice(f"a{n}", f"a{n + 1}") for n in range(30)]
+    found: Any = bradley_terry([Choice("x", "y"), *chain, Choice("z", "y")])
+    group: Any = found.set_index("item")["group"]
+
+    assert group["x"] == group["y"] == group["z"] == 0
+    assert {group[f"a{n}"] for n in range(31)} == {1}
+    sums = found.groupby("group")["strength"].sum()
+    assert np.allclose(sums, 0.0)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 8), st.integers(0, 8), st.booleans()).filter(
+            lambda drawn: drawn[0] != drawn[1]
+        ),
+        max_size=40,
+    )
+)
+def test_turning_every_comparison_round_turns_the_ranking_round(
+    drawn: list[tuple[int, int, bool]],
+) -> None:
+    there = bradley_terry([Choice(f"i{a}", f"i{b}", tie) for a, b, tie in drawn])
+    back = bradley_terry([Choice(f"i{b}", f"i{a}", tie) for a, b, tie in drawn])
+    there, back = (found.set_index("item").sort_index() for found in (there, back))
+
+    assert list(there.index) == list(back.index)
+    assert np.allclose(there["strength"], -back["strength"], atol=1e-6)
+    assert np.allclose(there["high"], -back["low"], atol=1e-6)
+    assert there["wins"].tolist() == back["losses"].tolist()
+    assert (there["low"] < there["high"]).all()
+
+
+def test_a_frame_of_comparisons_ranks_as_their_list_does() -> None:
+    choices = judged(np.array([0.0, 1.0, 2.0]), 40, 1, ties=0.2)
+    columns = [(choice.winner, choice.loser, choice.tie) for choice in choices]
+    frame = pd.DataFrame(columns, columns=["winner", "loser", "tie"])
+
+    pd.testing.assert_frame_equal(bradley_terry(frame), bradley_terry(choices))
+    wins = frame[["winner", "loser"]][~frame["tie"]]
+    assert bradley_terry(wins)["ties"].sum() == 0
+
+
+def test_a_ranking_has_the_same_types_without_a_comparison() -> None:
+    with_rows, without = bradley_terry([Choice("a", "b")]), bradley_terry([])
+
+    assert len(without) == 0
+    pd.testing.assert_series_equal(with_rows.dtypes, without.dtypes)
+    assert with_rows.dtypes.astype(str).to_dict() == {
+        "item": "str",
+        **dict.fromkeys(["strength", "low", "high"], "float64"),
+        **dict.fromkeys(["wins", "losses", "ties", "group"], "int64"),
+    }
+
+
+def test_an_item_against_itself_is_refused() -> None:
+    with pytest.raises(InputError, match="two different items"):
+        bradley_terry([Choice("a", "b"), Choice("c", "c")])
+
+
+def test_hundreds_of_comparisons_are_ranked_at_once() -> None:
+    choices = judged(np.random.default_rng(1).normal(0, 1, 60), 600, 2)
+    bradley_terry(choices)
+    began_s = perf_counter()
+    bradley_terry(choices)
+
+    assert perf_counter() - began_s < 1.0
+
+
+# -- the cost of a keeper -------------------------------------------------------------
+
+
+def test_what_a_keeper_cost_is_all_that_was_spent_for_each_that_was_kept() -> None:
+    rows = [
+        cell(340_000, resolution="720p", keep=True),
+        cell(340_000, resolution="720p", keep=False),
+        cell(0, resolution="720p", status="failed"),
+        cell(750_000, resolution="1080p"),
+        cell(None, resolution="1080p", status="running"),
+        cell(None, resolution="1080p", status="unsent", job_id=None),
+    ]
+    found: Any = cost_of_keeper(results(rows, "resolution"), by="resolution")
+
+    assert found["resolution"].tolist() == ["720p", "1080p"]
+    assert found["cells"].tolist() == [3, 2]
+    assert found["unsettled"].tolist() == [0, 1]
+    assert found["charged_micro_usd"].tolist() == [680_000, 750_000]
+    assert found["kept"].tolist() == [1, 0]
+    assert found["cost_micro_usd_per_keeper"].tolist() == [680_000, pd.NA]
+    assert found["high"].isna().all()
+    whole = cost_of_keeper(results(rows, "resolution"))
+    assert whole["charged_micro_usd"].tolist() == [1_430_000]
+    assert whole["cost_micro_usd_per_keeper"].tolist() == [1_430_000]
+
+
+def test_repairs_belong_to_the_cell_that_they_repair_however_deep() -> None:
+    rows = [
+        cell(340_000, prompt="a", job_id="first"),
+        cell(30_000, prompt=None, job_id="fix", parent_job_id="first", keep=False),
+        cell(30_000, prompt=None, job_id="again", parent_job_id="fix", keep=True),
+        cell(340_000, prompt="b", job_id="second", keep=True),
+        cell(70_000, prompt="b", job_id="third", parent_job_id="not here"),
+    ]
+    rows = [rows[2], *rows[:2], *rows[3:]]  # a child may come before its parent
+    found: Any = cost_of_keeper(results(rows, "prompt"), by="prompt").set_index(
+        "prompt"
+    )
+
+    assert found.loc["a", "charged_micro_usd"] == 400_000
+    assert found.loc["a", ["cells", "kept"]].tolist() == [1, 1]
+    assert found.loc["b", "charged_micro_usd"] == 410_000
+    assert found.loc["b", ["cells", "kept"]].tolist() == [2, 1]
+    assert len(found) == 2
+
+
+def test_a_job_in_two_frames_put_together_is_counted_once() -> None:
+    frame = results([cell(340_000, keep=True), cell(340_000)])
+    found: Any = cost_of_keeper(pd.concat([frame, frame]))
+
+    assert found["charged_micro_usd"].tolist() == [680_000]
+    assert found["kept"].tolist() == [1]
+
+
+def test_money_is_exact_beyond_what_a_float_can_hold() -> None:
+    found: Any = cost_of_keeper(results([cell(NO_FLOAT_HOLDS_IT, keep=True), cell(0)]))
+
+    assert found["charged_micro_usd"].tolist() == [NO_FLOAT_HOLDS_IT]
+    assert found["cost_micro_usd_per_keeper"].tolist() == [NO_FLOAT_HOLDS_IT]
+    rows = [cell(NO_FLOAT_HOLDS_IT, keep=True) for _ in range(8)]
+    same = cost_of_keeper(results(rows))
+    assert same.loc[0, ["low", "high"]].tolist() == [NO_FLOAT_HOLDS_IT] * 2
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(
+        st.tuples(
+            st.none() | st.integers(0, 10**9),
+            st.none() | st.booleans(),
+            st.sampled_from("xyz"),
+            st.integers(0, 20),
+        ),
+        max_size=25,
+    )
+)
+def test_the_parts_of_every_axis_sum_to_the_whole(
+    drawn: list[tuple[int | None, bool | None, str, int]],
+) -> None:
+    rows = [
+        cell(charge, keep=keep, prompt=prompt, parent_job_id=f"media_{parent}")
+        if parent < number
+        else cell(charge, keep=keep, prompt=prompt)
+        for number, (charge, keep, prompt, parent) in enumerate(drawn)
+    ]
+    frame = results(rows, "prompt")
+    before = frame.copy()
+    whole, parts = cost_of_keeper(frame), cost_of_keeper(frame, by="prompt")
+
+    for name in ("cells", "unsettled", "charged_micro_usd", "kept"):
+        assert whole[name].sum() == parts[name].sum()
+    assert whole["charged_micro_usd"][0] == sum(row[0] or 0 for row in drawn)
+    pd.testing.assert_frame_equal(frame, before)
+    pd.testing.assert_series_equal(whole.dtypes, parts.dtypes.drop("prompt"))
+    known = parts.dropna(subset=["low", "high"])
+    assert (known["low"] <= known["high"]).all()
+
+
+def test_nine_intervals_in_ten_hold_the_true_cost() -> None:
+    random = np.random.default_rng(7)
+    held = []
+    for _ in range(150):
+        kept = random.random(60) < 0.3
+        charges = np.where(random.random(60) < 0.1, 0, 340_000)
+        frame = results(
+            cell(int(c), keep=bool(k)) for c, k in zip(charges, kept, strict=True)
+        )
+        found = cost_of_keeper(frame).iloc[0]
+        truth = 0.9 * 340_000 / 0.3
+        held.append(bool(found["low"] <= truth <= found["high"]))
+
+    assert 0.82 < np.mean(held) < 0.97
+
+
+def test_one_keeper_in_few_cells_has_no_upper_end_and_the_seed_decides() -> None:
+    frame = results([cell(340_000, keep=n == 0) for n in range(8)])
+    found: Any = cost_of_keeper(frame, seed=1)
+
+    assert found["high"].isna().all()
+    assert found["low"][0] < found["cost_micro_usd_per_keeper"][0] == 2_720_000
+    pd.testing.assert_frame_equal(found, cost_of_keeper(frame, seed=1))
+
+
+def test_several_axes_give_a_row_for_each_of_their_combinations() -> None:
+    both = product(["720p", "1080p"], ["a", "b", "c"], [1, 2])
+    rows = [cell(1, resolution=r, prompt=p, take=t) for r, p, t in both]
+    found: Any = cost_of_keeper(
+        results(rows, "resolution", "prompt"), by=["prompt", "resolution"]
+    )
+
+    assert list(found.columns[:2]) == ["prompt", "resolution"]
+    assert found["cells"].tolist() == [2] * 6
+    with pytest.raises(InputError, match="one of resolution, prompt, take"):
+        cost_of_keeper(results(rows, "resolution", "prompt"), by="colour")
+
+
+def test_ten_thousand_cells_of_different_charges_are_resampled_within_seconds() -> None:
+    random = np.random.default_rng(1)
+    rows = [
+        cell(int(charge), keep=bool(charge % 3 == 0))
+        for charge in random.integers(0, 10**6, 10_000)
+    ]
+    frame = results(rows)
+    began_s = perf_counter()
+    found: Any = cost_of_keeper(frame).iloc[0]
+
+    assert perf_counter() - began_s < 5.0
+    assert found["low"] < found["cost_micro_usd_per_keeper"] < found["high"]
+
+
+def test_resampling_bit_by_bit_gives_the_same_interval(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    frame = results([cell(n * 1_000, keep=n % 2 == 0) for n in range(12)])
+    whole = cost_of_keeper(frame)
+    monkeypatch.setattr(costs, "DRAWN_AT_ONCE", 100)
+
+    pd.testing.assert_frame_equal(cost_of_keeper(frame), whole)
+
+
+# -- rating against charge ------------------------------------------------------------
+
+
+def test_only_what_nothing_beats_is_on_the_front() -> None:
+    points: dict[str, Any] = {
+        "cheap": (100, [2, 3]),
+        "beaten": (300, [2, 2]),
+        "dear": (900, [5, 5]),
+        "equal": (900, [5, 5]),
+        "unrated": (50, [None, None]),
+    }
+    rows = [
+        cell(charge, prompt=name, rating=rating, take=take)
+        for name, (charge, ratings) in points.items()
+        for take, rating in enumerate(ratings, 1)
+    ]
+    rows.append(cell(None, prompt="unsettled", rating=5))
+    found: Any = pareto(results(rows, "prompt")).set_index("prompt")
+
+    assert found["on_front"].to_dict() == {
+        "cheap": True,
+        "beaten": False,
+        "dear": True,
+        "equal": True,
+        "unrated": False,
+        "unsettled": False,
+    }
+    assert found.loc["cheap", "rating"] == 2.5
+    assert found.loc["cheap", "charge_micro_usd"] == 100
+    assert found.loc["unsettled", "charge_micro_usd"] is pd.NA
+    assert found.loc["unrated", "rated"] == 0
+
+
+def test_a_mean_charge_has_the_repairs_and_leaves_failed_cells_out() -> None:
+    rows = [
+        cell(300, resolution="720p", prompt="a", job_id="one", rating=2),
+        cell(30, resolution=None, prompt=None, parent_job_id="one", rating=4),
+        cell(301, resolution="720p", prompt="b", rating=5),
+        cell(0, resolution="720p", prompt="c", status="failed"),
+    ]
+    frame = results(rows, "resolution", "prompt")
+    [point] = pareto(frame, by="resolution").to_dict("records")
+
+    assert point["charge_micro_usd"] == 316  # 631 / 2, rounded half up
+    assert point["rating"] == 4.5
+    assert point["cells"] == 2
+    assert len(pareto(frame)) == 2
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.none() | st.integers(1, 5)), max_size=12)
+)
+def test_the_front_is_all_that_is_rated_and_that_no_other_beats(
+    drawn: list[tuple[int, int | None]],
+) -> None:
+    rows = [
+        cell(charge, prompt=f"p{n}", rating=rating)
+        for n, (charge, rating) in enumerate(drawn)
+    ]
+    found: Any = pareto(results(rows, "prompt"), by="prompt")
+
+    for on_front, (charge, rating) in zip(found["on_front"], drawn, strict=True):
+        beaten = any(
+            r is not None
+            and rating is not None
+            and (r >= rating and c <= charge)
+            and (r, c) != (rating, charge)
+            for c, r in drawn
+        )
+        assert on_front == (rating is not None and not beaten)
+
+
+# -- differences ----------------------------------------------------------------------
+
+
+def rated(
+    seed: int,
+    *,
+    better: float = 0.0,
+    values: int = 2,
+    prompts: int = 6,
+    takes: int = 3,
+    shared: float = 0.6,
+    own: float = 0.5,
+) -> pd.DataFrame:
+    """Let somebody rate a sweep.
+
+    Args:
+        seed: Of the chance in it.
+        better: Stars by which each value of the axis is better than the one before.
+        values: Of the axis `resolution`.
+        prompts: Of the other axis; they differ by 0.7 stars or so.
+        takes: Draws of each cell.
+        shared: Stars by which the seeds that a take's cells share differ.
+        own: Stars by which chance makes each cell differ.
+    """
+    random = np.random.default_rng(seed)
+    of_prompt = random.normal(0, 0.7, prompts)
+    of_seed = random.normal(0, shared, (prompts, takes))
+    rows = []
+    for prompt, level, take in product(range(prompts), range(values), range(takes)):
+        stars = 3 + of_prompt[prompt] + of_seed[prompt, take] + better * level
+        rating = int(np.clip(round(stars + random.normal(0, own)), 1, 5))
+        names = {"resolution": f"r{level}", "prompt": f"p{prompt}"}
+        rows.append(cell(340_000, **names, take=take + 1, rating=rating))
+    return results(rows, "resolution", "prompt")
+
+
+def found_share(runs: int = 150, *, shared_seeds: bool = True, **chances: Any) -> float:
+    """Return how often a comparison finds a difference."""
+    frames = (rated(seed, **chances) for seed in range(runs))
+    found: Any = [
+        compare(frame, "resolution", shared_seeds=shared_seeds).frame["verdict"]
+        for frame in frames
+    ]
+    return float(np.mean([(verdict == "exceeds").any() for verdict in found]))
+
+
+@pytest.mark.parametrize("shared_seeds", [True, False])
+@pytest.mark.parametrize(
+    "chances",
+    [
+        {"prompts": 1, "takes": 2},
+        {"prompts": 6, "takes": 3},
+        {"prompts": 6, "takes": 3, "shared": 0.0, "own": 0.8},
+        {"prompts": 1, "takes": 8},
+        {"values": 5, "prompts": 4, "takes": 2},
+    ],
+)
+def test_without_a_true_difference_hardly_any_winner_is_named(
+    chances: dict[str, Any], *, shared_seeds: bool
+) -> None:
+    assert found_share(shared_seeds=shared_seeds, **chances) < 0.1
+
+
+def test_shared_seeds_find_a_small_difference_more_often() -> None:
+    paired = found_share(better=0.5)
+    apart = found_share(better=0.5, shared_seeds=False)
+
+    assert paired > 0.55
+    assert paired > apart + 0.1
+
+
+def test_a_difference_within_the_spread_of_the_takes_is_called_so() -> None:
+    ratings = {"720p": [[3, 4, 2], [4, 3, 5]], "1080p": [[4, 3, 2], [4, 5, 4]]}
+    rows = [
+        cell(1, resolution=resolution, prompt=f"p{prompt}", take=take, rating=stars)
+        for resolution, cells in ratings.items()
+        for prompt, takes in enumerate(cells)
+        for take, stars in enumerate(takes, 1)
+    ]
+    frame = results(rows, "resolution", "prompt")
+    found: Any = compare(frame, "resolution")
+
+    row = found.frame.iloc[0]
+    assert (row["first"], row["second"]) == ("720p", "1080p")
+    assert row["difference"] == pytest.approx(1 / 6)
+    assert row["pairs"] == 6
+    within = [np.var(takes, ddof=1) for cells in ratings.values() for takes in cells]
+    assert row["spread"] == pytest.approx(np.sqrt(np.mean(within)))
+    assert row["verdict"] == "within"
+    assert found.text.startswith(
+        "The difference between 720p and 1080p (0.17 stars) is within what the spread "
+        "of the takes (0.91 stars) explains over 6 pairs of the same take ("
+    )
+    assert str(found) == found.text
+
+
+def test_a_difference_beyond_chance_names_the_higher_value_and_the_counts() -> None:
+    found: Any = compare(rated(1, better=2.0, prompts=8), "resolution")
+
+    assert found.frame["verdict"].tolist() == ["exceeds"]
+    assert "r1 is higher) exceeds what the spread of the takes" in found.text
+    assert "over 24 pairs of the same take" in found.text
+
+
+@pytest.mark.parametrize("shared_seeds", [True, False])
+def test_with_one_take_a_cell_nothing_is_said(*, shared_seeds: bool) -> None:
+    frame = rated(1, better=2.0, takes=1)
+    found: Any = compare(frame, "resolution", shared_seeds=shared_seeds)
+
+    assert found.frame["verdict"].tolist() == ["unknown"]
+    assert found.frame[["low", "high", "spread"]].isna().all(axis=None)
+    assert found.frame["pairs"].tolist() == [6]
+    assert "takes=1" in found.text
+    assert "nothing can be said" in found.text
+
+
+def test_values_that_share_no_other_settings_are_not_compared() -> None:
+    rows = [
+        cell(1, resolution=resolution, prompt=prompt, take=take, rating=take)
+        for resolution, prompt in (("720p", "a"), ("1080p", "b"))
+        for take in (1, 2, 3)
+    ]
+    found: Any = compare(results(rows, "resolution", "prompt"), "resolution")
+
+    assert found.frame["verdict"].tolist() == ["unknown"]
+    assert found.frame["pairs"].tolist() == [0]
+    assert "720p and 1080p cannot be compared" in found.text
+
+
+def test_many_values_are_summed_up_and_the_largest_differences_named() -> None:
+    some = compare(rated(2, better=0.8, values=6, prompts=8), "resolution")
+    none = compare(rated(2, values=4), "resolution")
+
+    exceed = int((some.frame["verdict"] == "exceeds").sum())
+    assert exceed > 5
+    assert some.text.startswith(f"{exceed} of the 15 differences between the values")
+    assert "r0 and r5" in some.text.split(". ")[1]
+    assert f"{exceed - 5} more are in the frame." in some.text
+    assert none.text.startswith("None of the 6 differences between the values of")
+
+
+def test_cells_without_a_value_and_repairs_are_left_out_and_counted() -> None:
+    frame = rated(3)
+    frame.loc[[0, 7], "rating"] = pd.NA
+    fix = frame.iloc[[1]].assign(
+        parent_job_id=frame["job_id"][1], job_id="fix", rating=5
+    )
+    found: Any = compare(pd.concat([frame, fix], ignore_index=True), "resolution")
+
+    assert found.text.endswith("2 cells without a rating are left out.")
+    assert found.frame["pairs"].tolist() == [16]
+    pd.testing.assert_frame_equal(found.frame, compare(frame, "resolution").frame)
+
+
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [("charge_micro_usd", "($0.15, b is higher)"), ("runtime_s", "(30.0 s, b is")],
+)
+def test_other_columns_are_compared_in_their_own_units(value: str, size: str) -> None:
+    rows = [
+        cell(
+            340_000 + 150_000 * level + 2 * take,
+            prompt=name,
+            take=take,
+            runtime_s=60.0 + 30 * level + take,
+        )
+        for level, name in enumerate("ab")
+        for take in range(1, 5)
+    ]
+    found: Any = compare(results(rows, "prompt"), "prompt", value)
+
+    assert size in found.text
+    assert found.frame["verdict"].tolist() == ["exceeds"]
+
+
+def test_an_interval_of_equal_ratings_is_as_wide_as_their_rounding_allows() -> None:
+    rows = [
+        cell(1, prompt=prompt, take=take, rating=stars)
+        for prompt, stars in (("a", 3), ("b", 4))
+        for take in (1, 2)
+    ]
+    found: Any = compare(results(rows, "prompt"), "prompt")
+
+    assert found.frame["verdict"].tolist() == ["within"]
+
+
+def test_a_long_value_is_shortened_in_the_text_alone() -> None:
+    frame = rated(4, prompts=2)
+    frame["prompt"] = frame["prompt"].cat.rename_categories(
+        lambda name: f"{name}\n" + "a kite over dunes " * 10
+    )
+    found: Any = compare(frame, "prompt")
+
+    assert len(found.text) < 400
+    assert "\n" not in found.text
+    assert found.frame["first"].str.len().min() > 150
+
+
+def test_a_comparison_of_nothing_has_its_types_and_says_so() -> None:
+    frame = rated(1)
+    found: Any = compare(frame[frame["resolution"] == "r0"], "resolution")
+    whole = compare(frame, "resolution")
+
+    assert len(found.frame) == 0
+    assert "fewer than two values of resolution have a rating" in found.text
+    pd.testing.assert_series_equal(found.frame.dtypes, whole.frame.dtypes)
+
+
+@pytest.mark.parametrize(
+    ("axis", "value", "words"),
+    [
+        ("colour", "rating", "one of resolution, prompt"),
+        ("take", "rating", "one of resolution, prompt"),
+        ("resolution", "sharpness", "a column of numbers"),
+        ("resolution", "status", "a column of numbers"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(axis: str, value: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        compare(rated(1), axis, value)
+
+
+def test_an_axis_of_more_than_a_hundred_values_is_refused() -> None:
+    frame = rated(1, prompts=101, takes=2)
+    with pytest.raises(InputError, match="prompt with 101 values"):
+        compare(frame, "prompt")
+
+
+@pytest.mark.parametrize(
+    ("probability", "freedom", "expected"),
+    [
+        (0.95, 1, 6.3138),
+        (0.975, 2, 4.3027),
+        (0.975, 10, 2.2281),
+        (0.9995, 5, 6.8688),
+        (0.025, 30, -2.0423),
+        (0.975, 10**9, 1.9602),
+    ],
+)
+def test_quantiles_of_t_are_those_of_printed_tables(
+    probability: float, freedom: int, expected: float
+) -> None:
+    assert t_quantile(probability, freedom) == pytest.approx(expected, rel=2e-4)
