@@ -41,6 +41,9 @@ figure img,figure video{display:block;width:100%;aspect-ratio:16/9;object-fit:co
 figure audio{display:block;width:100%;padding:10px}
 figcaption{padding:10px 14px 12px;font-size:13.5px;overflow-wrap:anywhere}
 figcaption p{margin:4px 0 0}
+a{color:var(--accent)}
+figcaption a{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;
+ color:var(--quiet)}
 .facts{display:flex;flex-wrap:wrap;gap:2px 12px}
 .stars{color:var(--accent);letter-spacing:1px;white-space:nowrap}
 .keep{color:var(--keep);font-weight:600}
@@ -50,7 +53,8 @@ code{font-family:ui-monospace,SFMono-Regular,Menlo,monospace;font-size:.92em}
 table{border-collapse:collapse;width:100%;font-size:13.5px}
 th,td{text-align:left;vertical-align:top;padding:5px 14px 5px 0;overflow-wrap:anywhere;
  border-bottom:1px solid var(--line)}
-th{font-weight:600;color:var(--quiet)}td.bad{color:var(--bad)}
+th{font-weight:600;color:var(--quiet);white-space:nowrap}
+ td.bad{color:var(--bad)}
 label{display:inline-block;margin-top:18px}
 body:has(#kept:checked) figure:not(.kept){display:none}
 @media print{:root{color-scheme:light;--ink:#000;--quiet:#444;--line:#bbb;--page:#fff;
@@ -58,7 +62,8 @@ body:has(#kept:checked) figure:not(.kept){display:none}
  body{max-width:none;padding:0;font-size:11pt}label{display:none}
  .grid{grid-template-columns:repeat(3,1fr);gap:10px}
  figure,tr{break-inside:avoid;content-visibility:visible}
- h2{break-after:avoid}pre{white-space:pre-wrap}}
+ h2{break-after:avoid}pre{white-space:pre-wrap}
+ figcaption a{white-space:normal}}
 """
 
 
