@@ -1,7 +1,8 @@
 """A service that answers at once, in a process of its own: it is never what limits.
 
 It writes its port as a line of JSON. Every submit makes a job that runs; every read
-says that the job is done and what it cost, in the words that each client expects.
+says that the job is done and what it cost, in the words that each client expects. With
+`--ended`, a submit to us already makes a job that is done.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from itertools import count
 
 FILE = {"url": "http://127.0.0.1/out.mp4", "content_type": "video/mp4"}
 NOT_HERE = b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}"
+ENDED = "--ended" in sys.argv
 numbers = count()
 
 
@@ -88,7 +91,7 @@ def answer(method: bytes, path: str, base_url: str) -> dict[str, object] | None:
     if path == "/billing/balance":
         return {"balance_micro_usd": 1_000_000_000_000}
     if path.startswith("/v1/media/"):
-        return job_of_ours(job_id, is_done=is_done)
+        return job_of_ours(job_id, is_done=is_done or ENDED)
     return None
 
 
