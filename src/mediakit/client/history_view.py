@@ -46,6 +46,7 @@ class AsyncHistoryView:
         kind: str | None = None,
         status: str | None = None,
         everywhere: bool = False,
+        params: bool = False,
     ) -> pd.DataFrame:
         """Return the submits as a frame.
 
@@ -54,11 +55,19 @@ class AsyncHistoryView:
             kind: Only of this kind of function.
             status: Only in this status (spec 3.1).
             everywhere: Those to other services too.
+            params: With the parameters of the requests, so that
+                `frame.groupby("resolution")` works.
 
         Returns:
             One row per submit, newest first; the same dtypes without any row. Money
             is Int64 micro-USD with <NA> for unknown; instants are datetime64[us,
             UTC]; closed sets are categories.
+
+            With `params` also runtime_s (float64, from submission to the end), rating
+            (Int8, 1 to 5), keep (boolean), and each parameter under its name: Int64,
+            float64, boolean, category for short texts, str for longer ones, JSON as
+            str for lists and objects. A parameter that has the name of another
+            column is called `param_` and its name.
         """
         return await to_thread.run_sync(
             partial(
@@ -67,6 +76,7 @@ class AsyncHistoryView:
                 kind=kind,
                 status=status,
                 service=self.scope(everywhere=everywhere),
+                params=params,
             )
         )
 
@@ -239,6 +249,7 @@ class HistoryView:
         kind: str | None = None,
         status: str | None = None,
         everywhere: bool = False,
+        params: bool = False,
     ) -> pd.DataFrame:
         """Return the submits as a frame."""
         return self._io.call(
@@ -247,6 +258,7 @@ class HistoryView:
             kind=kind,
             status=status,
             everywhere=everywhere,
+            params=params,
         )
 
     @explained_by(AsyncHistoryView.search)

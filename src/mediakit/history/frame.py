@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sqlalchemy import BigInteger, Row, Select, select, type_coerce
+from sqlalchemy import BigInteger, Row, Select, and_, select, type_coerce
 
 from mediakit.history.entries import EntryState
-from mediakit.history.tables import Instant, entries
+from mediakit.history.tables import Instant, entries, judgements
 from mediakit.rates import EstimateKind
 from mediakit.records import BillingState, JobStatus
 
@@ -29,6 +29,7 @@ _CATEGORIES = (
     "budget",
     "service",
     "account",
+    "sweep",
 )
 _COLUMNS = (
     "created_at",
@@ -62,6 +63,7 @@ _COLUMNS = (
     "service",
     "account",
     "key",
+    "sweep",
 )
 
 
@@ -77,7 +79,39 @@ def frame_query() -> Select[Any]:
     return select(*plain).order_by(entries.c.number.desc())
 
 
-def entries_frame(rows: Sequence[Row[Any]]) -> pd.DataFrame:
+def params_query() -> Select[Any]:
+    """Select the same with bodies and judgements, for `params_frame`."""
+    its = (
+        judgements.c.service == entries.c.service,
+        judgements.c.account == entries.c.account,
+        judgements.c.job_id == entries.c.job_id,
+    )
+    query = frame_query().add_columns(
+        judgements.c.rating, judgements.c.keep, entries.c.body
+    )
+    return query.select_from(entries.outerjoin(judgements, and_(*its)))
+
+
+def params_frame(rows: Sequence[Row[Any]]) -> pd.DataFrame:
+    """Make a typed frame of the rows of `params_query`.
+
+    Returns:
+        The columns of `entries_frame`, then runtime_s, rating, keep, and a column for
+        each parameter of the bodies.
+    """
+    from mediakit.history.params import columns_of
+
+    frame = entries_frame([row[: len(_COLUMNS)] for row in rows])
+    ratings, keeps, bodies = ([row[place] for row in rows] for place in range(-3, 0))
+    took = frame["finished_at"] - frame["submitted_at"]
+    frame["runtime_s"] = took.dt.total_seconds()
+    frame["rating"] = pd.array(ratings, dtype="Int8")
+    frame["keep"] = pd.array(keeps, dtype="boolean")
+    params = pd.DataFrame(columns_of(bodies, set(frame.columns)), index=frame.index)
+    return pd.concat([frame, params], axis=1)
+
+
+def entries_frame(rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
     """Make a typed frame of the rows of `frame_query`.
 
     Returns:

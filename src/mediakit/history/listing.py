@@ -124,6 +124,7 @@ class Listing:
         status: str | None = None,
         service: str | None = None,
         account: str | None = None,
+        params: bool = False,
     ) -> "pd.DataFrame":
         """Return the whole history as a frame.
 
@@ -133,17 +134,25 @@ class Listing:
             status: Only jobs that are, as far as was seen, in this status (spec 3.1).
             service: Only of this service.
             account: Only of this account.
+            params: With the parameters of the requests.
 
         Returns:
             One row per submit, newest first; the same dtypes without any row. Money
             is Int64 micro-USD with <NA> for unknown; instants are datetime64[us,
             UTC]; closed sets are categories.
 
+            With `params` also runtime_s (float64, from submission to the end), rating
+            (Int8, 1 to 5), keep (boolean), and each parameter under its name: Int64,
+            float64, boolean, category for short texts, str for longer ones, JSON as
+            str for lists and objects. A parameter that has the name of another
+            column is called `param_` and its name.
+
         Raises:
             InputError: There is no such status.
         """
         chosen = _chosen(None, project, kind, status)
-        return self._frame(*chosen, *queries.owned_by(service, account))
+        owner = queries.owned_by(service, account)
+        return self._frame(*chosen, *owner, params=params)
 
     def last_body(
         self, *, kind: str, service: str | None = None, account: str | None = None
@@ -156,12 +165,16 @@ class Listing:
         return body
 
     def _frame(
-        self, *chosen: ColumnElement[bool], limit: int | None = None
+        self,
+        *chosen: ColumnElement[bool],
+        limit: int | None = None,
+        params: bool = False,
     ) -> "pd.DataFrame":
-        from mediakit.history.frame import entries_frame, frame_query
+        from mediakit.history import frame
 
-        query = frame_query().where(*chosen).limit(limit)
-        return entries_frame(self._database.rows(query))
+        query = frame.params_query() if params else frame.frame_query()
+        rows = self._database.rows(query.where(*chosen).limit(limit))
+        return frame.params_frame(rows) if params else frame.entries_frame(rows)
 
 
 def _check_limit(limit: object) -> None:
