@@ -104,7 +104,8 @@ class AsyncClient(Staying):
         timeout_s: Seconds to wait for the next bytes before giving up.
         transport: Sends all requests, as for `httpx.AsyncClient`; without it, the
             environment's proxies and certificates count. It is closed with the client.
-        home: The folder that small pictures of results are kept in; None keeps none.
+        home: The folder that pictures of results, and outputs that are scored, are
+            kept in; None keeps none.
 
     Raises:
         InputError: The budget is no amount of US dollars.
@@ -126,6 +127,7 @@ class AsyncClient(Staying):
     ) -> None:
         self.service = service
         self.store = history
+        self.home = home
         self._ledger = Ledger(history, service)
         # A service that is not bound has a catalog, and it is empty.
         self.catalog = Catalog.default() if catalog is None else catalog

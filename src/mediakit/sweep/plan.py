@@ -27,6 +27,7 @@ from mediakit.sweep.checking import (
     findings_of,
     problems_of,
 )
+from mediakit.sweep.exporting.code import sweep_code
 from mediakit.sweep.owned import (
     STATES,
     CellState,
@@ -83,6 +84,8 @@ class BasePlan:
     """
 
     async_results_type: type[AsyncResults] = AsyncResults
+    code: str = ""
+    """The call that makes it again."""
 
     def __init__(
         self,
@@ -258,7 +261,9 @@ class BasePlan:
         if not self.can_draft:
             accepted = "a plan for finals, of a function that makes drafts"
             raise InputError(DRAFT, got=self.function.kind, accepted=accepted)
-        return await self._with({**self.sources, DRAFT: Source((), (True,))})
+        made = await self._with({**self.sources, DRAFT: Source((), (True,))})
+        made.code = f"{self.code}\nplan = plan.drafts()"
+        return made
 
     async def _with(self, sources: Sources) -> Self:
         made = type(self)
@@ -514,7 +519,11 @@ async def plan_of(
     grid, sources = grid_of(
         found, given, zipped=zipped, rows=rows, sample=sample, takes=takes
     )
-    return await planned(client, found, grid, sources, make)
+    plan = await planned(client, found, grid, sources, make)
+    arguments = {"zip": zipped, "rows": rows, "sample": sample}
+    arguments["takes"] = None if takes == 1 else takes
+    plan.code = sweep_code(function, {**given, **arguments})
+    return plan
 
 
 async def planned(

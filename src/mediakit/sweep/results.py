@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Iterable
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from concurrent.futures import Executor
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 import anyio
 import numpy as np
@@ -26,10 +29,22 @@ from mediakit.errors import (
 from mediakit.history import Entry, History, Judgement
 from mediakit.sweep.budget import too_small
 from mediakit.sweep.cells import STATUS_NAMES, CellStatus, Columns, Progress
+from mediakit.sweep.exporting import Exported, export
+from mediakit.sweep.outputs import OutputFiles, finals_of, fixed, outputs_of
 from mediakit.sweep.runner import IN_FLIGHT, Planned, Runner
+from mediakit.sweep.scoring import BATCH, Scorer, score_outputs
+from mediakit.sweep.statistics import (
+    Comparison,
+    bradley_terry,
+    compare,
+    cost_of_keeper,
+    pareto,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from mediakit.sweep.plan import BasePlan
 
 T = TypeVar("T")
 JobT_co = TypeVar("JobT_co", bound=Job, covariant=True)
@@ -80,10 +95,12 @@ class AsyncResults(Staying):
         in_flight = IN_FLIGHT if in_flight is None else in_flight
         _check_in_flight(in_flight)
         _check_budget(plan, core, budget_micro_usd)
-        self.plan = plan
+        self.plan = cast("BasePlan", plan)
         self.client = core
         self.runner = Runner(plan, core, budget_micro_usd, in_flight)
+        self.files = OutputFiles(core)
         self._axes: pd.DataFrame | None = None
+        self._scores: dict[str, dict[str, float]] = {}
         io_thread().post(self.runner.start)
 
     def __len__(self) -> int:
@@ -216,6 +233,8 @@ class AsyncResults(Staying):
         if "prompt" not in self.plan.axes:
             found["prompt"] = pd.array(self._prompts(), dtype="str")
         found["parent_job_id"] = pd.array(self._parents(job_ids), dtype="str")
+        for name, values in self._scores.items():
+            found[name] = found["job_id"].map(values).astype("float64")
         return found
 
     def _problems(self, columns: Columns) -> list[str | None]:
@@ -287,6 +306,193 @@ class AsyncResults(Staying):
         kept = {j.job_id for j in self._judgements(job_ids.values()) if j.keep}
         found = (self.client.store.find(i) for i in job_ids.values() if i in kept)
         return [entry for entry in found if entry is not None]
+
+    # -- which is better, and at what price ---------------------------------------
+
+    async def ranking(self) -> pd.DataFrame:
+        """Return the results in the order of the blind comparisons.
+
+        Returns:
+            A row a compared result, the best first; see
+            `mediakit.sweep.statistics.bradley_terry`.
+        """
+        return await to_thread.run_sync(self._ranking)
+
+    def _ranking(self) -> pd.DataFrame:
+        mine = set(self.runner.cells.job_ids().values())
+        said = self.client.store.preferences(**self.client._ledger.owner)
+        return bradley_terry([p for p in said if {p.winner, p.loser} <= mine])
+
+    async def compare(self, axis: str, value: str = "rating") -> Comparison:
+        """Compare the values of an axis, beside the spread between takes.
+
+        Where all cells of a take share a seed, cells are compared in pairs.
+
+        Args:
+            axis: The axis.
+            value: What is compared: "rating", or a column of scores.
+
+        Returns:
+            The comparison: its `text` says it in words, its `frame` in numbers.
+
+        Raises:
+            InputError: There is no such axis or column.
+        """
+        return await to_thread.run_sync(self._compare, axis, value)
+
+    def _compare(self, axis: str, value: str) -> Comparison:
+        shared = self.plan.draws.seed_field is not None
+        return compare(self._frame(), axis, value, shared_seeds=shared)
+
+    async def cost_of_keeper(
+        self, by: str | Sequence[str] | None = None
+    ) -> pd.DataFrame:
+        """Return what it cost to find a result that was kept.
+
+        Args:
+            by: An axis, or several; all cells together when omitted.
+
+        Returns:
+            A row a value: see `mediakit.sweep.statistics.cost_of_keeper`.
+        """
+        return cost_of_keeper(await self.frame(), by)
+
+    async def pareto(self, by: str | Sequence[str] | None = None) -> pd.DataFrame:
+        """Return the mean rating beside the mean charge.
+
+        Args:
+            by: An axis, or several; each cell for itself when omitted.
+
+        Returns:
+            A row a value: see `mediakit.sweep.statistics.pareto`.
+        """
+        return pareto(await self.frame(), by)
+
+    async def fix(
+        self, job: HasId | str, *, region: str, prompt: str, **more: object
+    ) -> AsyncJob:
+        """Replace a region of a clip, instead of drawing the whole clip again.
+
+        The new job is a child of that cell: it counts against the sweep's budget and
+        into the cost of a keeper (spec 4.16).
+
+        Args:
+            job: The job of the clip, or its id.
+            region: The region in words, such as "the left hand".
+            prompt: What comes in its place.
+            more: Further fields of region replace.
+
+        Raises:
+            InputError: It is no clip, or not one of 5 or 10 s; nothing was sent.
+            NotFoundError: The history has no such job.
+            BudgetError: It does not fit into what is left of the sweep's budget.
+        """
+        return await self._fix(job, region=region, prompt=prompt, more=more)
+
+    @networked
+    async def _fix(
+        self, job: HasId | str, *, region: str, prompt: str, more: dict[str, Any]
+    ) -> AsyncJob:
+        job_id = str(job if isinstance(job, str) else getattr(job, "id", job))
+        limit_micro_usd = self.runner.budget_micro_usd
+        return await fixed(
+            self.plan,
+            job_id,
+            region=region,
+            prompt=prompt,
+            limit_micro_usd=limit_micro_usd,
+            more=more,
+        )
+
+    async def finals(self) -> pd.DataFrame:
+        """Return what the finals of these drafts would cost, and until when.
+
+        A draft is finalized by the function `r1-finalize`, within 7 days (spec 4.4).
+
+        Returns:
+            A row a completed draft: the axes, `take`, `rating`, `keep`, `job_id`,
+            `low_micro_usd` and `high_micro_usd` (Int64) of the final, and
+            `finalize_before` (datetime64[us, UTC]).
+
+        Raises:
+            InputError: These are no drafts: `plan.drafts()` makes a plan of them.
+        """
+        return await self._finals(await self.frame())
+
+    @networked
+    async def _finals(self, frame: pd.DataFrame) -> pd.DataFrame:
+        return await finals_of(self.plan, frame)
+
+    async def score(
+        self, fn: Scorer, executor: Executor | None = None, *, batch: int = BATCH
+    ) -> pd.DataFrame:
+        """Score all outputs with a function; its numbers are columns of `frame()` too.
+
+        The numbers are kept by the output and the scorer's version: the same call
+        again scores only what is new. See `mediakit.sweep.scorers` for scorers.
+
+        Args:
+            fn: Takes the path of a file and gives a number, or numbers by name.
+            executor: Where it runs, such as a `ProcessPoolExecutor` or the executor
+                of a Dask client; in this process when omitted.
+            batch: How many outputs are one task.
+
+        Returns:
+            A row an output: `job_id` (str), a column a number (float64), and `problem`
+            (str): why the scorer failed on it, <NA> where it did not.
+
+        Raises:
+            InputError: An argument is not acceptable; nothing was scored.
+        """
+        return await to_thread.run_sync(partial(self._score, fn, executor, batch))
+
+    def _score(self, fn: Scorer, executor: Executor | None, batch: int) -> pd.DataFrame:
+        scored = score_outputs(
+            outputs_of(self._frame()),
+            fn,
+            fetch=self.files.fetch,
+            executor=executor,
+            batch=batch,
+        )
+        for name in scored.columns.drop(["job_id", "problem"]):
+            values = dict(zip(scored["job_id"], scored[name], strict=True))
+            self._scores.setdefault(str(name), {}).update(values)
+        return scored
+
+    async def export(self, where: str | Path) -> Exported:
+        """Write the outputs, a manifest and a page that opens without Jupyter.
+
+        Files have names that say their parameters. Another export to the same folder
+        fetches nothing twice, and leaves files of others alone.
+
+        Args:
+            where: A folder, or a URL that fsspec knows.
+
+        Returns:
+            What was written, and where `report.html` is.
+
+        Raises:
+            InputError: The folder cannot be written.
+        """
+        return await to_thread.run_sync(self._export, where)
+
+    def _export(self, where: str | Path) -> Exported:
+        progress = self.progress
+        return export(
+            self._frame(),
+            where,
+            fetch=self.files.fetch,
+            plan_code=self.plan.code,
+            title=self.plan.title,
+            axes=self.plan.axes,
+            numbers={
+                "cells": progress.cells,
+                "completed": progress.completed,
+                "failed": progress.failed,
+                "owned": progress.owned,
+                "spent_micro_usd": progress.spent_micro_usd,
+            },
+        )
 
     # -- what is thought of it ----------------------------------------------------
 
@@ -395,7 +601,7 @@ class Results(Staying, Generic[JobT_co]):
         return self
 
     @property
-    def plan(self) -> Planned:
+    def plan(self) -> BasePlan:
         """Return the plan."""
         return self.core.plan
 
@@ -465,6 +671,53 @@ class Results(Staying, Generic[JobT_co]):
     def kept(self) -> list[JobT_co]:
         """Return the jobs of the cells that are kept, in the plan's order."""
         return [self._owned(job) for job in self.io.call(self.core._kept)]
+
+    @explained_by(AsyncResults.ranking)
+    def ranking(self) -> pd.DataFrame:
+        """Return the results in the order of the blind comparisons."""
+        return self.core._ranking()
+
+    @explained_by(AsyncResults.compare)
+    def compare(self, axis: str, value: str = "rating") -> Comparison:
+        """Compare the values of an axis, beside the spread between takes."""
+        return self.core._compare(axis, value)
+
+    @explained_by(AsyncResults.cost_of_keeper)
+    def cost_of_keeper(self, by: str | Sequence[str] | None = None) -> pd.DataFrame:
+        """Return what it cost to find a result that was kept."""
+        return cost_of_keeper(self.core._frame(), by)
+
+    @explained_by(AsyncResults.pareto)
+    def pareto(self, by: str | Sequence[str] | None = None) -> pd.DataFrame:
+        """Return the mean rating beside the mean charge."""
+        return pareto(self.core._frame(), by)
+
+    @explained_by(AsyncResults.fix)
+    def fix(
+        self, job: HasId | str, *, region: str, prompt: str, **more: object
+    ) -> JobT_co:
+        """Replace a region of a clip, instead of drawing the whole clip again."""
+        made = self.io.call(
+            self.core._fix, job, region=region, prompt=prompt, more=more
+        )
+        return self._owned(made)
+
+    @explained_by(AsyncResults.finals)
+    def finals(self) -> pd.DataFrame:
+        """Return what the finals of these drafts would cost, and until when."""
+        return self.io.call(self.core._finals, self.core._frame())
+
+    @explained_by(AsyncResults.score)
+    def score(
+        self, fn: Scorer, executor: Executor | None = None, *, batch: int = BATCH
+    ) -> pd.DataFrame:
+        """Score all outputs with a function."""
+        return self.core._score(fn, executor, batch)
+
+    @explained_by(AsyncResults.export)
+    def export(self, where: str | Path) -> Exported:
+        """Write the outputs, a manifest and a page that opens without Jupyter."""
+        return self.core._export(where)
 
     @explained_by(AsyncResults.rate)
     def rate(self, job: HasId | str, rating: int | None) -> None:

@@ -201,11 +201,12 @@ class Runner:
         self._again.clear()
         self._waiting.clear()
 
-    def retry(self, code: str | None = None) -> int:
+    def retry(self, code: str | None = None, cell: int | None = None) -> int:
         """Send failed and unsent cells again; failed jobs under a fresh key.
 
         Args:
             code: Only those whose job failed with this code.
+            cell: Only this one.
 
         Returns:
             How many.
@@ -214,10 +215,12 @@ class Runner:
         if code is not None:
             texts = {cell: self.cells.text("error_code", cell) for cell in cells}
             cells = np.array([c for c in cells if texts[c] == code], np.int64)
-        for cell in cells.tolist():
-            job_id = self.cells.text("job_id", cell)
-            if job_id and self.cells.status(cell) is CellStatus.FAILED:
-                self._failed_jobs[cell] = job_id
+        if cell is not None:
+            cells = cells[cells == cell]
+        for again in cells.tolist():
+            job_id = self.cells.text("job_id", again)
+            if job_id and self.cells.status(again) is CellStatus.FAILED:
+                self._failed_jobs[again] = job_id
         if len(cells):
             self.cells.take_all(cells, CellStatus.PLANNED)
             self._order = np.union1d(self._order[self._next :], cells)

@@ -13,6 +13,7 @@ from mediakit.sweep.scoring.scores import (
     ScoreStore,
     identity_of,
 )
+from mediakit.sweep.scoring.workers import Scorer
 
 __all__ = [
     "BATCH",
@@ -21,6 +22,7 @@ __all__ = [
     "Output",
     "Score",
     "ScoreStore",
+    "Scorer",
     "identity_of",
     "score_outputs",
 ]

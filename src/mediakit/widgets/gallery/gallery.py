@@ -76,6 +76,7 @@ class Gallery:
             `(job_id, strength, low, high)` for each.
         preferences: The preferences that were stored before.
         actions: What the buttons do.
+        handle: Where the static twin is written; a handle of its own when omitted.
         environment: See `playback.browser_url`; this process's own when omitted.
         clock: Gives time; the system's by default.
 
@@ -96,6 +97,7 @@ class Gallery:
         rank: Rank | None = None,
         preferences: Sequence[Preference] = (),
         actions: WallActions | None = None,
+        handle: CardHandle | None = None,
         environment: Mapping[str, str] | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -116,7 +118,7 @@ class Gallery:
         io, time = io_thread(), clock or SystemClock()
         self._news = Paced(io, time, NEWS_EVERY_S, self._send, self._complain)
         self._saving = Paced(io, time, STATIC_EVERY_S, self._save, self._complain)
-        self._handle = CardHandle()
+        self._handle = handle or CardHandle()
         self._board = Board(
             _checked(cells),
             axes=self._axes,

@@ -92,10 +92,11 @@ class PlanView:
     def _show(self, results: AsyncResults) -> None:
         from mediakit.widgets.sweeps.wall import wall_of
 
-        gallery = wall_of(results, None, None)
+        gallery = wall_of(results, handle=self._handle)
         shown = gallery.widget or w.HTML(gallery.html)
-        self._widget.children = (*self._widget.children[:2], self._error, shown)
-        gallery.follow_with(self._handle)
+        self._handle.show(gallery.html, repr(gallery))
+        head = self._widget.children[0]
+        self._widget.children = (head, self._error, shown)
 
     def _allow(self, *, is_allowed: bool) -> None:
         for control in (self._run, self._drafts, self._budget):

@@ -50,7 +50,7 @@ class AsyncResults(_ShownResults, sweep.AsyncResults):
     """The results of a run, awaited, and shown as a wall."""
 
     @property
-    def core(self) -> sweep.AsyncResults:  # type: ignore[override]
+    def core(self) -> sweep.AsyncResults:
         """Return the results as they are awaited: these."""
         return self
 

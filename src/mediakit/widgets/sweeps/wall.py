@@ -13,8 +13,10 @@ from anyio import to_thread
 from mediakit.errors import InputError
 from mediakit.history import History
 from mediakit.money import format_usd
-from mediakit.sweep import AsyncResults, Progress, bradley_terry, label_of
+from mediakit.sweep import AsyncResults, Progress, label_of
 from mediakit.sweep.cells import STATUS_NAMES
+from mediakit.sweep.statistics import bradley_terry
+from mediakit.widgets.card_handle import CardHandle
 from mediakit.widgets.gallery import (
     Gallery,
     Preference,
@@ -36,13 +38,18 @@ class Wall:
         results: The run.
         rows: The axis down the side; None with `cols` for a choice.
         cols: The axis along the top.
+        handle: Where its static twin is written.
 
     Raises:
         InputError: There is no such axis.
     """
 
     def __init__(
-        self, results: AsyncResults, rows: str | None, cols: str | None
+        self,
+        results: AsyncResults,
+        rows: str | None,
+        cols: str | None,
+        handle: CardHandle | None = None,
     ) -> None:
         self._results = results
         self._store = results.client.store
@@ -69,6 +76,7 @@ class Wall:
             rank=self._rank,
             preferences=self._preferences(),
             actions=WallActions(retry=self._retry),
+            handle=handle,
         )
         results.subscribe(self._changed)
 
@@ -154,7 +162,7 @@ class Wall:
 
     # -- what people do -----------------------------------------------------------
 
-    async def _judge(self, job_id: str, **changes: Any) -> None:
+    async def _judge(self, job_id: str, /, **changes: Any) -> None:
         await self._results._judge(job_id, **changes)
 
     async def _prefer(self, winner: str, loser: str, *, tie: bool = False) -> None:
@@ -180,20 +188,26 @@ class Wall:
         ]
 
     async def _retry(self, cell: int) -> None:
-        await self._results._retry_cell(cell)
+        self._results.runner.retry(cell=cell)
 
 
 def _uri(jpeg: bytes) -> str:
     return f"data:image/jpeg;base64,{b64encode(jpeg).decode()}"
 
 
-def wall_of(results: AsyncResults, rows: str | None, cols: str | None) -> Gallery:
+def wall_of(
+    results: AsyncResults,
+    rows: str | None = None,
+    cols: str | None = None,
+    handle: CardHandle | None = None,
+) -> Gallery:
     """Return the wall of a run, which follows it.
 
     Args:
         results: The run.
         rows: The axis down the side.
         cols: The axis along the top.
+        handle: Where its static twin is written; a handle of its own when omitted.
 
     Raises:
         InputError: There is no such axis.
@@ -205,4 +219,4 @@ def wall_of(results: AsyncResults, rows: str | None, cols: str | None) -> Galler
         known = [*results.plan.axes, "take", "prompt"]
         if value is not None and value not in known:
             raise InputError(name, got=value, accepted=" or ".join(known))
-    return Wall(results, rows, cols).gallery
+    return Wall(results, rows, cols, handle).gallery

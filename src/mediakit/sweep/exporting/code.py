@@ -1,0 +1,40 @@
+"""The code that makes a plan again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mediakit.client.job_inputs import id_of, is_job
+
+WIDTH = 88
+
+
+def sweep_code(function: str, given: Mapping[str, object]) -> str:
+    """Write the call that makes a plan.
+
+    Args:
+        function: The kind or path of the function.
+        given: The arguments of the call by name; those that are None are left out.
+    """
+    arguments = [repr(function)]
+    arguments += [f"{n}={_code(v)}" for n, v in given.items() if v is not None]
+    line = f"plan = client.sweep({', '.join(arguments)})"
+    if len(line) <= WIDTH:
+        return line
+    return "plan = client.sweep(\n    " + ",\n    ".join(arguments) + ",\n)"
+
+
+def _code(value: object) -> str:
+    if is_job(value):
+        return f"client.job({id_of(value)!r})"
+    if isinstance(value, list | tuple):
+        inner = ", ".join(map(_code, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner},)"
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{n!r}: {_code(each)}" for n, each in value.items())
+        return f"{{{inner}}}"
+    if isinstance(value, str | int | float | bool | None):
+        return repr(value)
+    if hasattr(value, "to_dict"):
+        return repr(value.to_dict("records"))
+    return repr(value.tolist()) if hasattr(value, "tolist") else repr(str(value))

@@ -1,0 +1,159 @@
+"""What follows a run: outputs on this machine, repairs of clips, finals of drafts."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from datetime import timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from mediakit.client import AsyncClient, AsyncJob
+from mediakit.client.io_thread import io_thread
+from mediakit.errors import InputError, NotFoundError
+from mediakit.history import Entry, History
+from mediakit.sweep.axes import Source
+from mediakit.sweep.scoring import Output
+
+if TYPE_CHECKING:
+    from mediakit.sweep.plan import BasePlan
+
+REPAIR = "region-replace"
+REPAIR_LENGTHS_S = (5, 10)
+LENGTH_TOLERANCE_S = 0.5
+FINALIZE_WITHIN = timedelta(days=7)
+
+
+class OutputFiles:
+    """Outputs as files of this machine, each fetched once.
+
+    Args:
+        client: The client.
+    """
+
+    def __init__(self, client: AsyncClient) -> None:
+        self._client = client
+
+    @cached_property
+    def folder(self) -> Path:
+        """Return where the files are: beside the history, or in a temporary folder."""
+        home = self._client.home
+        return home / "outputs" if home else Path(tempfile.mkdtemp(prefix="mediakit-"))
+
+    def fetch(self, output: Output) -> Path:
+        """Return a local file with an output; from any thread but the I/O thread.
+
+        Raises:
+            NotFoundError: The history has no such job.
+            GoneError: The output was erased.
+            ServiceError: The file could not be fetched.
+        """
+        return io_thread().call(self._saved, output.job_id)
+
+    async def _saved(self, job_id: str) -> Path:
+        folder = self.folder / job_id.replace("/", "_")
+        folder.mkdir(parents=True, exist_ok=True)
+        return await (await job_of(self._client, job_id)).download(folder)
+
+
+async def job_of(client: AsyncClient, job_id: str) -> AsyncJob:
+    """Return a job of the history, without asking the service for it.
+
+    Raises:
+        NotFoundError: The history has no such job.
+    """
+    return await client._jobs.taken_up(await entry_of(client, job_id))
+
+
+async def entry_of(client: AsyncClient, job_id: str) -> Entry:
+    """Return a job's entry in the history.
+
+    Raises:
+        NotFoundError: The history has no such job.
+    """
+    entry = await client._ledger.ask(History.find, job_id)
+    if entry is None:
+        raise NotFoundError(f"{job_id} is no job of this history. Nothing was sent.")
+    return entry
+
+
+def outputs_of(frame: pd.DataFrame) -> list[Output]:
+    """Return the outputs that a frame of results names, in its order."""
+    made = frame[frame["output_url"].notna() & frame["job_id"].notna()]
+    pairs = zip(made["job_id"], made["output_url"], strict=True)
+    return [Output(str(job_id), str(url)) for job_id, url in pairs]
+
+
+async def fixed(
+    plan: BasePlan,
+    job_id: str,
+    *,
+    region: str,
+    prompt: str,
+    limit_micro_usd: int | None,
+    more: dict[str, Any],
+) -> AsyncJob:
+    """Replace a region of a clip that a sweep made, as a part of that sweep.
+
+    Raises:
+        InputError: It is no clip, or its length does not fit; nothing was sent.
+        NotFoundError: The history has no such job.
+        BudgetError: It does not fit into what is left of the sweep's budget.
+    """
+    client = plan.client
+    job = await job_of(client, job_id)
+    length_s = more.pop("duration_s", None) or await _repair_length_s(client, job)
+    fields = {
+        "video": job,
+        "prompt": prompt,
+        "modify_region_roi": region,
+        "duration_s": length_s,
+        **more,
+    }
+    order, _ = await client._ordered(REPAIR, fields, None, None, None)
+    order = replace(order, sweep=plan.id, sweep_limit_micro_usd=limit_micro_usd)
+    return await client._buy(order, 1)
+
+
+async def _repair_length_s(client: AsyncClient, job: AsyncJob) -> int:
+    url = job.url
+    if url is None:
+        raise InputError(
+            "job_id", got=job.state.text, accepted="a job with a clip as its output"
+        )
+    found = await client.remote_media.look([("video", url)])
+    info = found["video", url]
+    length_s = None if info is None else info.duration_s
+    for fitting_s in REPAIR_LENGTHS_S:
+        if length_s and abs(float(length_s) - fitting_s) <= LENGTH_TOLERANCE_S:
+            return fitting_s
+    got = "no clip" if length_s is None else f"a clip of {float(length_s):.1f} s"
+    raise InputError("job_id", got=got, accepted="a clip of 5 or 10 s")
+
+
+async def finals_of(plan: BasePlan, frame: pd.DataFrame) -> pd.DataFrame:
+    """Price the finals of drafts, and say until when they can be finalized.
+
+    Raises:
+        InputError: The plan is not one of drafts.
+    """
+    if plan.sources.get("draft") != Source((), (True,)):
+        got = f"a plan of {plan.function.kind} that is not one of drafts"
+        raise InputError("plan", got=got, accepted="a plan made by plan.drafts()")
+    sources = {**plan.sources, "draft": Source((), (False,))}
+    finals = await plan._with(sources)
+    made = frame[frame["status"].eq("completed") & frame["parent_job_id"].isna()]
+    found = made[[*plan.axes, "take", "rating", "keep", "job_id"]].copy()
+    cells = made.index.to_numpy()
+    for name in ("low_micro_usd", "high_micro_usd"):
+        amounts = getattr(finals, name)[cells]
+        found[name] = pd.arrays.IntegerArray(amounts.copy(), amounts < 0)
+    entries = [await entry_of(plan.client, job_id) for job_id in found["job_id"]]
+    ends = [entry.finished_at or entry.created_at for entry in entries]
+    found["finalize_before"] = pd.DatetimeIndex(
+        [end + FINALIZE_WITHIN for end in ends], tz="UTC"
+    )
+    return found
