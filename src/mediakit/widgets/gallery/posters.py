@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from binascii import Error as NoBase64
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from io import BytesIO
@@ -28,21 +29,22 @@ def shown_poster(poster: str | None) -> str:
 
 
 def small_posters(posters: Sequence[str | None], most_bytes: int) -> Mapping[str, str]:
-    """Make posters so small that together they take at most so many bytes.
+    """Make posters so small that all of them take at most so many bytes.
 
     Args:
-        posters: Posters; those at web addresses take no room and stay what they are.
+        posters: A poster for each place; those at web addresses take no room and stay
+            what they are.
         most_bytes: The most that all small ones may take, as text.
 
     Returns:
         Each poster that can be shown, and what stands for it.
     """
     known = [shown for poster in posters if (shown := shown_poster(poster))]
-    embedded = [poster for poster in dict.fromkeys(known) if is_embedded(poster)]
+    embedded = Counter(poster for poster in known if is_embedded(poster))
     small = {poster: poster for poster in known if not is_embedded(poster)}
     for width_px in WIDTHS_PX:
         made = {poster: _small(poster, width_px) for poster in embedded}
-        if sum(map(len, made.values())) <= most_bytes:
+        if sum(len(made[poster]) * embedded[poster] for poster in made) <= most_bytes:
             return small | {poster: text for poster, text in made.items() if text}
     return small
 

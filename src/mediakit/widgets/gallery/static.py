@@ -13,7 +13,7 @@ from itertools import groupby
 
 from mediakit.markup import html_text
 from mediakit.widgets.card import BAD, LINE, QUIET
-from mediakit.widgets.gallery.arrangement import PAGE_CELLS, Arrangement, arranged
+from mediakit.widgets.gallery.arrangement import Arrangement, arranged
 from mediakit.widgets.gallery.cells import (
     BEST_RATING,
     WallCell,
@@ -26,9 +26,12 @@ from mediakit.widgets.gallery.payload import NO_ADDRESS, prompts_of
 from mediakit.widgets.gallery.posters import is_embedded, small_posters
 from mediakit.widgets.playback import NO_ENVIRONMENT, browser_url, web_url
 
-POSTERS_BYTES = 110_000
-ROWS_BYTES = 110_000
+# A notebook of 0.3 MB has room for it, and for the code beside it.
+WALL_BYTES = 275_000
+PAGE_BYTES = 140_000
+POSTERS_BYTES = 100_000
 TEXT_SHOWN = 160
+PROMPT_SHOWN = 280
 NOTE_SHOWN = 300
 TILE_PX = 200
 
@@ -77,14 +80,15 @@ def static_html(
     first = pages[0] if pages else []
     later = [position for page in pages[1:] for position in page]
     wall = _Wall(cells, arrangement, first, environment)
-    return "".join(
+    page = "".join(
         [
-            f"<div><b>{html_text(title)}</b></div>" if title else "",
+            f"<div><b>{html_text(_brief(title))}</b></div>" if title else "",
             _header_html(cells, summary or WallSummary()),
             wall.table_html(),
-            _later_html(cells, arrangement, later, environment),
         ]
     )
+    room = WALL_BYTES - len(page.encode()) - page.count('"')
+    return page + _later_html(cells, arrangement, later, environment, room)
 
 
 def static_text(
@@ -129,9 +133,11 @@ class _Wall:
         self._environment = environment
         prompts = prompts_of(cells)
         self._prompts = dict(zip(prompts, marked(prompts), strict=True))
-        shown = [cells[at].poster for at in page if cells[at].status == "completed"]
+        shown = [cells[at] for at in page if cells[at].status == "completed"]
+        room = PAGE_BYTES - 2 * sum(len(cell.url or "") for cell in shown)
         # Each is written twice: for the player, and for where a player is dropped.
-        self._posters = small_posters(shown, POSTERS_BYTES // 2)
+        room = max(0, min(room, POSTERS_BYTES)) // 2
+        self._posters = small_posters([cell.poster for cell in shown], room)
 
     def table_html(self) -> str:
         if not self._page:
@@ -179,7 +185,7 @@ class _Wall:
             _facts_html(cell),
             self._prompt_html(cell),
             _quiet_html(self._at.captions[position]),
-            _quiet_html(" ".join(f"#{tag}" for tag in cell.tags)),
+            _quiet_html(_brief(" ".join(f"#{tag}" for tag in cell.tags))),
             _quiet_html(_brief(cell.note, NOTE_SHOWN)),
         ]
         rows = "".join(f"<div>{text}</div>" for text in said if text)
@@ -203,7 +209,17 @@ class _Wall:
     def _prompt_html(self, cell: WallCell) -> str:
         if not (self._at.shows_prompt and cell.prompt):
             return ""
-        return marked_html(self._prompts[cell.prompt])
+        return marked_html(_shortened(self._prompts[cell.prompt]))
+
+
+def _shortened(pieces: Marked, most: int = PROMPT_SHOWN) -> Marked:
+    short: Marked = []
+    for text, differs in pieces:
+        short.append((_brief(text, most), differs))
+        most -= len(text)
+        if most <= 0:
+            break
+    return short
 
 
 def marked_html(pieces: Marked) -> str:
@@ -260,7 +276,7 @@ def _video(src: str, name: str, poster: str) -> str:
     still = f'<img src="{poster}" alt="{name}" style="{_PLACE}">' if poster else name
     return (
         f'<video controls preload="none" playsinline src="{src}"{picture} '
-        f'aria-label="{name}" style="{_PLACE}">{_link(src, still)}</video>'
+        f'aria-label="{name}" style="{_PLACE}">{still}</video>'
         f"<div>{_link(src, 'Open the video')}</div>"
     )
 
@@ -294,12 +310,12 @@ def _later_html(
     arrangement: Arrangement,
     later: Sequence[int],
     environment: Mapping[str, str],
+    room: int,
 ) -> str:
     """Write the cells behind the first page as rows, as many as there is room for."""
     if not later:
         return ""
     written: list[str] = []
-    room = ROWS_BYTES
     for row in _plain_rows(cells, arrangement, later, environment):
         room -= len(row.encode())
         if room < 0:
@@ -309,8 +325,8 @@ def _later_html(
     more = f"<div>{left:,} more cells are not written here.</div>" if left else ""
     return (
         f"<details><summary>{len(later):,} more cells, after the first page of "
-        f"{len(cells) - len(later)}</summary><table>{''.join(written)}</table>"
-        f"{more}</details>"
+        f"{len(cells) - len(later)}</summary><table><tr><th>Cell<th>Judged<th>USD"
+        f"{''.join(written)}</table>{more}</details>"
     )
 
 
@@ -320,7 +336,7 @@ def _plain_rows(
     later: Sequence[int],
     environment: Mapping[str, str],
 ) -> Iterator[str]:
-    # Without double quotes, each of which takes two bytes in a notebook's file.
+    # As few bytes as will do: double quotes would take two in a notebook's file.
     for position in later:
         cell = cells[position]
         name = html_text(_brief(arrangement.names[position]))
@@ -330,13 +346,9 @@ def _plain_rows(
             name = f"<a href='{src}'>{name}</a>"
         facts = [
             STATUS[cell.status] if cell.status != "completed" else "",
-            "★" * (cell.rating or 0),
+            f"{cell.rating}★" if cell.rating else "",
             "kept" if cell.keep else "",
-            price_text(cell),
             _brief(cell.problem),
         ]
         said = " ".join(html_text(fact) for fact in facts if fact)
-        yield f"<tr><td>{name}</td><td>{said}</td></tr>"
-
-
-__all__ = ["PAGE_CELLS", "marked_html", "stars", "static_html", "static_text"]
+        yield f"<tr><td>{name}<td>{said}<td>{price_text(cell).replace('$', '')}"
