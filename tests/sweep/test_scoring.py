@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import multiprocessing
+import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,7 +27,14 @@ import pytest
 from mediakit.errors import InputError
 from mediakit.sweep.scoring import Output, Score, identity_of, score_outputs
 from mediakit.sweep.scoring.workers import DIED
-from tests.sweep.made_scorers import dies_of_killers, dies_once, first_byte, size_bytes
+from tests.sweep.made_scorers import (
+    FileStore,
+    dies_of_killers,
+    dies_once,
+    first_byte,
+    score_in_process,
+    size_bytes,
+)
 
 
 class Kept:
@@ -252,6 +260,23 @@ def test_the_scores_of_a_batch_are_kept_when_it_ends(tmp_path: Path) -> None:
     score_outputs(outputs, size_bytes, fetch=fetch, batch=3, store=kept)
 
     assert kept.saves == [3, 3, 1]
+
+
+def test_a_killed_run_goes_on_with_the_batch_that_it_lost(tmp_path: Path) -> None:
+    contents = {f"job{n}": str(n) for n in range(9)} | {"once": "once", "job9": "9"}
+    outputs, store = made(tmp_path, contents), FileStore(tmp_path / "scores")
+    (tmp_path / "notes").mkdir()
+    context = multiprocessing.get_context("forkserver")
+    process = context.Process(target=score_in_process, args=(outputs, store))
+    process.start()
+    process.join()
+    frame = score_outputs(outputs, dies_once, fetch=fetch, batch=4, store=store)
+
+    assert process.exitcode == -signal.SIGKILL
+    assert frame["dies_once"].tolist() == [len(text) for text in contents.values()]
+    begun = Counter(path.stem for path in (tmp_path / "notes").iterdir())
+    # The second batch ended before the third, in which the process died.
+    assert {name for name, times in begun.items() if times > 1} == {"job8", "once"}
 
 
 def test_progress_is_told_from_what_is_known_to_all(tmp_path: Path) -> None:

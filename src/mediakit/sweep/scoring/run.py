@@ -77,7 +77,9 @@ def score_outputs(
         fetch: Returns a local file with an output; called on several threads. Workers
             must be able to read it: an executor on other machines needs a folder that
             they share.
-        executor: Where to score; None is this process. It stays open.
+        executor: Where to score; None is this process. It stays open. A pool that
+            forks a process with threads may hang: give a ProcessPoolExecutor
+            `mp_context=multiprocessing.get_context("forkserver")`.
         batch: How many outputs make a task.
         store: Where scores are kept, as each batch ends, and looked up; None keeps
             none.
@@ -91,7 +93,8 @@ def score_outputs(
         InputError: An argument is not acceptable; nothing was scored.
     """
     _check(fn, executor, batch)
-    scoring = _Scoring(outputs, fn, store or NothingKept(), tell)
+    store = NothingKept() if store is None else store
+    scoring = _Scoring(outputs, fn, store, tell)
     batches = scoring.batches(fetch, batch)
     if executor is None:
         score_here(fn, batches, scoring.took)
