@@ -8,37 +8,36 @@ from typing import Any
 
 from mediakit import Client
 from mediakit.sweep.budget import parse_budget
+from mediakit.sweep.plan import Plan
 from mediakit.sweep.results import AsyncResults, Results
-from tests.sweep.plans import GridPlan
 
 PATIENCE_S = 60.0
 VIDEO_3_S = 204_000
 VIDEO_5_S = 340_000
 
 
-def plan_of(client: Client, cells: int, **more: Any) -> GridPlan:
+def plan_of(client: Client, cells: int, **more: Any) -> Plan:
     """Return a plan of clips of 3 seconds, a prompt a cell."""
     prompts = [f"prompt {number}" for number in range(cells)]
     given: dict[str, Any] = {"prompt": prompts, "duration": 3, **more}
-    return GridPlan(client.core, "text-to-video", **given)
+    return client.sweep("text-to-video", **given)
 
 
 def begin(
-    client: Client, plan: GridPlan, budget: Any = None, in_flight: int | None = None
+    client: Client, plan: Plan, budget: Any = None, in_flight: int | None = None
 ) -> Results[Any]:
     """Begin a run."""
-    limit = parse_budget(budget)
-    core, io = client.core, client.io
-    return Results(plan, core, io, limit, in_flight, owned=client.owned)
+    assert plan.owner is client
+    return plan.run(budget, in_flight)
 
 
-def begin_async(client: Client, plan: GridPlan, budget: Any = None) -> AsyncResults:
+def begin_async(client: Client, plan: Plan, budget: Any = None) -> AsyncResults:
     """Begin a run that is awaited."""
     return AsyncResults(plan, client.core, parse_budget(budget))
 
 
 def run(
-    client: Client, plan: GridPlan, budget: Any = None, in_flight: int | None = None
+    client: Client, plan: Plan, budget: Any = None, in_flight: int | None = None
 ) -> Results[Any]:
     """Begin a run and wait for its end."""
     return begin(client, plan, budget, in_flight).wait(PATIENCE_S)

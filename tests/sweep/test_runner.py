@@ -15,7 +15,6 @@ import httpx
 import pytest
 
 from mediakit import Client, InputError
-from tests.sweep.plans import GridPlan
 from tests.sweep.runs import (
     PATIENCE_S,
     VIDEO_3_S,
@@ -284,7 +283,7 @@ def test_what_a_failed_job_held_of_the_balance_is_used_for_others(
 ) -> None:
     decide = failing_every(2, reads=2, fails="provider_error")
     service = Service(decide)
-    service.balance_micro_usd = 6 * VIDEO_3_S
+    service.balance_micro_usd = 7 * VIDEO_3_S
     with serving(service, tmp_path) as client:
         results = run(client, plan_of(client, 12), in_flight=8)
         assert statuses(results) == {"completed": 6, "failed": 6}
@@ -407,7 +406,7 @@ def test_a_sweep_that_has_used_its_budget_up_can_be_run_again(tmp_path: Path) ->
 def test_a_price_that_nobody_knows_is_not_sent_under_a_budget(tmp_path: Path) -> None:
     service = Service()
     with serving(service, tmp_path) as client:
-        plan = GridPlan(client.core, "text-to-image", prompt=["a", "b"])
+        plan = client.sweep("text-to-image", prompt=["a", "b"])
         results = run(client, plan, budget="$5")
         assert statuses(results) == {"unsent": 2}
         assert "Nobody knows" in problems(results, "unsent").pop()
@@ -423,7 +422,7 @@ def test_one_cell_alone_may_use_the_whole_budget(tmp_path: Path) -> None:
 def test_what_a_failed_job_held_is_used_for_others(tmp_path: Path) -> None:
     decide = failing_every(2, reads=1, fails="provider_error")
     with serving(Service(decide), tmp_path) as client:
-        results = run(client, plan_of(client, 12), budget="$1.224")
+        results = run(client, plan_of(client, 12), budget="$1.428")
         assert statuses(results) == {"completed": 6, "failed": 6}
 
 
