@@ -264,7 +264,7 @@ def test_money_is_exact_beyond_what_a_float_can_hold() -> None:
     assert found["charged_micro_usd"].tolist() == [NO_FLOAT_HOLDS_IT]
     assert found["cost_micro_usd_per_keeper"].tolist() == [NO_FLOAT_HOLDS_IT]
     rows = [cell(NO_FLOAT_HOLDS_IT, keep=True) for _ in range(8)]
-    same = cost_of_keeper(results(rows))
+    same: Any = cost_of_keeper(results(rows))
     assert same.loc[0, ["low", "high"]].tolist() == [NO_FLOAT_HOLDS_IT] * 2
 
 
