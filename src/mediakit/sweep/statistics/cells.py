@@ -5,6 +5,7 @@ of it. A repair is a row of its own that names the job that it repairs as its
 `parent_job_id`; it belongs to the cell of that job.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,14 @@ def numbers(column: "pd.Series[Any]") -> Floats:
     """Return a column of numbers as float64; NaN is missing."""
     found = column.astype("Float64").to_numpy("float64", na_value=np.nan)
     return np.asarray(found, dtype=np.float64)
+
+
+def codes(frame: pd.DataFrame, names: Sequence[str]) -> Wholes:
+    """Number the distinct values of columns, in order of appearance."""
+    if not names:
+        return np.zeros(len(frame), dtype="int64")
+    groups = frame.groupby(list(names), sort=False, observed=True, dropna=False)
+    return np.asarray(groups.ngroup(), dtype=np.int64)
 
 
 def typed_frame(rows: list[dict[str, Any]], dtypes: dict[str, str]) -> pd.DataFrame:

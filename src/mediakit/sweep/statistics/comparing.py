@@ -13,6 +13,7 @@ from mediakit.sweep.statistics.cells import (
     Floats,
     Wholes,
     axes_of,
+    codes,
     jobs_once,
     numbers,
     roots,
@@ -129,11 +130,11 @@ class _Draws:
 
 
 def _draws(frame: pd.DataFrame, axis: str, others: Sequence[str], value: str) -> _Draws:
-    level = _codes(frame, [axis])
-    draw = _codes(frame, [*others, "take"])
+    level = codes(frame, [axis])
+    draw = codes(frame, [*others, "take"])
     columns = int(draw.max(initial=-1)) + 1
     cell = np.zeros(columns, dtype="int64")
-    cell[draw] = _codes(frame, others)
+    cell[draw] = codes(frame, others)
     levels = int(level.max(initial=-1)) + 1
     if levels > MOST_VALUES:
         raise InputError(
@@ -145,14 +146,6 @@ def _draws(frame: pd.DataFrame, axis: str, others: Sequence[str], value: str) ->
     values[level, draw] = numbers(frame[value])
     is_whole = pd.api.types.is_integer_dtype(frame[value].dtype)
     return _Draws(values, cell, ROUNDING_VARIANCE if is_whole else 0.0)
-
-
-def _codes(frame: pd.DataFrame, names: Sequence[str]) -> Wholes:
-    """Number the distinct values of columns, in order of appearance."""
-    if not names:
-        return np.zeros(len(frame), dtype="int64")
-    groups = frame.groupby(list(names), sort=False, observed=True, dropna=False)
-    return np.asarray(groups.ngroup(), dtype=np.int64)
 
 
 def _differences(draws: _Draws, *, shared_seeds: bool) -> pd.DataFrame:

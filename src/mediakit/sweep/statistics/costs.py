@@ -1,6 +1,7 @@
 """What a kept result cost, and which settings are worth their price."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from mediakit.sweep.statistics.cells import (
     Floats,
     Wholes,
     axes_of,
+    codes,
     typed_frame,
     with_repairs,
 )
@@ -41,7 +43,9 @@ POINT_COLUMNS = {
     CHARGE: "Int64",
 }
 
-Row = Callable[[pd.DataFrame], dict[str, Any]]
+OF_CELLS = ("_charge", "_unsettled", "_keep", "_rating")
+
+Row = Callable[..., dict[str, Any]]
 
 
 def cost_of_keeper(
@@ -72,18 +76,18 @@ def cost_of_keeper(
     """
     axes = _columns(frame, by)
     cells = with_repairs(frame)
-    return _by_value(cells, axes, lambda part: _keeper_cost(part, seed), KEEPER_COLUMNS)
+    return _by_value(cells, axes, partial(_keeper_cost, seed), KEEPER_COLUMNS)
 
 
-def _keeper_cost(cells: pd.DataFrame, seed: int) -> dict[str, Any]:
-    charges = cells["_charge"].to_numpy()
-    kept = cells["_keep"].to_numpy()
+def _keeper_cost(
+    seed: int, charges: Wholes, unsettled: Wholes, kept: Flags, _: Floats
+) -> dict[str, Any]:
     total, keepers = int(charges.sum()), int(kept.sum())
     low, high = _interval(charges, kept, seed)
     cost = divide_half_up(total, keepers) if keepers else None
     return {
-        "cells": len(cells),
-        "unsettled": int(cells["_unsettled"].sum()),
+        "cells": len(charges),
+        "unsettled": int(unsettled.sum()),
         "charged_micro_usd": total,
         "kept": keepers,
         "cost_micro_usd_per_keeper": cost,
@@ -161,16 +165,18 @@ def _front(rating: Floats, charge: Wholes) -> Flags:
     return found
 
 
-def _point(cells: pd.DataFrame) -> dict[str, Any]:
-    settled = cells[cells["_unsettled"] == 0]
-    total = int(settled["_charge"].sum())
-    mean = divide_half_up(total, len(settled)) if len(settled) else None
-    rating = cells["_rating"].dropna()
+def _point(
+    charges: Wholes, unsettled: Wholes, _: Flags, ratings: Floats
+) -> dict[str, Any]:
+    settled = charges[unsettled == 0]
+    rated = ratings[~np.isnan(ratings)]
     return {
-        "cells": len(cells),
-        "rated": len(rating),
-        "rating": float(rating.mean()),
-        CHARGE: mean,
+        "cells": len(charges),
+        "rated": len(rated),
+        "rating": float(rated.mean()) if len(rated) else np.nan,
+        CHARGE: divide_half_up(int(settled.sum()), len(settled))
+        if len(settled)
+        else None,
     }
 
 
@@ -188,9 +194,13 @@ def _by_value(
     cells: pd.DataFrame, axes: list[str], row: Row, dtypes: dict[str, str]
 ) -> pd.DataFrame:
     """Make a typed row of the cells of each value of the axes."""
+    columns = [cells[name].to_numpy() for name in OF_CELLS]
     if not axes:
-        return typed_frame([row(cells)], dtypes)
-    groups = cells.groupby(axes, sort=False, observed=True, dropna=False)
-    parts = [part for _, part in groups]
-    values = cells.loc[[part.index[0] for part in parts], axes].reset_index(drop=True)
-    return pd.concat([values, typed_frame(list(map(row, parts)), dtypes)], axis=1)
+        return typed_frame([row(*columns)], dtypes)
+    group = codes(cells, axes)
+    order = np.argsort(group, kind="stable")
+    begins = np.flatnonzero(np.diff(group[order], prepend=-1))
+    parts = [np.split(column[order], begins[1:]) for column in columns]
+    rows = list(map(row, *parts)) if len(cells) else []
+    values = cells[axes].iloc[order[begins]].reset_index(drop=True)
+    return pd.concat([values, typed_frame(rows, dtypes)], axis=1)
