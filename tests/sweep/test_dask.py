@@ -35,7 +35,7 @@ def cluster() -> Iterator[Client]:
         LocalCluster(
             n_workers=2,
             threads_per_worker=1,
-            dashboard_address=None,
+            dashboard_address=":0",
             silence_logs=50,
         ) as local,
         Client(local) as client,
