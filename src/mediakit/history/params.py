@@ -27,8 +27,11 @@ def columns_of(bodies: Sequence[bytes], taken: Container[str]) -> dict[str, Any]
     values: dict[str, list[Any]] = {}
     for row, body in enumerate(bodies):
         for name, value in _parameters(body).items():
-            if value is not None:
-                values.setdefault(name, [None] * len(bodies))[row] = value
+            if value is None:
+                continue
+            if name not in values:
+                values[name] = [None] * len(bodies)
+            values[name][row] = value
     for name in LEFT_OUT:
         values.pop(name, None)
     if "prompt" in taken and all(map(_is_text_or_none, values.get("prompt", ()))):
