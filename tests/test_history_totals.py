@@ -329,6 +329,8 @@ VERSION_2 = (
     "DROP TABLE mediakit_parents",
     "DROP TABLE mediakit_judgements",
     "DROP TABLE mediakit_preferences",
+    "DROP TABLE mediakit_scores",
+    "DROP TABLE mediakit_hashes",
     "ALTER TABLE mediakit_entries DROP COLUMN sweep",
     "DROP TABLE mediakit_totals",
     "DROP INDEX ix_mediakit_charges",

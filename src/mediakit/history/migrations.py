@@ -75,6 +75,12 @@ _VERSION_4 = (
     "tie BOOLEAN NOT NULL, rater VARCHAR NOT NULL, at BIGINT NOT NULL)",
     "CREATE INDEX ix_mediakit_preferences ON mediakit_preferences "
     "(service, account, at)",
+    "CREATE TABLE mediakit_scores (sha256 VARCHAR NOT NULL, "
+    "scorer VARCHAR NOT NULL, version VARCHAR NOT NULL, numbers TEXT, error TEXT, "
+    "scored_at BIGINT NOT NULL, PRIMARY KEY (sha256, scorer, version))",
+    "CREATE TABLE mediakit_hashes (service VARCHAR NOT NULL, "
+    "account VARCHAR NOT NULL, job_id VARCHAR NOT NULL, sha256 VARCHAR NOT NULL, "
+    "PRIMARY KEY (service, account, job_id))",
 )
 _SUMS_3 = (
     "COALESCE(SUM(charge_micro_usd), 0), COALESCE(SUM(CASE "

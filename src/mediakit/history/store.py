@@ -42,12 +42,13 @@ from mediakit.history.lineage import Lineage, Parent, write_parents
 from mediakit.history.listing import Listing
 from mediakit.history.merging import News, news_of_job, news_of_refusal
 from mediakit.history.ratings import Ratings
+from mediakit.history.scores import Scores
 from mediakit.history.searching import SEARCHED
 from mediakit.history.uploads import Uploads
 from mediakit.records import Job
 
 
-class History(Adopting, Draws, Lineage, Listing, Ratings, Uploads):
+class History(Adopting, Draws, Lineage, Listing, Ratings, Scores, Uploads):
     """Every submit of this user, committed before it is sent.
 
     Threads and processes may use one database at the same time, and a process may

@@ -213,6 +213,26 @@ preferences = Table(
     Index("ix_mediakit_preferences", "service", "account", "at"),
 )
 
+scores = Table(
+    "mediakit_scores",
+    metadata,
+    Column("sha256", String, primary_key=True),
+    Column("scorer", Label, primary_key=True),
+    Column("version", Label, primary_key=True),
+    Column("numbers", Text),  # a JSON object; NULL where the scorer failed
+    Column("error", Words),
+    Column("scored_at", Instant, nullable=False),
+)
+
+hashes = Table(
+    "mediakit_hashes",
+    metadata,
+    Column("service", String, primary_key=True),
+    Column("account", String, primary_key=True),
+    Column("job_id", Label, primary_key=True),
+    Column("sha256", String, nullable=False),
+)
+
 
 def insert_into(table: Table, dialect: str) -> sqlite.Insert | postgresql.Insert:
     """Begin an insert that can tell what to do about a row that is there already."""
