@@ -8,7 +8,9 @@ from sqlalchemy import Insert, bindparam, select
 
 from mediakit.history.batches import batches
 from mediakit.history.database import Database
+from mediakit.history.entries import Entry
 from mediakit.history.file_connection import Connected
+from mediakit.history.queries import entry_of, whole_entries
 from mediakit.history.tables import entries, insert_into, parents
 
 
@@ -31,6 +33,16 @@ _PARENTS = (
     .join(parents, parents.c.draw_key == entries.c.draw_key)
     .where(entries.c.job_id.in_(bindparam("its_jobs", expanding=True)))
     .order_by(entries.c.job_id, parents.c.field)
+)
+_OF_SWEEP = (
+    whole_entries()
+    .add_columns(parents.c.job_id.label("parent_job_id"))
+    .join(parents, parents.c.draw_key == entries.c.draw_key)
+    .where(
+        entries.c.sweep == bindparam("its_sweep", type_=entries.c.sweep.type),
+        entries.c.job_id.is_not(None),
+    )
+    .order_by(entries.c.number)
 )
 _URLS = (
     select(parents.c.job_id, parents.c.url)
@@ -70,6 +82,19 @@ class Lineage:
                 job_id, field, parent = tuple(row)
                 found[job_id] = (*found.get(job_id, ()), (field, parent))
         return found
+
+    def children(self, sweep: str) -> list[tuple[str, Entry]]:
+        """Return what a sweep made from jobs' outputs, oldest first.
+
+        Args:
+            sweep: The sweep.
+
+        Returns:
+            The job that each was made from, and its entry; one of several parents.
+        """
+        rows = self._database.rows(_OF_SWEEP, {"its_sweep": sweep})
+        found = {row.job_id: (str(row.parent_job_id), entry_of(row)) for row in rows}
+        return list(found.values())
 
     def input_urls(self, job_ids: Iterable[str]) -> dict[str, str]:
         """Return under which URL the outputs of jobs were inputs before, by job."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
@@ -14,7 +16,7 @@ import pandas as pd
 from mediakit.client import AsyncClient, AsyncJob
 from mediakit.client.io_thread import io_thread
 from mediakit.errors import InputError, NotFoundError
-from mediakit.history import Entry, History
+from mediakit.history import Entry, History, Judgement
 from mediakit.sweep.axes import Source
 from mediakit.sweep.scoring import Output
 
@@ -23,6 +25,18 @@ if TYPE_CHECKING:
 
 REPAIR = "region-replace"
 REPAIR_LENGTHS_S = (5, 10)
+REPAIR_COLUMNS = (
+    "status",
+    "charge_micro_usd",
+    "runtime_s",
+    "rating",
+    "keep",
+    "job_id",
+    "problem",
+    "output_url",
+    "media_type",
+    "parent_job_id",
+)
 LENGTH_TOLERANCE_S = 0.5
 FINALIZE_WITHIN = timedelta(days=7)
 
@@ -80,11 +94,53 @@ async def entry_of(client: AsyncClient, job_id: str) -> Entry:
     return entry
 
 
-def outputs_of(frame: pd.DataFrame) -> list[Output]:
-    """Return the outputs that a frame of results names, in its order."""
+def outputs_of(frame: pd.DataFrame, sha256s: Mapping[str, str]) -> list[Output]:
+    """Return the outputs that a frame of results names, in its order.
+
+    Args:
+        frame: The frame.
+        sha256s: The hashes of outputs that are known, by job id.
+    """
     made = frame[frame["output_url"].notna() & frame["job_id"].notna()]
     pairs = zip(made["job_id"], made["output_url"], strict=True)
-    return [Output(str(job_id), str(url)) for job_id, url in pairs]
+    return [Output(job_id, url, sha256s.get(job_id)) for job_id, url in pairs]
+
+
+def repair_columns(
+    repairs: Sequence[tuple[str, Entry]],
+    judgements: Callable[[list[str]], Iterable[Judgement]],
+) -> dict[str, list[Any]]:
+    """Return the columns of repairs that differ from those of their cells.
+
+    Args:
+        repairs: The parent of each, and its entry.
+        judgements: Reads how jobs are rated.
+    """
+    said = {j.job_id: j for j in judgements([str(e.job_id) for _, e in repairs])}
+    columns: dict[str, list[Any]] = {name: [] for name in REPAIR_COLUMNS}
+    for parent, entry in repairs:
+        judgement = said.get(str(entry.job_id))
+        values = {
+            "status": str(entry.status),
+            "charge_micro_usd": entry.charge_micro_usd,
+            "runtime_s": _runtime_s(entry),
+            "rating": judgement.rating if judgement else None,
+            "keep": bool(judgement and judgement.keep),
+            "job_id": entry.job_id,
+            "problem": entry.error_message,
+            "output_url": entry.output_url,
+            "media_type": entry.media_type,
+            "parent_job_id": parent,
+        }
+        for name, value in values.items():
+            columns[name].append(value)
+    return columns
+
+
+def _runtime_s(entry: Entry) -> float:
+    if entry.finished_at is None or entry.submitted_at is None:
+        return math.nan
+    return (entry.finished_at - entry.submitted_at).total_seconds()
 
 
 async def fixed(

@@ -30,9 +30,15 @@ from mediakit.history import Entry, History, Judgement
 from mediakit.sweep.budget import too_small
 from mediakit.sweep.cells import STATUS_NAMES, CellStatus, Columns, Progress
 from mediakit.sweep.exporting import Exported, export
-from mediakit.sweep.outputs import OutputFiles, finals_of, fixed, outputs_of
+from mediakit.sweep.outputs import (
+    OutputFiles,
+    finals_of,
+    fixed,
+    outputs_of,
+    repair_columns,
+)
 from mediakit.sweep.runner import IN_FLIGHT, Planned, Runner
-from mediakit.sweep.scoring import BATCH, Scorer, score_outputs
+from mediakit.sweep.scoring import BATCH, HistoryScores, Output, Scorer, score_outputs
 from mediakit.sweep.statistics import (
     Comparison,
     bradley_terry,
@@ -233,9 +239,41 @@ class AsyncResults(Staying):
         if "prompt" not in self.plan.axes:
             found["prompt"] = pd.array(self._prompts(), dtype="str")
         found["parent_job_id"] = pd.array(self._parents(job_ids), dtype="str")
+        found = self._with_repairs(found)
         for name, values in self._scores.items():
             found[name] = found["job_id"].map(values).astype("float64")
         return found
+
+    def repairs(self) -> list[tuple[str, Entry, int]]:
+        """Return the repairs of this sweep, oldest first.
+
+        Returns:
+            The job that was repaired, the entry of the repair, and the cell that both
+            belong to.
+        """
+        job_ids = self.runner.cells.job_ids()
+        cell_of = {job_id: cell for cell, job_id in job_ids.items()}
+        found = []
+        for parent, entry in self.client.store.children(self.plan.id):
+            if parent in cell_of and entry.job_id and entry.job_id not in cell_of:
+                cell_of[entry.job_id] = cell_of[parent]
+                found.append((parent, entry, cell_of[parent]))
+        return found
+
+    def _with_repairs(self, found: pd.DataFrame) -> pd.DataFrame:
+        """Add a row for each repair, below the cells, with the axes of its cell."""
+        import pandas as pd
+
+        found_repairs = self.repairs()
+        repairs = [(parent, entry) for parent, entry, _ in found_repairs]
+        if not repairs:
+            return found
+        rows = found.iloc[[cell for *_, cell in found_repairs]].copy()
+        rows.index = pd.RangeIndex(len(found), len(found) + len(rows), name="cell")
+        for name, values in repair_columns(repairs, self._judgements).items():
+            its_type: Any = rows[name].dtype
+            rows[name] = pd.array(values, dtype=its_type)
+        return pd.concat([found, rows])
 
     def _problems(self, columns: Columns) -> list[str | None]:
         problems = columns.column("problem")
@@ -271,8 +309,7 @@ class AsyncResults(Staying):
 
     def _parents(self, job_ids: dict[int, str]) -> list[str | None]:
         found: list[str | None] = [None] * len(self)
-        read = getattr(self.client.store, "parents", None)
-        parents = {} if read is None else read(list(job_ids.values()))
+        parents = self.client.store.parents(job_ids.values())
         for cell, job_id in job_ids.items():
             its = parents.get(job_id)
             found[cell] = its[0][1] if its else None
@@ -303,8 +340,9 @@ class AsyncResults(Staying):
 
     def _kept_entries(self) -> list[Entry]:
         job_ids = dict(sorted(self.runner.cells.job_ids().items()))
-        kept = {j.job_id for j in self._judgements(job_ids.values()) if j.keep}
-        found = (self.client.store.find(i) for i in job_ids.values() if i in kept)
+        made = [*job_ids.values(), *(str(e.job_id) for _, e, _ in self.repairs())]
+        kept = {j.job_id for j in self._judgements(made) if j.keep}
+        found = (self.client.store.find(i) for i in made if i in kept)
         return [entry for entry in found if entry is not None]
 
     # -- which is better, and at what price ---------------------------------------
@@ -448,16 +486,22 @@ class AsyncResults(Staying):
 
     def _score(self, fn: Scorer, executor: Executor | None, batch: int) -> pd.DataFrame:
         scored = score_outputs(
-            outputs_of(self._frame()),
+            self._outputs(),
             fn,
             fetch=self.files.fetch,
             executor=executor,
             batch=batch,
+            store=HistoryScores(self.client.store, **self.client._ledger.owner),
         )
         for name in scored.columns.drop(["job_id", "problem"]):
             values = dict(zip(scored["job_id"], scored[name], strict=True))
             self._scores.setdefault(str(name), {}).update(values)
         return scored
+
+    def _outputs(self) -> list[Output]:
+        frame, owner = self._frame(), self.client._ledger.owner
+        known = self.client.store.sha256s(frame["job_id"].dropna(), **owner)
+        return outputs_of(frame, known)
 
     async def export(self, where: str | Path) -> Exported:
         """Write the outputs, a manifest and a page that opens without Jupyter.

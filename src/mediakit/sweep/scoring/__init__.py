@@ -7,6 +7,7 @@ the hash of the output, and knows nothing of plans and results.
 from mediakit.sweep.scoring.run import BATCH, score_outputs
 from mediakit.sweep.scoring.scores import (
     Fetch,
+    HistoryScores,
     NothingKept,
     Output,
     Score,
@@ -18,6 +19,7 @@ from mediakit.sweep.scoring.workers import Scorer
 __all__ = [
     "BATCH",
     "Fetch",
+    "HistoryScores",
     "NothingKept",
     "Output",
     "Score",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mediakit.errors import InputError
+from mediakit.history import History
 
 HASH_DIGITS = 16
 
@@ -78,6 +79,34 @@ class NothingKept:
 
     def hashed(self, job_id: str, sha256: str) -> None:
         """Keep nothing."""
+
+
+class HistoryScores:
+    """A store in the history.
+
+    Args:
+        history: The history.
+        service: Whose outputs they are.
+        account: Of which account.
+    """
+
+    def __init__(self, history: History, *, service: str, account: str) -> None:
+        self._history = history
+        self._owner = {"service": service, "account": account}
+
+    def known(
+        self, sha256s: Sequence[str], scorer: str, version: str
+    ) -> Mapping[str, Mapping[str, float]]:
+        """Return the numbers of a scorer that are kept, by hash."""
+        return self._history.scores(sha256s, scorer, version)
+
+    def save(self, scores: Sequence[Score]) -> None:
+        """Keep scores."""
+        self._history.save_scores(scores)
+
+    def hashed(self, job_id: str, sha256: str) -> None:
+        """Keep the hash of a job's output."""
+        self._history.save_sha256s({job_id: sha256}, **self._owner)
 
 
 Fetch = Callable[[Output], Path]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from anyio import to_thread
 
 from mediakit.errors import InputError
-from mediakit.history import History
+from mediakit.history import Entry, History, Judgement
 from mediakit.money import format_usd
 from mediakit.sweep import AsyncResults, Progress, label_of
 from mediakit.sweep.cells import STATUS_NAMES
@@ -83,7 +84,9 @@ class Wall:
     def _cells(self) -> list[WallCell]:
         plan, columns = self._results.plan, self._results.runner.cells.copied()
         job_ids = columns.texts["job_id"]
-        judged = self._store.judgements(**self._owner, job_ids=list(job_ids.values()))
+        repairs = self._results.repairs()
+        made = [*job_ids.values(), *(str(entry.job_id) for _, entry, _ in repairs)]
+        judged = self._store.judgements(**self._owner, job_ids=made)
         said = {each.job_id: each for each in judged}
         found = []
         for cell, labels in enumerate(self._labels):
@@ -114,7 +117,39 @@ class Wall:
                     note=judgement.note if judgement else "",
                 )
             )
+        for parent, entry, cell in repairs:
+            found.append(self._repaired(found[cell], len(found), parent, entry, said))
         return found
+
+    def _repaired(
+        self,
+        cell: WallCell,
+        index: int,
+        parent: str,
+        entry: Entry,
+        said: Mapping[str, Judgement],
+    ) -> WallCell:
+        """Return the cell of a repair, beside the one that was repaired."""
+        job_id = str(entry.job_id)
+        judgement = said.get(job_id)
+        status: Any = str(entry.status)
+        return replace(
+            cell,
+            index=index,
+            job_id=job_id,
+            status=status,
+            problem=entry.error_message,
+            media_type=entry.media_type,
+            url=entry.output_url,
+            poster=self._posters.get(job_id),
+            charge_micro_usd=entry.charge_micro_usd,
+            runtime_s=None,
+            rating=judgement.rating if judgement else None,
+            keep=bool(judgement and judgement.keep),
+            tags=judgement.tags if judgement else (),
+            note=judgement.note if judgement else "",
+            parent_job_id=parent,
+        )
 
     def _summary(self, progress: Progress) -> WallSummary:
         spent, budget = progress.spent_micro_usd, progress.budget_micro_usd

@@ -1,0 +1,133 @@
+"""After a run: repairs, finals of drafts, scores and exports belong to the sweep."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from mediakit import Client
+from mediakit.errors import BudgetError, InputError, NotFoundError
+
+PATIENCE_S = 120.0
+REPAIR_MICRO_USD = 30_000
+CLIP_MICRO_USD = 5 * 68_000
+
+
+@pytest.fixture
+def results(client: Client) -> Any:
+    """Give the results of two clips of 5 seconds."""
+    plan = client.sweep("text-to-video", prompt=["a kite", "a gull"], duration=5)
+    return plan.run(budget="$1").wait(PATIENCE_S)
+
+
+def size_of(path: Path) -> float:
+    return float(path.stat().st_size)
+
+
+def test_a_repair_is_a_child_of_its_cell_and_counts_into_the_keeper(
+    results: Any,
+) -> None:
+    clip = results.frame()["job_id"].iloc[0]
+    child = results.fix(clip, region="the string", prompt="a red string")
+    child.wait(PATIENCE_S).settle(PATIENCE_S)
+    results.keep(child.id)
+    frame = results.frame()
+    assert len(frame) == 3
+    row = frame.iloc[2]
+    assert (row.prompt, row.job_id, row.parent_job_id) == ("a kite", child.id, clip)
+    assert (row.charge_micro_usd, bool(row.keep)) == (REPAIR_MICRO_USD, True)
+    cost = results.cost_of_keeper().iloc[0]
+    assert cost.charged_micro_usd == 2 * CLIP_MICRO_USD + REPAIR_MICRO_USD
+    assert cost.cost_micro_usd_per_keeper == cost.charged_micro_usd
+    assert [job.id for job in results.kept] == [child.id]
+
+
+def test_a_repair_is_still_there_after_a_restart(results: Any, client: Client) -> None:
+    clip = results.frame()["job_id"].iloc[1]
+    child = results.fix(clip, region="a wing", prompt="a white wing").wait(PATIENCE_S)
+    again = results.plan.refresh() and client.sweep(
+        "text-to-video", prompt=["a kite", "a gull"], duration=5
+    )
+    assert again.estimate().high == 0
+    frame = again.run(budget="$1").wait(PATIENCE_S).frame()
+    assert frame["parent_job_id"].tolist()[2] == clip
+    assert frame["job_id"].tolist()[2] == child.id
+
+
+def test_a_repair_that_does_not_fit_the_budget_of_the_sweep_is_refused(
+    client: Client,
+) -> None:
+    plan = client.sweep("text-to-video", prompt=["a lantern"], duration=5)
+    done = plan.run(budget="$0.35").wait(PATIENCE_S)
+    with pytest.raises(BudgetError, match="budget"):
+        done.fix(done.frame()["job_id"].iloc[0], region="the glass", prompt="blue")
+
+
+def test_a_clip_whose_length_does_not_fit_is_refused(client: Client) -> None:
+    plan = client.sweep("text-to-video", prompt=["a short kite"], duration=3)
+    done = plan.run().wait(PATIENCE_S)
+    with pytest.raises(InputError, match="5 or 10 s"):
+        done.fix(done.frame()["job_id"].iloc[0], region="the sky", prompt="grey")
+    with pytest.raises(NotFoundError, match="Nothing was sent"):
+        done.fix("media_nobody", region="the sky", prompt="grey")
+
+
+def test_drafts_say_what_their_finals_cost_and_until_when(client: Client) -> None:
+    plan = client.sweep("r1", prompt=["a kite", "a gull"], duration=5)
+    drafts = plan.drafts()
+    assert drafts.estimate().high is not None
+    assert drafts.estimate().high < (plan.estimate().high or 0)
+    done = drafts.run().wait(PATIENCE_S)
+    finals = done.finals()
+    assert finals["high_micro_usd"].tolist() == plan.high_micro_usd.tolist()
+    week = timedelta(days=7)
+    left = finals["finalize_before"] - pd.Timestamp(datetime.now(UTC))
+    assert (left < week).all()
+    assert (left > week - timedelta(minutes=10)).all()
+    with pytest.raises(InputError, match=r"plan\.drafts"):
+        plan.run().stop().finals()
+    with pytest.raises(InputError, match="draft"):
+        client.sweep("text-to-video", prompt=["a"]).drafts()
+
+
+def test_scores_are_columns_and_are_not_counted_twice(
+    results: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored = results.score(size_of)
+    assert scored["job_id"].tolist() == results.frame()["job_id"].tolist()
+    assert results.frame()["size_of"].tolist() == scored["size_of"].tolist()
+    fetched: list[str] = []
+    monkeypatch.setattr(results.core.files, "fetch", fetched.append)
+    again = results.score(size_of)
+    assert again["size_of"].tolist() == scored["size_of"].tolist()
+    assert fetched == []
+
+
+def test_an_export_opens_without_jupyter_and_makes_the_plan_again(
+    results: Any, tmp_path: Path
+) -> None:
+    exported = results.export(tmp_path / "export")
+    assert exported.files == 2
+    page = (tmp_path / "export" / "report.html").read_text()
+    assert "client.sweep(" in page
+    assert "$0.68" in page
+    manifest = pd.read_csv(tmp_path / "export" / "manifest.csv")
+    assert manifest["charge_micro_usd"].sum() == 2 * CLIP_MICRO_USD
+    names = {path.name for path in (tmp_path / "export").glob("*.mp4")}
+    assert names == set(manifest["file"])
+    namespace: dict[str, Any] = {"client": results.plan.owner}
+    exec(results.plan.code, namespace)
+    assert namespace["plan"].id == results.plan.id
+    assert namespace["plan"].estimate().high == 0
+
+
+def test_blind_comparisons_rank_the_results(results: Any, client: Client) -> None:
+    first, second = results.frame()["job_id"]
+    owner = client.core._ledger.owner
+    for _ in range(3):
+        client.core.store.prefer(**owner, winner=second, loser=first)
+    assert results.ranking()["item"].tolist() == [second, first]
