@@ -114,7 +114,7 @@ def test_an_export_opens_without_jupyter_and_makes_the_plan_again(
     assert exported.files == 2
     page = (tmp_path / "export" / "report.html").read_text()
     assert "client.sweep(" in page
-    assert "$0.68" in page
+    assert "0.68</dd>" in page
     manifest = pd.read_csv(tmp_path / "export" / "manifest.csv")
     assert manifest["charge_micro_usd"].sum() == 2 * CLIP_MICRO_USD
     names = {path.name for path in (tmp_path / "export").glob("*.mp4")}

@@ -154,7 +154,7 @@ class Wall:
     def _summary(self, progress: Progress) -> WallSummary:
         spent, budget = progress.spent_micro_usd, progress.budget_micro_usd
         of = "" if budget is None else f" of {format_usd(budget)}"
-        left = "" if progress.eta_s is None else f"about {progress.eta_s:.0f} s left"
+        left = f"about {progress.eta_s:.0f} s left" if progress.eta_s else ""
         return WallSummary(
             owned=progress.owned,
             spent=format_usd(spent),
