@@ -69,8 +69,8 @@ class Measured:
 
 
 @contextmanager
-def instant_server() -> Iterator[str]:
-    command = [sys.executable, str(HERE / "load" / "instant_server.py")]
+def instant_server(*options: str) -> Iterator[str]:
+    command = [sys.executable, str(HERE / "load" / "instant_server.py"), *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         try:

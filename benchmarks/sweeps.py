@@ -1,0 +1,286 @@
+"""A sweep beside plain ways: planning a million cells, and buying ten thousand.
+
+A plan checks and prices each value and each rule once, and spreads what it found over
+the cells. The plain way makes the same grid of dictionaries and a frame of them, and
+checks each with pydantic; it neither prices nor looks up what is owned.
+
+A run is compared with a loop over the same client that does the same for each cell:
+`asyncio.gather` and a semaphore of the same width over `submit`, `wait` and `settle`.
+The loop runs in an event loop of its own, as a user writes it, and for context on the
+network loop, where a sweep runs. The sweep runs without a budget and with one that is
+never reached. The server responds to each submit with a job that is
+done, because a client reads at most 20 jobs a second.
+
+Limits:
+
+- A plan of 1,000,000 cells: 0.3 s and 100 MB at its peak.
+- 10,000 cells, with a budget or without: at least 0.7 times as many a second as the
+  loop.
+- A finished cell: 2 kB, with the results alive.
+
+Frames, the first plan of a process, and a plan of which the history owns a thousand
+cells are shown without a limit. Set `BENCHMARK_ROUNDS` for
+another number of rounds.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import pandas as pd
+from client_overhead import HERE, instant_server
+
+import mediakit
+
+ROUNDS = int(os.environ.get("BENCHMARK_ROUNDS", "5"))
+CELLS, IN_FLIGHT = 10_000, 50
+MAX_PLAN_S, MAX_PLAN_MB = 0.3, 100.0
+MIN_RATE = 0.7
+"""Cells a second of a sweep as a multiple of those of the loop."""
+
+MAX_CELL_KB = 2.0
+KEY = "a-key-for-the-benchmark"
+KIND = "text-to-video"
+TEMPLATE = "a {animal} over {place}, {light}"
+SLOTS: dict[str, Any] = {
+    "animal": [f"animal {number}" for number in range(10)],
+    "place": [f"place {number}" for number in range(10)],
+    "light": [f"light {number}" for number in range(5)],
+}
+FIELDS: dict[str, Any] = {
+    "duration": list(range(3, 13)),
+    "resolution": ["720p", "1080p"],
+    "audio": ["native", "off"],
+}
+TAKES = 50
+MILLION = 1_000_000
+OWNED = 1_000
+CHECKED = 20_000
+LOOPS = ("loop", "loop on the network loop")
+SWEEPS = ("sweep", "sweep with a budget")
+WAYS = (*LOOPS, *SWEEPS)
+
+Rounds = dict[str, list[float]]
+
+
+def timed(call: Callable[[], object]) -> float:
+    """Return the seconds of a call; what it returns is dropped afterwards."""
+    gc.collect()
+    began_s = time.perf_counter()
+    made = call()
+    took_s = time.perf_counter() - began_s
+    del made
+    return took_s
+
+
+def peak_mb(call: Callable[[], object]) -> float:
+    gc.collect()
+    tracemalloc.start()
+    made = call()
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    del made
+    return peak_bytes / 1e6
+
+
+# -- planning ---------------------------------------------------------------------
+
+
+def plain_cells() -> list[dict[str, Any]]:
+    """Return a million cells as dictionaries."""
+    found = []
+    for animal, place, light in itertools.product(*SLOTS.values()):
+        prompt = TEMPLATE.format(animal=animal, place=place, light=light)
+        for values in itertools.product(*FIELDS.values(), range(1, TAKES + 1)):
+            found.append(dict(zip(("prompt", *FIELDS, "take"), values, strict=False)))
+            found[-1] |= {"prompt": prompt}
+    return found
+
+
+def plain_frame() -> pd.DataFrame:
+    return pd.DataFrame(plain_cells())
+
+
+def pydantic_s() -> float:
+    """Return the seconds of checking a million bodies, by those of some."""
+    request_type = mediakit.Catalog.default().function(KIND).request_type
+    body = {"prompt": "a kite", "duration": 3, "resolution": "720p", "audio": "off"}
+    check = request_type.model_validate
+    took_s = timed(lambda: [check(body) for _ in range(CHECKED)])
+    return took_s * MILLION / CHECKED
+
+
+def client_at(base_url: str, home: str) -> mediakit.Client:
+    catalog = mediakit.Catalog.default()
+    return mediakit.Client(base_url, KEY, home=home, catalog=catalog)
+
+
+def million(client: mediakit.Client) -> Any:
+    plan = client.sweep(KIND, prompt=TEMPLATE, **SLOTS, **FIELDS, takes=TAKES)
+    assert len(plan) == MILLION, "the grid has another size"
+    assert plan.valid.all(), "a cell is not valid"
+    assert plan.estimate().high, "a cell has no price"
+    return plan
+
+
+def own_some(client: mediakit.Client) -> None:
+    """Buy the first cells of the million."""
+    some = {**SLOTS, "animal": SLOTS["animal"][:5], "place": SLOTS["place"][:1]}
+    plan = client.sweep(KIND, prompt=TEMPLATE, **some, **FIELDS)
+    assert len(plan) == OWNED, "another number of cells is bought"
+    plan.run(in_flight=IN_FLIGHT).wait()
+
+
+def measure_plans(base_url: str, home: str, rounds: Rounds) -> None:
+    with client_at(base_url, home) as client:
+        rounds["first plan"] = [timed(lambda: million(client))]
+        for _ in range(ROUNDS):
+            rounds["plain frame"].append(timed(plain_frame))
+            rounds["pydantic"].append(pydantic_s())
+            rounds["plan"].append(timed(lambda: million(client)))
+        plan = million(client)
+        rounds["plan frame"] = [timed(plan.frame) for _ in range(ROUNDS)]
+        del plan
+        rounds["plan MB"] = [peak_mb(lambda: million(client))]
+        rounds["plain MB"] = [peak_mb(plain_frame)]
+        own_some(client)
+        rounds["plan, some owned"] = [
+            timed(lambda: million(client)) for _ in range(ROUNDS)
+        ]
+
+
+# -- running ----------------------------------------------------------------------
+
+
+def run_cells(base_url: str, way: str, *, traced: bool = False) -> dict[str, float]:
+    """Buy the cells in one way in a process of its own."""
+    with tempfile.TemporaryDirectory(prefix="mediakit-benchmark-") as home:
+        settings = {
+            "way": way,
+            "base_url": base_url,
+            "cells": CELLS,
+            "in_flight": IN_FLIGHT,
+            "traced": traced,
+            "home": home,
+        }
+        done = subprocess.run(
+            [sys.executable, str(HERE / "load" / "cells.py")],
+            input=json.dumps(settings),
+            stdout=subprocess.PIPE,
+            check=True,
+            text=True,
+        )
+    report: dict[str, float] = json.loads(done.stdout)
+    return report
+
+
+def measure_runs(base_url: str, rounds: Rounds) -> None:
+    for number in range(ROUNDS):
+        # Every other round goes backwards, so that no way is always first.
+        for way in WAYS if number % 2 else WAYS[::-1]:
+            report = run_cells(base_url, way)
+            rounds[way].append(CELLS / report["seconds"])
+            rounds[f"{way}, CPU"].append(1_000 * report["cpu_seconds"] / CELLS)
+            if way == "sweep":
+                rounds["cell, resident"].append(report["resident_bytes"] / 1_000)
+                rounds["results frame"].append(report["frame_seconds"])
+                rounds["plan of the run"].append(report["plan_seconds"])
+    traced = run_cells(base_url, "sweep", traced=True)
+    rounds["cell, traced"] = [traced["traced_bytes"] / 1_000]
+
+
+# -- the table --------------------------------------------------------------------
+
+
+def line(name: str, values: list[float], unit: str, digits: int, note: str = "") -> str:
+    low, high = min(values), max(values)
+    spread = f" ({low:,.{digits}f} to {high:,.{digits}f})" if len(values) > 1 else ""
+    return (
+        f"  {name:46} {statistics.median(values):8,.{digits}f} {unit}{spread}"
+        f"{f'; {note}' if note else ''}"
+    )
+
+
+def show_plans(rounds: Rounds) -> None:
+    columns = (rounds[name] for name in ("plain frame", "pydantic", "plan"))
+    each_round = zip(*columns, strict=True)
+    ratios = [(frame_s + check_s) / plan_s for frame_s, check_s, plan_s in each_round]
+    print("a plan of 1,000,000 cells")
+    print(line("plan and price", rounds["plan"], "s", 3, f"at most {MAX_PLAN_S} s"))
+    print(line("first in a process", rounds["first plan"], "s", 3))
+    name = f"{OWNED:,} of the cells owned"
+    print(line(name, rounds["plan, some owned"], "s", 3))
+    print(line("product, dictionaries and a frame", rounds["plain frame"], "s", 2))
+    print(line("pydantic for each, extrapolated", rounds["pydantic"], "s", 2))
+    print(line("plain / ours, time", ratios, "", 1))
+    print(line("peak, ours", rounds["plan MB"], "MB", 1, f"at most {MAX_PLAN_MB} MB"))
+    print(line("peak, product and a frame", rounds["plain MB"], "MB", 1))
+    print(line("plan.frame()", rounds["plan frame"], "s", 3))
+
+
+def ratios_of(rounds: Rounds, sweep: str, loop: str) -> list[float]:
+    return [a / b for a, b in zip(rounds[sweep], rounds[loop], strict=True)]
+
+
+def show_runs(rounds: Rounds) -> None:
+    print(f"{CELLS:,} cells, {IN_FLIGHT} in flight")
+    for way in WAYS:
+        cpu = f"{statistics.median(rounds[f'{way}, CPU']):.2f} ms CPU a cell"
+        print(line(way, rounds[way], "cells/s", 0, cpu))
+    for sweep, loop in itertools.product(SWEEPS, LOOPS):
+        note = f"at least {MIN_RATE}" if loop == LOOPS[0] else ""
+        name = f"{sweep} / {loop}"
+        print(line(name, ratios_of(rounds, sweep, loop), "", 2, note))
+    print(line("plan of them", rounds["plan of the run"], "s", 3))
+    note = f"at most {MAX_CELL_KB} kB"
+    print(line("a finished cell, allocated", rounds["cell, traced"], "kB", 2, note))
+    print(line("a finished cell, resident", rounds["cell, resident"], "kB", 2, note))
+    print(line("results.frame()", rounds["results frame"], "s", 3))
+
+
+def missed_limits(rounds: Rounds) -> list[str]:
+    median = {name: statistics.median(values) for name, values in rounds.items()}
+    held = {
+        f"plan and price {median['plan']:.3f} s": median["plan"] <= MAX_PLAN_S,
+        f"plan, peak {median['plan MB']:.1f} MB": median["plan MB"] <= MAX_PLAN_MB,
+    }
+    for sweep in SWEEPS:
+        ratio = statistics.median(ratios_of(rounds, sweep, LOOPS[0]))
+        held[f"{sweep} / loop, {ratio:.2f}"] = ratio >= MIN_RATE
+    for name in ("cell, traced", "cell, resident"):
+        held[f"{name} {median[name]:.2f} kB"] = median[name] <= MAX_CELL_KB
+    return [name for name, is_held in held.items() if not is_held]
+
+
+def main() -> int:
+    """Measure in turn, print the table, and return the exit status."""
+    names = ("plain frame", "pydantic", "plan", *WAYS, *(f"{w}, CPU" for w in WAYS))
+    more = ("cell, resident", "results frame", "plan of the run")
+    rounds: Rounds = {name: [] for name in (*names, *more)}
+    with instant_server("--ended") as base_url:
+        with tempfile.TemporaryDirectory(prefix="mediakit-benchmark-") as home:
+            measure_plans(base_url, home, rounds)
+        measure_runs(base_url, rounds)
+    versions = f"pandas {version('pandas')}, pydantic {version('pydantic')}"
+    print(f"{ROUNDS} rounds, Python {sys.version.split()[0]}, {versions}")
+    show_plans(rounds)
+    show_runs(rounds)
+    missed = missed_limits(rounds)
+    print("\n  ".join(["Limits missed:", *missed]) if missed else "All limits hold.")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
