@@ -1,9 +1,10 @@
 """Buys the cells of one grid with one client: as a sweep, or by a loop.
 
 It reads its settings as JSON from standard input: `way` (see `WAYS`), `base_url`,
-`cells`, `in_flight`, `traced` and `home`, an empty folder. It writes as JSON the seconds and processor seconds that the cells took. For a
-sweep it adds the seconds of its plan and of its frame, and the memory of a finished
-cell: the growth of the process, and what Python allocated where that is `traced`.
+`cells`, `in_flight`, `traced` and `home`, an empty folder. It writes as JSON the
+seconds and processor seconds that the cells took. For a sweep it adds those of its plan
+and of its frame, and the memory of a finished cell: the growth of the process, and what
+Python allocated where that is `traced`.
 """
 
 from __future__ import annotations
