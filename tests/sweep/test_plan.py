@@ -184,6 +184,28 @@ def test_what_was_bought_singly_is_owned_and_costs_nothing(client: Client) -> No
     assert "2 owned, 6 new" in repr(plan)
 
 
+def test_a_take_with_a_seed_is_owned_once_that_seed_was_bought(client: Client) -> None:
+    client.submit("r5", prompt=PROMPTS[1], seed=2)
+    plan = client.sweep("r5", prompt=PROMPTS[:2], takes=3)
+    assert plan.owned.tolist() == [False, False, False, True, False, False]
+
+
+def test_an_empty_text_is_a_value_like_any_other(client: Client) -> None:
+    client.submit("text-to-image", prompt="")
+    plan = client.sweep("text-to-image", prompt=["", PROMPTS[0]])
+    assert plan.owned.tolist() == [True, False]
+
+
+def test_a_second_look_finds_what_was_bought_since(client: Client) -> None:
+    client.submit("text-to-video", prompt=PROMPTS[0], duration=3)
+    plan = client.sweep("text-to-video", prompt=PROMPTS[:2], duration=3, takes=2)
+    assert plan.owned.tolist() == [True, False, False, False]
+    client.submit("text-to-video", prompt=PROMPTS[0], duration=3, take=2)
+    assert plan.refresh().owned.tolist() == [True, False, True, False]
+    client.submit("text-to-video", prompt=PROMPTS[1], duration=3)
+    assert plan.refresh().owned.tolist() == [True, True, True, False]
+
+
 def test_the_order_of_axes_changes_neither_the_cells_nor_the_sweep(
     client: Client,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -123,8 +124,18 @@ def priced_at(intent: Intent, estimate: Estimate) -> Intent:
 
 def draw_key_of(service: str, account: str, path: str, content: bytes) -> str:
     """Return what names the same request to the same account of a service."""
-    parts = (KEY_VERSION, service, account, path, content.decode())
-    return sha256(f"[{','.join(map(text_json, parts))}]".encode()).hexdigest()
+    return draw_keys(service, account, path)(content.decode())
+
+
+def draw_keys(service: str, account: str, path: str) -> Callable[[str], str]:
+    """Return what names requests to one function by their canonical JSON."""
+    parts = (KEY_VERSION, service, account, path)
+    head = ",".join(map(text_json, parts))
+
+    def key_of(content: str) -> str:
+        return sha256(f"[{head},{text_json(content)}]".encode()).hexdigest()
+
+    return key_of
 
 
 def key_of(draw_key: str, take: int, attempt: int) -> str:

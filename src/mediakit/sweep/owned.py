@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import repeat
 
+import numpy as np
 from anyio import to_thread
 
 from mediakit.catalog import Function
 from mediakit.client import AsyncClient, Service
-from mediakit.client.orders import REJECTIONS, draw_key_of
+from mediakit.client.orders import REJECTIONS, draw_keys
 from mediakit.client.prepare import plain_body
 from mediakit.errors import InputError
 from mediakit.history import EntryState, OwnedDraw
@@ -20,7 +22,10 @@ from mediakit.schema import canonical_json, text_json
 from mediakit.sweep.axes import FIRST_SEED, Grid, Source
 from mediakit.sweep.checking import Sources, fields_at
 
-NOT_UPLOADED = ""
+NOT_UPLOADED = object()
+Texts = list[str | None]
+"""The JSON of each value with its name: "" for what is left out, None while a file is
+not uploaded."""
 
 
 class CellState(StrEnum):
@@ -105,71 +110,105 @@ class Keys:
         grid: Grid,
         draws: Draws,
     ) -> None:
-        self._service = service
         self._function = function
         self._sources = sources
         self._grid = grid
         self._draws = draws
+        self._key_of = draw_keys(service.identity, service.account, function.path)
         self._is_plain = function.request_type.one_of is None
-        self._texts = {name: self._texts_of(name) for name in sources}
-        defaults = function.canonical_body({}) if self._is_plain else {}
-        self._defaults = {
-            name: _text(name, value)
-            for name, value in defaults.items()
-            if name not in sources
-        }
+        self._texts: dict[str, Texts] = {}
+        if self._is_plain:
+            defaults = function.canonical_body({}).items()
+            self._texts = {name: [_text(name, value)] for name, value in defaults}
+            self._texts |= {name: self._texts_of(name) for name in sources}
+        self._looked_up: tuple[Set[str], list[tuple[int, str]]] = (set(), [])
 
-    def _texts_of(self, name: str) -> list[str | None]:
-        if not self._is_plain:
-            return []
-        found: list[str | None] = []
+    def _texts_of(self, name: str) -> Texts:
+        found: Texts = []
         for value in self._sources[name].values:
-            body = self._function.canonical_body(
-                plain_body(self._function, {name: value})
-            )
-            found.append(_text(name, body[name]) if name in body else None)
+            given = {} if value is NOT_UPLOADED else {name: value}
+            body = self._function.canonical_body(plain_body(self._function, given))
+            text = _text(name, body[name]) if name in body else ""
+            found.append(None if value is NOT_UPLOADED else text)
         return found
 
     def of(self, cell: int) -> str | None:
         """Return the key of a cell's request; None while a file is not uploaded."""
-        codes = {
-            name: self._grid.code_of(cell, source.dimensions)
+        take = self._grid.take_of(cell)
+        if not self._is_plain:
+            return self._key_of_fields(cell, take)
+        parts = self._parts(take)
+        return self._key([t[self._grid.code_of(cell, d)] for d, t in parts])
+
+    def cells_of(self, keys: Set[str]) -> list[tuple[int, str]]:
+        """Return the cells whose key is one of these, and the key of each, in order.
+
+        Cells that were found before stay in the list. Where no key is new, nothing is
+        looked up again.
+
+        Args:
+            keys: Keys of the history.
+        """
+        looked_up, found = self._looked_up
+        if not keys <= looked_up:
+            found = list(self._found(keys))
+            self._looked_up = (keys, found)
+        return found
+
+    def _found(self, keys: Set[str]) -> Iterator[tuple[int, str]]:
+        points = self._grid.point_count
+        is_shared = self._draws.seed_field is None
+        shared = self._points_of(keys, 1) if is_shared else []
+        for take in range(1, self._grid.takes + 1):
+            found = shared if is_shared else self._points_of(keys, take)
+            yield from ((point + (take - 1) * points, key) for point, key in found)
+
+    def _points_of(self, keys: Set[str], take: int) -> list[tuple[int, str]]:
+        all_keys = enumerate(self._keys_in(take))
+        return [(p, key) for p, key in all_keys if key is not None and key in keys]
+
+    def _keys_in(self, take: int) -> Iterator[str | None]:
+        """Give the key of every point in one take."""
+        points = self._grid.point_count
+        if not self._is_plain:
+            cells = range((take - 1) * points, take * points)
+            return (self._key_of_fields(cell, take) for cell in cells)
+        columns: list[Iterable[str | None]] = []
+        for dimensions, texts in self._parts(take):
+            codes = self._grid.codes(dimensions)[:points]
+            varying = np.array(texts, dtype=object)
+            columns.append(varying[codes] if dimensions else repeat(texts[0], points))
+        return map(self._key, zip(*columns, strict=True))
+
+    def _parts(self, take: int) -> list[tuple[tuple[int, ...], Texts]]:
+        """Return the texts of each field in the body's order, and their dimensions."""
+        seeds = self._draws.fields_of(take).items()
+        texts = dict(self._texts)
+        texts |= {name: [_text(name, seed)] for name, seed in seeds}
+        fixed = Source((), ())
+        return [
+            (self._sources.get(name, fixed).dimensions, texts[name])
+            for name in sorted(texts)
+        ]
+
+    def _key(self, texts: Collection[str | None]) -> str | None:
+        if None in texts:
+            return None
+        return self._key_of(f"{{{','.join(filter(None, texts))}}}")
+
+    def _key_of_fields(self, cell: int, take: int) -> str | None:
+        """Return the key of a cell whose other fields depend on the value of one."""
+        values = {
+            name: source.values[self._grid.code_of(cell, source.dimensions)]
             for name, source in self._sources.items()
         }
-        return self._key(codes, self._grid.take_of(cell))
-
-    def all(self) -> Iterator[str | None]:
-        """Give the key of every cell, in order."""
-        names = list(self._sources)
-        columns = [self._grid.codes(self._sources[name].dimensions) for name in names]
-        points = self._grid.point_count
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        for cell, row in enumerate(rows):
-            yield self._key(dict(zip(names, row, strict=True)), cell // points + 1)
-
-    def _key(self, codes: Mapping[str, int], take: int) -> str | None:
-        for name, code in codes.items():
-            if self._sources[name].values[code] is NOT_UPLOADED:
-                return None
-        service = self._service
-        content = self._content(codes, take).encode()
-        return draw_key_of(
-            service.identity, service.account, self._function.path, content
-        )
-
-    def _content(self, codes: Mapping[str, int], take: int) -> str:
+        if any(value is NOT_UPLOADED for value in values.values()):
+            return None
         seed = self._draws.fields_of(take)
-        if not self._is_plain:
-            values = {n: self._sources[n].values[code] for n, code in codes.items()}
-            body = plain_body(self._function, {**values, **seed})
-            return canonical_json(self._function.canonical_body(body)).decode()
-        texts: dict[str, str | None] = dict(self._defaults)
-        for name, code in codes.items():
-            texts[name] = self._texts[name][code]
-        for name, value in seed.items():
-            texts[name] = _text(name, value)
-        found = [text for _, text in sorted(texts.items()) if text is not None]
-        return f"{{{','.join(found)}}}"
+        body = plain_body(self._function, {**values, **seed})
+        return self._key_of(
+            canonical_json(self._function.canonical_body(body)).decode()
+        )
 
 
 def _text(name: str, value: object) -> str:

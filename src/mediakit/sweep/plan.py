@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from anyio import to_thread
 
 from mediakit.catalog import Function
 from mediakit.client import Amount, AsyncClient, Client
@@ -198,18 +199,22 @@ class BasePlan:
 
     async def look(self) -> Ownership:
         """Look again at what the history holds."""
-        states = np.where(
-            self.valid, STATES.index(CellState.NEW), STATES.index(CellState.INVALID)
-        ).astype("int8")
         known = await owned_draws(self.client, self.function)
+        self._ownership = await to_thread.run_sync(self._compared, known)
+        return self._ownership
+
+    def _compared(self, known: Mapping[tuple[str, int], OwnedDraw]) -> Ownership:
+        """Compare the cells with what the history holds, by draw key and take."""
+        valid = self.valid
+        new, invalid = STATES.index(CellState.NEW), STATES.index(CellState.INVALID)
+        states = np.where(valid, new, invalid).astype("int8")
         found: dict[int, OwnedDraw] = {}
-        for cell, key in enumerate(self._keys.all() if known else ()):
-            draw = known.get((key, self.take(cell))) if key else None
-            if draw is not None and self.valid[cell]:
+        for cell, key in self._keys.cells_of({key for key, _ in known}):
+            draw = known.get((key, self.take(cell)))
+            if draw is not None and valid[cell]:
                 found[cell] = draw
                 states[cell] = STATES.index(state_of(draw))
-        self._ownership = Ownership(states, found)
-        return self._ownership
+        return Ownership(states, found)
 
     async def _refresh(self) -> None:
         await self.look()
