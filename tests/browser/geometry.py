@@ -13,11 +13,15 @@ FAULTS = """(root, leastContrast) => {
         faults.push(`${what}: <${element.tagName.toLowerCase()} class="`
             + `${element.className}"> ${String(text).slice(0, 60)}`);
     };
+    const scrolls = ".mk-tl-scroll, .mk-wall-scroll";
     const free = "input, textarea, select, option, .mk-tl-scroll, .mk-tl-scroll *, "
+        + ".mk-wall-scroll, .mk-wall-grid, .mk-wall-bar, .mk-wall-bar *, "
+        + ".mk-wall-prompt-line, "
         + ".mk-bare>.widget-label, .mk-items .widget-label, "
         + ".noUi-target, .noUi-target *, pre, svg, svg *, progress, video, .fa";
     const shown = (e) => e.checkVisibility({ visibilityProperty: true })
-        && e.getClientRects().length > 0 && !e.closest(".mk-tl-spoken");
+        && e.getClientRects().length > 0
+        && !e.closest(".mk-tl-spoken, .mk-wall-spoken");
     const over = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
         && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
     const rgba = (text) => {
@@ -47,7 +51,7 @@ FAULTS = """(root, leastContrast) => {
     for (const element of root.querySelectorAll("*")) {
         if (!shown(element)) continue;
         const box = element.getBoundingClientRect();
-        if (box.right > outer.right + 1 && !element.closest(".mk-tl-scroll"))
+        if (box.right > outer.right + 1 && !element.closest(scrolls))
             says("sticks out", element);
         const style = getComputedStyle(element);
         const shortens = style.textOverflow === "ellipsis";
@@ -68,7 +72,9 @@ FAULTS = """(root, leastContrast) => {
         const speaks = [...element.childNodes]
             .some(node => node.nodeType === 3 && node.data.trim());
         const off = element.closest("[disabled], :disabled, :has(>:disabled)");
-        if (speaks && !off && contrast(element) < leastContrast)
+        // What lies on a picture has a gradient behind it, which is no colour.
+        const onPicture = element.closest(".mk-wall-bar");
+        if (speaks && !off && !onPicture && contrast(element) < leastContrast)
             says(`faint (${contrast(element).toFixed(2)})`, element);
     }
     return faults;

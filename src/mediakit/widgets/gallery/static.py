@@ -33,7 +33,8 @@ POSTERS_BYTES = 100_000
 TEXT_SHOWN = 160
 PROMPT_SHOWN = 280
 NOTE_SHOWN = 300
-TILE_PX = 200
+# A player that is narrower shows none of its controls.
+TILE_PX, LEAST_TILE_PX, PAGE_PX = 220, 160, 1_000
 
 KEPT = "color:#1e7bd6;color:var(--jp-brand-color1,#1e7bd6)"
 TABLE = "border-collapse:collapse;margin:6px 0;font-size:12px"
@@ -131,6 +132,9 @@ class _Wall:
         self._at = arrangement
         self._page = page
         self._environment = environment
+        cols = {arrangement.places[at][1] for at in page}
+        fitting_px = PAGE_PX // max(1, len(cols))
+        self._tile_px = max(LEAST_TILE_PX, min(TILE_PX, fitting_px))
         prompts = prompts_of(cells)
         self._prompts = dict(zip(prompts, marked(prompts), strict=True))
         shown = [cells[at] for at in page if cells[at].status == "completed"]
@@ -189,7 +193,7 @@ class _Wall:
             _quiet_html(_brief(cell.note, NOTE_SHOWN)),
         ]
         rows = "".join(f"<div>{text}</div>" for text in said if text)
-        return f'<div style="width:{TILE_PX}px;margin:0 0 4px">{rows}</div>'
+        return f'<div style="width:{self._tile_px}px;margin:0 0 4px">{rows}</div>'
 
     def _media_html(self, cell: WallCell, position: int) -> str:
         address = web_url(cell.url) if cell.url else None

@@ -50,6 +50,7 @@ class Wall {
     this.sizes.observe(this.root);
     this.ticker = setInterval(() => this.tick(), 1000);
     this.take();
+    this.saidProgress = this.header.progress;
     this.draw();
   }
 
@@ -292,6 +293,8 @@ class Wall {
     const { running, total, progress } = this.header;
     const over = !running && this.wasRunning;
     this.wasRunning = running > 0;
+    if (progress === this.saidProgress) return;
+    this.saidProgress = progress;
     if (!total || (!over && now - (this.saidMs ?? 0) < SAY_EVERY_MS)) return;
     this.saidMs = now;
     this.say(progress);
@@ -418,7 +421,7 @@ class Wall {
     this.playAll.hidden = !players.length;
     write(this.playAll, this.playing ? "Pause all" : "Play all");
     const chosen = this.chosen;
-    write(this.compareButton, chosen.length ? `Compare ${chosen.length}` : "Compare");
+    write(this.compareButton, chosen.length > 1 ? `Compare ${chosen.length}` : "Compare");
     this.compareButton.disabled = chosen.length < 2 || chosen.length > COMPARE_AT_MOST;
     const what = this.selected.size ? "selected" : "kept";
     this.compareButton.title = this.compareButton.disabled
