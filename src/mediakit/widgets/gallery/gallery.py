@@ -76,7 +76,6 @@ class Gallery:
             `(job_id, strength, low, high)` for each.
         preferences: The preferences that were stored before.
         actions: What the buttons do.
-        handle: Where the static twin is written; a handle of its own when omitted.
         environment: See `playback.browser_url`; this process's own when omitted.
         clock: Gives time; the system's by default.
 
@@ -97,7 +96,6 @@ class Gallery:
         rank: Rank | None = None,
         preferences: Sequence[Preference] = (),
         actions: WallActions | None = None,
-        handle: CardHandle | None = None,
         environment: Mapping[str, str] | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -118,7 +116,7 @@ class Gallery:
         io, time = io_thread(), clock or SystemClock()
         self._news = Paced(io, time, NEWS_EVERY_S, self._send, self._complain)
         self._saving = Paced(io, time, STATIC_EVERY_S, self._save, self._complain)
-        self._handle = handle or CardHandle()
+        self._handle = self._own_handle = CardHandle()
         self._board = Board(
             _checked(cells),
             axes=self._axes,
@@ -193,6 +191,16 @@ class Gallery:
             shown = self.cells if cells is None else self._judged.over(_checked(cells))
             self._show(shown)
 
+    def follow_with(self, handle: CardHandle) -> None:
+        """Write the static twin through a handle that is displayed already.
+
+        Args:
+            handle: Keeps it in the notebook, in place of what it kept before.
+        """
+        with self._lock:
+            self._handle = handle
+            self._saving.ask()
+
     def close(self) -> None:
         """Take the wall down; its static twin stays in the notebook."""
         with self._lock:
@@ -201,7 +209,7 @@ class Gallery:
             self._closed = True
             self._news.close()
             self._saving.close()
-            self._handle.close()
+            self._own_handle.close()
             if self.widget is not None:
                 self.widget.close()
 

@@ -17,7 +17,6 @@ from mediakit.money import format_usd
 from mediakit.sweep import AsyncResults, Progress, label_of
 from mediakit.sweep.cells import STATUS_NAMES
 from mediakit.sweep.statistics import bradley_terry
-from mediakit.widgets.card_handle import CardHandle
 from mediakit.widgets.gallery import (
     Gallery,
     Preference,
@@ -39,7 +38,6 @@ class Wall:
         results: The run.
         rows: The axis down the side; None with `cols` for a choice.
         cols: The axis along the top.
-        handle: Where its static twin is written.
 
     Raises:
         InputError: There is no such axis.
@@ -50,7 +48,6 @@ class Wall:
         results: AsyncResults,
         rows: str | None,
         cols: str | None,
-        handle: CardHandle | None = None,
     ) -> None:
         self._results = results
         self._store = results.client.store
@@ -77,7 +74,6 @@ class Wall:
             rank=self._rank,
             preferences=self._preferences(),
             actions=WallActions(retry=self._retry),
-            handle=handle,
         )
         results.subscribe(self._changed)
 
@@ -234,7 +230,6 @@ def wall_of(
     results: AsyncResults,
     rows: str | None = None,
     cols: str | None = None,
-    handle: CardHandle | None = None,
 ) -> Gallery:
     """Return the wall of a run, which follows it.
 
@@ -242,7 +237,6 @@ def wall_of(
         results: The run.
         rows: The axis down the side.
         cols: The axis along the top.
-        handle: Where its static twin is written; a handle of its own when omitted.
 
     Raises:
         InputError: There is no such axis.
@@ -254,4 +248,4 @@ def wall_of(
         known = [*results.plan.axes, "take", "prompt"]
         if value is not None and value not in known:
             raise InputError(name, got=value, accepted=" or ".join(known))
-    return Wall(results, rows, cols, handle).gallery
+    return Wall(results, rows, cols).gallery
