@@ -177,7 +177,7 @@ def grid_of(
 
 def _check_names(function: Function, names: Mapping[str, object]) -> None:
     """Refuse what is neither a field nor a slot of a template."""
-    slots = {slot for value in names.values() for slot in _slots_in(value)}
+    slots = {slot for value in names.values() for slot in slots_in(value)}
     known = fields_by_name(function)
     for name, value in names.items():
         is_field = _field_of(function, name, names) in known
@@ -347,7 +347,8 @@ def _sampled(grid: Grid, sample: Any) -> Grid:
 # -- templates --------------------------------------------------------------------
 
 
-def _slots_in(value: object) -> set[str]:
+def slots_in(value: object) -> set[str]:
+    """Return the names of the slots of a template, or of a list of templates."""
     values = _as_list(value) if _is_listing(value) else [value]
     texts = [each for each in values if isinstance(each, str)]
     return {name for text in texts for name in _SLOT.findall(text) if name}
@@ -374,7 +375,7 @@ def _sources(
     for name, values in names.items():
         field = _field_of(function, name, names)
         spec = specs.get(field)
-        slots = _slots_in(list(values)) if _is_text(spec, function) else set()
+        slots = slots_in(list(values)) if _is_text(spec, function) else set()
         if slots:
             _refuse_missing(name, slots, names)
         used |= slots

@@ -1,4 +1,4 @@
-"""The call in Python that makes the same request as a form; pure."""
+"""The calls in Python that do the same as a form; pure."""
 
 from __future__ import annotations
 
@@ -26,18 +26,33 @@ def python_call(
         function: The function.
         body: The request, its local files as paths.
     """
-    given = {n: v for n, v in body.items() if not _is_default(function, n, v)}
+    given = {n: v for n, v in body.items() if not is_default(function, n, v)}
     extra = {n: v for n, v in given.items() if is_extra(function, n, v)}
+    fields = {n: v for n, v in given.items() if n not in extra}
+    further = {"extra": extra} if extra else {}
+    return _written("client.submit", catalog, function, fields | further)
+
+
+def sweep_call(
+    catalog: Catalog, function: Function, arguments: Mapping[str, object]
+) -> str:
+    """Write the call that plans a sweep.
+
+    Args:
+        catalog: The functions of the client.
+        function: The function.
+        arguments: What `client.sweep` takes by name.
+    """
+    return _written("client.sweep", catalog, function, arguments)
+
+
+def _written(
+    callee: str, catalog: Catalog, function: Function, given: Mapping[str, object]
+) -> str:
     alone = sum(each.kind == function.kind for each in catalog) == 1
-    arguments = [_text(function.kind if alone else function.path)]
-    arguments += [
-        f"{name}={_literal(value, len(name) + 1)}"
-        for name, value in given.items()
-        if name not in extra
-    ]
-    if extra:
-        arguments.append(f"extra={_literal(extra, len('extra='))}")
-    return _call("client.submit", arguments)
+    first = _text(function.kind if alone else function.path)
+    named = (f"{n}={_literal(v, len(n) + 1)}" for n, v in given.items())
+    return _call(callee, [first, *named])
 
 
 def is_extra(function: Function, name: str, value: object) -> bool:
@@ -50,12 +65,17 @@ def is_extra(function: Function, name: str, value: object) -> bool:
     """
     if name in function.fields:
         return False
+    return value is None or name in RESERVED or not is_argument(name)
+
+
+def is_argument(name: str) -> bool:
+    """Tell whether a name can stand before the = of an argument."""
     # Python would read other letters as their nearest plain ones.
-    spoken = name.isascii() and name.isidentifier() and not iskeyword(name)
-    return value is None or name in RESERVED or not spoken
+    return name.isascii() and name.isidentifier() and not iskeyword(name)
 
 
-def _is_default(function: Function, name: str, value: object) -> bool:
+def is_default(function: Function, name: str, value: object) -> bool:
+    """Tell whether a field holds its default, which the service fills in itself."""
     spec = function.fields.get(name)
     if spec is None or spec.default is None:
         return False
