@@ -154,6 +154,16 @@ class CardHandle:
                 self._write_card(view)
             self._parent = _outputs_parent()
 
+    def another(self) -> CardHandle:
+        """Return a handle whose outputs stand in the same cell, behind these.
+
+        Nothing stands there before something is written.
+        """
+        with self._lock:
+            made = CardHandle(publish=self._publish)
+            made.is_displayed, made._parent = self.is_displayed, self._parent
+            return made
+
     def show(self, html: str, text: str = "") -> None:
         """Write the head; the same is not sent again.
 

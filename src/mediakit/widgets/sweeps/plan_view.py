@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
@@ -13,97 +14,165 @@ from mediakit.sweep import AsyncResults, BasePlan, CellState
 from mediakit.widgets.card_handle import CardHandle, current_cell, publish
 from mediakit.widgets.errands import Errands
 from mediakit.widgets.guard import guarded
-from mediakit.widgets.theme import CSS
+from mediakit.widgets.look import Look, close_tree
+from mediakit.widgets.names import namers
+from mediakit.widgets.theme import error_html, line_html, style_block
+
+if TYPE_CHECKING:
+    from mediakit.widgets.gallery import Gallery
 
 MOST_REASONS = 8
 # A colour is given twice: sanitisers keep plain ones and drop the theme's.
 _QUIET = "color:#767676;color:var(--jp-ui-font-color2,#767676)"
-_BAD = "color:#c62828;color:var(--jp-error-color1,#c62828)"
+CHANGED = "The plan has changed. Press Run once the new price is there."
 
 
 class PlanView:
-    """Shows a plan, and runs it in the same cell.
+    """Shows a plan, and runs it; another plan may take its place.
 
     Args:
-        plan: The plan.
+        plan: The plan; None while there is none.
+        look: Makes the widgets.
+        handle: Keeps what the notebook shows without a kernel.
+        place: Shows the wall of a run; by default it stands below the plan.
     """
 
-    def __init__(self, plan: BasePlan) -> None:
-        self._plan = plan
+    def __init__(
+        self,
+        plan: BasePlan | None = None,
+        *,
+        look: Look | None = None,
+        handle: CardHandle | None = None,
+        place: Callable[[Any], object] | None = None,
+    ) -> None:
+        self._plan: BasePlan | None = None
+        self._gallery: Gallery | None = None
         self._errands = Errands(io_thread(), self._complain)
-        self._handle = CardHandle()
-        guard = guarded(self._complain)
-        self._facts = w.HTML(plan_html(plan))
-        self._budget = w.Text(
+        self._handle = handle or CardHandle()
+        self._place = place or self._place_below
+        self._look = look or Look()
+        make, guard = self._look.make, guarded(self._complain)
+        self._facts = make(w.HTML, "mk-live")
+        self._budget = make(
+            w.Text,
+            "mk-budget",
             description="Budget",
             placeholder="such as $5; empty for no limit",
-            layout=w.Layout(width="340px"),
+            continuous_update=True,
         )
-        self._run = w.Button(description=run_text(plan), button_style="primary")
-        self._drafts = w.Button(description="Run drafts first")
-        self._error = w.HTML()
-        for button in (self._run, self._drafts):
-            button.layout.width = "auto"
+        self._run = make(w.Button, "mk-go", button_style="primary")
+        self._drafts = make(w.Button, "mk-small", description="Run drafts first")
+        self._error = make(w.HTML, "mk-error-box")
         self._run.on_click(guard(lambda _: self._start(self._whole)))
         self._drafts.on_click(guard(lambda _: self._start(self._as_drafts)))
-        buttons = [self._run, *([self._drafts] if plan.can_draft else [])]
-        self._widget = w.VBox(
-            [
-                w.HTML(f"<style>{CSS}</style>{self._handle.live_style}"),
-                self._facts,
-                w.HBox([self._budget, *buttons], layout=w.Layout(flex_flow="row wrap")),
-                self._error,
-            ]
-        )
+        self._row = make(w.HBox, "mk-pay-row")
+        self._lines = (self._facts, self._row, self._error)
+        self.widget = make(w.VBox, "mk-fields", children=self._lines)
+        self.change(plan)
+
+    def change(self, plan: BasePlan | None, said: str = "") -> None:
+        """Show another plan.
+
+        Args:
+            plan: The plan; None for none.
+            said: What is said where there is none.
+        """
+        self._plan = plan
+        html = line_html(said) if plan is None else plan_html(plan)
+        self._facts.value = f"{self._handle.live_style}{html}"
+        self._run.description = "Run" if plan is None else run_text(plan)
+        has_drafts = plan is not None and plan.can_draft
+        drafts = (self._drafts,) if has_drafts else ()
+        self._row.children = (self._run, *drafts, self._budget)
+        self._error.value = ""
+        self._allow(is_allowed=plan is not None)
+
+    def hold(self) -> None:
+        """Let nothing be run until another plan is shown; what stands there fades."""
+        if self._plan is not None:
+            self._facts.value = f'<div style="opacity:.45">{self._facts.value}</div>'
+        self._plan = None
+        self._allow(is_allowed=False)
 
     def display(self) -> None:
         """Show it in the cell that is being executed, or print it elsewhere."""
-        if current_cell() is None:
-            print(repr(self._plan))  # noqa: T201 - there is no cell to show it in
+        plan = self._plan
+        if plan is None:
             return
-        self._handle.show(plan_html(self._plan), repr(self._plan))
+        if current_cell() is None:
+            print(repr(plan))  # noqa: T201 - there is no cell to show it in
+            return
+        self._handle.show(plan_html(plan), repr(plan))
         self._handle.display()
-        publish({**self._widget._repr_mimebundle_(), "text/plain": "", "text/html": ""})
+        make = self._look.make
+        style = make(w.HTML, value=style_block())
+        parts = (style, self.widget, *namers(self._look))
+        shown = make(w.VBox, "mk-form", children=parts)
+        publish({**shown._repr_mimebundle_(), "text/plain": "", "text/html": ""})
+
+    def close(self) -> None:
+        """Free the widgets; a run goes on."""
+        if self._gallery is not None:
+            self._gallery.close()
+        self._handle.close()
+        close_tree(self.widget)
 
     # -- running it ---------------------------------------------------------------
 
-    def _start(self, plan_to_run: Callable[[], Awaitable[BasePlan]]) -> None:
+    def _start(self, plan_to_run: Callable[[BasePlan], Awaitable[BasePlan]]) -> None:
+        plan = self._plan
+        if plan is None:
+            self._complain(CHANGED)
+            return
         self._allow(is_allowed=False)
         budget = self._budget.value.strip() or None
         self._error.value = ""
 
         async def run() -> None:
             try:
-                plan = await plan_to_run()
-                results = await plan._begin(budget)
+                chosen = await plan_to_run(plan)
+                results = await chosen._begin(budget)
             except BaseException:
-                self._allow(is_allowed=True)
+                self._allow(is_allowed=self._plan is not None)
                 raise
             self._show(results)
+            await results.wait()
+            await self._refresh()
 
         self._errands.run(run)
 
-    async def _whole(self) -> BasePlan:
-        return self._plan
+    async def _whole(self, plan: BasePlan) -> BasePlan:
+        return plan
 
-    async def _as_drafts(self) -> BasePlan:
-        return await self._plan._drafts()
+    async def _as_drafts(self, plan: BasePlan) -> BasePlan:
+        return await plan._drafts()
+
+    async def _refresh(self) -> None:
+        """Show what is owned and left after a run."""
+        plan = self._plan
+        if plan is not None:
+            await plan._refresh()
+            if self._plan is plan:
+                self.change(plan)
 
     def _show(self, results: AsyncResults) -> None:
         from mediakit.widgets.sweeps.wall import wall_of
 
-        gallery = wall_of(results, handle=self._handle)
-        shown = gallery.widget or w.HTML(gallery.html)
-        self._handle.show(gallery.html, repr(gallery))
-        head = self._widget.children[0]
-        self._widget.children = (head, self._error, shown)
+        before, self._gallery = self._gallery, wall_of(results, None, None)
+        self._place(self._gallery.widget or w.HTML(self._gallery.html))
+        self._gallery.follow_with(self._handle)
+        if before is not None:
+            before.close()
+
+    def _place_below(self, wall: Any) -> None:
+        self.widget.children = (*self._lines, wall)
 
     def _allow(self, *, is_allowed: bool) -> None:
         for control in (self._run, self._drafts, self._budget):
             control.disabled = not is_allowed
 
     def _complain(self, text: str) -> None:
-        self._error.value = f'<div role="alert" style="{_BAD}">{html_text(text)}</div>'
+        self._error.value = error_html(text)
 
 
 def run_text(plan: BasePlan) -> str:
@@ -127,7 +196,7 @@ def plan_html(plan: BasePlan) -> str:
     figures = [
         (f"{len(plan):,}", "cells"),
         (f"{counts[CellState.OWNED]:,}", "owned · free"),
-        (plan.estimate().text, f"{counts[CellState.NEW]:,} new · {_kinds(plan)}"),
+        (plan.estimate().text, f"{counts[CellState.NEW]:,} new{_kinds(plan)}"),
     ]
     if after is not None:
         now = format_usd(plan.spendable_micro_usd or 0)
@@ -142,10 +211,12 @@ def plan_html(plan: BasePlan) -> str:
 
 
 def _kinds(plan: BasePlan) -> str:
+    """Write how firm the price is, behind the number of new cells."""
     kinds = plan.estimates_by_kind()
     if len(kinds) > 1:
-        return " + ".join(f"{e.text} {_word(kind)}" for kind, e in kinds.items())
-    return _word(next(iter(kinds), "exact"))
+        parts = (f"{e.text} {_word(kind)}" for kind, e in kinds.items())
+        return f" · {' + '.join(parts)}"
+    return "".join(f" · {_word(kind)}" for kind in kinds)
 
 
 def _word(kind: str) -> str:
