@@ -14,7 +14,7 @@ from mediakit.widgets.look import Kit
 from mediakit.widgets.timeline_widget import has_anywidget
 
 TITLE = "Copy as Python"
-HINT = "This call makes the same request. A click into it selects it whole."
+HINT = "This call does the same. A click into it selects it whole."
 
 
 def code_html(code: str) -> str:
@@ -32,16 +32,19 @@ class CodeFold:
     Args:
         kit: What widgets are made with.
         write: Returns the code as it is now.
+        title: What the button says.
     """
 
-    def __init__(self, kit: Kit, write: Callable[[], str]) -> None:
+    def __init__(
+        self, kit: Kit, write: Callable[[], str], *, title: str = TITLE
+    ) -> None:
         self._kit = kit
         self._write = write
         self._code: Any = None
         self._copy: Any = None
         # A button, not an Accordion: its head cannot be reached by the keyboard.
         self._button = kit.look.make(
-            w.ToggleButton, "mk-fold", description=TITLE, icon="caret-right"
+            w.ToggleButton, "mk-fold", description=title, icon="caret-right"
         )
         self._button.observe(kit.guard(self._turn), "value")
         self.widget = kit.look.make(w.VBox, "mk-fields", children=(self._button,))

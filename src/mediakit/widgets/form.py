@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
 from IPython.display import publish_display_data
@@ -37,6 +37,10 @@ from mediakit.widgets.look import Kit, Look
 from mediakit.widgets.python_call import is_extra, python_call
 from mediakit.widgets.seen_price import SeenPrice, is_dearer
 from mediakit.widgets.sending_line import SENDING_TEXT, explained
+
+if TYPE_CHECKING:
+    from mediakit.widgets.form_sweep import SweepChoice
+    from mediakit.widgets.form_sweep_view import SweepPanel
 
 TYPING_PAUSE_S = 0.4
 CLICK_PAUSE_S = 0.2
@@ -91,6 +95,8 @@ class Form:
         self._lock = threading.RLock()
         self._closed = False
         self._risen = self._keeping = False
+        self._sweep: SweepPanel | None = None
+        self._swept: SweepChoice | None = None
         self._media_edits = 0
         self._jobs: tuple[JobView, ...] = ()
         self._job_listeners: list[Callable[[], None]] = []
@@ -119,9 +125,10 @@ class Form:
         self._errands.run(self._look)
 
     def _make_view(self) -> FormView:
+        self._kit = Kit(Look(), self._guard, self._keep)
         view = FormView(
             self.function,
-            Kit(Look(), self._guard, self._keep),
+            self._kit,
             meta=(
                 self.client.service.label,
                 f"kernel session {session_text()}",
@@ -130,6 +137,7 @@ class Form:
             generate=self._generate,
             refresh=self._refresh,
             code=self.as_python,
+            sweep=self._turn_sweep,
         )
         for name, control in view.controls.items():
             control.listen(partial(self._edited, name))
@@ -211,6 +219,8 @@ class Form:
                 del _open_forms[self._key]
             self._keep_values()
             self._handle.close()
+            if self._sweep is not None:
+                self._sweep.close()
             self._view.close()
             for job in self._jobs:
                 job.close()
@@ -222,6 +232,7 @@ class Form:
         if before is not None:
             values = dict(before.state.values) | _changed(before._given, self._given)
             self._jobs, before._jobs = before._jobs, ()
+            self._swept = before._sweep.choice if before._sweep else before._swept
             before.close()
         said = []
         for name, value in values.items():
@@ -298,6 +309,26 @@ class Form:
             read_at = self._state.funds.read_at or self._clock.now()
             if (self._clock.now() - read_at).total_seconds() > STALE_S:
                 self._refresh()
+
+    def _turn_sweep(self, change: Any) -> None:
+        self._sweep = self._sweep or self._make_sweep()
+        self._view.show_sweep(self._sweep.widget if change.new else None)
+        self._show()
+
+    def _make_sweep(self) -> SweepPanel:
+        from mediakit.widgets.form_sweep import SweepChoice
+        from mediakit.widgets.form_sweep_view import SweepPanel
+
+        return SweepPanel(
+            self.client,
+            self._kit,
+            self._state,
+            self._swept or SweepChoice(),
+            errands=self._errands,
+            clock=self._clock,
+            handle=self._handle.another(),
+            place=self._guard(self._view.show_wall),
+        )
 
     def _keep(self, name: str, content: bytes, done: Callable[[Path], None]) -> None:
         async def keep() -> None:
@@ -404,6 +435,8 @@ class Form:
         if not self._closed:
             self._view.show(self._state)
             self._seen.show(self._state.estimate, self._clock.monotonic_s())
+            if self._sweep is not None and self._view.shows_sweep:
+                self._sweep.show(self._state)
             self._keep_values_soon()
 
     def _keep_values_soon(self) -> None:

@@ -151,6 +151,7 @@ class FormView:
         generate: What the Generate button does.
         refresh: Reads the balance again.
         code: Writes the call that makes the same request.
+        sweep: Hears that the part that varies fields is opened or closed.
     """
 
     def __init__(
@@ -162,6 +163,7 @@ class FormView:
         generate: Callable[[], object],
         refresh: Callable[[], object],
         code: Callable[[], str],
+        sweep: Callable[[Any], object],
     ) -> None:
         texts = (spec.doc for spec in function.fields.values() if spec.multiline)
         cite = self._cite if "prompt" in function.fields else None
@@ -181,6 +183,9 @@ class FormView:
         self._price = PriceBar(kit, refresh)
         self._code = CodeFold(kit, code)
         self._generate = self._make_generate(generate)
+        self._sweep = self._make_sweep(sweep)
+        self._panel: Any = None
+        self._wall: tuple[Any, ...] = ()
         self._reason = kit.look.make(w.HTML, "mk-reason mk-live")
         self._error = kit.look.make(w.HTML, "mk-error-box")
         self.results = kit.look.make(w.VBox, "mk-results")
@@ -209,23 +214,34 @@ class FormView:
         button.on_click(self._kit.guard(lambda _: generate()))
         return button
 
+    def _make_sweep(self, sweep: Callable[[Any], object]) -> Any:
+        button = self._kit.look.make(
+            w.ToggleButton,
+            "mk-small mk-opens",
+            description="Sweep…",
+            tooltip="Turn fields into lists, and see what all combinations cost",
+        )
+        button.observe(self._kit.guard(sweep), "value")
+        return button
+
     def _column(self, function: Function) -> Any:
         make = self._kit.look.make
         main, *more = self._sections
         folds = [Fold(self._kit, "More settings", part).widget for part in more]
-        row = (self._generate, self._reason, *self._price.buttons)
+        row = (self._generate, self._sweep, self._reason, *self._price.buttons)
         pay = (
             self._price.widget,
             make(w.HBox, "mk-pay-row", children=row),
             self._error,
         )
+        self._pay = make(w.VBox, "mk-pay", children=pay)
         return make(
             w.VBox,
             "mk-controls",
             children=(
                 main.widget,
                 *folds,
-                make(w.VBox, "mk-pay", children=pay),
+                self._pay,
                 self._code.widget,
                 make(w.HTML, value=fields_html(function)),
             ),
@@ -314,6 +330,27 @@ class FormView:
         self.results.children = widgets
         shown = (self.results,) if widgets else ()
         self._body.children = (self._parts, *shown)
+
+    @property
+    def shows_sweep(self) -> bool:
+        """Tell whether the part that varies fields is open."""
+        return self._panel is not None
+
+    def show_sweep(self, panel: Any | None) -> None:
+        """Show the part that varies fields below the price, or hide it."""
+        at = self._parts.children.index(self._pay) + 1
+        parts = [p for p in self._parts.children if p is not self._panel]
+        self._panel = panel
+        shown = () if panel is None else (panel,)
+        self._parts.children = (*parts[:at], *shown, *parts[at:])
+
+    def show_wall(self, wall: Any) -> None:
+        """Show the wall of a sweep over the whole width, in place of the one before."""
+        head, body = self.widget.children[:2]
+        rest = [c for c in self.widget.children[2:] if c not in self._wall]
+        wall.add_class("mk-below")
+        self._wall = (wall,)
+        self.widget.children = (head, body, wall, *rest)
 
     def hide(self, handle: CardHandle) -> None:
         """Hide a handle's cards for as long as this form is on the page."""

@@ -4,6 +4,7 @@
 
 const ROOTS = ".mk-form, .mk-jobs";
 const FOLDS = ".mk-fold, .mk-opens";
+const GROUPS = ".widget-toggle-buttons, .mk-choices";
 const LABELS = ".widget-label";
 const NAMES = ".widget-label, .widget-label-basic";
 
@@ -24,7 +25,7 @@ function name(root) {
     set(handle, "aria-disabled", String(off));
     set(handle, "tabindex", off ? "-1" : "0");
   }
-  for (const group of root.querySelectorAll(".widget-toggle-buttons")) {
+  for (const group of root.querySelectorAll(GROUPS)) {
     set(group, "role", "group");
     set(group, "aria-label", words(group.querySelector(LABELS)));
   }

@@ -50,6 +50,20 @@ CSS = """
  font:inherit;align-self:stretch;display:block;color:var(--jp-ui-font-color1);
  border-left:3px solid var(--jp-warn-color1);background:var(--jp-layout-color2)}
 .mk-form .mk-wide{flex:1 1 auto;width:auto;min-width:0}
+.mk-form .mk-tick{width:auto;flex:0 0 auto;line-height:1.3}
+.mk-form .mk-tick .widget-label-basic{display:flex;align-items:center;gap:6px;
+ width:auto;height:auto;min-height:28px;padding:0;overflow:visible;
+ color:var(--jp-ui-font-color1)}
+.mk-form .mk-tick input[type=checkbox]{margin:0;width:16px;height:16px;flex:none}
+.mk-form .mk-ticks{display:flex;flex-flow:row wrap;gap:0 16px;flex:1 1 0;min-width:0}
+.mk-form .mk-choices{gap:10px}
+.mk-form .mk-group-name{flex:0 0 var(--mk-label);width:var(--mk-label);
+ display:block;text-align:right;line-height:1.3;padding:5px 0;height:auto;
+ white-space:normal;box-sizing:border-box;color:var(--jp-ui-font-color1)}
+.mk-form .mk-axis textarea{min-height:58px}
+.mk-form .mk-opens{box-shadow:none}
+.mk-form>.mk-below{margin-top:16px}
+.mk-form .mk-budget{flex:0 1 300px;width:auto;--mk-label:56px}
 .mk-form .mk-slider{flex:1 1 160px;width:auto;max-width:320px;min-width:110px;
  height:28px;min-height:28px;align-items:center;padding:0 10px 0 14px}
 .mk-form .mk-row{display:flex;flex-flow:row nowrap;align-items:flex-start;gap:6px 8px;

@@ -1,0 +1,71 @@
+"""A form's fields turned into lists: planned, priced, run and looked at."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.harness import Lab, LabServer
+
+pytestmark = pytest.mark.browser
+
+RUN_S = 120.0
+STATIC_MS = 3_000
+FORM = """
+import mediakit as mk
+client = mk.connect(home="swept")
+form = client.form("text-to-video", prompt="a kite over dunes", duration=3)
+form
+"""
+WORDS = "print(client.history.frame()['status'].tolist())"
+
+
+def test_fields_of_a_form_become_lists_that_are_priced_and_run(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    lab.open(lab_server.add_notebook("sweep.ipynb", [FORM, WORDS]))
+    lab.resize(1280, 1700)
+    lab.hide_sidebar()
+    lab.run_cell(0)
+    lab.see(0, "$0.204")
+    form = lab.cell(0).locator(".mk-form")
+
+    form.get_by_role("button", name="Sweep…").click()
+    panel = form.locator(".mk-sweep")
+    lab.see(0, "Tick what varies")
+    varies = panel.get_by_role("group", name="what varies")
+    varies.get_by_label("prompt", exact=True).check()
+    varies.get_by_label("resolution", exact=True).check()
+    prompts = panel.get_by_label("values of prompt")
+    expect(prompts).to_have_value("a kite over dunes")
+    prompts.press("Control+End")
+    lab.page.keyboard.type("\na {animal} in snow")
+    lab.see(0, "Give at least one value, one a line.")
+    animals = panel.get_by_label("values of {animal}")
+    lab.screenshot("sweep-slot", form)
+    expect(animals).to_have_value("")
+    prompts.fill("a kite over dunes\na red fox in snow")
+    expect(animals).to_have_count(0)
+    resolutions = panel.get_by_role("group", name="values of resolution")
+    expect(resolutions.get_by_label("720p")).to_be_checked()
+    resolutions.get_by_label("1080p").check()
+    run = panel.get_by_role("button", name="Run 4 cells · $0.948")
+    expect(run).to_be_enabled()
+    lab.screenshot("sweep-plan", form)
+
+    panel.get_by_role("button", name="Copy sweep as Python").click()
+    expect(panel.locator("pre.mk-code")).to_contain_text('resolution=["720p", "1080p"]')
+    panel.get_by_role("button", name="Copy sweep as Python").click()
+
+    run.click()
+    lab.see(0, "4 of 4 done", timeout_s=RUN_S)
+    lab.see(0, "Show 4 cells · $0.00", timeout_s=RUN_S)
+    lab.run_cell(1)
+    lab.see(1, "['completed', 'completed', 'completed', 'completed']")
+    lab.screenshot("sweep-done", form)
+    lab.page.wait_for_timeout(STATIC_MS)
+    kept = json.dumps(lab.save()["cells"][0]["outputs"])
+    assert "text-to-video by prompt and resolution" in kept
+    assert lab.console_errors() == []
