@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -270,7 +270,7 @@ def test_the_focus_is_seen_and_space_plays(
 
 
 def test_after_a_seek_six_videos_play_within_a_frame_of_each_other(
-    lab: Lab, lab_server: LabServer, media: str
+    lab: Lab, lab_server: LabServer, media: str, tell: Callable[[str], None]
 ) -> None:
     wall = show(lab, lab_server, media, WALL)
     tab_to_tiles(lab, wall)
@@ -291,6 +291,7 @@ def test_after_a_seek_six_videos_play_within_a_frame_of_each_other(
         assert positions[-1][0] > positions[0][0], "they stand still"
         spreads.append(max(max(each) - min(each) for each in positions))
     lab.screenshot("wall-six-in-step")
+    tell(f"6 videos after a seek: within {1000 * max(spreads):.1f} ms of each other")
 
     assert max(spreads) < FRAME_S, spreads
     lab.page.keyboard.press("Escape")
@@ -430,6 +431,19 @@ def test_a_running_sweep_moves_the_wall_while_nobody_runs_a_cell(
     lab.save()
     lab.reload()
     expect(lab.cell(1).locator(".mk-wall video")).to_have_count(3)
+
+
+def test_a_wall_without_its_kernel_says_so_and_takes_nothing(
+    lab: Lab, lab_server: LabServer, media: str
+) -> None:
+    wall = show(lab, lab_server, media, WALL)
+    lab.shutdown_kernel()
+    tile(wall, 0).focus()
+    lab.page.keyboard.press("5")
+
+    expect(wall.get_by_role("alert")).to_contain_text("The kernel is gone")
+    expect(tile(wall, 0)).to_have_accessible_name("kite, dawn, video, $0.20")
+    lab.screenshot("wall-without-its-kernel", wall)
 
 
 def test_a_wall_fits_narrow_and_wide_pages_in_both_themes(

@@ -75,6 +75,8 @@ class Tile {
       this.medium.tabIndex = -1;
       if (cell.medium !== "audio") this.medium.setAttribute("aria-hidden", "true");
       this.medium.addEventListener("error", () => this.fail());
+      for (const name of ["loadedmetadata", "load"])
+        this.medium.addEventListener(name, () => this.shapeWall());
       for (const name of ["play", "pause"])
         this.medium.addEventListener(name, () => this.drawPlaying());
       this.box.replaceChildren(this.medium, this.bar, this.over);
@@ -83,6 +85,13 @@ class Tile {
     }
     this.state = make("div", "mk-wall-state");
     this.box.replaceChildren(this.state, ...(isShown(cell) ? [this.bar] : []));
+  }
+
+  // Where no poster tells the shape of the places, the first result does.
+  shapeWall() {
+    const { videoWidth, videoHeight, naturalWidth, naturalHeight } = this.medium ?? {};
+    if (!this.wall.shaped)
+      this.wall.shapeAs(videoWidth || naturalWidth, videoHeight || naturalHeight);
   }
 
   drawPlaying() {

@@ -175,7 +175,7 @@ class Wall {
     this.compareButton = makeButton("", "Compare", "", () => this.compareChosen());
     this.blindButton = makeButton("", "Blind A/B", "", () => this.blind());
     this.filterButton = makeButton("", "Filter", "", () => this.toggleFilters());
-    this.exportButton = makeButton("", "Export", "", () => this.ask("export", this.exportButton));
+    this.exportButton = makeButton("", "Export", "", () => this.ask("export"));
     this.filterButton.setAttribute("aria-expanded", "false");
     this.blindButton.hidden = !this.can.prefer;
     this.exportButton.hidden = !this.can.export;
@@ -247,7 +247,7 @@ class Wall {
     this.pageText = make("span", "mk-wall-soft");
     this.pager.append(this.previous, this.pageText, this.next);
     this.foot = make("div", "mk-wall-row mk-wall-between mk-wall-foot");
-    this.nextStep = makeButton("mk-wall-primary", "", "", () => this.ask("next", this.nextStep));
+    this.nextStep = makeButton("mk-wall-primary", "", "", () => this.ask("next"));
     const rates = this.can.judge ? ["1–5 rate", "K keep", "T tags", "N note"] : [];
     const compares = ["Space play", "←↑→↓ move", "Enter open", "S select", "C compare"];
     const blind = this.can.prefer ? ["B blind A/B"] : [];
@@ -568,6 +568,7 @@ class Wall {
 
   shapeAs(width, height) {
     if (width && height) {
+      this.shaped = true;
       const ratio = Math.max(0.5, Math.min(2.4, width / height));
       this.root.style.setProperty("--mk-ratio", ratio.toFixed(4));
     }
