@@ -509,3 +509,24 @@ def test_a_sweep_in_the_sandbox_costs_what_its_plan_says(own_client: Client) -> 
     spent = before - own_client.balance().balance_micro_usd
     assert spent == plan.high_micro_usd.sum() == results.progress.spent_micro_usd
     assert results.frame()["charge_micro_usd"].sum() == spent
+
+
+def test_what_was_scored_is_not_scored_or_fetched_again(own_client: Client) -> None:
+    plan = own_client.sweep("text-to-image", prompt=["kite", "boat"], size="64x64")
+    scored: list[Path] = []
+
+    def size_bytes(path: Path) -> int:
+        scored.append(path)
+        return path.stat().st_size
+
+    results = plan.run().wait(PATIENCE_S)
+    first = results.score(size_bytes)
+    assert len(scored) == 2
+    for path in scored:
+        path.unlink()
+
+    another = plan.run().wait(PATIENCE_S)
+    pd.testing.assert_frame_equal(another.score(size_bytes), first)
+    assert len(scored) == 2
+    assert not any(path.exists() for path in scored)
+    assert another.frame()["size_bytes"].tolist() == first["size_bytes"].tolist()
