@@ -521,9 +521,8 @@ async def plan_of(
         InputError: An argument is not acceptable, or no cell can be sent.
     """
     found = client.catalog.function(function)
-    grid, sources = grid_of(
-        found, given, zipped=zipped, rows=rows, sample=sample, takes=takes
-    )
+    read = partial(grid_of, zipped=zipped, rows=rows, sample=sample, takes=takes)
+    grid, sources = await to_thread.run_sync(read, found, given)
     plan = await planned(client, found, grid, sources, make)
     arguments = {"zip": zipped, "rows": rows, "sample": sample}
     arguments["takes"] = None if takes == 1 else takes
@@ -543,10 +542,11 @@ async def planned(
     Raises:
         InputError: No cell can be sent.
     """
-    findings = findings_of(function, sources, grid)
+    findings = await to_thread.run_sync(findings_of, function, sources, grid)
     prices, about_media = await prices_of(client, function, sources, grid)
     draws = draws_of(function, sources)
     sent = await uploaded_sources(client, function, sources, grid)
+    named = (client.service, function, sent, grid, draws)
     plan = make(
         client,
         function,
@@ -555,7 +555,7 @@ async def planned(
         problems=problems_of(grid, [*findings, *about_media]),
         prices=prices,
         draws=draws,
-        keys=Keys(client.service, function, sent, grid, draws),
+        keys=await to_thread.run_sync(Keys, *named),
         spendable_micro_usd=await _spendable(client),
     )
     await plan.look()
