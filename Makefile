@@ -28,7 +28,7 @@ LAB_FLAGS := --ip=127.0.0.1 \
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help lab test check unit browser pictures fix docs notebooks gallery sandbox bench \
+.PHONY: help lab test check unit soak browser pictures fix docs notebooks gallery sandbox bench \
 	constraints clean
 
 help: ## Print this list
@@ -50,6 +50,10 @@ check: $(DEV_READY) ## Lint, types and floors
 unit: $(DEV_READY) ## Tests without a browser; every notebook is executed
 	$(BIN)/python -m pytest --ignore=tests/browser -n $(WORKERS) --dist worksteal \
 		$(PYTEST_ARGS)
+
+soak: $(DEV_READY) ## Kill sweeps and drift their rates, in full counts
+	MEDIAKIT_SOAK=1 $(BIN)/python -m pytest -n 2 --dist worksteal \
+		tests/sweep/test_sweep_kills.py tests/sweep/test_random_runs.py $(PYTEST_ARGS)
 
 browser: $(DEV_READY) ## Tests in JupyterLab and a real Chromium
 	@$(BIN)/python tools/find_chromium.py --install || true

@@ -44,7 +44,9 @@ def make_view(function: Function) -> FormView:
         raise AssertionError(sentence)
 
     kit = Kit(Look(), guarded(fail), lambda name, content, done: done(Path(name)))
-    return FormView(function, kit, meta=(), generate=list, refresh=list, code=str)
+    return FormView(
+        function, kit, meta=(), generate=list, refresh=list, code=str, sweep=id
+    )
 
 
 def filled(view: FormView, state: FormState) -> FormState:

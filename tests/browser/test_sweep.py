@@ -38,7 +38,9 @@ def test_a_plan_is_run_by_a_click_and_its_results_are_rated_by_keys(
     lab.see(1, "got 99")
     lab.screenshot("sweep-plan", plan)
     plan.get_by_role("button", name="Run 4 cells").click()
-    expect(plan.locator(".mk-wall-soft", has_text="4 of 6 done")).to_be_visible(timeout=RUN_MS)
+    expect(plan.locator(".mk-wall-soft", has_text="4 of 6 done")).to_be_visible(
+        timeout=RUN_MS
+    )
     for theme in THEMES:
         lab.theme(theme)
         lab.screenshot(f"sweep-wall-{theme}", plan)
