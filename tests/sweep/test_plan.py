@@ -6,6 +6,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,8 +15,10 @@ from hypothesis import strategies as st
 import mediakit as mk
 from mediakit import Client
 from mediakit.errors import InputError
+from tests.fast_clock import FastClock
 from tests.media_samples import make_png
 
+CATALOG = mk.Catalog.default()
 PROMPTS = ["a kite over dunes", "a gull over the sea", "a paper plane indoors"]
 
 
@@ -269,6 +272,20 @@ def test_a_sweep_that_makes_no_sense_is_refused_in_a_sentence(
     with pytest.raises(InputError, match="Nothing was sent") as caught:
         client.sweep("text-to-video", **arguments)
     assert words in str(caught.value)
+
+
+def test_a_plan_does_not_wait_long_for_a_service_that_is_away(tmp_path: Path) -> None:
+    def away(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("nobody is there", request=request)
+
+    clock, transport = FastClock(5), httpx.MockTransport(away)
+    settings: dict[str, Any] = {"home": tmp_path, "clock": clock, "catalog": CATALOG}
+    with Client("http://service.test", "a-key", transport=transport, **settings) as own:
+        plan = own.sweep("text-to-video", prompt=PROMPTS, duration=3)
+    assert plan.spendable_micro_usd is None
+    assert plan.estimate().high == 3 * 204_000
+    assert "Balance" not in repr(plan)
+    assert sum(clock.slept_s) < 2
 
 
 def test_a_function_without_a_rate_has_cells_of_unknown_price(client: Client) -> None:

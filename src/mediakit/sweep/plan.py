@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 INDEX_NAME = "cell"
 DRAFT = "draft"
+BALANCE_RETRY_FOR_S = 1.0
+"""A plan is shown without the balance rather than late."""
 
 
 @dataclass(frozen=True)
@@ -564,6 +566,7 @@ async def planned(
 
 async def _spendable(client: AsyncClient) -> int | None:
     try:
-        return (await client.billing.balance()).spendable_micro_usd
+        balance = await client.billing.balance(retry_for_s=BALANCE_RETRY_FOR_S)
+        return balance.spendable_micro_usd
     except MediakitError:
         return None
