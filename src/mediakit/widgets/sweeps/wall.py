@@ -73,7 +73,7 @@ class Wall:
             prefer=self._prefer,
             rank=self._rank,
             preferences=self._preferences(),
-            actions=WallActions(retry=self._retry),
+            actions=WallActions(retry=self._retry, export=self._export),
         )
         results.subscribe(self._changed)
 
@@ -151,8 +151,11 @@ class Wall:
         spent, budget = progress.spent_micro_usd, progress.budget_micro_usd
         of = "" if budget is None else f" of {format_usd(budget)}"
         left = f"about {progress.eta_s:.0f} s left" if progress.eta_s else ""
+        new = self._results.plan.estimate()
         return WallSummary(
             owned=progress.owned,
+            new=new.text,
+            new_note=f"new, {new.kind.value.replace('_', ' ')}",
             spent=format_usd(spent),
             spent_note=f"spent{of}",
             left=left,
@@ -217,6 +220,9 @@ class Wall:
             (str(job_id), float(strength), float(low), float(high))
             for job_id, strength, low, high in zip(*columns, strict=True)
         ]
+
+    def _export(self) -> str:
+        return repr(self._results._export(f"sweep-{self._results.id[:8]}"))
 
     async def _retry(self, cell: int) -> None:
         self._results.runner.retry(cell=cell)
