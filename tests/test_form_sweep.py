@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import ipywidgets
@@ -24,7 +25,9 @@ from mediakit.widgets.form_sweep import (
 )
 from mediakit.widgets.form_sweep_view import INCOMPLETE, NOTHING_VARIES
 from mediakit.widgets.python_call import sweep_call
+from mediakit.widgets.sweeps import AsyncPlan
 from mediakit.widgets.sweeps.plan_view import CHANGED
+from tests.media_samples import make_png
 from tests.test_form import finish, shown, until
 
 CATALOG = Catalog.default()
@@ -359,6 +362,42 @@ def test_run_buys_each_cell_once_and_shows_the_wall(
     until(lambda: not run_button(form).disabled, form)
     assert len(own_client.history.frame()) == 2
     assert wall.comm is None
+
+
+def test_two_clicks_at_once_begin_one_run(
+    form: Form, own_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[object] = []
+    begin = AsyncPlan._begin
+
+    async def counted(plan: AsyncPlan, *args: Any) -> Any:
+        begun.append(plan)
+        return await begin(plan, *args)
+
+    monkeypatch.setattr(AsyncPlan, "_begin", counted)
+    open_sweep(form)
+    tick(form, "duration")
+    until_planned(form, "Run 1 cell · $0.204")
+    run_button(form).click()
+    run_button(form).click()
+    until_planned(form, "Show 1 cell · $0.00")
+
+    assert len(begun) == 1
+    assert len(own_client.history.frame()) == 1
+
+
+def test_local_files_vary_and_are_not_uploaded_for_the_plan(
+    own_client: Client, tmp_path: Path
+) -> None:
+    files = [make_png(tmp_path / name, (64, 48)) for name in ("cat.png", "dog.png")]
+    form = own_client.form("image-upscale")
+    open_sweep(form)
+    tick(form, "image")
+    named(form, "values of image").value = "\n".join([*map(str, files), "gone.png"])
+    until(lambda: run_button(form).description.startswith("Run 2 cells"), form)
+
+    assert "1 cell invalid: image_url" in shown(form)
+    finish(form)
 
 
 def test_a_budget_below_the_cheapest_cell_is_refused_in_a_sentence(

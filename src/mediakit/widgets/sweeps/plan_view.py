@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -45,13 +46,14 @@ class PlanView:
         handle: CardHandle | None = None,
         place: Callable[[Any], object] | None = None,
     ) -> None:
+        self._lock = threading.RLock()
         self._plan: BasePlan | None = None
         self._gallery: Gallery | None = None
         self._errands = Errands(io_thread(), self._complain)
         self._handle = handle or CardHandle()
         self._place = place or self._place_below
         self._look = look or Look()
-        make, guard = self._look.make, guarded(self._complain)
+        make, guard = self._look.make, guarded(self._complain, self._lock)
         self._facts = make(w.HTML, "mk-live")
         self._budget = make(
             w.Text,
@@ -77,22 +79,26 @@ class PlanView:
             plan: The plan; None for none.
             said: What is said where there is none.
         """
-        self._plan = plan
-        html = line_html(said) if plan is None else plan_html(plan)
-        self._facts.value = f"{self._handle.live_style}{html}"
-        self._run.description = "Run" if plan is None else run_text(plan)
-        has_drafts = plan is not None and plan.can_draft
-        drafts = (self._drafts,) if has_drafts else ()
-        self._row.children = (self._run, *drafts, self._budget)
-        self._error.value = ""
-        self._allow(is_allowed=plan is not None)
+        with self._lock:
+            self._plan = plan
+            html = line_html(said) if plan is None else plan_html(plan)
+            self._facts.value = f"{self._handle.live_style}{html}"
+            self._run.description = "Run" if plan is None else run_text(plan)
+            has_drafts = plan is not None and plan.can_draft
+            drafts = (self._drafts,) if has_drafts else ()
+            self._row.children = (self._run, *drafts, self._budget)
+            self._error.value = ""
+            self._allow(is_allowed=plan is not None)
 
     def hold(self) -> None:
         """Let nothing be run until another plan is shown; what stands there fades."""
-        if self._plan is not None:
-            self._facts.value = f'<div style="opacity:.45">{self._facts.value}</div>'
-        self._plan = None
-        self._allow(is_allowed=False)
+        with self._lock:
+            if self._plan is not None:
+                self._facts.value = (
+                    f'<div style="opacity:.45">{self._facts.value}</div>'
+                )
+            self._plan = None
+            self._allow(is_allowed=False)
 
     def display(self) -> None:
         """Show it in the cell that is being executed, or print it elsewhere."""
@@ -123,7 +129,8 @@ class PlanView:
         plan = self._plan
         if plan is None:
             self._complain(CHANGED)
-            return
+        if plan is None or self._run.disabled:
+            return  # the second of two clicks comes after the first one
         self._allow(is_allowed=False)
         budget = self._budget.value.strip() or None
         self._error.value = ""
@@ -152,8 +159,9 @@ class PlanView:
         plan = self._plan
         if plan is not None:
             await plan._refresh()
-            if self._plan is plan:
-                self.change(plan)
+            with self._lock:
+                if self._plan is plan:
+                    self.change(plan)
 
     def _show(self, results: AsyncResults) -> None:
         from mediakit.widgets.sweeps.wall import wall_of
