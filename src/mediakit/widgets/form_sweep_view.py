@@ -79,7 +79,9 @@ class AxisBox:
             self._control = self._make_ticks(spec, entry)
         elif way == "both":
             both = line_html("no and yes")
-            self._control = kit.look.make(w.HTML, description=self._label, value=both)
+            self._control = kit.look.make(
+                w.HTML, "mk-head-line", description=self._label, value=both
+            )
         else:
             hint = "media" if spec is not None and spec.media_kind else way
             box = w.Text if way == "numbers" else w.Textarea

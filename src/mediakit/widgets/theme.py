@@ -56,7 +56,7 @@ CSS = """
  color:var(--jp-ui-font-color1)}
 .mk-form .mk-tick input[type=checkbox]{margin:0;width:16px;height:16px;flex:none}
 .mk-form .mk-ticks{display:flex;flex-flow:row wrap;gap:0 16px;flex:1 1 0;min-width:0}
-.mk-form .mk-choices{gap:12px}
+.mk-form .mk-row.mk-choices{gap:10px}
 .mk-form .mk-group-name{flex:0 0 var(--mk-label);width:var(--mk-label);
  display:block;text-align:right;line-height:1.3;padding:5px 0;height:auto;
  white-space:normal;box-sizing:border-box;color:var(--jp-ui-font-color1)}
