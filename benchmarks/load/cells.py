@@ -1,10 +1,11 @@
-"""Buys the cells of one grid with one client: as a sweep, or by a loop.
+"""Buys the cells of one grid as a sweep and by loops over the same client.
 
-It reads its settings as JSON from standard input: `way` (see `WAYS`), `base_url`,
-`cells`, `in_flight`, `traced` and `home`, an empty folder. It writes as JSON the
-seconds and processor seconds that the cells took. For a sweep it adds those of its plan
-and of its frame, and the memory of a finished cell: the growth of the process, and what
-Python allocated where that is `traced`.
+It reads its settings as JSON from standard input: `base_url`, `cells`, `in_flight`,
+`traced` and `home`, an empty folder. With `in_turn`, it buys so many cells in each way,
+in blocks that take turns, and writes the seconds and the processor seconds of each
+block as JSON. Otherwise it buys them as one sweep, and writes the seconds of its plan,
+its run and its frame, and the memory of a finished cell: the growth of the process, and
+what Python allocated where that is `traced`.
 """
 
 from __future__ import annotations
@@ -30,11 +31,14 @@ KIND = "text-to-video"
 TEMPLATE = "a kite over dune {number}"
 DURATIONS = list(range(3, 13))
 WARM_UP_CELLS = 200
+BLOCK_CELLS = 1_000
 FRAMES = 5
 BUDGET = "$1000000"
 
 Settings = dict[str, Any]
-Report = dict[str, float]
+Block = Callable[[], object]
+Prepare = Callable[[int, int], Block]
+"""Returns what buys so many cells, whose numbers begin with the first."""
 
 
 class Stopwatch:
@@ -43,11 +47,13 @@ class Stopwatch:
     def __init__(self) -> None:
         self._began_s, self._cpu_s = time.perf_counter(), time.process_time()
 
-    def report(self) -> Report:
-        return {
-            "seconds": time.perf_counter() - self._began_s,
-            "cpu_seconds": time.process_time() - self._cpu_s,
-        }
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self._began_s
+
+    @property
+    def cpu_seconds(self) -> float:
+        return time.process_time() - self._cpu_s
 
 
 def client_of(settings: Settings) -> mediakit.Client:
@@ -70,34 +76,11 @@ def plan_of(client: mediakit.Client, first: int, cells: int) -> Any:
     return client.sweep(KIND, prompt=TEMPLATE, number=numbers, duration=DURATIONS)
 
 
-def sweep(settings: Settings, budget: str | None = None) -> Report:
-    client, cells = client_of(settings), settings["cells"]
-    if settings["traced"]:
-        tracemalloc.start()
-    plan_of(client, 0, WARM_UP_CELLS).run(in_flight=settings["in_flight"]).wait()
-    stopwatch = Stopwatch()
-    plan = plan_of(client, WARM_UP_CELLS, cells)
-    plan_s = stopwatch.report()["seconds"]
-    gc.collect()
-    resident, traced = resident_bytes(), tracemalloc.get_traced_memory()[0]
-    stopwatch = Stopwatch()
-    results = plan.run(budget, in_flight=settings["in_flight"]).wait()
-    report = stopwatch.report()
-    gc.collect()
-    report["resident_bytes"] = (resident_bytes() - resident) / cells
-    report["traced_bytes"] = (tracemalloc.get_traced_memory()[0] - traced) / cells
-    frames_s = []
-    for _ in range(FRAMES):
-        stopwatch = Stopwatch()
-        frame = results.frame()
-        frames_s.append(stopwatch.report()["seconds"])
-    assert frame["charge_micro_usd"].notna().all(), "a cell has no charge"
-    frame_s = statistics.median(frames_s)
-    return {**report, "plan_seconds": plan_s, "frame_seconds": frame_s}
+# -- in turn ----------------------------------------------------------------------
 
 
-async def loop(client: AsyncClient, settings: Settings) -> Report:
-    slots = asyncio.Semaphore(settings["in_flight"])
+async def loop(client: AsyncClient, in_flight: int, first: int, cells: int) -> None:
+    slots = asyncio.Semaphore(in_flight)
 
     async def buy(number: int, duration: int) -> None:
         async with slots:
@@ -107,43 +90,89 @@ async def loop(client: AsyncClient, settings: Settings) -> Report:
             await job.settle()
             assert job.state.charge_micro_usd is not None, "a cell has no charge"
 
-    async def buy_all(first: int, cells: int) -> None:
-        pairs = product(numbers_of(first, cells), DURATIONS)
-        await asyncio.gather(*(buy(*pair) for pair in pairs))
-
-    await buy_all(0, WARM_UP_CELLS)
-    stopwatch = Stopwatch()
-    await buy_all(WARM_UP_CELLS, settings["cells"])
-    return stopwatch.report()
+    pairs = product(numbers_of(first, cells), DURATIONS)
+    await asyncio.gather(*(buy(*pair) for pair in pairs))
 
 
-def own_loop(settings: Settings) -> Report:
-    return asyncio.run(loop(client_of(settings).core, settings))  # noqa: TID251
-
-
-def network_loop(settings: Settings) -> Report:
+def sweeping(settings: Settings, budget: str | None = None) -> Prepare:
     client = client_of(settings)
-    return client.io.call(loop, client.core, settings)
+
+    def prepare(first: int, cells: int) -> Block:
+        plan = plan_of(client, first, cells)
+        return lambda: plan.run(budget, in_flight=settings["in_flight"]).wait()
+
+    return prepare
 
 
-def budgeted(settings: Settings) -> Report:
-    return sweep(settings, BUDGET)
+def looping(settings: Settings, *, on_network_loop: bool = False) -> Prepare:
+    client = client_of(settings)
+
+    def prepare(*block: int) -> Block:
+        arguments = (client.core, settings["in_flight"], *block)
+        if on_network_loop:
+            return lambda: client.io.call(loop, *arguments)
+        return lambda: asyncio.run(loop(*arguments))  # noqa: TID251
+
+    return prepare
 
 
-WAYS: dict[str, Callable[[Settings], Report]] = {
-    "sweep": sweep,
-    "sweep with a budget": budgeted,
-    "loop": own_loop,
-    "loop on the network loop": network_loop,
-}
+def in_turn(settings: Settings) -> dict[str, Any]:
+    # Each way has a history of its own, so that all grow at the same pace.
+    homes = ({**settings, "home": f"{settings['home']}/{n}"} for n in range(4))
+    each_way = {
+        "loop": looping(next(homes)),
+        "sweep": sweeping(next(homes)),
+        "sweep with a budget": sweeping(next(homes), BUDGET),
+        "loop on the network loop": looping(next(homes), on_network_loop=True),
+    }
+    found: dict[str, Any] = {name: [] for name in each_way}
+    for block in range(1 + settings["cells"] // BLOCK_CELLS):
+        # Every other time backwards, so that no way is always first.
+        for name in list(each_way)[:: 1 if block % 2 else -1]:
+            buy = each_way[name](block * BLOCK_CELLS, BLOCK_CELLS)
+            stopwatch = Stopwatch()
+            buy()
+            if block:  # the first block is a warm-up
+                found[name].append([stopwatch.seconds, stopwatch.cpu_seconds])
+    return {**found, "block_cells": BLOCK_CELLS}
+
+
+# -- one sweep --------------------------------------------------------------------
+
+
+def one_sweep(settings: Settings) -> dict[str, Any]:
+    client = client_of(settings)
+    cells, in_flight = settings["cells"], settings["in_flight"]
+    if settings["traced"]:
+        tracemalloc.start()
+    plan_of(client, 0, WARM_UP_CELLS).run(in_flight=in_flight).wait()
+    stopwatch = Stopwatch()
+    plan = plan_of(client, WARM_UP_CELLS, cells)
+    plan_s = stopwatch.seconds
+    gc.collect()
+    resident, traced = resident_bytes(), tracemalloc.get_traced_memory()[0]
+    stopwatch = Stopwatch()
+    results = plan.run(in_flight=in_flight).wait()
+    found = {"seconds": stopwatch.seconds, "plan_seconds": plan_s}
+    gc.collect()
+    found["resident_bytes"] = (resident_bytes() - resident) / cells
+    found["traced_bytes"] = (tracemalloc.get_traced_memory()[0] - traced) / cells
+    frames_s = []
+    for _ in range(FRAMES):
+        stopwatch = Stopwatch()
+        frame = results.frame()
+        frames_s.append(stopwatch.seconds)
+    assert frame["charge_micro_usd"].notna().all(), "a cell has no charge"
+    return {**found, "frame_seconds": statistics.median(frames_s)}
 
 
 def main() -> None:
-    """Measure one way, and exit at once, without closing the client."""
+    """Measure, and exit at once, without closing the client."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     settings = json.load(sys.stdin)
-    print(json.dumps(WAYS[settings["way"]](settings)), flush=True)
+    measure = in_turn if settings["in_turn"] else one_sweep
+    print(json.dumps(measure(settings)), flush=True)
     os._exit(0)
 
 
