@@ -28,6 +28,10 @@ def size_of(path: Path) -> float:
     return float(path.stat().st_size)
 
 
+def rating(path: Path) -> dict[str, float]:
+    return {"rating": 0.5}
+
+
 def test_a_repair_is_a_child_of_its_cell_and_counts_into_the_keeper(
     results: Any,
 ) -> None:
@@ -130,3 +134,10 @@ def test_blind_comparisons_rank_the_results(results: Any, client: Client) -> Non
     for _ in range(3):
         client.core.store.prefer(**owner, winner=second, loser=first)
     assert results.ranking()["item"].tolist() == [second, first]
+
+
+def test_a_scorer_does_not_replace_a_column_of_the_results(results: Any) -> None:
+    results.score(rating)
+    frame = results.frame()
+    assert frame["rating"].isna().all()
+    assert frame["score_rating"].eq(0.5).all()

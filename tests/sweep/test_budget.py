@@ -163,4 +163,4 @@ def test_a_cell_that_is_over_says_what_is_spent_and_held() -> None:
     text = reservations.over_text(340_000)
     assert "up to $0.34" in text
     assert "$4.70 of the budget of $5.00 is spent and $0.20 is held" in text
-    assert "Nothing was sent" in text
+    assert "This cell was not sent" in text

@@ -16,7 +16,7 @@ import mediakit as mk
 from mediakit import Client
 from mediakit.errors import InputError
 from tests.fast_clock import FastClock
-from tests.media_samples import make_png
+from tests.media_samples import make_picture, make_png
 
 CATALOG = mk.Catalog.default()
 PROMPTS = ["a kite over dunes", "a gull over the sea", "a paper plane indoors"]
@@ -85,7 +85,7 @@ def test_a_template_that_ignores_a_slot_does_not_buy_the_same_twice(
         animal=["kite", "gull"],
     )
     assert plan.valid.sum() == 3
-    assert "in this sweep already" in str(plan.problem(3))
+    assert "duplicates another cell" in str(plan.problem(3))
 
 
 def test_zipped_axes_vary_together_and_rows_are_taken_as_they_are(
@@ -255,7 +255,7 @@ def test_a_local_file_is_owned_once_it_was_uploaded_and_bought(
     [
         ({"prompt": PROMPTS, "colour": ["red"]}, "colour"),
         ({"prompt": []}, "empty list"),
-        ({"prompt": PROMPTS, "duration": [99, 100]}, "no cell"),
+        ({"prompt": PROMPTS, "duration": [99, 100]}, "no valid cell"),
         ({"prompt": "a {animal}"}, "animal=[...]"),
         ({"prompt": PROMPTS, "duration": 99}, "duration"),
         ({"prompt": PROMPTS, "takes": 0}, "takes"),
@@ -309,3 +309,48 @@ def test_jobs_are_an_axis_and_stand_for_what_they_made(client: Client) -> None:
     assert plan.high_micro_usd[2] == single.high
     client.submit("video-upscale", video=jobs[0], upscale_factor="x2")
     assert plan.refresh().owned.tolist() == [True, False, False, False]
+
+
+def test_a_zip_and_a_grid_of_the_same_values_are_two_sweeps(client: Client) -> None:
+    axes: dict[str, Any] = {"prompt": PROMPTS, "duration": [3, 4, 5]}
+    grid = client.sweep("text-to-video", **axes)
+    zipped = client.sweep("text-to-video", zip=("prompt", "duration"), **axes)
+    assert grid.id != zipped.id
+
+
+def test_pictures_in_memory_name_a_sweep_by_their_content(
+    client: Client, tmp_path: Path
+) -> None:
+    def plan() -> Any:
+        pictures = [make_picture((64, 64), colour) for colour in ("teal", "navy")]
+        return client.sweep("image-upscale", image_url=pictures)
+
+    first, second = plan(), plan()
+    assert len(first) == 2
+    assert first.id == second.id
+
+
+def test_a_plan_of_files_sees_what_it_has_bought(
+    client: Client, tmp_path: Path
+) -> None:
+    pictures = [make_png(tmp_path / f"{n}.png", (64 + n, 64)) for n in range(2)]
+    plan = client.sweep("image-upscale", image_url=pictures)
+    plan.run(budget="$0.30").wait(60)
+    assert plan.refresh().owned.all()
+    again = plan.run(budget="$0.30").wait(60)
+    assert again.frame()["status"].eq("completed").all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"sample": (1, 2, 3)}, "sample"),
+        ({"zip": 5}, "zip"),
+        ({"prompt": "{take}", "take": ["a"]}, "another name"),
+    ],
+)
+def test_odd_arguments_are_refused_in_a_sentence(
+    client: Client, arguments: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        client.sweep("text-to-video", **{"prompt": PROMPTS, **arguments})

@@ -21,7 +21,11 @@ from mediakit.rules import all_of
 from mediakit.schema import FieldSpec
 
 MOST_CELLS = 1_000_000
-HIGHEST_SEED = 2**31 - 1
+RESERVED = frozenset(
+    {"take", "valid", "problem", "owned", "state", "status", "rating", "keep"}
+    | {"job_id", "output_url", "media_type", "parent_job_id", "runtime_s"}
+    | {"low_micro_usd", "high_micro_usd", "charge_micro_usd", "estimate_kind"}
+)
 FIRST_SEED = 1
 _SLOT = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)\}")
 
@@ -179,6 +183,9 @@ def _check_names(function: Function, names: Mapping[str, object]) -> None:
     """Refuse what is neither a field nor a slot of a template."""
     slots = {slot for value in names.values() for slot in slots_in(value)}
     known = fields_by_name(function)
+    for name in sorted(slots & RESERVED - set(known)):
+        accepted = "a slot of another name: frames of results have this column"
+        raise InputError(name, got=f"the slot {{{name}}}", accepted=accepted)
     for name, value in names.items():
         is_field = _field_of(function, name, names) in known
         if not (is_field or name in slots or function.is_open):
@@ -271,7 +278,9 @@ def _axis(name: str, value: object) -> tuple[object, ...]:
     seen: set[str] = set()
     for each in values:
         # 1 and True are equal in Python, and different values of a field.
-        text = f"{type(each).__name__} {each!r}"
+        # An array of many values shows only some of them.
+        shown = id(each) if hasattr(each, "ndim") else repr(each)
+        text = f"{type(each).__name__} {shown}"
         if text not in seen:
             seen.add(text)
             distinct.append(each)
@@ -293,7 +302,10 @@ def _mapping(zipped: object) -> Mapping[str, object]:
 def _zip_names(zipped: object, given: Mapping[str, object]) -> list[str]:
     if zipped is None:
         return []
-    names = [zipped] if isinstance(zipped, str) else list(zipped)  # type: ignore[call-overload]
+    if not isinstance(zipped, str | list | tuple):
+        accepted = "names of axes, or lists of values by name"
+        raise InputError("zip", got=zipped, accepted=accepted)
+    names = [zipped] if isinstance(zipped, str) else list(zipped)
     for name in names:
         if name not in given:
             accepted = f"names of axes: {all_of(list(given)) or 'none are given'}"
@@ -333,10 +345,12 @@ def _takes(takes: object) -> int:
 def _sampled(grid: Grid, sample: Any) -> Grid:
     if sample is None:
         return grid
-    count, seed = sample if isinstance(sample, tuple) else (sample, 0)
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+    given = sample if isinstance(sample, tuple) else (sample, 0)
+    numbers = [n for n in given if isinstance(n, int) and not isinstance(n, bool)]
+    if len(given) != 2 or len(numbers) != 2 or numbers[0] < 1:
         accepted = "how many points, such as 20, or this and a seed: (20, 7)"
         raise InputError("sample", got=sample, accepted=accepted)
+    count, seed = numbers
     in_all = prod(grid.sizes)
     if count >= in_all:
         return grid

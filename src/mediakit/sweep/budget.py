@@ -129,8 +129,8 @@ class Reservations:
         return (
             f"It may cost up to {format_usd(high_micro_usd)}{self._margin_text}, and "
             f"{format_usd(spent)} of the budget of {format_usd(limit_micro_usd)} is "
-            f"spent{holding}. Nothing was sent. Run the plan with a larger budget to "
-            "send it."
+            f"spent{holding}. This cell was not sent. Run the plan with a larger "
+            "budget to send it."
         )
 
     @property
@@ -143,9 +143,9 @@ class Reservations:
     def unknown_text(self) -> str:
         """Say that a cell has no known price, so that a budget cannot hold it."""
         return (
-            "Nobody knows what it may cost, so a budget of "
-            f"{format_usd(self.limit_micro_usd)} could not be kept. Nothing was sent. "
-            "Run the plan without a budget to send it."
+            "Its price is unknown, so a budget of "
+            f"{format_usd(self.limit_micro_usd)} cannot be enforced. This cell was not "
+            "sent. Run the plan without a budget to send it."
         )
 
     def _fits(self, use: BudgetUse, factor: Fraction) -> bool:

@@ -192,6 +192,8 @@ class Cells:
         if record.error is not None and status is CellStatus.FAILED:
             texts["error_code"] = record.error.code
             texts["problem"] = failure_text(record.error.code, record.error.message)
+        elif status is CellStatus.FAILED:
+            texts["error_code"] = "provider_error"
         runtime_s = np.nan
         if state.submitted_at is not None and state.finished_at is not None:
             runtime_s = (state.finished_at - state.submitted_at).total_seconds()
@@ -224,14 +226,11 @@ class Cells:
         problem: str,
         *,
         job_id: str | None = None,
-        error_code: str | None = None,
     ) -> None:
         """Note why a cell has no result."""
         texts = {"problem": problem}
         if job_id is not None:
             texts["job_id"] = job_id
-        if error_code is not None:
-            texts["error_code"] = error_code
         self._write(cell, status, None, np.nan, texts)
 
     def take_all(

@@ -18,7 +18,7 @@ from mediakit.schema import own_problems, with_defaults
 from mediakit.sweep.axes import Grid, Source
 
 Sources = Mapping[str, Source]
-FEW = 5
+SHOWN_N = 5
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def _repeated(sources: Sources, grid: Grid) -> Iterator[Finding]:
         if len(source.dimensions) > 1 and others.isdisjoint(source.dimensions):
             first: dict[object, int] = {}
             reasons = {
-                code: f"{name}: {shown(value)} is in this sweep already"
+                code: f"{name}: {shown(value)} duplicates another cell"
                 for code, value in enumerate(source.values)
                 if first.setdefault(value, code) != code
             }
@@ -207,9 +207,9 @@ def problems_of(grid: Grid, findings: Iterable[Finding]) -> Problems:
 
 def _refuse_all(grid: Grid, problems: Problems) -> None:
     found = [problems.texts[code] for code in np.unique(problems.codes)]
-    more = f"; and {len(found) - FEW} more reasons" if len(found) > FEW else ""
+    more = f"; and {len(found) - SHOWN_N} more reasons" if len(found) > SHOWN_N else ""
     raise InputError(
         " and ".join(grid.axes) or "sweep",
-        got="no cell that could be sent",
-        accepted=f"values that the function takes: {'; '.join(found[:FEW])}{more}",
+        got="no valid cell",
+        accepted=f"values that the function takes: {'; '.join(found[:SHOWN_N])}{more}",
     )

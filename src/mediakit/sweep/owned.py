@@ -123,6 +123,12 @@ class Keys:
             self._texts |= {name: self._texts_of(name) for name in sources}
         self._looked_up: tuple[Set[str], list[tuple[int, str]]] = (set(), [])
 
+    @property
+    def is_incomplete(self) -> bool:
+        """Tell whether a file was not uploaded when the keys were made."""
+        values = (value for s in self._sources.values() for value in s.values)
+        return any(value is NOT_UPLOADED for value in values)
+
     def _texts_of(self, name: str) -> Texts:
         found: Texts = []
         for value in self._sources[name].values:
@@ -215,6 +221,14 @@ def _text(name: str, value: object) -> str:
     return f"{text_json(name)}:{canonical_json(value).decode()}"
 
 
+async def keys_of(
+    client: AsyncClient, function: Function, sources: Sources, grid: Grid, draws: Draws
+) -> Keys:
+    """Return the keys of all cells, as far as their files are uploaded."""
+    sent = await uploaded_sources(client, function, sources, grid)
+    return await to_thread.run_sync(Keys, client.service, function, sent, grid, draws)
+
+
 async def uploaded_sources(
     client: AsyncClient, function: Function, sources: Sources, grid: Grid
 ) -> dict[str, Source]:
@@ -265,7 +279,8 @@ async def owned_draws(
 
 def state_of(draw: OwnedDraw | None) -> CellState:
     """Return what a cell is whose request the history holds; None: it does not."""
-    if draw is None or draw.state == EntryState.REFUSED:
+    if draw is None or draw.state in (EntryState.REFUSED, EntryState.INTENT):
+        # What was never answered is sent again, and may be charged then.
         return CellState.NEW
     if draw.status == JobStatus.FAILED:
         # A rejection at the door made nothing: the same call asks again.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -16,11 +17,12 @@ from anyio import to_thread
 from mediakit.catalog import Function
 from mediakit.client import Amount, AsyncClient, Client
 from mediakit.errors import InputError, MediakitError
+from mediakit.media import file_of
 from mediakit.money import format_usd
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import all_of
 from mediakit.schema import canonical_json
-from mediakit.sweep.axes import Codes, Grid, Source, grid_of
+from mediakit.sweep.axes import Codes, Dimension, Grid, Source, grid_of
 from mediakit.sweep.budget import parse_budget
 from mediakit.sweep.checking import (
     Problems,
@@ -35,9 +37,9 @@ from mediakit.sweep.owned import (
     Draws,
     Keys,
     draws_of,
+    keys_of,
     owned_draws,
     state_of,
-    uploaded_sources,
 )
 from mediakit.sweep.pricing import KINDS, Prices, prices_of
 from mediakit.sweep.results import AsyncResults, Results
@@ -153,7 +155,8 @@ class BasePlan:
         parts = [service.identity, service.account, self.function.path, fields]
         chosen = self.grid.chosen
         sample = None if chosen is None else chosen.tolist()
-        whole = canonical_json([*parts, self.takes, sample])
+        together = [sorted(_rows_of(d)) for d in self.grid.dimensions]
+        whole = canonical_json([*parts, self.takes, sample, sorted(together)])
         return sha256(whole).hexdigest()[:16]
 
     @property
@@ -201,6 +204,10 @@ class BasePlan:
 
     async def look(self) -> Ownership:
         """Look again at what the history holds."""
+        if self._keys.is_incomplete:
+            self._keys = await keys_of(
+                self.client, self.function, self.sources, self.grid, self.draws
+            )
         known = await owned_draws(self.client, self.function)
         self._ownership = await to_thread.run_sync(self._compared, known)
         return self._ownership
@@ -357,8 +364,8 @@ class BasePlan:
 
 _ASIDE = {
     CellState.FAILED: "failed before; results.retry() asks again",
-    CellState.LOST: "bought before, and their output is not there any more",
-    CellState.INVALID: "invalid, never sent:",
+    CellState.LOST: "bought before; the output is no longer available",
+    CellState.INVALID: "invalid (not sent):",
 }
 _KINDS = {
     EstimateKind.EXACT: "exact",
@@ -377,9 +384,21 @@ def _money(amounts: Codes) -> pd.api.extensions.ExtensionArray:
 
 
 def _text(value: object) -> str:
-    return (
-        value if isinstance(value, str) else getattr(value, "id", None) or repr(value)
-    )
+    """Write a value for the identity of a sweep; a medium in memory by its content."""
+    if isinstance(value, str):
+        return value
+    if (job_id := getattr(value, "id", None)) is not None:
+        return str(job_id)
+    is_plain = isinstance(value, int | float | Path | list | tuple | dict | None)
+    file = None if is_plain else file_of(value, "sweep")
+    return repr(value) if file is None else sha256(file.read_bytes()).hexdigest()
+
+
+def _rows_of(dimension: Dimension) -> list[list[str]]:
+    """Return what goes together in a dimension, a row for each of its values."""
+    columns = sorted(dimension.columns.items())
+    texts = [[f"{name}={_text(v)}" for v in values] for name, values in columns]
+    return [list(row) for row in zip(*texts, strict=True)]
 
 
 def categories_of(codes: npt.NDArray[Any], levels: Sequence[Any]) -> pd.Categorical:
@@ -547,8 +566,6 @@ async def planned(
     findings = await to_thread.run_sync(findings_of, function, sources, grid)
     prices, about_media = await prices_of(client, function, sources, grid)
     draws = draws_of(function, sources)
-    sent = await uploaded_sources(client, function, sources, grid)
-    named = (client.service, function, sent, grid, draws)
     plan = make(
         client,
         function,
@@ -557,7 +574,7 @@ async def planned(
         problems=problems_of(grid, [*findings, *about_media]),
         prices=prices,
         draws=draws,
-        keys=await to_thread.run_sync(Keys, *named),
+        keys=await keys_of(client, function, sources, grid, draws),
         spendable_micro_usd=await _spendable(client),
     )
     await plan.look()

@@ -59,8 +59,8 @@ class Prices:
 
 def _notes(unpriced: int) -> Iterator[str]:
     if unpriced:
-        are = "cell has" if unpriced == 1 else "cells have"
-        yield f"{unpriced:,} {are} no known price and count as nothing here."
+        has, is_not = ("cell has", "is") if unpriced == 1 else ("cells have", "are")
+        yield f"{unpriced:,} {has} no known price and {is_not} not included."
 
 
 async def prices_of(

@@ -27,6 +27,7 @@ from mediakit.errors import (
     shown,
 )
 from mediakit.history import Entry, History, Judgement
+from mediakit.sweep.axes import RESERVED
 from mediakit.sweep.budget import too_small
 from mediakit.sweep.cells import STATUS_NAMES, CellStatus, Columns, Progress
 from mediakit.sweep.exporting import Exported, export
@@ -57,7 +58,7 @@ JobT_co = TypeVar("JobT_co", bound=Job, covariant=True)
 
 MOST_IN_FLIGHT = 1_000
 MEDIA_TYPES = ("video", "image", "audio")
-GOES_ON = "The sweep goes on; results.wait() waits again."
+GOES_ON = "The sweep continues; call results.wait() to wait again."
 ELSEWHERE = (
     "This run belongs to the process that began it. plan.run() goes on with it here, "
     "and nothing that is owned is bought again."
@@ -244,7 +245,7 @@ class AsyncResults(Staying):
             found[name] = found["job_id"].map(values).astype("float64")
         return found
 
-    def repairs(self) -> list[tuple[str, Entry, int]]:
+    def _repairs(self) -> list[tuple[str, Entry, int]]:
         """Return the repairs of this sweep, oldest first.
 
         Returns:
@@ -264,7 +265,7 @@ class AsyncResults(Staying):
         """Add a row for each repair, below the cells, with the axes of its cell."""
         import pandas as pd
 
-        found_repairs = self.repairs()
+        found_repairs = self._repairs()
         repairs = [(parent, entry) for parent, entry, _ in found_repairs]
         if not repairs:
             return found
@@ -340,7 +341,7 @@ class AsyncResults(Staying):
 
     def _kept_entries(self) -> list[Entry]:
         job_ids = dict(sorted(self.runner.cells.job_ids().items()))
-        made = [*job_ids.values(), *(str(e.job_id) for _, e, _ in self.repairs())]
+        made = [*job_ids.values(), *(str(e.job_id) for _, e, _ in self._repairs())]
         kept = {j.job_id for j in self._judgements(made) if j.keep}
         found = (self.client.store.find(i) for i in made if i in kept)
         return [entry for entry in found if entry is not None]
@@ -358,6 +359,7 @@ class AsyncResults(Staying):
 
     def _ranking(self) -> pd.DataFrame:
         mine = set(self.runner.cells.job_ids().values())
+        mine |= {str(entry.job_id) for _, entry, _ in self._repairs()}
         said = self.client.store.preferences(**self.client._ledger.owner)
         return bradley_terry([p for p in said if {p.winner, p.loser} <= mine])
 
@@ -495,7 +497,9 @@ class AsyncResults(Staying):
         )
         for name in scored.columns.drop(["job_id", "problem"]):
             values = dict(zip(scored["job_id"], scored[name], strict=True))
-            self._scores.setdefault(str(name), {}).update(values)
+            taken = name in RESERVED or name in self.plan.axes
+            column = f"score_{name}" if taken else str(name)
+            self._scores.setdefault(column, {}).update(values)
         return scored
 
     def _outputs(self) -> list[Output]:
@@ -545,7 +549,7 @@ class AsyncResults(Staying):
 
         Args:
             job: The job, or its id.
-            rating: 1 to 5; None takes the rating back.
+            rating: 1 to 5; None clears the rating.
 
         Raises:
             InputError: The rating is another one.
@@ -684,7 +688,7 @@ class Results(Staying, Generic[JobT_co]):
             raise
         except KeyboardInterrupt:
             raise KeyboardInterrupt(
-                "stopped waiting; the sweep goes on: results.wait() waits again, "
+                "stopped waiting; the sweep continues: results.wait() waits again, "
                 "results.stop() ends it"
             ) from None
         return self

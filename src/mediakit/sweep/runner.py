@@ -219,13 +219,14 @@ class Runner:
             cells = cells[cells == cell]
         for again in cells.tolist():
             job_id = self.cells.text("job_id", again)
-            if job_id and self.cells.status(again) is CellStatus.FAILED:
+            # Without a code the job itself may not have failed, only its reading.
+            if job_id and self.cells.text("error_code", again):
                 self._failed_jobs[again] = job_id
         if len(cells):
             self.cells.take_all(cells, CellStatus.PLANNED)
             self._order = np.union1d(self._order[self._next :], cells)
             self._next = 0
-            self.stopped, self._silent_n = None, 0
+            self.stopped, self._silent_n, self._is_short = None, 0, False
             self.done.clear()
             self._changed()
             self._pump()
@@ -418,8 +419,8 @@ class Runner:
         entry = None if key is None else await self._entry(cell, key)
         if entry is not None and self._is_known(cell, entry):
             return None
-        if _is_new(entry):
-            await self._reserve(cell, self._high_micro_usd(cell))
+        if _is_new(entry) or _is_unanswered(entry):
+            await self._reserve(cell, self._unheld_micro_usd(cell, entry))
         order = await self._order_of(cell)
         if key is None:
             entry = await self._entry(cell, order.draw_key)
@@ -428,7 +429,7 @@ class Runner:
                 return None
         if _is_new(entry):
             await self._reserve(cell, order.estimate.high)
-        else:
+        elif not _is_unanswered(entry):
             self._reservations.dropped(cell)
         self._refuse_stopped()
         job = await self.core._buy(order, self.plan.take(cell))
@@ -443,6 +444,12 @@ class Runner:
         del self._failed_jobs[cell]
         self._got(cell, was_owned=False)
         return job
+
+    def _unheld_micro_usd(self, cell: int, entry: Entry | None) -> int | None:
+        """Return what a cell may cost beside what its sweep holds for it already."""
+        is_held = entry is not None and entry.sweep == self.plan.id
+        is_held = is_held and _is_unanswered(entry)
+        return 0 if is_held else self._high_micro_usd(cell)
 
     def _high_micro_usd(self, cell: int) -> int | None:
         high_micro_usd = int(self.plan.high_micro_usd[cell])
@@ -475,6 +482,7 @@ class Runner:
         if entry.job_id is None or not (has_failed or is_completed):
             return False
         self.cells.take_entry(cell, entry)
+        self._is_last_try = False
         self._owned_n += 1
         return True
 
@@ -698,6 +706,11 @@ class Runner:
             log.exception("the progress of a sweep cannot be read")
         else:
             notify(self._listeners, self.progress(use))
+
+
+def _is_unanswered(entry: Entry | None) -> bool:
+    """Tell a request that was sent, perhaps, and never answered."""
+    return entry is not None and entry.state is EntryState.INTENT
 
 
 def _is_new(entry: Entry | None) -> bool:

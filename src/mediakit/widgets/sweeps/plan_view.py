@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_REASONS = 8
 # A colour is given twice: sanitisers keep plain ones and drop the theme's.
 _QUIET = "color:#767676;color:var(--jp-ui-font-color2,#767676)"
-CHANGED = "The plan has changed. Press Run once the new price is there."
+CHANGED = "The plan has changed. Press Run after the price updates."
 
 
 class PlanView:
@@ -59,14 +59,14 @@ class PlanView:
             w.Text,
             "mk-budget",
             description="Budget",
-            placeholder="such as $5; empty for no limit",
+            placeholder="such as $5; leave blank for no limit",
             continuous_update=True,
         )
         self._run = make(w.Button, "mk-go", button_style="primary")
-        self._drafts = make(w.Button, "mk-small", description="Run drafts first")
+        self._drafts = make(w.Button, "mk-small", description="Drafts first…")
         self._error = make(w.HTML, "mk-error-box")
-        self._run.on_click(guard(lambda _: self._start(self._whole)))
-        self._drafts.on_click(guard(lambda _: self._start(self._as_drafts)))
+        self._run.on_click(guard(lambda _: self._start()))
+        self._drafts.on_click(guard(lambda _: self._show_drafts()))
         self._row = make(w.HBox, "mk-pay-row")
         self._lines = (self._facts, self._row, self._error)
         self.widget = make(w.VBox, "mk-fields", children=self._lines)
@@ -125,7 +125,21 @@ class PlanView:
 
     # -- running it ---------------------------------------------------------------
 
-    def _start(self, plan_to_run: Callable[[BasePlan], Awaitable[BasePlan]]) -> None:
+    def _show_drafts(self) -> None:
+        """Show the plan of drafts, whose price is then on the button that runs it."""
+        plan = self._plan
+        if plan is None:
+            self._complain(CHANGED)
+            return
+
+        async def show() -> None:
+            drafts = await plan._drafts()
+            if self._plan is plan:
+                self.change(drafts)
+
+        self._errands.run(show)
+
+    def _start(self) -> None:
         plan = self._plan
         if plan is None:
             self._complain(CHANGED)
@@ -137,8 +151,7 @@ class PlanView:
 
         async def run() -> None:
             try:
-                chosen = await plan_to_run(plan)
-                results = await chosen._begin(budget)
+                results = await plan._begin(budget)
             except BaseException:
                 self._allow(is_allowed=self._plan is not None)
                 raise
@@ -147,12 +160,6 @@ class PlanView:
             await self._refresh()
 
         self._errands.run(run)
-
-    async def _whole(self, plan: BasePlan) -> BasePlan:
-        return plan
-
-    async def _as_drafts(self, plan: BasePlan) -> BasePlan:
-        return await plan._drafts()
 
     async def _refresh(self) -> None:
         """Show what is owned and left after a run."""
@@ -254,10 +261,14 @@ def _reasons_html(plan: BasePlan) -> str:
     lines: list[str] = []
     if counts[CellState.FAILED]:
         lines.append(
-            f"{_cells(counts[CellState.FAILED])} failed before: Retry asks again"
+            f"{_cells(counts[CellState.FAILED])} failed before; select Retry in the "
+            "results to send them again"
         )
     if counts[CellState.LOST]:
-        lines.append(f"{_cells(counts[CellState.LOST])} were bought and erased since")
+        lines.append(
+            f"{_cells(counts[CellState.LOST])} were bought; the output is no longer "
+            "available"
+        )
     reasons = plan.reasons()
     lines += [f"{_cells(n)} invalid: {why}" for why, n in reasons[:MOST_REASONS]]
     if len(reasons) > MOST_REASONS:

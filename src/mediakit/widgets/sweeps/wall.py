@@ -54,6 +54,7 @@ class Wall:
         self._owner = results.client._ledger.owner
         self._posters: dict[str, str | None] = {}
         self._running: asyncio.Task[None] | None = None
+        self._latest: Progress | None = None
         plan = results.plan
         self._labels = [
             {
@@ -80,7 +81,7 @@ class Wall:
     def _cells(self) -> list[WallCell]:
         plan, columns = self._results.plan, self._results.runner.cells.copied()
         job_ids = columns.texts["job_id"]
-        repairs = self._results.repairs()
+        repairs = self._results._repairs()
         made = [*job_ids.values(), *(str(entry.job_id) for _, entry, _ in repairs)]
         judged = self._store.judgements(**self._owner, job_ids=made)
         said = {each.job_id: each for each in judged}
@@ -165,9 +166,16 @@ class Wall:
 
     def _changed(self, progress: Progress) -> None:
         """Show what has changed; called on the I/O thread."""
+        self._latest = progress
         if self._running is None or self._running.done():
             loop = asyncio.get_running_loop()
-            self._running = loop.create_task(self._show(progress))
+            self._running = loop.create_task(self._catch_up())
+
+    async def _catch_up(self) -> None:
+        """Show the latest news, and what came while it was shown."""
+        while (progress := self._latest) is not None:
+            self._latest = None
+            await self._show(progress)
 
     async def _show(self, progress: Progress) -> None:
         cells = await to_thread.run_sync(self._cells)
@@ -207,6 +215,7 @@ class Wall:
 
     def _preferences(self) -> list[Preference]:
         mine = set(self._results.runner.cells.job_ids().values())
+        mine |= {str(entry.job_id) for _, entry, _ in self._results._repairs()}
         return [
             Preference(each.winner, each.loser, each.tie)
             for each in self._store.preferences(**self._owner)
