@@ -79,6 +79,7 @@ class Service:
     balance_micro_usd: int = 10**12
     jobs: dict[str, Sold] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
+    rejected: dict[str, dict[str, Any]] = field(default_factory=dict)
     posts: Counter[str] = field(default_factory=Counter)
     most_at_once: int = 0
     gate: threading.Event | None = None
@@ -106,6 +107,8 @@ class Service:
         return self._submit(request)
 
     def _read(self, job_id: str) -> httpx.Response:
+        if job_id in self.rejected:
+            return httpx.Response(200, json=self.rejected[job_id])
         job = self.jobs.get(job_id)
         if job is None:
             return httpx.Response(404, json={"message": "no such job"})
@@ -156,11 +159,10 @@ class Service:
         headers = {}
         if outcome.retry_after_s is not None:
             headers["Retry-After"] = f"{outcome.retry_after_s:g}"
-        return httpx.Response(
-            outcome.rejects or 429,
-            json={"id": job_id, "status": "failed", "error": error},
-            headers=headers,
-        )
+        record = {"id": job_id, "status": "failed", "error": error}
+        free = {"state": "settled", "charge_micro_usd": 0}
+        self.rejected[job_id] = {**record, "billing": free}
+        return httpx.Response(outcome.rejects or 429, json=record, headers=headers)
 
     def client(self, home: Path, *, speed: float = 200.0, **more: Any) -> Client:
         """Return a client of this service, whose clock runs fast."""
