@@ -53,7 +53,8 @@ unit: $(DEV_READY) ## Tests without a browser; every notebook is executed
 
 soak: $(DEV_READY) ## Kill sweeps and drift their rates, in full counts
 	MEDIAKIT_SOAK=1 $(BIN)/python -m pytest -n 2 --dist worksteal \
-		tests/sweep/test_sweep_kills.py tests/sweep/test_random_runs.py $(PYTEST_ARGS)
+		tests/sweep/test_sweep_kills.py tests/sweep/test_random_runs.py \
+		tests/sweep/test_runner.py $(PYTEST_ARGS)
 
 browser: $(DEV_READY) ## Tests in JupyterLab and a real Chromium
 	@$(BIN)/python tools/find_chromium.py --install || true
