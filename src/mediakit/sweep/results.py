@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from concurrent.futures import Executor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import anyio
 import numpy as np
@@ -38,7 +38,7 @@ from mediakit.sweep.outputs import (
     outputs_of,
     repair_columns,
 )
-from mediakit.sweep.runner import IN_FLIGHT, Planned, Runner
+from mediakit.sweep.runner import IN_FLIGHT, Runner
 from mediakit.sweep.scoring import BATCH, HistoryScores, Output, Scorer, score_outputs
 from mediakit.sweep.statistics import (
     Comparison,
@@ -94,7 +94,7 @@ class AsyncResults(Staying):
 
     def __init__(
         self,
-        plan: Planned,
+        plan: BasePlan,
         core: AsyncClient,
         budget_micro_usd: int | None = None,
         in_flight: int | None = None,
@@ -102,7 +102,7 @@ class AsyncResults(Staying):
         in_flight = IN_FLIGHT if in_flight is None else in_flight
         _check_in_flight(in_flight)
         _check_budget(plan, core, budget_micro_usd)
-        self.plan = cast("BasePlan", plan)
+        self.plan = plan
         self.client = core
         self.runner = Runner(plan, core, budget_micro_usd, in_flight)
         self.files = OutputFiles(core)
@@ -623,7 +623,7 @@ class Results(Staying, Generic[JobT_co]):
 
     def __init__(
         self,
-        plan: Planned,
+        plan: BasePlan,
         core: AsyncClient,
         io: IOThread,
         budget_micro_usd: int | None = None,
@@ -796,7 +796,7 @@ def _check_in_flight(in_flight: object) -> None:
 
 
 def _check_budget(
-    plan: Planned, core: AsyncClient, budget_micro_usd: int | None
+    plan: BasePlan, core: AsyncClient, budget_micro_usd: int | None
 ) -> None:
     """Refuse a budget that no new cell fits into.
 

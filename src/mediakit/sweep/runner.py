@@ -11,11 +11,10 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mediakit.catalog import Function
 from mediakit.client import AsyncClient, AsyncJob, JobState
 from mediakit.client.listeners import notify
 from mediakit.client.orders import Order, was_rejected
@@ -38,7 +37,7 @@ from mediakit.sweep.budget import Reservations
 from mediakit.sweep.cells import OPEN, Cells, CellStatus, Progress
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from mediakit.sweep.plan import BasePlan
 
 log = logging.getLogger("mediakit.sweep")
 
@@ -50,54 +49,10 @@ LOOK_S = 1.0
 """Seconds between two looks whether the client was closed meanwhile."""
 NEWS_GAP_S = 0.2
 LONGEST_TURN_S = 0.01
+BESIDE_FIELDS = ("seconds", "webhook_url", "extra")
 SILENT_N = 16
 """Submits in a row that are not answered before the rest is not sent."""
 STOPPED = f"The sweep was stopped. {NOTHING_SENT} results.retry() sends it."
-
-
-class Planned(Protocol):
-    """What a run needs of a plan."""
-
-    @property
-    def function(self) -> Function:
-        """What is asked for."""
-
-    @property
-    def id(self) -> str:
-        """What names the sweep in the history."""
-
-    @property
-    def axes(self) -> tuple[str, ...]:
-        """The names of what varies, without `take`."""
-
-    @property
-    def valid(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Which cells may be sent."""
-
-    @property
-    def new(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Which cells were not bought when the plan was made."""
-
-    @property
-    def high_micro_usd(self) -> Numbers:
-        """What each cell costs at the most; -1 where unknown."""
-
-    def __len__(self) -> int: ...
-
-    def fields(self, cell: int) -> dict[str, Any]:
-        """The fields of a cell, as `submit` takes them."""
-
-    def take(self, cell: int) -> int:
-        """The take of a cell, as `submit` takes it."""
-
-    def key(self, cell: int) -> str | None:
-        """The draw key of a cell; None while its files are not uploaded."""
-
-    def problem(self, cell: int) -> str | None:
-        """Why a cell is not valid."""
-
-    def frame(self) -> pd.DataFrame:
-        """One row a cell, the axes among its columns."""
 
 
 class _NotNowError(Exception):
@@ -128,7 +83,7 @@ class Runner:
 
     def __init__(
         self,
-        plan: Planned,
+        plan: BasePlan,
         core: AsyncClient,
         budget_micro_usd: int | None,
         in_flight: int,
@@ -384,9 +339,7 @@ class Runner:
             self._put_back(cell, error.high_micro_usd)
         except _UnsentError as error:
             self._unsent(cell, str(error))
-        except BalanceError as error:
-            self._too_expensive(cell, error)
-        except BudgetError as error:
+        except (BalanceError, BudgetError) as error:
             self._too_expensive(cell, error)
         except MediakitError as error:
             self._is_last_try = False
@@ -502,7 +455,7 @@ class Runner:
     async def _order_of(self, cell: int) -> Order:
         """Check and price a cell, and upload its files."""
         fields = dict(self.plan.fields(cell))
-        beside = [fields.pop(n, None) for n in ("seconds", "webhook_url", "extra")]
+        beside: list[Any] = [fields.pop(n, None) for n in BESIDE_FIELDS]
         path = self.plan.function.path
         order, _ = await self.core._ordered(path, fields, *beside)
         return self._labelled(order)
