@@ -116,7 +116,9 @@ def test_the_arguments_of_a_function_that_is_an_attribute_are_offered(
 ) -> None:
     code = "client.functions.text_to_video.submit(dur"
 
-    assert code.replace("dur", "duration=") in complete(code)
+    # What IPython asks may need longer the first time than it is given.
+    offered = complete(code) or complete(code)
+    assert code.replace("dur", "duration=") in offered
 
 
 @pytest.mark.parametrize(
