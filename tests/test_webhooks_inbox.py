@@ -218,7 +218,7 @@ def test_a_handler_that_always_fails_is_given_up_until_a_replay(
         well.append("from now on")
         inbox.note("msg_1", body_of(), clock.now())
         await hook.start()
-        await until(lambda: inbox.count("handled") == 1)
+        await until(lambda: inbox.count("handled") == 1, clock)
         await hook.stop()
 
     asyncio.run(run())

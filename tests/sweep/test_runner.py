@@ -278,6 +278,37 @@ def test_a_balance_that_is_used_up_stops_the_rest(tmp_path: Path) -> None:
         assert len(service.jobs) == 7
 
 
+def test_what_a_balance_did_not_reach_is_sent_again_after_a_top_up(
+    tmp_path: Path,
+) -> None:
+    service = Service(lambda *_: Outcome(reads=1, settles=1))
+    service.balance_micro_usd = 3 * VIDEO_3_S + 1
+    with serving(service, tmp_path) as client:
+        results = run(client, plan_of(client, 12), in_flight=4)
+        assert statuses(results) == {"completed": 3, "unsent": 9}
+        service.balance_micro_usd = 100 * VIDEO_3_S
+        results.retry().wait(PATIENCE_S)
+        assert statuses(results) == {"completed": 12}
+        assert len(service.jobs) == 12
+
+
+def test_requests_that_were_never_answered_are_new_and_count_against_the_budget(
+    tmp_path: Path,
+) -> None:
+    service = Service()
+    with serving(service, tmp_path) as client:
+        plan = plan_of(client, 2)
+        for cell in range(2):
+            fields: Any = plan.fields(cell)
+            ask = ("text-to-video", fields, None, None, None)
+            order, _ = client.io.call(client.core._ordered, *ask)
+            client.core.store.claim(order.intent(take=1, attempt=1))
+        assert plan.refresh().new.tolist() == [True, True]
+        results = run(client, plan, "$0.30")
+        assert statuses(results) == {"completed": 1, "unsent": 1}
+        assert len(service.jobs) == 1
+
+
 def test_what_a_failed_job_held_of_the_balance_is_used_for_others(
     tmp_path: Path,
 ) -> None:

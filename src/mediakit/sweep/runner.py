@@ -386,7 +386,8 @@ class Runner:
             self._reservations.dropped(cell)
         self._refuse_stopped()
         job = await self.core._buy(order, self.plan.take(cell))
-        self._got(cell, was_owned=entry is not None and entry.job_id == job.id)
+        was_owned = entry is not None and entry.job_id == job.id
+        self._got(cell, was_owned=was_owned, counts=not self._is_of_others(entry))
         return job
 
     async def _bought_again(self, cell: int, failed_id: str) -> AsyncJob:
@@ -400,17 +401,30 @@ class Runner:
 
     def _unheld_micro_usd(self, cell: int, entry: Entry | None) -> int | None:
         """Return what a cell may cost beside what its sweep holds for it already."""
-        is_held = entry is not None and entry.sweep == self.plan.id
-        is_held = is_held and _is_unanswered(entry)
+        is_held = _is_unanswered(entry) and not self._is_of_others(entry)
         return 0 if is_held else self._high_micro_usd(cell)
+
+    def _is_of_others(self, entry: Entry | None) -> bool:
+        """Tell an unanswered request that the history counts against another sweep."""
+        if entry is None or entry.state is not EntryState.INTENT:
+            return False
+        return entry.sweep != self.plan.id
 
     def _high_micro_usd(self, cell: int) -> int | None:
         high_micro_usd = int(self.plan.high_micro_usd[cell])
         return high_micro_usd if high_micro_usd >= 0 else None
 
-    def _got(self, cell: int, *, was_owned: bool) -> None:
-        """Note that a cell has a job."""
-        self._reservations.claimed(cell)
+    def _got(self, cell: int, *, was_owned: bool, counts: bool = True) -> None:
+        """Note that a cell has a job.
+
+        Args:
+            cell: The cell.
+            was_owned: It was bought before this run.
+            counts: The history counts it against this sweep. What it does not count
+                stays reserved to the end of the run.
+        """
+        if counts:
+            self._reservations.claimed(cell)
         self._is_last_try = False
         self._silent_n = 0
         self._slots_n = min(self._in_flight, self._slots_n + 1 / self._slots_n)
