@@ -32,7 +32,9 @@ def paths_of(
         service = core.Service(base_url, "key")
         history = History(tmp_path / "history.sqlite3")
         async with core.AsyncClient(service, history=history) as client:
-            await read(AsyncSpend(client.billing, VirtualClock(EVE)))
+            clock = VirtualClock(EVE)
+            spend = AsyncSpend(client.billing, client.history, client.catalog, clock)
+            await read(spend)
 
     with ScriptedServer(answers(page, page, page)) as server:
         asyncio.run(main(server.base_url))

@@ -49,7 +49,7 @@ BEHIND = frozenset({"core", "io", "job_type", "on_close", "owned", "place"})
 """The names of a client that its own parts need, and people hardly do."""
 PARTS = frozenset(
     {"billing", "catalog", "delays", "deliveries", "history", "place", "remote_media"}
-    | {"service", "store", "_jobs", "_progress"}
+    | {"service", "store", "_clock", "_jobs", "_progress"}
 )
 """What an `AsyncClient` has once it is open."""
 
@@ -221,9 +221,13 @@ class AsyncClient(core.AsyncClient):
     @cached_property
     def spend(self) -> AsyncSpend:
         """Return the reports of what was spent (spec 4.19)."""
-        from mediakit.spend import AsyncSpend
+        return _spend_of(self)
 
-        return AsyncSpend(self.billing)
+
+def _spend_of(client: core.AsyncClient) -> AsyncSpend:
+    from mediakit.spend import AsyncSpend
+
+    return AsyncSpend(client.billing, client.history, client.catalog, client._clock)
 
 
 class Job(core.Job):
@@ -359,9 +363,9 @@ class Client(core.Client[Job]):
     @cached_property
     def spend(self) -> Spend:
         """Return the reports of what was spent (spec 4.19)."""
-        from mediakit.spend import AsyncSpend, Spend
+        from mediakit.spend import Spend
 
-        return Spend(AsyncSpend(self.core.billing), self.io)
+        return Spend(_spend_of(self.core), self.io)
 
     @cached_property
     def deliveries(self) -> Deliveries:

@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
+from mediakit.catalog import Catalog
 from mediakit.client.billing import Billing, Report
-from mediakit.client.docstrings import explained_by
-from mediakit.client.io_thread import IOThread
-from mediakit.clock import Clock, SystemClock
+from mediakit.client.history_view import AsyncHistoryView
+from mediakit.clock import Clock
+from mediakit.spend.answers import csv_frame, daily_frame, monthly_frame
 from mediakit.spend.dates import day_range, month_text, read_day
-from mediakit.spend.frames import csv_frame, daily_frame, monthly_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,12 +26,22 @@ class AsyncSpend:
 
     Args:
         billing: Asks the service.
+        history: What was bought from here.
+        catalog: Names the functions.
         clock: Tells what today is, in UTC, until the service has told it.
     """
 
-    def __init__(self, billing: Billing, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        billing: Billing,
+        history: AsyncHistoryView,
+        catalog: Catalog,
+        clock: Clock,
+    ) -> None:
         self._billing = billing
-        self._clock = clock or SystemClock()
+        self._history = history
+        self._catalog = catalog
+        self._clock = clock
 
     def __repr__(self) -> str:
         return "<spend, read by daily(...), monthly(...) and monthly_csv(...)>"
@@ -133,43 +143,3 @@ def _month_of(instant: datetime) -> str:
 
 def _days_before(last: date) -> date:
     return last - timedelta(days=DEFAULT_DAYS - 1)
-
-
-class Spend:
-    """The blocking face of `AsyncSpend`: one line a method, on the I/O thread.
-
-    Args:
-        core: The reports.
-        io: The I/O thread.
-    """
-
-    def __init__(self, core: AsyncSpend, io: IOThread) -> None:
-        self._core = core
-        self._io = io
-
-    def __repr__(self) -> str:
-        return repr(self._core)
-
-    @explained_by(AsyncSpend.daily)
-    def daily(
-        self,
-        start: str | date | None = None,
-        end: str | date | None = None,
-        *,
-        api_key_id: str | None = None,
-        model: str | None = None,
-    ) -> pd.DataFrame:
-        """Read the spend of some days by key and function (spec 4.19)."""
-        return self._io.call(
-            self._core.daily, start, end, api_key_id=api_key_id, model=model
-        )
-
-    @explained_by(AsyncSpend.monthly)
-    def monthly(self, month: str | None = None) -> pd.DataFrame:
-        """Read the report of a calendar month by settlement date (spec 4.19)."""
-        return self._io.call(self._core.monthly, month)
-
-    @explained_by(AsyncSpend.monthly_csv)
-    def monthly_csv(self, month: str | None = None) -> pd.DataFrame:
-        """Read the same month from its CSV, without the totals row (spec 4.19)."""
-        return self._io.call(self._core.monthly_csv, month)

@@ -13,8 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from mediakit.errors import ServiceError, shown
 from mediakit.money import format_usd
-from mediakit.spend.columns import as_category, as_days, as_sent, as_whole, whole_number
-from mediakit.spend.rows import MONEY, columns_of, rows_of
+from mediakit.spend.answers.columns import (
+    as_category,
+    as_days,
+    as_sent,
+    as_whole,
+    whole_number,
+)
+from mediakit.spend.answers.rows import MONEY, columns_of, rows_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,0 +1,53 @@
+"""The blocking face of the spend reports."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+from mediakit.client.docstrings import explained_by
+from mediakit.client.io_thread import IOThread
+from mediakit.spend.api import AsyncSpend
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Spend:
+    """The blocking face of `AsyncSpend`: one line a method, on the I/O thread.
+
+    Args:
+        core: The reports.
+        io: The I/O thread.
+    """
+
+    def __init__(self, core: AsyncSpend, io: IOThread) -> None:
+        self._core = core
+        self._io = io
+
+    def __repr__(self) -> str:
+        return repr(self._core)
+
+    @explained_by(AsyncSpend.daily)
+    def daily(
+        self,
+        start: str | date | None = None,
+        end: str | date | None = None,
+        *,
+        api_key_id: str | None = None,
+        model: str | None = None,
+    ) -> pd.DataFrame:
+        """Read the spend of some days by key and function (spec 4.19)."""
+        return self._io.call(
+            self._core.daily, start, end, api_key_id=api_key_id, model=model
+        )
+
+    @explained_by(AsyncSpend.monthly)
+    def monthly(self, month: str | None = None) -> pd.DataFrame:
+        """Read the report of a calendar month by settlement date (spec 4.19)."""
+        return self._io.call(self._core.monthly, month)
+
+    @explained_by(AsyncSpend.monthly_csv)
+    def monthly_csv(self, month: str | None = None) -> pd.DataFrame:
+        """Read the same month from its CSV, without the totals row (spec 4.19)."""
+        return self._io.call(self._core.monthly_csv, month)
