@@ -100,12 +100,12 @@ def texts(error: BaseException | None) -> Iterator[str]:
         error = error.__cause__ or error.__context__
 
 
-def trickle(visit: Visit) -> None:
+def trickle(visit: Visit, every_s: float = SHORT_S / 5) -> None:
     """Answer a byte at a time, until the other end has enough."""
     visit.say(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
     while True:
         visit.say(b" ")
-        threading.Event().wait(SHORT_S / 5)
+        threading.Event().wait(every_s)
 
 
 # -- nothing was sent -------------------------------------------------------------
@@ -179,7 +179,7 @@ def test_a_request_that_waits_too_long_for_a_connection_was_not_sent() -> None:
     def trickles(visit: Visit) -> None:
         visit.request()
         arrived.release()
-        trickle(visit)
+        trickle(visit, every_s=SHORT_S)
 
     def await_all() -> None:
         for _ in range(MAX_CONNECTIONS):
@@ -187,7 +187,7 @@ def test_a_request_that_waits_too_long_for_a_connection_was_not_sent() -> None:
 
     async def crowd(base_url: str) -> NoAnswerError:
         transport = Transport(
-            Service(base_url, KEY), clock=SystemClock(), timeout_s=4 * SHORT_S
+            Service(base_url, KEY), clock=SystemClock(), timeout_s=10 * SHORT_S
         )
         before = [
             asyncio.create_task(outcome(transport, "POST"))

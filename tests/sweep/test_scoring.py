@@ -92,8 +92,14 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor | None]:
 
 
 def forked(workers: int = 2) -> ProcessPoolExecutor:
+    """Start a pool and all its workers.
+
+    Where a worker dies while another one is being started, Python 3.11 waits for ever.
+    """
     context = multiprocessing.get_context("forkserver")
-    return ProcessPoolExecutor(workers, mp_context=context)
+    pool = ProcessPoolExecutor(workers, mp_context=context)
+    list(pool.map(abs, range(workers)))
+    return pool
 
 
 def test_every_output_has_a_row_in_the_order_given(
