@@ -1,6 +1,6 @@
 """The history as a typed frame; imported only when a frame is asked for."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -92,8 +92,12 @@ def params_query() -> Select[Any]:
     return query.select_from(entries.outerjoin(judgements, and_(*its)))
 
 
-def params_frame(rows: Sequence[Row[Any]]) -> pd.DataFrame:
+def params_frame(rows: Sequence[Row[Any]], taken: Collection[str] = ()) -> pd.DataFrame:
     """Make a typed frame of the rows of `params_query`.
+
+    Args:
+        rows: The rows.
+        taken: More names that no parameter's column may have.
 
     Returns:
         The columns of `entries_frame`, then runtime_s, rating, keep, and a column for
@@ -107,7 +111,9 @@ def params_frame(rows: Sequence[Row[Any]]) -> pd.DataFrame:
     frame["runtime_s"] = took.dt.total_seconds()
     frame["rating"] = pd.array(ratings, dtype="Int8")
     frame["keep"] = pd.array(keeps, dtype="boolean")
-    params = pd.DataFrame(columns_of(bodies, set(frame.columns)), index=frame.index)
+    params = pd.DataFrame(
+        columns_of(bodies, {*frame.columns, *taken}), index=frame.index
+    )
     return pd.concat([frame, params], axis=1)
 
 

@@ -19,6 +19,7 @@ from mediakit.history.adopting import (
     rebuilt_key,
     search_text,
 )
+from mediakit.history.charges import Charges
 from mediakit.history.database import Database, Values
 from mediakit.history.draws import Draws
 from mediakit.history.entries import (
@@ -48,7 +49,7 @@ from mediakit.history.uploads import Uploads
 from mediakit.records import Job
 
 
-class History(Adopting, Draws, Lineage, Listing, Ratings, Scores, Uploads):
+class History(Adopting, Charges, Draws, Lineage, Listing, Ratings, Scores, Uploads):
     """Every submit of this user, committed before it is sent.
 
     Threads and processes may use one database at the same time, and a process may
