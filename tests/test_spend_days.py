@@ -52,7 +52,8 @@ def test_a_day_that_the_service_has_begun_before_this_machine_is_read(
     asked = paths_of(lambda spend: spend.daily(), tmp_path, NEXT_DAY)
     assert asked == [
         days("2026-11-01", "2026-11-30"),
-        days("2026-11-02", "2026-12-01"),
+        days("2026-11-28", "2026-11-30"),  # earlier days are complete, and kept
+        days("2026-12-01", "2026-12-01"),
     ]
     asked = paths_of(lambda spend: spend.monthly(), tmp_path, NEXT_DAY)
     assert asked == ["/billing/monthly/2026-11", "/billing/monthly/2026-12"]

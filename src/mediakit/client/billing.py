@@ -21,10 +21,12 @@ class Report:
     Args:
         body: The parsed JSON, or the text of a CSV.
         told_at: When the service says that it answered; None when it does not.
+        content: The bytes of a CSV, as they were sent.
     """
 
     body: Any
     told_at: datetime | None
+    content: bytes = b""
 
 
 class Billing:
@@ -74,8 +76,10 @@ class Billing:
     async def monthly_csv(self, month: str) -> Report:
         """Read the same month as CSV, one row per model and a totals row."""
         answer = await self._transport.read(f"/billing/monthly/{month}/csv")
-        text = self._checked(answer, f"the report of {month}").content.decode()
-        return Report(text, answered_at(answer))
+        content = self._checked(answer, f"the report of {month}").content
+        # A name that is not UTF-8 must not hide the amounts beside it.
+        text = content.decode(errors="replace")
+        return Report(text, answered_at(answer), content)
 
     def _checked(self, answer: Answer, what: str) -> Answer:
         if answer.status != 200:

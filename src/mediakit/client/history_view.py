@@ -39,6 +39,11 @@ class AsyncHistoryView:
     def __repr__(self) -> str:
         return f"<history of {self._service.label} in {self.store!r}>"
 
+    @property
+    def service(self) -> str:
+        """Return the name under which the store holds this service's entries."""
+        return self._service.identity
+
     async def frame(
         self,
         *,

@@ -4,6 +4,9 @@ from mediakit.spend.answers import csv_frame, daily_frame, monthly_frame
 from mediakit.spend.api import AsyncSpend
 from mediakit.spend.blocking import Spend
 from mediakit.spend.dates import day_range, month_text
+from mediakit.spend.days.grouping import weekly
+from mediakit.spend.days.rolling import rolling
+from mediakit.spend.usd import with_usd
 
 __all__ = [
     "AsyncSpend",
@@ -13,4 +16,7 @@ __all__ = [
     "day_range",
     "month_text",
     "monthly_frame",
+    "rolling",
+    "weekly",
+    "with_usd",
 ]

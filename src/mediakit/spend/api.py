@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.billing import Billing, Report
+from mediakit.client.billing import Billing
 from mediakit.client.history_view import AsyncHistoryView
 from mediakit.clock import Clock
-from mediakit.spend.answers import csv_frame, daily_frame, monthly_frame
-from mediakit.spend.dates import day_range, month_text, read_day
+from mediakit.errors import InputError
+from mediakit.spend.charges import charges_frame
+from mediakit.spend.daily import DailyReader, DaysAsked
+from mediakit.spend.dates import day_range, read_day
+from mediakit.spend.days.grouping import By, Every
+from mediakit.spend.days.today import ServiceClock
+from mediakit.spend.monthly import MonthlyReader, Months, write_bytes
+from mediakit.spend.usd import with_usd
 
 if TYPE_CHECKING:
     import pandas as pd
-
-DEFAULT_DAYS = 30
-
-T = TypeVar("T")
 
 
 class AsyncSpend:
@@ -38,108 +43,199 @@ class AsyncSpend:
         catalog: Catalog,
         clock: Clock,
     ) -> None:
-        self._billing = billing
         self._history = history
         self._catalog = catalog
-        self._clock = clock
+        self._clock = ServiceClock(clock)
+        self._days = DailyReader(billing, catalog, self._clock)
+        self._months = MonthlyReader(billing, catalog, self._clock)
 
     def __repr__(self) -> str:
-        return "<spend, read by daily(...), monthly(...) and monthly_csv(...)>"
+        return (
+            "<spend, read by daily(...), monthly(...), charges(...), "
+            "monthly_csv(...), csv_bytes(...) and to_csv(...)>"
+        )
 
     async def daily(
         self,
         start: str | date | None = None,
         end: str | date | None = None,
         *,
+        by: By = None,
         api_key_id: str | None = None,
         model: str | None = None,
+        every: Every = "day",
+        usd: bool = False,
     ) -> pd.DataFrame:
         """Read the spend of some days by key and function (spec 4.19).
+
+        A range is read by calendar month, a few months at the same time. Days that
+        ended two days ago are kept in memory and not read again.
 
         Args:
             start: The first day, YYYY-MM-DD in UTC; 30 days up to `end` when omitted.
             end: The last day, included; today in UTC by the service's clock when
                 omitted.
+            by: Sum per day and any of "function", "key", "model" and "project", one
+                name or a list; per day alone with an empty list.
             api_key_id: Only what this key spent.
             model: Only what this model cost.
+            every: "day", or "week" for sums of weeks that begin on Monday.
+            usd: Show exact US dollars (`Decimal`) in `*_usd` columns in place of
+                micro-USD.
 
         Returns:
             Columns day (datetime64, UTC), api_key_id, model and function (category),
-            jobs (Int64), charge_micro_usd (int64); no rows but the same dtypes when
-            nothing has settled.
+            jobs (Int64), charge_micro_usd (int64), whatever else the service sends,
+            kind (category: our name of the function, <NA> where its path is not
+            bound), and complete (bool: False for the service's today and later); no
+            rows but the same dtypes when nothing has settled.
+
+            With `by`: day, function and kind, api_key_id, model or project, then jobs,
+            charge_micro_usd and complete. A project comes from the history; charges
+            that the history does not hold stand in a row without one, so that the sums
+            never change.
 
         Raises:
-            InputError: A day cannot be read, or the end is before the start; nothing
-                was sent.
+            InputError: A day cannot be read, the end is before the start, all of the
+                range is in the future, or another argument is not acceptable.
             ServiceError: The service does not answer.
         """
-        first_day = None if start is None else read_day("start", start)
-        last_day = None if end is None else read_day("end", end)
+        asked = DaysAsked(
+            None if start is None else read_day("start", start),
+            None if end is None else read_day("end", end),
+            api_key_id,
+            model,
+        )
+        frame = await self._days.summed(asked, by, every, self._charges_from)
+        return await _shown(frame, usd=usd)
 
-        async def up_to(day: date) -> Report:
-            days = day_range(first_day or _days_before(day), day)
-            return await self._billing.daily(*days, api_key_id=api_key_id, model=model)
-
-        _, report = await self._current(last_day, datetime.date, up_to)
-        return daily_frame(report.body)
-
-    async def monthly(self, month: str | None = None) -> pd.DataFrame:
+    async def monthly(self, month: Months = None, *, usd: bool = False) -> pd.DataFrame:
         """Read the report of a calendar month by settlement date (spec 4.19).
 
         Args:
-            month: YYYY-MM in UTC; this month by the service's clock when omitted.
+            month: YYYY-MM in UTC, or a pair of the first and the last month, both
+                included; this month by the service's clock when omitted.
+            usd: Show exact US dollars (`Decimal`) in `*_usd` columns in place of
+                micro-USD.
 
         Returns:
-            One row per function; amounts are int64 micro-USD.
+            One row per month and function; amounts are int64 micro-USD, kind
+            (category) is our name of the function. The report around the rows is in
+            `attrs["report"]`, of several months by month in its "months".
 
         Raises:
-            InputError: The month cannot be read; nothing was sent.
+            InputError: A month cannot be read, the last is before the first, or it
+                is in the future.
             ServiceError: The service does not answer.
         """
-        asked = None if month is None else month_text(month)
-        shown, report = await self._current(asked, _month_of, self._billing.monthly)
-        return monthly_frame(report.body, shown)
+        return await _shown(await self._months.frame(month), usd=usd)
 
-    async def monthly_csv(self, month: str | None = None) -> pd.DataFrame:
+    async def monthly_csv(
+        self, month: str | None = None, *, usd: bool = False
+    ) -> pd.DataFrame:
         """Read the same month from its CSV, without the totals row (spec 4.19).
 
         Args:
             month: YYYY-MM in UTC; this month by the service's clock when omitted.
+            usd: Show exact US dollars (`Decimal`) in `*_usd` columns in place of
+                micro-USD.
 
         Returns:
-            One row per function; the totals row is in `attrs["total_micro_usd"]`.
+            One row per function; the totals row is in `attrs["total_micro_usd"]`, and
+            a note in `attrs["notes"]` says where it differs from the rows.
 
         Raises:
-            InputError: The month cannot be read; nothing was sent.
+            InputError: The month cannot be read, or is in the future.
             ServiceError: The service does not answer.
         """
-        asked = None if month is None else month_text(month)
-        _, report = await self._current(asked, _month_of, self._billing.monthly_csv)
-        return csv_frame(report.body)
+        return await _shown(await self._months.csv(month), usd=usd)
 
-    async def _current(
-        self,
-        asked: T | None,
-        period_of: Callable[[datetime], T],
-        read: Callable[[T], Awaitable[Report]],
-    ) -> tuple[T, Report]:
-        """Read a period, or else the one in which the service is.
+    async def csv_bytes(self, month: str | None = None) -> bytes:
+        """Read the CSV of a month as the service sends it (spec 4.19).
 
-        Charges are dated by the service's clock. Near midnight, or where this machine's
-        clock is wrong, that is another day: then its first answer says so, and the
-        right one is read.
+        Args:
+            month: YYYY-MM in UTC; this month by the service's clock when omitted.
+
+        Returns:
+            The bytes, unchanged.
+
+        Raises:
+            InputError: The month cannot be read, or is in the future.
+            ServiceError: The service does not answer.
         """
-        if asked is not None:
-            return asked, await read(asked)
-        period = period_of(self._clock.now())
-        report = await read(period)
-        told = period_of(report.told_at) if report.told_at else period
-        return (period, report) if told == period else (told, await read(told))
+        return await self._months.csv_bytes(month)
+
+    async def to_csv(self, month: str | None, path: str | Path) -> Path:
+        """Save the CSV of a month as the service sends it (spec 4.19).
+
+        Args:
+            month: YYYY-MM in UTC; None for this month by the service's clock.
+            path: The file; one that is there is replaced once all is written.
+
+        Returns:
+            The path of the file.
+
+        Raises:
+            InputError: The month cannot be read or is in the future, or the file
+                cannot be written.
+            ServiceError: The service does not answer; no file is written.
+        """
+        content = await self._months.csv_bytes(month)
+        return await to_thread.run_sync(write_bytes, path, content)
+
+    async def charges(
+        self,
+        start: str | date | None = None,
+        end: str | date | None = None,
+        *,
+        project: str | None = None,
+        usd: bool = False,
+    ) -> pd.DataFrame:
+        """Return every settled charge in the history, with what it was for (spec 2.2).
+
+        Nothing is sent: the charges of all keys of this service are read from the
+        history.
+
+        Args:
+            start: The first day of settlement, YYYY-MM-DD in UTC; from the first
+                charge on when omitted.
+            end: The last day, included; up to the last charge when omitted.
+            project: Only of this project.
+            usd: Show exact US dollars (`Decimal`) in `*_usd` columns in place of
+                micro-USD.
+
+        Returns:
+            One row per charge, newest first: settled_at (when it was first read as
+            settled) and its day, what was asked for, estimate, charge_micro_usd
+            (int64), variance_micro_usd (charge less the upper estimate, <NA> when that
+            is unknown), runtime_s, rating and keep, then each parameter under its
+            name, or `param_` and its name where that is another column's. The same
+            dtypes without any row.
+
+        Raises:
+            InputError: A day cannot be read, the end is before the start, or the
+                start is in the future.
+        """
+        first = None if start is None else read_day("start", start)
+        last = None if end is None else read_day("end", end)
+        if first is not None and last is not None:
+            day_range(first, last)
+        today = self._clock.today()
+        if first is not None and first > today:
+            accepted = f"a day up to today, {today.isoformat()} in UTC"
+            raise InputError("start", got=first.isoformat(), accepted=accepted)
+        return await _shown(await self._charged(first, last, project), usd=usd)
+
+    async def _charges_from(self, first: date) -> pd.DataFrame:
+        return await self._charged(first, None, None)
+
+    async def _charged(
+        self, first: date | None, last: date | None, project: str | None
+    ) -> pd.DataFrame:
+        store, service = self._history.store, self._history.service
+        read = partial(charges_frame, store, service, first, last, project)
+        return await to_thread.run_sync(read)
 
 
-def _month_of(instant: datetime) -> str:
-    return f"{instant:%Y-%m}"
-
-
-def _days_before(last: date) -> date:
-    return last - timedelta(days=DEFAULT_DAYS - 1)
+async def _shown(frame: pd.DataFrame, *, usd: bool) -> pd.DataFrame:
+    return await to_thread.run_sync(with_usd, frame) if usd else frame

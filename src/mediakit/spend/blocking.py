@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mediakit.client.docstrings import explained_by
 from mediakit.client.io_thread import IOThread
 from mediakit.spend.api import AsyncSpend
+from mediakit.spend.days.grouping import By, Every
+from mediakit.spend.monthly import Months
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,20 +37,54 @@ class Spend:
         start: str | date | None = None,
         end: str | date | None = None,
         *,
+        by: By = None,
         api_key_id: str | None = None,
         model: str | None = None,
+        every: Every = "day",
+        usd: bool = False,
     ) -> pd.DataFrame:
         """Read the spend of some days by key and function (spec 4.19)."""
         return self._io.call(
-            self._core.daily, start, end, api_key_id=api_key_id, model=model
+            self._core.daily,
+            start,
+            end,
+            by=by,
+            api_key_id=api_key_id,
+            model=model,
+            every=every,
+            usd=usd,
         )
 
     @explained_by(AsyncSpend.monthly)
-    def monthly(self, month: str | None = None) -> pd.DataFrame:
+    def monthly(self, month: Months = None, *, usd: bool = False) -> pd.DataFrame:
         """Read the report of a calendar month by settlement date (spec 4.19)."""
-        return self._io.call(self._core.monthly, month)
+        return self._io.call(self._core.monthly, month, usd=usd)
 
     @explained_by(AsyncSpend.monthly_csv)
-    def monthly_csv(self, month: str | None = None) -> pd.DataFrame:
+    def monthly_csv(
+        self, month: str | None = None, *, usd: bool = False
+    ) -> pd.DataFrame:
         """Read the same month from its CSV, without the totals row (spec 4.19)."""
-        return self._io.call(self._core.monthly_csv, month)
+        return self._io.call(self._core.monthly_csv, month, usd=usd)
+
+    @explained_by(AsyncSpend.csv_bytes)
+    def csv_bytes(self, month: str | None = None) -> bytes:
+        """Read the CSV of a month as the service sends it (spec 4.19)."""
+        return self._io.call(self._core.csv_bytes, month)
+
+    @explained_by(AsyncSpend.to_csv)
+    def to_csv(self, month: str | None, path: str | Path) -> Path:
+        """Save the CSV of a month as the service sends it (spec 4.19)."""
+        return self._io.call(self._core.to_csv, month, path)
+
+    @explained_by(AsyncSpend.charges)
+    def charges(
+        self,
+        start: str | date | None = None,
+        end: str | date | None = None,
+        *,
+        project: str | None = None,
+        usd: bool = False,
+    ) -> pd.DataFrame:
+        """Return every settled charge with what it was for (spec 2.2)."""
+        return self._io.call(self._core.charges, start, end, project=project, usd=usd)

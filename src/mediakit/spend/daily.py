@@ -1,0 +1,270 @@
+"""Daily spend of any range: read by calendar month, joined, named and summed."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+
+from mediakit.catalog import Catalog
+from mediakit.client.billing import Billing
+from mediakit.errors import InputError
+from mediakit.spend.answers import daily_frame
+from mediakit.spend.days.cache import DayCache, Kept, missing
+from mediakit.spend.days.few import few_at_once
+from mediakit.spend.days.grouping import (
+    COLUMNS,
+    Every,
+    check_every,
+    grouped,
+    read_by,
+    weekly_until,
+)
+from mediakit.spend.days.joining import joined
+from mediakit.spend.days.kinds import kinds_of, with_column
+from mediakit.spend.days.numbers import DAYS_IN_WEEK, is_over
+from mediakit.spend.days.pieces import (
+    DEFAULT_DAYS,
+    Range,
+    by_month,
+    days_before,
+    month_end,
+)
+from mediakit.spend.days.projects import with_projects
+from mediakit.spend.days.today import ServiceClock
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mediakit.spend.days.grouping import By
+
+MOST_TRIES = 3
+FUTURE = "Only the service's date was read; reading is free."
+
+Charges = Callable[[date], Awaitable["pd.DataFrame"]]
+
+
+@dataclass(frozen=True)
+class DaysAsked:
+    """What is asked about some days.
+
+    Args:
+        first: The first day; None for 30 days up to the last.
+        last: The last day, included; None for today at the service.
+        api_key_id: Only what this key spent.
+        model: Only what this model cost.
+    """
+
+    first: date | None
+    last: date | None
+    api_key_id: str | None = None
+    model: str | None = None
+
+    def range(self, today: date) -> Range:
+        """Return the first and the last day that are meant today.
+
+        Raises:
+            InputError: The last is before the first.
+        """
+        last = self.last or max(today, self.first or today)
+        first = self.first or days_before(last, DEFAULT_DAYS - 1)
+        if last < first:
+            accepted = f"a day not before the start, {first.isoformat()}"
+            raise InputError(
+                "end", got=last.isoformat(), accepted=accepted, spec="4.19"
+            )
+        return first, last
+
+
+class DailyReader:
+    """Reads days, a few requests at a time, and keeps those that are complete.
+
+    Args:
+        billing: Asks the service.
+        catalog: Names the functions.
+        clock: The service's.
+    """
+
+    def __init__(self, billing: Billing, catalog: Catalog, clock: ServiceClock) -> None:
+        self._billing = billing
+        self._catalog = catalog
+        self._clock = clock
+        self.cache = DayCache()
+
+    async def rows(self, asked: DaysAsked) -> pd.DataFrame:
+        """Read some days, one row per day, key and function.
+
+        Raises:
+            InputError: The range is not acceptable, or all of it is in the future.
+            ServiceError: The service does not answer.
+        """
+        frame, whole = await self._read_until_today(asked)
+        return await to_thread.run_sync(self._named, frame, whole)
+
+    async def _read_until_today(self, asked: DaysAsked) -> tuple[pd.DataFrame, Range]:
+        """Read the days, again where the answer tells another today."""
+        today = self._clock.today()
+        for _ in range(MOST_TRIES):
+            whole = asked.range(today)
+            wanted = _readable(whole, today)
+            frame = await self._read(asked, wanted, today)
+            today = self._clock.today()
+            if _readable(asked.range(today), today) == wanted:
+                break
+        _check_begun(whole, today)
+        return frame, whole
+
+    async def _read(self, asked: DaysAsked, whole: Range, today: date) -> pd.DataFrame:
+        pieces = by_month(*whole)
+        reads = [partial(self._piece, asked, piece, today) for piece in pieces]
+        found = [frame for frames in await few_at_once(reads) for frame in frames]
+        if len(found) == 1 and found[0].attrs["report"]:
+            return found[0]
+        frame = await to_thread.run_sync(joined, found)
+        ends = {"start_date": whole[0].isoformat(), "end_date": whole[1].isoformat()}
+        total = {"total_micro_usd": frame.attrs["total_micro_usd"]}
+        frame.attrs["report"] = ends | total
+        return frame
+
+    async def _piece(
+        self, asked: DaysAsked, piece: Range, today: date
+    ) -> list[pd.DataFrame]:
+        """Return the days of one month, from memory and from the service."""
+        filters = (asked.api_key_id, asked.model)
+        kept = self.cache.find(filters, piece)
+        wanted = missing(kept, piece)
+        frames = [] if kept is None else [_kept_part(kept, piece)]
+        if wanted is None:
+            return frames
+        report = await self._billing.daily(
+            wanted[0].isoformat(),
+            wanted[1].isoformat(),
+            api_key_id=asked.api_key_id,
+            model=asked.model,
+        )
+        self._clock.note(report.told_at)
+        frame = await to_thread.run_sync(daily_frame, report.body)
+        # A clock that runs ahead of the service's must not end a day too early.
+        until = min(today, self._clock.today())
+        self.cache.keep(filters, wanted, frame, until)
+        return [*frames, frame]
+
+    def _named(self, frame: pd.DataFrame, whole: Range) -> pd.DataFrame:
+        today = self._clock.today()
+        attrs = dict(frame.attrs)
+        with_column(frame, "kind", kinds_of(frame, self._catalog))
+        with_column(frame, "complete", is_over(frame["day"], today))
+        frame.attrs = attrs
+        if whole[1] > today:
+            days = (
+                f"{(today + timedelta(days=1)).isoformat()} to {whole[1].isoformat()}"
+            )
+            note = (
+                f"Today is {today.isoformat()} at the service: {days} is yet to come."
+            )
+            frame.attrs["notes"] = [*attrs["notes"], note]
+        return frame
+
+    async def summed(
+        self, asked: DaysAsked, by: By, every: Every, charges: Charges
+    ) -> pd.DataFrame:
+        """Read some days and sum them; see `AsyncSpend.daily`.
+
+        Args:
+            asked: The days.
+            by: What to group by.
+            every: A day or a week.
+            charges: Reads the history's charges from a day on.
+
+        Raises:
+            InputError: An argument is not acceptable.
+            ServiceError: The service does not answer.
+        """
+        names = read_by(by)
+        check_every(every)
+        if names and "project" in names:
+            # Whose charges a project's are can be told among all keys alone.
+            frame = await self.rows(replace(asked, api_key_id=None))
+            first, _ = asked.range(self._clock.today())
+            known = await charges(first)
+            frame = await to_thread.run_sync(with_projects, frame, known)
+            frame = _of_key(frame, asked.api_key_id)
+        else:
+            frame = await self.rows(asked)
+        return await to_thread.run_sync(self._grouped, frame, names, every)
+
+    def _grouped(
+        self, frame: pd.DataFrame, names: tuple[str, ...] | None, every: Every
+    ) -> pd.DataFrame:
+        today = self._clock.today()
+        if names is not None:
+            _note_nameless(frame, names)
+            frame = grouped(frame, names)
+            frame["complete"] = is_over(frame["day"], today)
+        if every == "week":
+            _note_part_weeks(frame)
+            frame = weekly_until(frame, today)
+        return frame
+
+
+def _kept_part(kept: Kept, piece: Range) -> pd.DataFrame:
+    return kept.part(piece[0], min(piece[1], kept.last))
+
+
+def _readable(whole: Range, today: date) -> Range:
+    """Return the part of a range in which there may be charges.
+
+    All of this month is read: the service may be a little ahead. Of a range in the
+    future, one day is: its answer tells what day it is.
+    """
+    first, last = whole
+    return first, max(first, min(last, month_end(today)))
+
+
+def _check_begun(whole: Range, today: date) -> None:
+    if whole[0] > today:
+        raise InputError(
+            "start",
+            got=whole[0].isoformat(),
+            accepted=f"a day up to today at the service, {today.isoformat()} in UTC",
+            spec="4.19",
+            sent=FUTURE,
+        )
+
+
+def _of_key(frame: pd.DataFrame, api_key_id: str | None) -> pd.DataFrame:
+    if api_key_id is None:
+        return frame
+    found = frame[frame["api_key_id"] == api_key_id].reset_index(drop=True)
+    total = int(found["charge_micro_usd"].sum())
+    report = dict(frame.attrs["report"]) | {"total_micro_usd": total}
+    found.attrs = dict(frame.attrs) | {"total_micro_usd": total, "report": report}
+    return found
+
+
+def _note_nameless(frame: pd.DataFrame, names: tuple[str, ...]) -> None:
+    """Say which of the names the service does not tell at all."""
+    columns = [COLUMNS[name][0] for name in names if name != "project"]
+    nameless = [n for n in columns if len(frame) and frame[n].isna().all()]
+    notes = [f"The service names no {name}; all is in one row." for name in nameless]
+    frame.attrs["notes"] = [*frame.attrs["notes"], *notes]
+
+
+def _note_part_weeks(frame: pd.DataFrame) -> None:
+    """Say where a range cuts a week, whose sum then has fewer days."""
+    report = frame.attrs["report"]
+    try:
+        first = date.fromisoformat(str(report.get("start_date")))
+        last = date.fromisoformat(str(report.get("end_date")))
+    except ValueError:
+        return
+    notes = list(frame.attrs["notes"])
+    if first.weekday():
+        notes.append(f"The first week is summed from {first.isoformat()} on.")
+    if last.weekday() != DAYS_IN_WEEK - 1:
+        notes.append(f"The last week is summed up to {last.isoformat()}.")
+    frame.attrs["notes"] = notes

@@ -1,0 +1,1 @@
+"""Daily spend: ranges split and joined, days cached, rows named and summed."""

@@ -1,0 +1,70 @@
+"""Which function of ours a row of the service is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mediakit.catalog import Catalog
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+
+AS_SENT = "_as_sent"
+
+
+def with_column(
+    frame: pd.DataFrame, name: str, values: object, after: str | None = None
+) -> None:
+    """Add a column of ours; one of the service with this name gets another."""
+    if name in frame:
+        frame.rename(columns={name: f"{name}{AS_SENT}"}, inplace=True)
+    place = (
+        len(frame.columns) if after is None else list(frame.columns).index(after) + 1
+    )
+    frame.insert(place, name, values)  # type: ignore[arg-type]
+
+
+def kinds_of(frame: pd.DataFrame, catalog: Catalog) -> pd.Categorical:
+    """Return our name of each row's function; missing where no path is bound.
+
+    Args:
+        frame: Rows with any of model_id, model and function as categories: the path
+            is the model_id, the function, or both parts together.
+        catalog: Which function is bound to which path.
+    """
+    import numpy as np
+    import pandas as pd
+
+    names = sorted({function.kind for function in catalog})
+    codes = {f.path: names.index(f.kind) for f in catalog}
+    found = np.full(len(frame), -1, dtype="int64")
+    for column in ("model_id", "function"):
+        if column in frame and (found < 0).any():
+            found = np.where(found < 0, _by_path(frame[column], codes), found)
+    if "model" in frame and "function" in frame and (found < 0).any():
+        found = np.where(found < 0, _by_parts(frame, codes), found)
+    return pd.Categorical.from_codes(found, categories=pd.Index(names, dtype="str"))
+
+
+def _by_path(column: pd.Series, codes: dict[str, int]) -> npt.NDArray[np.int64]:
+    import numpy as np
+
+    known = [codes.get(path, -1) for path in column.cat.categories]
+    # A missing text has the code -1, which is the last place.
+    return np.array([*known, -1], dtype="int64")[column.cat.codes.to_numpy()]
+
+
+def _by_parts(frame: pd.DataFrame, codes: dict[str, int]) -> npt.NDArray[np.int64]:
+    import numpy as np
+
+    models, functions = frame["model"].cat, frame["function"].cat
+    found = np.full(len(frame), -1, dtype="int64")
+    for path, code in codes.items():
+        model, _, function = path.rpartition("/")
+        if model in models.categories and function in functions.categories:
+            is_model = models.codes == models.categories.get_loc(model)
+            is_function = functions.codes == functions.categories.get_loc(function)
+            found[(is_model & is_function).to_numpy()] = code
+    return found

@@ -1,0 +1,169 @@
+"""Daily spend divided among the projects that the history knows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from mediakit.spend.days.grouping import CHARGE
+from mediakit.spend.days.kinds import with_column
+from mediakit.spend.days.numbers import day_numbers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SEVERAL_KEYS = (
+    "Several keys charged the same function on a day; the history does not know "
+    "which of them a project used, so these charges are shown without a project."
+)
+# Project, jobs, micro-USD.
+Share = tuple[str | None, int | None, int | None]
+
+
+@dataclass
+class Room:
+    """What is left of one row of the service.
+
+    Args:
+        jobs: Jobs; None when the service does not name them.
+        micro_usd: Micro-USD.
+        shares: Jobs and micro-USD by project.
+    """
+
+    jobs: int | None
+    micro_usd: int
+    shares: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def has_room(self, charge_micro_usd: int) -> bool:
+        """Tell whether a job of this charge may be one of those left."""
+        return self.jobs != 0 and charge_micro_usd <= self.micro_usd
+
+    def take(self, project: str, charge_micro_usd: int) -> None:
+        """Count a job for a project."""
+        jobs, micro_usd = self.shares.get(project, (0, 0))
+        self.shares[project] = (jobs + 1, micro_usd + charge_micro_usd)
+        self.jobs = None if self.jobs is None else self.jobs - 1
+        self.micro_usd -= charge_micro_usd
+
+    def parts(self) -> list[Share]:
+        """Return what the row is divided into, what is left last."""
+        found: list[Share] = [
+            (name, *self.shares[name]) for name in sorted(self.shares)
+        ]
+        if not found or self.jobs != 0 or self.micro_usd:
+            found.append((None, self.jobs, self.micro_usd))
+        return found
+
+
+def with_projects(frame: pd.DataFrame, charges: pd.DataFrame) -> pd.DataFrame:
+    """Divide each row among projects; the sums never change.
+
+    A job counts on the first day, from its end to when it was read as settled, on
+    which the service's charges of its function have room for it. What the history
+    does not hold stays in a row without a project.
+
+    Args:
+        frame: Daily rows of the service, of all keys.
+        charges: As `AsyncSpend.charges` gives them.
+
+    Returns:
+        The same columns and project (category, <NA> where it is not known).
+    """
+    import pandas as pd
+
+    rooms, several = _rooms(frame)
+    _fill(rooms, charges)
+    by_row = {row: room for days in rooms.values() for row, room in days.values()}
+    amounts = zip(_whole(frame["jobs"]), _whole(frame[CHARGE]), strict=True)
+    parts = [
+        by_row[row].parts() if row in by_row else [(None, *amount)]
+        for row, amount in enumerate(amounts)
+    ]
+    places = [row for row, shares in enumerate(parts) for _ in shares]
+    shares = list(chain.from_iterable(parts))
+    divided = frame.iloc[places].reset_index(drop=True)
+    divided["jobs"] = pd.array([jobs for _, jobs, _ in shares], dtype="Int64")
+    micro_usd = pd.Series([amount for _, _, amount in shares], dtype="Int64")
+    divided[CHARGE] = micro_usd.astype(frame[CHARGE].dtype)
+    projects = pd.array([project for project, _, _ in shares], dtype="object")
+    with_column(divided, "project", pd.Categorical(projects))
+    divided.attrs = dict(frame.attrs)
+    if several:
+        divided.attrs["notes"] = [*frame.attrs["notes"], SEVERAL_KEYS]
+    return divided
+
+
+Rooms = dict[str, dict[int, tuple[int, Room]]]
+
+
+def _rooms(frame: pd.DataFrame) -> tuple[Rooms, bool]:
+    """Return each row by its path and day, where it is the only one there."""
+    rooms: Rooms = defaultdict(dict)
+    seen: set[tuple[str, int]] = set()
+    several = False
+    rows = zip(_paths(frame), day_numbers(frame["day"]).tolist(), strict=True)
+    amounts = zip(_whole(frame["jobs"]), _whole(frame[CHARGE]), strict=True)
+    for row, (place, amount) in enumerate(zip(rows, amounts, strict=True)):
+        path, day = place
+        if path is None:
+            continue
+        if (path, day) in seen:
+            several = True
+            rooms[path].pop(day, None)
+        elif amount[1] is not None and amount[1] >= 0:
+            rooms[path][day] = (row, Room(amount[0], amount[1]))
+        seen.add((path, day))
+    return rooms, several
+
+
+def _paths(frame: pd.DataFrame) -> list[str | None]:
+    """Return the path of each row, `vendor/model/function`."""
+    names = [name for name in ("model_id", "function", "model") if name in frame]
+    texts = zip(*(frame[name].astype("object") for name in names), strict=True)
+    return [_path(dict(zip(names, each, strict=True))) for each in texts]
+
+
+def _path(names: dict[str, Any]) -> str | None:
+    texts = {n: text for n, text in names.items() if isinstance(text, str)}
+    if "model_id" in texts:
+        return str(texts["model_id"])
+    function = texts.get("function")
+    if function is None or function.count("/") > 1 or "model" not in texts:
+        return function
+    return f"{texts['model']}/{function}"
+
+
+def _fill(rooms: Rooms, charges: pd.DataFrame) -> None:
+    """Count each completed job on a day that has room for it."""
+    for path, project, micro_usd, first, last in _jobs(charges):
+        days = rooms.get(path, {})
+        for day in range(first, last + 1):
+            if day in days and days[day][1].has_room(micro_usd):
+                days[day][1].take(project, micro_usd)
+                break
+
+
+def _jobs(charges: pd.DataFrame) -> Iterator[tuple[str, str, int, int, int]]:
+    """Give path, project, charge, and the days of end and settlement, oldest first."""
+    is_job = (charges["status"] == "completed") & charges["project"].notna()
+    rows = charges[is_job].iloc[::-1]
+    settled = day_numbers(rows["settled_at"])
+    ended = day_numbers(rows["finished_at"].fillna(rows["settled_at"]))
+    yield from zip(
+        rows["function"].astype("object"),
+        rows["project"].astype("object"),
+        rows[CHARGE].tolist(),
+        ended.tolist(),
+        settled.tolist(),
+        strict=True,
+    )
+
+
+def _whole(column: pd.Series) -> list[int | None]:
+    import pandas as pd
+
+    values: list[Any] = column.astype("Int64").tolist()
+    return [None if value is pd.NA else int(value) for value in values]
