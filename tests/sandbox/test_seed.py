@@ -5,6 +5,7 @@ import sqlite3
 import time
 from contextlib import closing
 from datetime import date, datetime, timedelta
+from hashlib import sha256
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -150,11 +151,78 @@ def test_a_seeded_sandbox_goes_on_as_any_other(
 def test_two_seeds_add_up_and_share_their_keys(sandboxes: StartSandbox) -> None:
     api = sandboxes(concurrency=0)
     first = api.running.seed(days=10, jobs=20, seed=1)
-    second = api.running.seed(days=10, jobs=20, seed=1)
+    second = api.running.seed(days=10, jobs=20, seed=2)
 
-    assert first["spent_micro_usd"] == second["spent_micro_usd"]
+    assert first["added"] == second["added"] == 20
     assert first["api_key_ids"] == second["api_key_ids"]
     assert api.balance() == OPENING_MICRO_USD
+    with closing(store(api)) as db:
+        (charged,) = db.execute("SELECT sum(charge_micro_usd) FROM charge").fetchone()
+    assert charged == first["spent_micro_usd"] + second["spent_micro_usd"]
+
+
+def test_the_same_seed_adds_nothing_even_on_another_day_after_a_restart(
+    sandboxes: StartSandbox, tmp_path: Path
+) -> None:
+    api = sandboxes(tmp_path / "data", concurrency=0)
+    asked = {"days": 10, "jobs": 20, "seed": 1}
+    made = api.http.post("/sandbox/seed", json=asked, headers=DOOR)
+    api.running.advance(hours=30)
+    api.running.stop()
+    api = sandboxes(tmp_path / "data", concurrency=0)
+
+    again = api.http.post("/sandbox/seed", json=asked, headers=DOOR)
+
+    assert (made.status_code, again.status_code) == (201, 200)
+    assert made.json()["added"] == 20
+    assert again.json() == made.json() | {"added": 0}
+    assert api.balance() == OPENING_MICRO_USD
+    with closing(store(api)) as db:
+        assert db.execute("SELECT count(*) FROM job").fetchone() == (20,)
+        assert db.execute("SELECT count(*) FROM ledger").fetchone() == (22,)
+
+
+def test_a_seed_tells_its_requests_where_they_are_asked_for(
+    sandboxes: StartSandbox,
+) -> None:
+    api = sandboxes(concurrency=0)
+    asked = {"days": 30, "jobs": 200, "requests": True}
+    answer = api.http.post("/sandbox/seed", json=asked, headers=DOOR).json()
+    catalog = Catalog.default()
+
+    requests = answer["requests"]
+
+    assert sum(job["charge_micro_usd"] for job in requests) == answer["spent_micro_usd"]
+    assert {job["api_key_id"] for job in requests} == set(answer["api_key_ids"])
+    own = sha256(api.running.api_key.encode()).hexdigest()[:16]
+    own_key_id = answer["api_key_ids"][0]
+    accounts = {j["account"] for j in requests if j["api_key_id"] == own_key_id}
+    assert accounts == {own}
+    prompts = {job["body"]["prompt"] for job in requests if "prompt" in job["body"]}
+    assert len(prompts) >= 15
+    for job in requests:
+        assert catalog.function(job["function"]).check(job["body"]) == []
+        billing = api.job(job["job_id"])["billing"]
+        assert billing["charge_micro_usd"] == job["charge_micro_usd"]
+        assert (job["status"] == "failed") == (job["error"] is not None)
+    times = [job["created_at"] for job in requests]
+    assert times == sorted(times)
+    again = api.http.post("/sandbox/seed", json=asked, headers=DOOR).json()
+    assert again["requests"] == requests
+
+
+def test_a_key_chooses_the_organization_that_is_seeded(sandboxes: StartSandbox) -> None:
+    api = sandboxes(concurrency=0)
+    made = api.http.post("/sandbox/orgs", json={"name": "Other"}, headers=DOOR).json()
+    keys = f"/sandbox/orgs/{made['id']}/keys"
+    key = api.http.post(keys, json={}, headers=DOOR).json()
+    door = DOOR | {"X-API-Key": key["key"]}
+
+    added = api.http.post("/sandbox/seed", json={"jobs": 30}, headers=door).json()
+
+    with closing(store(api)) as db:
+        found = db.execute("SELECT org, count(*) FROM job GROUP BY org").fetchall()
+    assert found == [(made["id"], added["jobs"])]
 
 
 def test_an_organization_by_invoice_has_a_past_on_its_cycles(
@@ -191,6 +259,7 @@ def test_an_organization_by_invoice_has_a_past_on_its_cycles(
         {"jobs": 10_001},
         {"seed": -1},
         {"months": 3},
+        {"requests": 1},
     ],
 )
 def test_a_seed_that_makes_no_sense_is_refused(idle: Api, body: object) -> None:

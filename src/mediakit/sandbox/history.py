@@ -9,12 +9,11 @@ from mediakit.catalog import Catalog, Function
 from mediakit.rates import MS_PER_S
 from mediakit.records import ErrorCode
 from mediakit.sandbox.clock import US_PER_S, to_instant
+from mediakit.sandbox.past_requests import CLIP, PICTURE, request_of
 from mediakit.sandbox.settle import charge_of, hold_of, price_of, usage_of
 from mediakit.schema import InputFacts
 
 US_PER_DAY = 86_400 * US_PER_S
-PICTURE = "https://example.com/picture.png"
-CLIP = "https://example.com/clip.mp4"
 PROMPT = ["a kite over dunes"]
 CONTENT_TYPES = {"video": "video/mp4", "image": "image/png", "audio": "audio/wav"}
 SECONDS_OF_CLIPS = (4, 6, 10, 15)
@@ -124,6 +123,7 @@ class PastJob:
 
     function: str
     media_type: str
+    body: Mapping[str, Any]
     buyer: int
     created_us: int
     started_us: int
@@ -154,13 +154,14 @@ def past_jobs(
         seed: The same seed makes the same past.
         now_us: The sandbox's time.
     """
-    random = Random(seed)
+    # What is written in the prompts leaves the prices of a seed as they are.
+    random, words = Random(seed), Random(f"words of {seed}")
     today_us = now_us - now_us % US_PER_DAY
     weights = [_bustle(today_us, day, days) for day in range(days, 0, -1)]
     starts = [today_us - day * US_PER_DAY for day in range(days, 0, -1)]
     functions = _priced(catalog)
     chosen = random.choices(starts, weights, k=jobs)
-    made = [_past_job(random, functions, buyers, day_us) for day_us in chosen]
+    made = [_past_job(random, words, functions, buyers, day) for day in chosen]
     return sorted(made, key=lambda job: job.created_us)
 
 
@@ -180,14 +181,19 @@ def _first_body(recipe: Recipe) -> dict[str, object]:
 
 
 def _past_job(
-    random: Random, functions: list[tuple[Function, Recipe]], buyers: int, day_us: int
+    random: Random,
+    words: Random,
+    functions: list[tuple[Function, Recipe]],
+    buyers: int,
+    day_us: int,
 ) -> PastJob:
     weights = [recipe.weight for _, recipe in functions]
     ((function, recipe),) = random.choices(functions, weights)
     chosen = {name: random.choice(values) for name, values in recipe.fields.items()}
     body = function.canonical_body(chosen)
     failed = random.random() < FAILED_SHARE
-    usage, charge = _bill(random, function, body)
+    clip_s = random.choice(SECONDS_OF_CLIPS)
+    usage, charge = _bill(function, body, clip_s)
     # Between seven in the morning and nine at night.
     created_us = day_us + round(random.triangular(7, 21, 14) * 3_600 * US_PER_S)
     started_us = created_us + random.randrange(5 * US_PER_S)
@@ -195,6 +201,7 @@ def _past_job(
     return PastJob(
         function=function.path,
         media_type=function.media_type,
+        body=request_of(body, words, clip_s=clip_s),
         buyer=min(random.randrange(buyers) for _ in range(2)),
         created_us=created_us,
         started_us=started_us,
@@ -207,9 +214,8 @@ def _past_job(
 
 
 def _bill(
-    random: Random, function: Function, body: Mapping[str, Any]
+    function: Function, body: Mapping[str, Any], clip_s: int
 ) -> tuple[dict[str, Any] | None, int]:
-    clip_s = random.choice(SECONDS_OF_CLIPS)
     seconds = {CLIP: float(clip_s)}
     output_ms = None
     if function.media_type != "image":

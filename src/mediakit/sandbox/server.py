@@ -122,7 +122,8 @@ class RunningSandbox:
     def seed(self, *, days: int = 90, jobs: int = 400, seed: int = 1) -> dict[str, Any]:
         """Add a plausible past, so that there is spend to look at.
 
-        The balance stays what it is: what the past cost was granted in the past.
+        The balance stays what it is: what the past cost was granted in the past. The
+        same arguments again add nothing.
 
         Args:
             days: How many days it covers; it ends yesterday.
@@ -130,7 +131,7 @@ class RunningSandbox:
             seed: The same seed makes the same past.
 
         Returns:
-            What was added.
+            What it comes to, and in `added` how many jobs were added now.
 
         Raises:
             ServiceError: The sandbox does not answer, or refuses.

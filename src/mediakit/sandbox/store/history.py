@@ -1,7 +1,7 @@
 """Writing a past into the store: ended jobs, settled charges, and what paid them."""
 
 import json
-import uuid
+import sqlite3
 from collections.abc import Iterable, Sequence
 
 from mediakit.sandbox.files import new_name
@@ -11,9 +11,20 @@ from mediakit.sandbox.store.accounts import make_key
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.money import enter
 
+_PAST = """
+SELECT job.*, charge.charge_micro_usd, charge.settled_us,
+  lower(hex(substr(api_key.sha256, 1, 8))) AS account
+FROM job JOIN charge ON charge.job = job.id JOIN api_key ON api_key.id = job.api_key
+WHERE job.id = ?
+"""
+
 
 def add_past(
-    db: Database, org: str, api_keys: Sequence[str], past: Sequence[PastJob]
+    db: Database,
+    org: str,
+    api_keys: Sequence[str],
+    past: Sequence[PastJob],
+    job_ids: Sequence[str],
 ) -> None:
     """Write jobs that have ended, with their money, in one transaction.
 
@@ -25,6 +36,7 @@ def add_past(
         org: The organization.
         api_keys: The ids of the keys that sent them.
         past: The jobs, oldest first.
+        job_ids: What each of them is called.
     """
     with db.transaction():
         postpaid = organizations.find_org(db, org)["mode"] == "postpaid"
@@ -32,8 +44,8 @@ def add_past(
         if spent:
             first_us = past[0].created_us
             organizations.grant(db, org, spent, is_credit=False, now_us=first_us)
-        for job in past:
-            job_id = _add_job(db, org, api_keys[job.buyer], job)
+        for job, job_id in zip(past, job_ids, strict=True):
+            _add_job(db, org, api_keys[job.buyer], job, job_id)
             _add_charge(db, job_id, job)
             paid = 0 if postpaid else job.charge_micro_usd
             at_us = job.settled_us
@@ -47,20 +59,35 @@ def add_past(
         )
 
 
-def _add_job(db: Database, org: str, api_key: str, job: PastJob) -> str:
-    job_id = f"media_{uuid.uuid4()}"
+def find_past(db: Database, job_ids: Sequence[str]) -> list[sqlite3.Row]:
+    """Read the jobs of a past with their charges; none when it was never added.
+
+    A past is added in one transaction: all of it is there, or nothing.
+
+    Args:
+        db: The database.
+        job_ids: What its jobs are called.
+    """
+    if db.row(_PAST, job_ids[0]) is None:
+        return []
+    found = (db.row(_PAST, job_id) for job_id in job_ids)
+    return [row for row in found if row is not None]
+
+
+def _add_job(db: Database, org: str, api_key: str, job: PastJob, job_id: str) -> None:
     code, message = job.failure or (None, None)
     failed = job.failure is not None
     db.run(
-        "INSERT INTO job (id, org, api_key, function, status, hold_micro_usd, run_no,"
-        " file, media_type, content_type, error_code, error_message, usage,"
+        "INSERT INTO job (id, org, api_key, function, status, body, hold_micro_usd,"
+        " run_no, file, media_type, content_type, error_code, error_message, usage,"
         " runtime_ms, created_us, start_due_us, started_us, ended_us, deleted_us)"
-        " VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         job_id,
         org,
         api_key,
         job.function,
         "failed" if failed else "completed",
+        json.dumps(job.body),
         job.charge_micro_usd,
         new_name(),
         None if failed else job.media_type,
@@ -76,7 +103,6 @@ def _add_job(db: Database, org: str, api_key: str, job: PastJob) -> str:
         # There never was an output; an erased one is what its readers know.
         job.settled_us,
     )
-    return job_id
 
 
 def _add_charge(db: Database, job_id: str, job: PastJob) -> None:
