@@ -36,6 +36,7 @@ from mediakit.schema import InputFacts
 if TYPE_CHECKING:
     import httpx
 
+    from mediakit.client.past import SeededPast
     from mediakit.spend import AsyncSpend, Spend
     from mediakit.widgets.card_handle import Cell
     from mediakit.widgets.deliveries import Deliveries
@@ -218,6 +219,36 @@ class AsyncClient(core.AsyncClient):
             make=AsyncPlan,
         )
 
+    @opened
+    async def seed_past(
+        self, days: int = 365, jobs: int = 2_000, seed: int = 1
+    ) -> SeededPast:
+        """Let the sandbox make up a past, and bring it into the history.
+
+        So there is a year of spend to look at: jobs of all functions with prompts,
+        projects, estimates, charges and some ratings, sent by the organization's key
+        and by two members'. It ends yesterday by the sandbox's clock. The balance stays
+        as it is. The same call again, from any client, adds nothing.
+
+        The media of these jobs never existed: they read as erased. A request that
+        equals one of them is still bought when it is submitted.
+
+        Args:
+            days: How many days it covers, from 1 to 3,650.
+            jobs: How many jobs there were, from 1 to 10,000.
+            seed: Another number, from 0, makes another past.
+
+        Returns:
+            How many jobs there are and what they were charged, as a sentence in
+            `text`.
+
+        Raises:
+            InputError: The service is no sandbox on this machine, or a number is not
+                acceptable; nothing was sent.
+            ServiceError: The sandbox does not answer.
+        """
+        return await _seeded(self, self.place, days=days, jobs=jobs, seed=seed)
+
     @cached_property
     def spend(self) -> AsyncSpend:
         """Return the reports of what was spent (spec 4.19)."""
@@ -228,6 +259,17 @@ def _spend_of(client: core.AsyncClient) -> AsyncSpend:
     from mediakit.spend import AsyncSpend
 
     return AsyncSpend(client.billing, client.history, client.catalog, client._clock)
+
+
+async def _seeded(client: core.AsyncClient, place: Place, **asked: int) -> SeededPast:
+    from mediakit.client.past.seeding import check_past, seed_past
+
+    service = client.service
+    is_sandbox = place.is_sandbox and service.on_this_machine
+    check_past(is_sandbox=is_sandbox, label=service.label, asked=asked)
+    return await seed_past(
+        client._transport, client._ledger, client.catalog, client._clock, asked
+    )
 
 
 class Job(core.Job):
@@ -359,6 +401,15 @@ class Client(core.Client[Job]):
     def functions(self) -> Functions:
         """Return the functions as attributes, with their fields as arguments."""
         return Functions(self, self.catalog)
+
+    @explained_by(AsyncClient.seed_past)
+    def seed_past(
+        self, days: int = 365, jobs: int = 2_000, seed: int = 1
+    ) -> SeededPast:
+        """Let the sandbox make up a past, and bring it into the history."""
+        return self.io.call(
+            _seeded, self.core, self.place, days=days, jobs=jobs, seed=seed
+        )
 
     @cached_property
     def spend(self) -> Spend:

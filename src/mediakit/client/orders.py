@@ -12,6 +12,7 @@ from mediakit.catalog import Function
 from mediakit.client.service import Service
 from mediakit.history import Entry, Intent, Parent, plain_values
 from mediakit.history.adopting import REBUILT
+from mediakit.history.entries import PAST
 from mediakit.rates import Estimate
 from mediakit.records import ErrorCode, JobStatus
 from mediakit.schema import canonical_json, text_json
@@ -178,7 +179,8 @@ def _again(intent: Intent, service: Service, take: int, attempt: int) -> Intent:
 
 def _draw_key(intent: Intent, service: Service) -> str:
     owner = (service.identity, service.account)
-    if owner == (intent.service, intent.account) and not _is_rebuilt(intent):
+    has_own_key = not intent.draw_key.startswith((REBUILT, PAST))
+    if owner == (intent.service, intent.account) and has_own_key:
         return intent.draw_key
     return draw_key_of(*owner, intent.function, intent.body)
 

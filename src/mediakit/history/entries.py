@@ -8,6 +8,9 @@ from typing import Any
 from mediakit.frozen import made
 from mediakit.records import BillingState, JobStatus
 
+PAST = "past-"
+"""What keys of entries begin with that a sandbox made up: nobody submitted them."""
+
 
 class EntryState(StrEnum):
     """How far a submit is, as seen from here."""

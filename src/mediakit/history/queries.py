@@ -33,6 +33,7 @@ from mediakit.frozen import made
 from mediakit.history.entries import (
     ENTRY_FIELDS,
     INTENT_FIELDS,
+    PAST,
     Entry,
     EntryState,
 )
@@ -107,13 +108,15 @@ UNSETTLED = (
     .where(*_OWN, _IS_OPEN, _in(_AT_WORK), _IS_KNOWN)
     .order_by(entries.c.number)
 )
-# Start and end of the newest completed jobs of a function.
+# Start and end of the newest completed jobs of a function. What a sandbox made up says
+# nothing about how long its renders take.
 RUNTIMES = (
     select(entries.c.submitted_at, entries.c.finished_at)
     .where(
         *_is("service", "kind", "function"),
         entries.c.status == JobStatus.COMPLETED,
         entries.c.finished_at.is_not(None),
+        ~entries.c.key.startswith(PAST),
     )
     .order_by(entries.c.number.desc())
     .limit(USUAL_OF)

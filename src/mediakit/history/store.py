@@ -29,6 +29,7 @@ from mediakit.history.entries import (
     fresh_entry,
 )
 from mediakit.history.file_connection import Connected
+from mediakit.history.importing import Importing
 from mediakit.history.limits import (
     MAY_BE_MADE,
     NOTHING_USED,
@@ -49,7 +50,9 @@ from mediakit.history.uploads import Uploads
 from mediakit.records import Job
 
 
-class History(Adopting, Charges, Draws, Lineage, Listing, Ratings, Scores, Uploads):
+class History(
+    Adopting, Charges, Draws, Importing, Lineage, Listing, Ratings, Scores, Uploads
+):
     """Every submit of this user, committed before it is sent.
 
     Threads and processes may use one database at the same time, and a process may
