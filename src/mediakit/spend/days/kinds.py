@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mediakit.catalog import Catalog
 
@@ -14,16 +14,11 @@ if TYPE_CHECKING:
 AS_SENT = "_as_sent"
 
 
-def with_column(
-    frame: pd.DataFrame, name: str, values: object, after: str | None = None
-) -> None:
+def with_column(frame: pd.DataFrame, name: str, values: Any) -> None:
     """Add a column of ours; one of the service with this name gets another."""
     if name in frame:
-        frame.rename(columns={name: f"{name}{AS_SENT}"}, inplace=True)
-    place = (
-        len(frame.columns) if after is None else list(frame.columns).index(after) + 1
-    )
-    frame.insert(place, name, values)  # type: ignore[arg-type]
+        frame.columns = [f"{n}{AS_SENT}" if n == name else n for n in frame.columns]
+    frame[name] = values
 
 
 def kinds_of(frame: pd.DataFrame, catalog: Catalog) -> pd.Categorical:

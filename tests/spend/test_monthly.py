@@ -1,0 +1,172 @@
+"""Months, ranges of months, and the CSV as it was sent."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit import client as core
+from mediakit.client.billing import Report
+from mediakit.errors import AuthError, InputError
+from mediakit.history import History
+from tests.scripted_server import ScriptedServer, answers, json_page, page
+from tests.spend.books import NOW, Books, charged, spend_of
+
+ROWS = [
+    charged("2026-09-30", 1),
+    charged("2026-10-01", 2),
+    charged("2026-10-31", 4, "other/model/f"),
+    charged("2026-11-01", 8),
+]
+
+
+def read(books: Any, name: str, *args: Any, now: Any = NOW, **options: Any) -> Any:
+    with spend_of(books, now=now) as spend:
+        return asyncio.run(getattr(spend, name)(*args, **options))
+
+
+@pytest.mark.spec("4.19")
+def test_a_range_of_months_is_one_frame_with_the_month_of_each_row() -> None:
+    books = Books(ROWS)
+    frame = read(books, "monthly", ("2026-08", "2026-11"))
+    assert frame["month"].tolist() == ["2026-09", "2026-10", "2026-10", "2026-11"]
+    assert str(frame["month"].dtype) == "category"
+    assert frame["charge_micro_usd"].tolist() == [1, 2, 4, 8]
+    assert frame["kind"].isna().tolist() == [False, False, True, False]
+    assert frame.attrs["total_micro_usd"] == 15
+    assert list(frame.attrs["report"]["months"]) == [
+        *("2026-08", "2026-09", "2026-10", "2026-11")
+    ]
+    assert sorted(books.asked) == ["2026-08", "2026-09", "2026-10", "2026-11"]
+
+
+def test_one_month_has_its_report_around_the_rows() -> None:
+    frame = read(Books(ROWS), "monthly", "2026-10")
+    assert frame["charge_micro_usd"].tolist() == [2, 4]
+    assert frame.attrs["report"]["invoices"] == []
+
+
+def test_months_without_spend_have_the_same_columns_and_dtypes() -> None:
+    full = read(Books(ROWS), "monthly", "2026-10")
+    for month in ("2026-01", ("2026-01", "2026-03")):
+        empty = read(Books(ROWS), "monthly", month)
+        assert empty.empty
+        assert [*map(str, empty.dtypes)] == [*map(str, full.dtypes)]
+        assert list(empty.columns) == list(full.columns)
+        assert empty.attrs["total_micro_usd"] == 0
+
+
+def test_a_range_up_to_the_future_ends_with_this_month_and_says_so() -> None:
+    books = Books(ROWS)
+    frame = read(books, "monthly", ("2026-10", "2027-02"), now=NOW - timedelta(days=90))
+    assert sorted(books.asked) == ["2026-10", "2026-11"]
+    assert frame.attrs["notes"] == ["Later months than 2026-11 are yet to come."]
+
+
+@pytest.mark.parametrize("name", ["monthly", "monthly_csv", "csv_bytes"])
+def test_a_month_in_the_future_is_refused_by_the_services_clock(name: str) -> None:
+    with pytest.raises(InputError, match=r"month: got '2026-12'.*service, 2026-11"):
+        read(Books(), name, "2026-12", now=NOW + timedelta(days=90))
+    with pytest.raises(InputError, match=r"month: got '2026-12'"):
+        read(Books(now=None), name, "2026-12")
+
+
+@pytest.mark.parametrize(
+    "month",
+    [
+        ("2026-11", "2026-10"),
+        ("2026-11",),
+        ("2026-10", "2026-11", "2026-12"),
+        ("2026-10", None),
+        ["2026-1", "2026-10"],
+        ("1999-01", "2026-10"),
+        202610,
+        {"2026-10"},
+    ],
+)
+def test_what_is_no_range_of_months_is_refused(month: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        read(Books(), "monthly", month)
+    assert caught.value.field == "month"
+
+
+def test_a_csv_whose_total_disagrees_says_so_and_changes_nothing() -> None:
+    class Wrong(Books):
+        async def monthly_csv(self, month: str) -> Report:
+            report = await super().monthly_csv(month)
+            return Report(report.body.replace(",2,6,0", ",2,7,0"), report.told_at)
+
+    frame = read(Wrong(ROWS), "monthly_csv", "2026-10")
+    assert frame["charge_micro_usd"].tolist() == [2, 4]
+    assert frame.attrs["total_micro_usd"] == 7
+    assert frame.attrs["notes"] == [
+        "The total of charge_micro_usd is $0.000007, its rows sum to $0.000006."
+    ]
+
+
+# -- the service's own bytes ------------------------------------------------------
+
+CSV = '\ufeffmodel_id;é,charge_micro_usd\r\n"a\nb",5\n'.encode() + b"\xff,6\r\n"
+
+
+def over_http(script: bytes, name: str, *args: Any) -> Any:
+    async def main(base_url: str) -> Any:
+        service = core.Service(base_url, "key")
+        async with core.AsyncClient(service, history=History("sqlite://")) as client:
+            with spend_of(client.billing) as spend:
+                return await getattr(spend, name)(*args)
+
+    with ScriptedServer(answers(script, script, script)) as server:
+        return asyncio.run(main(server.base_url))
+
+
+def test_the_bytes_of_the_csv_are_those_that_were_sent(tmp_path: Path) -> None:
+    assert over_http(page(CSV), "csv_bytes", "2026-10") == CSV
+    path = over_http(page(CSV), "to_csv", "2026-10", tmp_path / "october.csv")
+    assert path == tmp_path / "october.csv"
+    assert path.read_bytes() == CSV
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_name_that_is_no_utf_8_hides_no_amount() -> None:
+    frame = over_http(page(CSV), "monthly_csv", "2026-10")
+    assert frame["charge_micro_usd"].tolist() == [5, 6]
+
+
+def test_a_file_that_cannot_be_written_is_a_sentence_and_leaves_nothing(
+    tmp_path: Path,
+) -> None:
+    for place in (tmp_path / "none" / "october.csv", tmp_path):
+        with pytest.raises(
+            InputError, match=r"^path: got .*a file that can be written"
+        ):
+            read(Books(ROWS), "to_csv", "2026-10", place)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_of_that_name_is_replaced(tmp_path: Path) -> None:
+    place = tmp_path / "october.csv"
+    place.write_text("older")
+    assert read(Books(ROWS), "to_csv", "2026-10", str(place)) == place
+    assert place.read_bytes() == read(Books(ROWS), "csv_bytes", "2026-10")
+    assert b"total" in place.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("daily", ("2026-01-01", "2026-10-31")),
+        ("monthly", (("2026-01", "2026-10"),)),
+        ("monthly_csv", ("2026-10",)),
+        ("csv_bytes", ("2026-10",)),
+    ],
+)
+def test_a_role_that_may_not_read_is_told_so(name: str, args: Any) -> None:
+    refusal = {"message": "Members may not read billing."}
+    script = json_page(refusal, status="403 Forbidden")
+    with pytest.raises(AuthError, match=r"may not ask for the .* Members may not read"):
+        over_http(script, name, *args)
