@@ -1,0 +1,1 @@
+"""A past that a sandbox makes up, in the history."""

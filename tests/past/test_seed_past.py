@@ -1,0 +1,303 @@
+"""A sandbox's past in the history: as ordinary entries, once, and at no cost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pandas as pd
+import pytest
+
+import mediakit as mk
+from mediakit import Client
+from mediakit.client.past.entries import PROJECTS
+from mediakit.client.past.seeding import LIMITS
+from mediakit.errors import InputError, ServiceError
+from mediakit.sandbox.control import seed as control
+from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+
+DAYS, JOBS = 60, 250
+KITE = "text-to-video"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
+    folder = tmp_path_factory.mktemp("past")
+    running = start(Sandbox(folder / "data", balance_micro_usd=100_000_000, speed=20))
+    yield running
+    running.stop()
+
+
+def connected(place: RunningSandbox, home: Path, history: str | None = None) -> Client:
+    return Client(place.base_url, place.api_key, home=home, history=history)
+
+
+@pytest.fixture
+def seeded(place: RunningSandbox, tmp_path: Path) -> Iterator[Client]:
+    with connected(place, tmp_path / "home") as client:
+        client.seed_past(DAYS, JOBS)
+        yield client
+
+
+def test_a_past_is_ordinary_settled_entries(seeded: Client) -> None:
+    frame = seeded.history.frame(params=True)
+
+    assert len(frame) == JOBS
+    assert frame["state"].eq("settled").all()
+    assert frame["charge_micro_usd"].notna().all()
+    assert frame["job_id"].is_unique
+    assert set(frame["project"]) == set(PROJECTS)
+    assert set(frame["kind"]) <= {function.kind for function in seeded.catalog}
+    assert {"exact", "nominal", "upper_bound"} <= set(frame["estimate_kind"])
+    assert frame["runtime_s"].between(8, 300).all()
+    assert (frame["settled_at"] > frame["finished_at"]).all()
+    prompts = frame["prompt"].dropna()
+    assert 15 <= prompts.nunique() <= 20
+    failed = frame["status"].eq("failed")
+    assert frame["charge_micro_usd"][failed].eq(0).all()
+    assert frame["error_code"][failed].notna().all()
+    exact = frame["estimate_kind"].eq("exact") & ~failed
+    charged = frame.loc[exact, "charge_micro_usd"]
+    assert charged.equals(frame.loc[exact, "estimate_high_micro_usd"])
+
+
+def test_a_part_of_the_completed_jobs_is_rated_and_kept(seeded: Client) -> None:
+    frame = seeded.history.frame(params=True)
+    completed = frame[frame["status"].eq("completed")]
+
+    assert len(completed) / 3 < completed["rating"].notna().sum() < len(completed)
+    assert completed["keep"].sum() > 10
+    assert frame.loc[frame["status"].eq("failed"), "rating"].isna().all()
+    kept = frame[frame["keep"].fillna(value=False)]
+    assert kept["rating"].ge(4).all()
+
+
+def test_the_takes_of_one_request_are_numbered(seeded: Client) -> None:
+    frame = seeded.history.frame(params=True)
+    upscaled = frame[frame["kind"].eq("image-upscale")].sort_values("created_at")
+
+    for _, same in upscaled.groupby(["account", "image_url"], observed=True):
+        assert list(same["take"]) == list(range(1, len(same) + 1))
+
+
+def test_the_newest_of_a_past_is_first_and_older_than_a_real_job(
+    place: RunningSandbox, tmp_path: Path
+) -> None:
+    with connected(place, tmp_path) as client:
+        job = client.submit("text-to-image", prompt="a kite")
+        client.seed_past(DAYS, JOBS)
+        late = client.submit("text-to-image", prompt="a late kite")
+        frame = client.history.frame()
+
+    assert list(frame["job_id"][:2]) == [late.id, job.id]
+    assert frame["created_at"][2:].is_monotonic_decreasing
+
+
+def test_a_past_ends_yesterday_and_its_clients_balance_stays(
+    own_client: Client,
+) -> None:
+    before = own_client.balance()
+    past = own_client.seed_past(DAYS, JOBS, 7)
+    assert own_client.balance() == before
+    today = pd.Timestamp(own_client.core._clock.now()).floor("D")
+    frame = own_client.history.frame()
+
+    assert past.last_day < today.date()
+    assert past.first_day >= (today - pd.Timedelta(days=DAYS)).date()
+    assert past.charge_micro_usd == frame["charge_micro_usd"].sum()
+    assert (past.jobs, past.added_to_sandbox, past.added_to_history) == (JOBS,) * 3
+    assert past.completed == frame["status"].eq("completed").sum()
+    assert str(past).startswith(f"{JOBS} jobs from {past.first_day} to {past.last_day}")
+
+
+def test_the_same_call_adds_nothing_from_any_client_after_a_restart_and_a_day_later(
+    tmp_path: Path,
+) -> None:
+    settings = Sandbox(tmp_path / "data", speed=20)
+    history = str(tmp_path / "shared.sqlite3")
+    running = start(settings)
+    with connected(running, tmp_path / "one", history=history) as client:
+        made = client.seed_past(DAYS, JOBS)
+        frame, balance = client.history.frame(params=True), client.balance()
+        again = client.seed_past(DAYS, JOBS)
+        running.advance(hours=30)
+    running.stop()
+    running = start(settings)
+    with connected(running, tmp_path / "two", history=history) as client:
+        later = client.seed_past(DAYS, JOBS)
+        after = client.history.frame(params=True)
+        assert client.balance() == balance
+    running.stop()
+
+    assert (again.added_to_sandbox, again.added_to_history) == (0, 0)
+    assert (later.added_to_sandbox, later.added_to_history) == (0, 0)
+    assert later.charge_micro_usd == made.charge_micro_usd
+    assert later.text.endswith("none of them new in the history.")
+    pd.testing.assert_frame_equal(after, frame)
+
+
+def test_another_history_of_the_same_sandbox_gets_the_same_past(
+    place: RunningSandbox, tmp_path: Path
+) -> None:
+    frames = []
+    for name in ("one", "two"):
+        with connected(place, tmp_path / name) as client:
+            past = client.seed_past(DAYS, JOBS, 3)
+            frames.append(client.history.frame(params=True))
+
+    assert past.added_to_sandbox == 0
+    assert past.added_to_history == JOBS
+    pd.testing.assert_frame_equal(frames[0], frames[1])
+
+
+def test_a_rating_that_was_changed_stays(seeded: Client) -> None:
+    frame = seeded.history.frame(params=True)
+    rated = frame[frame["rating"].notna()].iloc[0]
+    other = 1 if rated["rating"] > 1 else 5
+    owner = {"service": rated["service"], "account": rated["account"]}
+    seeded.core.store.judge(**owner, job_id=rated["job_id"], rating=other)
+
+    seeded.seed_past(DAYS, JOBS)
+
+    after = seeded.history.frame(params=True).set_index("job_id")
+    assert after.loc[rated["job_id"], "rating"] == other
+
+
+def test_the_same_request_is_still_bought(seeded: Client) -> None:
+    frame = seeded.history.frame(params=True)
+    own = frame[frame["account"].eq(seeded.core.service.account)]
+    asked = own[own["kind"].eq("text-to-image")].iloc[0]
+    balance = seeded.balance().balance_micro_usd
+
+    job = seeded.submit("text-to-image", prompt=asked["prompt"]).wait(30).settle(30)
+
+    assert job.id not in set(frame["job_id"])
+    bought = seeded.history.frame().set_index("job_id")
+    assert bought.loc[job.id, "take"] == 1
+    assert job.charge_micro_usd == 50_000
+    assert seeded.balance().balance_micro_usd == balance - 50_000
+
+
+def test_another_take_of_a_past_job_is_a_real_one_of_its_request(
+    seeded: Client,
+) -> None:
+    frame = seeded.history.frame(params=True)
+    own = frame[frame["account"].eq(seeded.core.service.account)]
+    asked = own[own["kind"].eq("image-to-image")].iloc[0]
+    past = seeded.job(asked["job_id"])
+    assert past.status == asked["status"]
+
+    job = past.next_take().wait(30)
+
+    assert job.id not in set(frame["job_id"])
+    same = seeded.submit("image-to-image", prompt=asked["prompt"])
+    assert same.id == job.id
+
+
+def test_a_past_says_nothing_of_how_long_a_render_takes(seeded: Client) -> None:
+    store, service = seeded.core.store, seeded.core.service.identity
+    for function in seeded.catalog:
+        usual_s = store.usual_runtime_s(
+            service=service, kind=function.kind, function=function.path
+        )
+        assert usual_s is None
+
+
+def test_a_fresh_history_counts_what_is_settled_of_a_past(seeded: Client) -> None:
+    total = seeded.history.settled_total_micro_usd()
+    frame = seeded.history.frame()
+    uses = [
+        seeded.core.store.account_use(
+            service=seeded.core.service.identity, account=account
+        )
+        for account in set(frame["account"])
+    ]
+
+    assert total == frame["charge_micro_usd"].sum() > 0
+    assert sum(use.spent_micro_usd for use in uses) == total
+    assert all(use.reserved_micro_usd == 0 for use in uses)
+    spent = seeded.core.store.budget_use("project autumn campaign").spent_micro_usd
+    label = frame["project"].eq("autumn campaign")
+    assert spent == frame.loc[label, "charge_micro_usd"].sum()
+
+
+def test_a_postgres_takes_in_a_past_once(
+    place: RunningSandbox, tmp_path: Path, postgres_url: str
+) -> None:
+    with connected(place, tmp_path / "one", history=postgres_url) as client:
+        made = client.seed_past(DAYS, JOBS)
+        in_postgres = client.history.frame(params=True)
+    with connected(place, tmp_path / "two", history=postgres_url) as client:
+        again = client.seed_past(DAYS, JOBS)
+        assert len(client.history.frame()) == JOBS
+    with connected(place, tmp_path / "three") as client:
+        client.seed_past(DAYS, JOBS)
+        in_file = client.history.frame(params=True)
+
+    assert (made.added_to_history, again.added_to_history) == (JOBS, 0)
+    pd.testing.assert_frame_equal(in_postgres, in_file)
+
+
+def test_it_can_be_awaited(place: RunningSandbox, tmp_path: Path) -> None:
+    async def main() -> int:
+        async with mk.AsyncClient(
+            place.base_url, place.api_key, home=tmp_path
+        ) as client:
+            past = await client.seed_past(days=DAYS, jobs=JOBS)
+            return past.added_to_history
+
+    assert asyncio.run(main()) == JOBS
+
+
+def test_a_hosted_service_gets_no_past_and_hears_nothing(tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        heard.append(request.url.path)
+        return httpx.Response(404, json={"message": "There is nothing here."})
+
+    client = Client(
+        "https://api.example.com",
+        "mk_key_of_a_test",
+        home=tmp_path,
+        catalog=mk.Catalog.default(),
+        transport=httpx.MockTransport(answer),
+    )
+    with client, pytest.raises(InputError, match="sandbox on this machine") as caught:
+        client.seed_past()
+
+    assert "Nothing was sent." in str(caught.value)
+    assert heard == []
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"days": 0}, {"days": 3_651}, {"jobs": True}, {"jobs": 10_001}, {"seed": -1}],
+)
+def test_a_past_that_makes_no_sense_is_refused(
+    place: RunningSandbox, tmp_path: Path, asked: dict[str, int]
+) -> None:
+    (name,) = asked
+    with connected(place, tmp_path) as client:
+        with pytest.raises(InputError, match=f"{name}: got .* a whole number from"):
+            client.seed_past(**asked)
+        assert client.history.frame().empty
+
+
+def test_client_and_sandbox_accept_the_same_numbers() -> None:
+    assert {
+        "days": (1, control.DAYS[1]),
+        "jobs": (1, control.JOBS[1]),
+        "seed": (0, control.SEED[1]),
+    } == LIMITS
+
+
+def test_a_sandbox_that_is_gone_says_so(tmp_path: Path) -> None:
+    running = start(Sandbox(tmp_path / "data"))
+    with connected(running, tmp_path / "home") as client:
+        running.stop()
+        with pytest.raises(ServiceError, match="does not answer"):
+            client.seed_past(DAYS, JOBS)
+        assert client.history.frame().empty
