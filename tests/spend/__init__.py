@@ -1,0 +1,1 @@
+"""What was spent: reports, totals and what agrees with what."""
