@@ -12,9 +12,12 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from mediakit.history import History
+
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
 QUICKSTART = "01_quickstart.ipynb"
+TEAM = "06_team_history.ipynb"
 
 CELL_TIMEOUT_S = 60
 MAX_CODE_CELLS = 25
@@ -50,8 +53,8 @@ def test_the_quickstart_is_there() -> None:
     assert QUICKSTART in [path.name for path in PATHS]
 
 
-@each_notebook
-def test_a_notebook_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
+def run(path: Path, tmp_path: Path, **settings: str) -> Any:
+    """Execute a notebook in a copy of the folder; return it with its outputs."""
     folder = tmp_path / "notebooks"
     shutil.copytree(NOTEBOOKS, folder)
     notebook = read(path)
@@ -61,7 +64,13 @@ def test_a_notebook_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
     )
-    client.execute(env=kernel_environment(tmp_path))
+    client.execute(env=kernel_environment(tmp_path) | settings)
+    return notebook
+
+
+@each_notebook
+def test_a_notebook_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
+    notebook = run(path, tmp_path)
     assert all(cell.execution_count for cell in code_cells(notebook))
     expected = [
         "raises-exception" in cell.metadata.get("tags", [])
@@ -72,6 +81,19 @@ def test_a_notebook_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
         for cell in code_cells(notebook)
     ]
     assert raised == expected
+
+
+def test_the_team_shares_a_postgres_where_one_is_set(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    notebook = run(NOTEBOOKS / TEAM, tmp_path, MEDIAKIT_HISTORY=postgres_url)
+
+    printed = [each.get("text", "") for c in code_cells(notebook) for each in c.outputs]
+    assert not any("MEDIAKIT_HISTORY is not set" in text for text in printed)
+    history = History(postgres_url)
+    assert set(history.frame()["project"]) == {"harbor teaser", "social clips"}
+    history.close()
+    assert not list(tmp_path.rglob("history.sqlite3"))
 
 
 @each_notebook
