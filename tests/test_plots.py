@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from mediakit.errors import InputError
 from mediakit.plots import COLOURS, day_labels, spend_by_day
+from mediakit.plots.stack import daily_stack
 from mediakit.spend import daily_frame
-from mediakit.spend.stack import daily_stack
 
 mpl.use("Agg")
 

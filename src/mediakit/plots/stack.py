@@ -6,17 +6,23 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from mediakit.errors import InputError
+from mediakit.plots.names import (
+    CHARGE,
+    DATETIMES,
+    DAY,
+    WHOLE,
+    check,
+    coded,
+    column_of,
+    largest_first,
+    others,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pandas as pd
 
-DAY = "day"
-CHARGE = "charge_micro_usd"
-UNNAMED = "not named"
-OTHER = "other"
 EPOCH = date(1970, 1, 1)
 
 
@@ -48,12 +54,12 @@ class DailyStack:
         return int(self.micro_usd.sum())
 
 
-def daily_stack(frame: pd.DataFrame, by: str, *, most_names: int) -> DailyStack:
+def daily_stack(frame: pd.DataFrame, by: str | None, *, most_names: int) -> DailyStack:
     """Sum a daily frame exactly per name and day, with no day left out.
 
     Args:
         frame: As `client.spend.daily(...)` gives it.
-        by: The column whose values become the names.
+        by: The column whose values become the names; None for all in one.
         most_names: So many names of their own; the rest is gathered as "other".
 
     Returns:
@@ -65,37 +71,46 @@ def daily_stack(frame: pd.DataFrame, by: str, *, most_names: int) -> DailyStack:
             typed as `daily_frame` types them.
     """
     import numpy as np
-    import pandas as pd
 
-    _check(frame, by)
+    column = None if by is None else column_of(frame, by)
+    needed = {DAY: DATETIMES, CHARGE: WHOLE} | ({column: None} if column else {})
+    check(frame, needed, "a daily spend frame")
     drawn = frame[frame[DAY].notna() & frame[CHARGE].notna()]
-    # The wall clock of the column as it is: a day is never moved to another zone.
-    days = drawn[DAY].dt.tz_localize(None).to_numpy("datetime64[D]").astype("int64")
+    days = day_numbers(drawn[DAY])
     first, last = _extent(frame, days)
-    texts = drawn[by].astype("object").where(drawn[by].notna(), UNNAMED)
-    codes, names = pd.factorize(texts.astype("str"))
+    names, codes = [""], np.zeros(len(drawn), dtype="intp")
+    if column is not None:
+        codes, names = coded(drawn, column)
     micro_usd = np.zeros((len(names), last - first + 1), dtype="int64")
     np.add.at(micro_usd, (codes, days - first), drawn[CHARGE].to_numpy("int64"))
-    kept, sums = _largest(names.tolist(), micro_usd, most_names)
-    return DailyStack(_date(first), kept, sums, len(frame) - len(drawn))
+    kept, sums = _largest(names, micro_usd, most_names)
+    return DailyStack(date_of(first), kept, sums, len(frame) - len(drawn))
 
 
-def _check(frame: pd.DataFrame, by: str) -> None:
-    from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype
+def day_numbers(days: pd.Series) -> npt.NDArray[np.int64]:
+    """Return days since 1970, by the wall clock of the column as it is.
 
-    present = all(name in frame for name in (DAY, CHARGE, by))
-    if (
-        present
-        and is_datetime64_any_dtype(frame[DAY])
-        and is_integer_dtype(frame[CHARGE])
-    ):
-        return
-    raise InputError(
-        "frame",
-        got={str(name): str(kind) for name, kind in frame.dtypes.items()},
-        accepted=f"a daily spend frame: {DAY} as datetimes, {CHARGE} as whole "
-        f"numbers, and {by}",
-    )
+    A day is never moved to another zone.
+    """
+    import numpy as np
+
+    wall_clock = days.dt.tz_localize(None).to_numpy("datetime64[D]")
+    return np.asarray(wall_clock.astype("int64"), dtype="int64")
+
+
+def date_of(number: int) -> date:
+    """Return the day so many days after 1970."""
+    return EPOCH + timedelta(days=number)
+
+
+def instants(first: date, count: int) -> pd.DatetimeIndex:
+    """Return so many days as midnights in UTC, as the spend frames hold them."""
+    import numpy as np
+    import pandas as pd
+
+    start = np.datetime64(first, "D")
+    days = (start + np.arange(count)).astype("datetime64[us]")
+    return pd.DatetimeIndex(days).tz_localize("UTC")
 
 
 def _extent(frame: pd.DataFrame, days: npt.NDArray[np.int64]) -> tuple[int, int]:
@@ -116,22 +131,16 @@ def _asked(text: object) -> int | None:
         return None
 
 
-def _date(number: int) -> date:
-    return EPOCH + timedelta(days=number)
-
-
 def _largest(
     names: list[str], micro_usd: npt.NDArray[np.int64], most_names: int
 ) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
     """Order by sum, and gather the smallest at the end."""
     import numpy as np
 
-    order = sorted(
-        range(len(names)), key=lambda row: (-int(micro_usd[row].sum()), names[row])
-    )
+    order = largest_first(names, [int(row.sum()) for row in micro_usd])
     own, rest = order[:most_names], order[most_names:]
     kept = tuple(names[row] for row in own)
     if not rest:
         return kept, micro_usd[own]
     gathered = micro_usd[rest].sum(axis=0, keepdims=True)
-    return (*kept, f"{OTHER} ({len(rest)})"), np.vstack([micro_usd[own], gathered])
+    return (*kept, others(len(rest))), np.vstack([micro_usd[own], gathered])

@@ -1,0 +1,112 @@
+"""Amounts in plots: written exactly, and axes of US dollars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mediakit.money import MICRO_PER_USD, divide_half_up, format_usd
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from matplotlib.axis import Axis
+
+    from mediakit.plots.style import Canvas
+
+_MICRO_PER_CENT = 10_000
+_LEAST_TOP_USD = 10 / MICRO_PER_USD  # keeps every tick on a whole micro-USD
+_HEADROOM = 1.05
+_STEPS = [1, 2, 2.5, 5, 10]
+_PER_MILLE = 1_000
+
+
+def decimals_of(amounts_micro_usd: Iterable[int]) -> int:
+    """Return how many decimals write all of these amounts exactly."""
+    places = (len(format_usd(each).partition(".")[2]) for each in amounts_micro_usd)
+    return max(places, default=2)
+
+
+def alike(amount_micro_usd: int, decimals: int) -> str:
+    """Write an amount exactly, with zeros up to so many decimals."""
+    whole, _, part = format_usd(amount_micro_usd).partition(".")
+    return f"{whole}.{part.ljust(decimals, '0')}"
+
+
+def cents(amount_micro_usd: int) -> str:
+    """Write an amount that is no charge, rounded to cents; exactly below one."""
+    if abs(amount_micro_usd) < _MICRO_PER_CENT:
+        return format_usd(amount_micro_usd)
+    return format_usd(divided(amount_micro_usd, _MICRO_PER_CENT) * _MICRO_PER_CENT)
+
+
+def divided(amount_micro_usd: int, count: int) -> int:
+    """Divide an amount by a count, rounded once, half away from zero."""
+    size = divide_half_up(abs(amount_micro_usd), count)
+    return size if amount_micro_usd > 0 else -size
+
+
+def signed(amount_micro_usd: int) -> str:
+    """Write a difference exactly, with its sign."""
+    return f"{'+' if amount_micro_usd > 0 else ''}{format_usd(amount_micro_usd)}"
+
+
+def percent(part_micro_usd: int, whole_micro_usd: int) -> str:
+    """Write a positive part of a positive whole with one decimal, as "64.8 %"."""
+    mille = divide_half_up(part_micro_usd * _PER_MILLE, whole_micro_usd)
+    return f"{mille // 10}.{mille % 10} %"
+
+
+def dress_y(canvas: Canvas, text: str) -> None:
+    """Make the y axis one of dollars, from zero or below to above what is drawn."""
+    axes = canvas.axes
+    low, top = _limits(axes.dataLim.y0, axes.dataLim.y1)
+    axes.set_ylim(low, top)
+    if low < 0:
+        axes.axhline(0, color=canvas.look.ink, linewidth=0.8)
+    _dress(canvas, axes.yaxis, 4 if canvas.compact else 6)
+    canvas.label_y(text)
+    canvas.quiet_frame("bottom")
+
+
+def dress_x(canvas: Canvas) -> None:
+    """Make the x axis one of dollars, with zero in it."""
+    axes = canvas.axes
+    low, top = _limits(axes.dataLim.x0, axes.dataLim.x1)
+    axes.set_xlim(low, top if axes.dataLim.x1 > 0 or low == 0 else 0)
+    _dress(canvas, axes.xaxis, 3 if canvas.compact else 5)
+    canvas.quiet_frame()
+    axes.axvline(0, color=canvas.look.quiet, linewidth=0.8)
+
+
+def dress_at(canvas: Canvas, ticks_micro_usd: list[int]) -> None:
+    """Make both axes ones of dollars, with these amounts written."""
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+
+    places = [tick / MICRO_PER_USD for tick in ticks_micro_usd]
+    texts = [format_usd(tick) for tick in ticks_micro_usd]
+    for axis in (canvas.axes.xaxis, canvas.axes.yaxis):
+        axis.set_major_locator(FixedLocator(places))
+        axis.set_major_formatter(FixedFormatter(texts))
+        axis.set_minor_locator(NullLocator())
+        axis.grid(visible=True, color=canvas.look.grid, linewidth=0.8)
+    canvas.quiet_frame()
+
+
+def _limits(low_usd: float, top_usd: float) -> tuple[float, float]:
+    return min(low_usd, 0.0) * _HEADROOM, max(top_usd, _LEAST_TOP_USD) * _HEADROOM
+
+
+def _dress(canvas: Canvas, axis: Axis, most_steps: int) -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(most_steps, steps=_STEPS))
+    axis.set_major_formatter(FuncFormatter(_tick_of(axis)))
+    axis.grid(visible=True, color=canvas.look.grid, linewidth=0.8)
+
+
+def _tick_of(axis: Axis) -> Callable[[float, int | None], str]:
+    def write(usd: float, _: int | None) -> str:
+        ticks = (round(tick * MICRO_PER_USD) for tick in axis.get_ticklocs())
+        return alike(round(usd * MICRO_PER_USD), decimals_of(ticks))
+
+    return write

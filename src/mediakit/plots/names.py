@@ -1,0 +1,199 @@
+"""What a plot is by: the columns that it needs, and the names that it shows."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cache
+from itertools import chain
+from typing import TYPE_CHECKING, Any, cast
+
+from mediakit.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+
+DAY = "day"
+CHARGE = "charge_micro_usd"
+KIND = "kind"
+UNNAMED = "not named"
+OTHER = "other"
+_NO_GLYPH = "\N{REPLACEMENT CHARACTER}"
+DATETIMES = "datetimes"
+WHOLE = "whole numbers"
+
+_FUNCTION = "function"
+_ALIASES = {"key": "api_key_id"}  # as `spend.daily(by=...)` calls them
+
+
+def column_of(frame: object, by: str) -> str:
+    """Return the column that `by` names; "key" is `api_key_id`."""
+    if by in getattr(frame, "columns", ()):
+        return by
+    return _ALIASES.get(by, by)
+
+
+def check(
+    frame: object,
+    needed: Mapping[str, str | None],
+    what: str,
+    *,
+    field: str = "frame",
+) -> None:
+    """Refuse what is not a frame with these columns.
+
+    Args:
+        frame: What came.
+        needed: The columns, each with `DATETIMES`, `WHOLE` or None for any values.
+        what: What the frame should be, in words.
+        field: The argument's name.
+
+    Raises:
+        InputError: A column is missing, or its values have another type.
+    """
+    import pandas as pd
+
+    got = frame
+    if isinstance(frame, pd.DataFrame):
+        if all(k in frame and _is_typed(frame[k], kind) for k, kind in needed.items()):
+            return
+        got = {str(name): str(dtype) for name, dtype in frame.dtypes.items()}
+    words = [f"{name} as {kind}" if kind else name for name, kind in needed.items()]
+    raise InputError(field, got=got, accepted=f"{what}: {_and(words)}", spec="4.19")
+
+
+def _is_typed(values: pd.Series, kind: str | None) -> bool:
+    from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype
+
+    if kind == DATETIMES:
+        return is_datetime64_any_dtype(values)
+    return kind is None or is_integer_dtype(values)
+
+
+def _and(words: Sequence[str]) -> str:
+    if len(words) == 1:
+        return words[0]
+    comma = "," if len(words) > 2 else ""
+    return f"{', '.join(words[:-1])}{comma} and {words[-1]}"
+
+
+def coded(
+    frame: pd.DataFrame, by: str, missing: str = UNNAMED
+) -> tuple[npt.NDArray[np.intp], list[str]]:
+    """Return each row's place in a list of names, and that list.
+
+    A function is shown under our own short name where the frame knows it as `kind`;
+    two functions of one kind keep their paths, so that they stay apart.
+
+    Args:
+        frame: Any frame with the column.
+        by: The column; missing values are named too.
+        missing: The name of rows without a value.
+    """
+    import pandas as pd
+
+    texts = frame[by].astype("object").where(frame[by].notna(), missing)
+    codes, names = pd.factorize(texts.astype("str"))
+    # A prompt may have many lines; a name in a plot has one.
+    shown = [" ".join(name.split()) or missing for name in names.tolist()]
+    if by == _FUNCTION and KIND in frame:
+        shown = _short_names(frame[KIND], codes, shown)
+    return codes, shown
+
+
+def _short_names(
+    kinds: pd.Series, codes: npt.NDArray[np.intp], names: list[str]
+) -> list[str]:
+    known = kinds.notna().to_numpy()
+    texts = kinds.astype("object").to_numpy()
+    shorts = dict(zip(codes[known].tolist(), texts[known].tolist(), strict=True))
+    often = list(shorts.values())
+    return [
+        str(shorts[place])
+        if place in shorts and often.count(shorts[place]) == 1
+        else name
+        for place, name in enumerate(names)
+    ]
+
+
+def largest_first(names: Sequence[str], sums: Sequence[int]) -> list[int]:
+    """Return the places of names, the largest sum first, then in their order."""
+    return sorted(range(len(names)), key=lambda place: (-sums[place], names[place]))
+
+
+def summed(
+    frame: pd.DataFrame,
+    by: str,
+    columns: Sequence[str],
+    *,
+    most: int,
+    missing: str = UNNAMED,
+) -> pd.DataFrame:
+    """Sum whole numbers exactly by name, the largest of the first column first.
+
+    Args:
+        frame: Rows without a missing value in `columns`.
+        by: The column whose values become the names.
+        columns: What is summed: int64, each named as in the result.
+        most: So many names of their own; the rest is gathered as the last row.
+        missing: The name of rows without a value.
+
+    Returns:
+        One row per name: `by` (str), then the sums (int64).
+    """
+    import numpy as np
+    import pandas as pd
+
+    codes, names = coded(frame, by, missing)
+    sums = {column: np.zeros(len(names), dtype="int64") for column in columns}
+    for column, total in sums.items():
+        np.add.at(total, codes, frame[column].to_numpy("int64"))
+    order = largest_first(names, sums[columns[0]].tolist())
+    own, rest = order[:most], order[most:]
+    kept = [names[place] for place in own]
+    typed = {column: total[own] for column, total in sums.items()}
+    if rest:
+        kept.append(others(len(rest)))
+        typed = {
+            column: np.append(total, sums[column][rest].sum())
+            for column, total in typed.items()
+        }
+    return pd.DataFrame({by: pd.array(kept, dtype="str"), **typed})
+
+
+def others(count: int) -> str:
+    """Name what is gathered of so many names."""
+    return f"{OTHER} ({count})"
+
+
+def drawable(text: str) -> str:
+    """Replace what the fonts have no glyph for, so that no warning is shown.
+
+    Args:
+        text: From outside, in any script.
+    """
+    from matplotlib import rcParams
+
+    settings = cast("dict[str, Any]", rcParams)
+    families = settings["font.family"]
+    lists = (settings.get(f"font.{family}", [family]) for family in families)
+    names = chain.from_iterable(lists)
+    known = _characters(tuple(names))
+    return "".join(each if ord(each) in known else _NO_GLYPH for each in text)
+
+
+@cache
+def _characters(families: tuple[str, ...]) -> frozenset[int]:
+    """Return the code points that any of the installed families can draw."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    found: set[int] = set()
+    for family in families:
+        with suppress(ValueError):  # not installed
+            wanted = FontProperties(family=family)
+            font = get_font(findfont(wanted, fallback_to_default=False))
+            found |= font.get_charmap().keys()
+    return frozenset(found)

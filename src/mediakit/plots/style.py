@@ -1,0 +1,268 @@
+"""How the plots look: two themes, a palette, titles, and what an Axes carries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+from mediakit.errors import InputError
+from mediakit.plots.names import drawable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import pandas as pd
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.text import Text
+
+Theme = Literal["light", "dark"]
+
+# Paul Tol's muted scheme, which people with any colour vision tell apart.
+COLOURS = (
+    "#332288",
+    "#88ccee",
+    "#cc6677",
+    "#117733",
+    "#ddcc77",
+    "#882255",
+    "#44aa99",
+    "#999933",
+)
+# The same hues in the same order, as light as a dark background needs.
+DARK_COLOURS = (
+    "#7468e0",
+    "#9adcff",
+    "#e0808e",
+    "#2c9150",
+    "#eedd88",
+    "#b8508c",
+    "#4cc4b0",
+    "#a3a33a",
+)
+MOST_NAMES = len(COLOURS)
+
+_NOTEBOOK_SIZE = (9.0, 3.6)  # inches
+_COMPACT_BELOW = 5.0  # inches of an Axes; a dashboard's are narrower
+_FRAME = "frame"
+_LONGEST_NAME = 40
+_LONGEST_COMPACT_NAME = 20
+
+
+@dataclass(frozen=True)
+class Look:
+    """The colours of a theme.
+
+    Args:
+        ink: Of titles and names.
+        quiet: Of labels, ticks and notes.
+        grid: Of grid lines.
+        colours: One for each of the largest.
+        other: Of what is gathered as "other".
+        accent: Of a single line or of bars that mean the same.
+        up: Of an increase, and of a limit.
+        down: Of a decrease.
+    """
+
+    ink: str
+    quiet: str
+    grid: str
+    colours: tuple[str, ...]
+    other: str
+    accent: str
+    up: str
+    down: str
+
+    def series(self, count: int) -> list[str]:
+        """Return the colours of so many names; the ninth is "other"."""
+        return [*self.colours, self.other][:count]
+
+
+# Orange-red and blue are told apart with any colour vision.
+_LOOKS = {
+    "light": Look(
+        ink="#212121",
+        quiet="#555555",
+        grid="#dddddd",
+        colours=COLOURS,
+        other="#bbbbbb",
+        accent="#1976d2",
+        up="#c4501b",
+        down="#1976d2",
+    ),
+    "dark": Look(
+        ink="#eeeeee",
+        quiet="#bdbdbd",
+        grid="#444444",
+        colours=DARK_COLOURS,
+        other="#8a8a8a",
+        accent="#64b5f6",
+        up="#ff9466",
+        down="#64b5f6",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Canvas:
+    """An Axes with the theme that it is drawn in.
+
+    Args:
+        axes: Where to draw.
+        look: The theme's colours.
+        compact: Whether the Axes is small, as in a dashboard.
+    """
+
+    axes: Axes
+    look: Look
+    compact: bool
+
+    @property
+    def text_size(self) -> float:
+        """Return the size of labels, in points."""
+        return 8 if self.compact else 9
+
+    def name(self, text: str, *, keep: Literal["begin", "end"] = "end") -> str:
+        """Shorten a name from outside to what fits, in characters that can be drawn.
+
+        Args:
+            text: The name.
+            keep: Which part a long one keeps: paths differ at their end, prompts at
+                their beginning.
+        """
+        longest = _LONGEST_COMPACT_NAME if self.compact else _LONGEST_NAME
+        if len(text) > longest:
+            begin, end = text[: longest - 1].rstrip(), text[1 - longest :].lstrip()
+            text = f"{begin}…" if keep == "begin" else f"…{end}"
+        return text if text.isascii() else drawable(text)
+
+    def title(self, text: str) -> None:
+        """Write the title above the left end of the plot."""
+        size = 9 if self.compact else 11
+        shown = self.axes.set_title(
+            text, loc="left", color=self.look.ink, fontsize=size, fontweight="bold"
+        )
+        as_written([shown])
+
+    def label_x(self, text: str, notes: Sequence[str] = ()) -> None:
+        """Write what the x axis shows, and below it what is not drawn."""
+        lines = "\n".join([text, *notes])
+        shown = self.axes.set_xlabel(
+            lines, color=self.look.quiet, fontsize=self.text_size
+        )
+        as_written([shown])
+
+    def label_y(self, text: str) -> None:
+        """Write what the y axis shows."""
+        self.axes.set_ylabel(text, color=self.look.quiet, fontsize=self.text_size)
+
+    def quiet_frame(self, *sides: str) -> None:
+        """Hide all sides but these, and colour ticks and labels."""
+        for side, spine in self.axes.spines.items():
+            spine.set_visible(side in sides)
+            spine.set_color(self.look.quiet)
+        self.axes.tick_params(
+            length=0, labelsize=self.text_size, labelcolor=self.look.quiet
+        )
+        self.axes.set_axisbelow(True)
+
+    def legend(
+        self, title: str | None = None, handles: Sequence[Artist] | None = None
+    ) -> None:
+        """Write the legend beside the plot, where it covers nothing.
+
+        Args:
+            title: Above it.
+            handles: What it lists, from the top; what has a label when None.
+        """
+        listed = {} if handles is None else {"handles": handles}
+        legend = self.axes.legend(
+            **listed,
+            title=title,
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.0),
+            frameon=False,
+            alignment="left",
+            handlelength=1.2,
+            handleheight=0.9,
+            handletextpad=0.6,
+            labelspacing=0.35 if self.compact else 0.5,
+            borderaxespad=0.2,
+        )
+        texts = [*legend.get_texts(), legend.get_title()]
+        for text in texts:
+            text.set_color(self.look.ink)
+            text.set_fontsize(self.text_size)
+        as_written(texts)
+
+    def say(self, text: str) -> None:
+        """Say in the middle of an empty plot why it is empty."""
+        shown = self.axes.text(
+            0.5,
+            0.5,
+            text,
+            transform=self.axes.transAxes,
+            ha="center",
+            va="center",
+            color=self.look.quiet,
+            fontsize=self.text_size + 1,
+            wrap=True,
+        )
+        as_written([shown])
+        self.axes.set_xticks([])
+        self.axes.set_yticks([])
+        for spine in self.axes.spines.values():
+            spine.set_visible(False)
+
+    def carrying(self, frame: pd.DataFrame) -> Axes:
+        """Return the Axes with what is drawn as its `frame`."""
+        setattr(self.axes, _FRAME, frame)
+        return self.axes
+
+
+def canvas_on(ax: Axes | None, theme: Theme) -> Canvas:
+    """Prepare an Axes, or a new figure of notebook size.
+
+    Args:
+        ax: Where to draw; a new figure when None.
+        theme: "light" or "dark".
+
+    Raises:
+        InputError: There is no such theme.
+    """
+    if theme not in get_args(Theme):
+        raise InputError("theme", got=theme, accepted='"light" or "dark"')
+    axes = _new_axes() if ax is None else ax
+    axes.patch.set_alpha(0)
+    inches = axes.get_window_extent().width / axes.figure.dpi
+    return Canvas(axes, _LOOKS[theme], inches < _COMPACT_BELOW)
+
+
+def _new_axes() -> Axes:
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=_NOTEBOOK_SIZE, layout="constrained")
+    figure.patch.set_alpha(0)
+    return axes
+
+
+def as_written(texts: Iterable[Text]) -> None:
+    """Keep two dollar signs from being read as a formula."""
+    for text in texts:
+        text.set_parse_math(False)
+
+
+def alt_text(ax: Axes) -> str:
+    """Return what a plot shows in words, for those who cannot see it.
+
+    Args:
+        ax: As a plot of this package returns it.
+
+    Raises:
+        InputError: The Axes holds no plot of this package.
+    """
+    frame = getattr(ax, _FRAME, None)
+    text = getattr(frame, "attrs", {}).get("alt_text")
+    if text is None:
+        raise InputError("ax", got=ax, accepted="an Axes that mediakit.plots drew on")
+    return str(text)
