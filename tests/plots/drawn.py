@@ -1,0 +1,49 @@
+"""Reading what is drawn on an Axes."""
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from mediakit.money import MICRO_PER_USD
+
+
+def figure_of(size, **settings):
+    """A figure that pyplot does not know, but that can be drawn."""
+    figure = Figure(figsize=size, **settings)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def micro_usd(usd):
+    """The whole micro-USD that a drawn length stands for."""
+    return round(usd * MICRO_PER_USD)
+
+
+def bars(axes):
+    """The bars from the top: each its name, its micro-USD and what is beside it."""
+    axes.figure.canvas.draw()
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    lengths = [micro_usd(bar.get_width()) for bar in axes.patches]
+    says = [text.get_text() for text in axes.texts]
+    return list(zip(names, lengths, says, strict=True))
+
+
+def legend(axes):
+    axes.figure.canvas.draw()
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def title(axes):
+    axes.figure.canvas.draw()
+    return axes.get_title(loc="left")
+
+
+def said(axes):
+    """What an empty plot says."""
+    axes.figure.canvas.draw()
+    (text,) = axes.texts
+    return text.get_text()
+
+
+def notes(axes):
+    """What is below the label of the x axis."""
+    return axes.get_xlabel().split("\n")[1:]

@@ -1,0 +1,120 @@
+"""The pictures that the plots are compared with, and how far two are apart.
+
+`python -m tests.plots.pictures` writes the references anew; look at them afterwards.
+
+Only the inside of the axes is compared, at a fixed place and on the theme's background,
+so that another font or its size changes nothing. Of it only pixels on which one of the
+two has drawn count, so that a series of a few points is not lost in the background.
+"""
+
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from PIL import Image
+
+from mediakit import plots
+from tests.plots.made_frames import charge, charges, daily, forecast, monthly
+
+REFERENCES = Path(__file__).parent / "references"
+THEMES = ("light", "dark")
+TOLERANCE = 1.5  # of 255
+
+_BACKGROUNDS = {"light": "#ffffff", "dark": "#111111"}
+_SIZE_INCHES, _DPI = (5.0, 3.0), 40
+_INSIDE = (0.2, 0.2, 0.45, 0.7)  # left, bottom, width and height, of the figure
+_DRAWN = 8  # of 255, from the background
+_DAYS = range(19)
+
+DAILY = {
+    "r1": [(3 + n % 5) * 1_000_000 for n in _DAYS],
+    "text-to-video": [(1 + n % 3) * 1_500_001 for n in _DAYS],
+    "video-upscale": [(n % 4) * 900_000 for n in _DAYS],
+    "keyframes": [(n % 2) * 1_700_000 for n in _DAYS],
+}
+CHARGES = [
+    charge("r1", amount + n % 7 * 60_000, amount, amount, estimate_kind="nominal")
+    | {"keep": n % 3 == 0, "rating": 3}
+    for n, amount in enumerate([605_000, 1_210_000, 2_420_000] * 7)
+] + [
+    charge("video-upscale", n * 30_000, 60_000, 600_000, estimate_kind="upper_bound")
+    | {"keep": n % 5 == 0 if n % 4 else None}
+    for n in range(2, 20)
+]
+BEFORE = {"r1": 80_000_000, "text_to_video": 31_000_000, "keyframes": 9_000_000}
+AFTER = {"r1": 93_400_000, "text_to_video": 24_000_000, "r5": 5_000_000}
+
+
+SPENT = list(accumulate(map(sum, zip(*DAILY.values(), strict=True))))
+AHEAD = [
+    (SPENT[-1] + n * 9_000_000, SPENT[-1] + n * 5_000_000, SPENT[-1] + n * 13_000_000)
+    for n in range(32 - len(SPENT))
+]
+PLOTS = {
+    "spend_by_day": lambda **k: plots.spend_by_day(daily(DAILY), **k),
+    "cumulative": lambda **k: plots.cumulative(
+        daily(DAILY), "$180", forecast(SPENT, AHEAD), **k
+    ),
+    "share": lambda **k: plots.share(daily(DAILY), **k),
+    "estimates": lambda **k: plots.estimates(charges(*CHARGES), **k),
+    "cost_per_keeper": lambda **k: plots.cost_per_keeper(charges(*CHARGES), **k),
+    "changes": lambda **k: plots.changes(
+        monthly("2026-09", **BEFORE), monthly("2026-10", **AFTER), **k
+    ),
+}
+
+
+def picture(name, theme, change=None):
+    """Draw a plot on the theme's background; return the picture.
+
+    Args:
+        name: The plot.
+        theme: "light" or "dark".
+        change: Called with the Axes when it is drawn, to make a wrong picture.
+    """
+    figure = Figure(figsize=_SIZE_INCHES, dpi=_DPI, facecolor=_BACKGROUNDS[theme])
+    canvas = FigureCanvasAgg(figure)
+    axes = PLOTS[name](ax=figure.add_axes(_INSIDE), theme=theme)
+    if change:
+        change(axes)
+    canvas.draw()
+    return Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+
+
+def series(axes):
+    """Return what is drawn of the data: layers, lines and bars, but no axis lines."""
+    lines = [line for line in axes.lines if line.get_label()[:1] not in "_"]
+    return [*axes.collections, *lines, *axes.patches]
+
+
+def reference(name, theme):
+    """Return where the reference of a plot is."""
+    return REFERENCES / f"{name}-{theme}.png"
+
+
+def difference(one, other):
+    """Return by how much of 255 two pictures differ, inside their axes, on average."""
+    left, right = (_inside(each) for each in (one, other))
+    background = np.asarray(one.getpixel((0, 0)), dtype="int64")
+    inked = [np.abs(each - background).max(axis=2) > _DRAWN for each in (left, right)]
+    drawn = np.logical_or(*inked)
+    return float(np.abs(left - right).max(axis=2)[drawn].mean())
+
+
+def _inside(image):
+    width, height = image.size
+    left, bottom, wide, high = _INSIDE
+    box = (left, 1 - bottom - high, left + wide, 1 - bottom)
+    pixels = [
+        round(part * size) for part, size in zip(box, (width, height) * 2, strict=True)
+    ]
+    return np.asarray(image.crop(tuple(pixels)), dtype="int64")
+
+
+if __name__ == "__main__":
+    REFERENCES.mkdir(exist_ok=True)
+    for name in PLOTS:
+        for theme in THEMES:
+            picture(name, theme).save(reference(name, theme), optimize=True)

@@ -1,0 +1,171 @@
+from itertools import accumulate
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mediakit.errors import InputError
+from mediakit.plots import alt_text, cumulative, cumulative_frame
+from tests.plots.drawn import legend, micro_usd, notes, said, title
+from tests.plots.made_frames import Forecast, daily, forecast
+
+OCTOBER = 31
+THREE_DAYS = daily({"r1": [3_000_000, 0, 1_000_000], "keyframes": [1, 2, 3]})
+SPENT = [3_000_001, 3_000_003, 4_000_006]
+AHEAD = [(5_000_000 + n, 4_500_000, 6_000_000 + 2 * n) for n in range(OCTOBER - 3)]
+NO_DAYS = forecast(SPENT, AHEAD).frame().iloc[:0]
+
+
+def known(drawn, column):
+    return drawn[column].dropna().tolist()
+
+
+def line(axes, label):
+    (found,) = (each for each in axes.lines if each.get_label().startswith(label))
+    return [micro_usd(y) for y in found.get_ydata()]
+
+
+@given(
+    st.lists(
+        st.lists(st.integers(-(10**12), 10**12), min_size=OCTOBER, max_size=OCTOBER),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_each_day_is_the_exact_sum_of_everything_up_to_it(amounts):
+    drawn = cumulative_frame(daily(dict(zip("abc", amounts, strict=False))))
+    by_day = [sum(day) for day in zip(*amounts, strict=True)]
+    assert drawn["spent_micro_usd"].tolist() == list(accumulate(by_day))
+    assert drawn["spent_micro_usd"].dtype == "Int64"
+
+
+def test_a_part_of_a_month_is_drawn_in_its_whole_month():
+    drawn = cumulative_frame(THREE_DAYS)
+    assert len(drawn) == OCTOBER
+    assert known(drawn, "spent_micro_usd") == SPENT
+    assert str(drawn["day"].dtype) == "datetime64[us, UTC]"
+    assert str(drawn["day"].iloc[-1].date()) == "2026-10-31"
+
+
+def test_days_before_the_first_row_are_free_and_days_of_two_months_stay():
+    late = THREE_DAYS[THREE_DAYS["day"] >= "2026-10-03"]
+    assert known(cumulative_frame(late), "spent_micro_usd") == [0, 0, 1_000_003]
+    assert len(cumulative_frame(daily({"r1": [1] * 33}))) == 33
+
+
+def test_the_line_begins_at_nothing_and_a_sum_stands_at_its_days_end():
+    axes = cumulative(THREE_DAYS)
+    assert line(axes, "spent") == [0, *SPENT]
+    start, *_ = axes.get_xlim()
+    (drawn,) = axes.lines
+    assert (drawn.get_xdata() - start).tolist() == [0, 1, 2, 3]
+
+
+def test_today_is_the_last_day_where_the_frame_marks_days_as_incomplete():
+    month = daily({"r1": [5] * 3 + [0] * 28}).assign(complete=[True] * 4 + [False] * 27)
+    assert known(cumulative_frame(month), "spent_micro_usd") == [5, 10, 15, 15, 15]
+
+
+def test_the_budget_is_a_line_and_may_be_an_amount_or_a_budget():
+    limit = SimpleNamespace(limit_micro_usd=200_000_000)
+    for budget in ("$200", 200, limit):
+        axes = cumulative(THREE_DAYS, budget)
+        assert line(axes, "budget") == [200_000_000] * 2
+        assert legend(axes) == ["spent $4.000006", "budget $200.00"]
+        assert title(axes) == "October 2026: $4.000006 of $200.00 spent"
+    assert known(axes.frame, "budget_micro_usd") == [200_000_000] * OCTOBER
+
+
+def test_the_fan_opens_where_the_spend_ends():
+    axes = cumulative(THREE_DAYS, forecast=forecast(SPENT, AHEAD))
+    assert line(axes, "expected") == [SPENT[-1], *(expected for expected, *_ in AHEAD)]
+    fan = axes.collections[0].get_paths()[0].vertices
+    start, _ = axes.get_xlim()
+    assert {micro_usd(y) for x, y in fan if x == start + 3} == {SPENT[-1]}
+    top, bottom = fan[:, 1].max(), fan[fan[:, 0] == start + OCTOBER][:, 1].min()
+    assert (micro_usd(bottom), micro_usd(top)) == AHEAD[-1][1:]
+    assert legend(axes) == [
+        "expected $5.00",
+        "80 %: $4.50 to $6.00",
+        "spent $4.000006",
+    ]
+
+
+def test_a_forecast_that_begins_today_is_not_given_a_second_beginning():
+    ahead = [(SPENT[-1],) * 3, *AHEAD]
+    axes = cumulative(THREE_DAYS, forecast=forecast(SPENT, ahead))
+    assert line(axes, "expected") == [expected for expected, *_ in ahead]
+
+
+def test_what_is_drawn_of_a_forecast_is_what_it_says():
+    made = forecast(SPENT, AHEAD)
+    drawn = cumulative(THREE_DAYS, "$5", made).frame
+    assert drawn.equals(cumulative_frame(THREE_DAYS, "$5", made))
+    said_so = made.frame()
+    for column in ("day", "spent_micro_usd", "expected_micro_usd", "high_micro_usd"):
+        pd.testing.assert_series_equal(drawn[column], said_so[column])
+
+
+def test_a_charge_after_the_forecasts_today_is_not_lost():
+    stale = forecast(SPENT[:2], [(5, 4, 6)] * 29)
+    assert known(cumulative_frame(THREE_DAYS, None, stale), "spent_micro_usd") == SPENT
+
+
+def test_a_month_without_spend_but_with_a_forecast_has_its_days():
+    made = forecast([0], [(2_000_000, 0, 3_000_000)] * 30)
+    drawn = cumulative(THREE_DAYS.iloc[:0], "$10", made).frame
+    assert known(drawn, "spent_micro_usd") == [0]
+    assert len(drawn) == OCTOBER
+
+
+def test_a_forecast_of_another_month_is_refused_in_words():
+    november = forecast([1], [(1, 1, 1)] * 29, first=pd.Timestamp(2026, 11, 1), days=30)
+    with pytest.raises(InputError) as refused:
+        cumulative(THREE_DAYS, forecast=november)
+    assert str(refused.value) == (
+        "forecast: got 'November 2026', accepted: a forecast of the days of the frame, "
+        "1 to 3 October 2026. Nothing was sent."
+    )
+
+
+@pytest.mark.parametrize(
+    ("frame", "budget", "made", "field"),
+    [
+        (pd.DataFrame(), None, None, "frame"),
+        (THREE_DAYS.astype({"charge_micro_usd": "float64"}), None, None, "frame"),
+        (None, None, None, "frame"),
+        (THREE_DAYS, 0.5, None, "budget"),
+        (THREE_DAYS, "lots", None, "amount"),
+        (THREE_DAYS, None, "soon", "forecast"),
+        (THREE_DAYS, None, SimpleNamespace(frame=pd.DataFrame), "forecast"),
+        (THREE_DAYS, None, Forecast(NO_DAYS), "forecast"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(frame, budget, made, field):
+    with pytest.raises(InputError) as refused:
+        cumulative(frame, budget, made)
+    assert refused.value.field == field
+
+
+def test_without_spend_the_plot_says_so():
+    assert said(cumulative(THREE_DAYS.iloc[:0])) == "No spend"
+    nothing = daily({"r1": [0, 0]})
+    axes = cumulative(nothing)
+    assert said(axes) == "No spend from 1 October 2026 to 2 October 2026"
+    assert alt_text(axes) == "No spend from 1 October 2026 to 2 October 2026."
+
+
+def test_rows_without_a_charge_are_said():
+    frame = daily({"r1": [3_000_000, None]})
+    axes = cumulative(frame)
+    assert notes(axes) == ["1 row without a day or a charge not drawn"]
+    assert axes.frame.attrs["left_out"] == 1
+
+
+def test_the_plot_can_be_read_aloud():
+    assert alt_text(cumulative(THREE_DAYS, "$200", forecast(SPENT, AHEAD))) == (
+        "October 2026: $4.000006 of $200.00 spent. $5.00 expected by 31 October 2026, "
+        "80 %: $4.50 to $6.00."
+    )
