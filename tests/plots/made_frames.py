@@ -39,7 +39,7 @@ def instants(days):
 
 
 def categories(texts):
-    return pd.Categorical(pd.array(list(texts), dtype="str"))
+    return pd.Categorical(list(texts))
 
 
 def whole(numbers):

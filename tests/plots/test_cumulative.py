@@ -49,6 +49,12 @@ def test_a_part_of_a_month_is_drawn_in_its_whole_month():
     assert str(drawn["day"].iloc[-1].date()) == "2026-10-31"
 
 
+def test_a_single_line_needs_no_legend():
+    axes = cumulative(THREE_DAYS)
+    assert axes.get_legend() is None
+    assert title(axes) == "October 2026: $4.000006 spent"
+
+
 def test_days_before_the_first_row_are_free_and_days_of_two_months_stay():
     late = THREE_DAYS[THREE_DAYS["day"] >= "2026-10-03"]
     assert known(cumulative_frame(late), "spent_micro_usd") == [0, 0, 1_000_003]

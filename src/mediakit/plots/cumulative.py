@@ -84,7 +84,8 @@ def cumulative(
     days = [date_of(number) for number in day_numbers(drawn[DAY]).tolist()]
     dress_days(canvas, days, margin=0.0, notes=notes_of(drawn.attrs["left_out"]))
     dress_y(canvas, "USD, cumulative")
-    canvas.legend()
+    if drawn[[EXPECTED, _BUDGET]].notna().to_numpy().any():
+        canvas.legend()  # what is spent alone is in the title
     return canvas.carrying(drawn)
 
 

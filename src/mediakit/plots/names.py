@@ -172,6 +172,8 @@ def others(count: int) -> str:
 def drawable(text: str) -> str:
     """Replace what the fonts have no glyph for, so that no warning is shown.
 
+    Other scripts are drawn where matplotlib's `font.family` lists a font that has them.
+
     Args:
         text: From outside, in any script.
     """
