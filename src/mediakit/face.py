@@ -16,7 +16,7 @@ from anyio import to_thread
 
 from mediakit import client as core
 from mediakit.catalog import Catalog
-from mediakit.client import Amount
+from mediakit.client import AnyBudget
 from mediakit.client.core import opened
 from mediakit.client.docstrings import explained_by
 from mediakit.client.functions import Functions
@@ -73,7 +73,8 @@ class AsyncClient(core.AsyncClient):
         clock: Gives time; the system's by default.
         project: A label for all that is bought; None for none.
         budget: What may be spent, such as "$5": by the project over all its clients
-            and starts, or by this client when there is no project.
+            and starts, or by this client when there is no project. A `mk.Budget` is
+            shared by its name.
         transport: Sends all requests, such as `httpx.AsyncHTTPTransport(verify=...)`
             or a `MockTransport`; the environment's proxies are not used then. It is
             closed with the client.
@@ -93,7 +94,7 @@ class AsyncClient(core.AsyncClient):
         catalog: Catalog | None = None,
         clock: Clock | None = None,
         project: str | None = None,
-        budget: Amount | None = None,
+        budget: AnyBudget | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._settings = Settings.read(base_url, api_key, home=home, history=history)
@@ -360,7 +361,8 @@ class Client(core.Client[Job]):
         clock: Gives time; the system's by default.
         project: A label for all that is bought; None for none.
         budget: What may be spent, such as "$5": by the project over all its clients
-            and starts, or by this client when there is no project.
+            and starts, or by this client when there is no project. A `mk.Budget` is
+            shared by its name.
         transport: Sends all requests, such as `httpx.AsyncHTTPTransport(verify=...)`
             or a `MockTransport`; the environment's proxies are not used then. It is
             closed with the client.
@@ -380,7 +382,7 @@ class Client(core.Client[Job]):
         catalog: Catalog | None = None,
         clock: Clock | None = None,
         project: str | None = None,
-        budget: Amount | None = None,
+        budget: AnyBudget | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         made = AsyncClient(
@@ -519,7 +521,7 @@ def connect(
     history: str | Path | None = None,
     catalog: Catalog | None = None,
     project: str | None = None,
-    budget: Amount | None = None,
+    budget: AnyBudget | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> Client:
     """Connect to the hosted service when it is configured, else to the sandbox.
@@ -536,7 +538,8 @@ def connect(
             sandbox's. The embedded sandbox serves these.
         project: A label for all that is bought; None for none.
         budget: What may be spent, such as "$5": by the project over all its clients
-            and starts, or by this client when there is no project.
+            and starts, or by this client when there is no project. A `mk.Budget` is
+            shared by its name.
         transport: Sends all requests, such as `httpx.AsyncHTTPTransport(verify=...)`
             or a `MockTransport`; the environment's proxies are not used then. It is
             closed with the client.

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Literal
 
 from mediakit.client.async_job import AsyncJob
+from mediakit.client.budgets import Budget
 from mediakit.client.jobs import Jobs
 from mediakit.client.ledger import Ledger
 from mediakit.client.orders import (
@@ -87,13 +88,15 @@ class Buyer:
             entry = await self._newest(draw, take)
         if entry is not None and entry.job_id and not was_rejected(entry):
             return await self._owned(entry, entry.job_id)
-        with self._purchase(order.parents) as purchase:
+        with self._purchase(order.parents, order.sweep_budget) as purchase:
             intent, fresh = await self._claim(purchase, order, take, entry)
             return await self._send(
                 purchase, intent, asked_before=not fresh, order=order
             )
 
-    async def retry(self, job_id: str, *, sweep: str | None = None) -> AsyncJob:
+    async def retry(
+        self, job_id: str, *, sweep: str | None = None, budget: Budget | None = None
+    ) -> AsyncJob:
         """Ask once more for what failed, under a fresh key (spec 4.3).
 
         A later attempt that has not failed is the answer, so that asking twice does
@@ -102,6 +105,7 @@ class Buyer:
         Args:
             job_id: The job that failed.
             sweep: The sweep that asks, by its id; None leaves it to the one before.
+            budget: What it counts against; None for the client's own budget.
         """
         failed = await self._known(job_id)
         if failed.status is not JobStatus.FAILED:
@@ -111,7 +115,7 @@ class Buyer:
                 job_id=job_id,
             )
         last = await self._last_attempt(failed)
-        with self._purchase() as purchase:
+        with self._purchase(budget=budget) as purchase:
             fresh = False
             if last.status is JobStatus.FAILED:
                 again = next_attempt(last, self._service)
@@ -139,8 +143,10 @@ class Buyer:
                 entry = await self._claim_next(purchase, draw)
             return await self._send(purchase, entry, asked_before=not fresh)
 
-    def _purchase(self, parents: Sequence[Parent] = ()) -> Purchase:
-        return Purchase(self._place, self._purse, parents=parents)
+    def _purchase(
+        self, parents: Sequence[Parent] = (), budget: Budget | None = None
+    ) -> Purchase:
+        return Purchase(self._place, self._purse, parents=parents, budget=budget)
 
     async def _known(self, job_id: str) -> Entry:
         entry = await self._ledger.ask(History.find, job_id)

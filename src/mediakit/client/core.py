@@ -41,7 +41,7 @@ from mediakit.client.prepare import (
 from mediakit.client.pricing import Pricer
 from mediakit.client.progress import Progress, Transfer
 from mediakit.client.purse import (
-    Amount,
+    AnyBudget,
     BudgetState,
     Purse,
     budget_name,
@@ -99,7 +99,8 @@ class AsyncClient(Staying):
         clock: Gives time; the system's by default.
         project: A label for all that is bought; None for none.
         budget: What may be spent: by the project over all its clients and starts, or
-            by this client when there is no project; None for as much as there is.
+            by this client when there is no project; a `Budget` is shared by its name.
+            None for as much as there is.
         submit_retry_for_s: Seconds to go on asking while no answer comes.
         timeout_s: Seconds to wait for the next bytes before giving up.
         transport: Sends all requests, as for `httpx.AsyncClient`; without it, the
@@ -119,7 +120,7 @@ class AsyncClient(Staying):
         catalog: Catalog | None = None,
         clock: Clock | None = None,
         project: str | None = None,
-        budget: Amount | None = None,
+        budget: AnyBudget | None = None,
         submit_retry_for_s: float = SUBMIT_RETRY_FOR_S,
         timeout_s: float = TIMEOUT_S,
         transport: httpx.AsyncBaseTransport | None = None,
@@ -170,6 +171,7 @@ class AsyncClient(Staying):
             self.billing,
             self._clock,
             budget_of(self._budget_name, budget),
+            self._budget_name,
         )
         self._buyer = Buyer(
             self._submitter,

@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from mediakit.catalog import Function
+from mediakit.client.budgets import Budget
 from mediakit.client.service import Service
 from mediakit.history import Entry, Intent, Parent, plain_values
 from mediakit.history.adopting import REBUILT
@@ -48,6 +49,8 @@ class Order:
         sweep: The sweep that it is a cell of, by its id; None for none.
         sweep_limit_micro_usd: What the submits of that sweep may cost together; None
             for no limit.
+        sweep_budget: The named budget that its sweep counts against; None for the
+            client's own.
         parents: The jobs whose outputs are among its media.
     """
 
@@ -60,6 +63,7 @@ class Order:
     budget: str | None = None
     sweep: str | None = None
     sweep_limit_micro_usd: int | None = None
+    sweep_budget: Budget | None = None
     parents: tuple[Parent, ...] = ()
 
     @property

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, replace
 from uuid import uuid4
 
 from mediakit.client.billing import Billing
+from mediakit.client.budgets import (
+    Allowance,
+    Amount,
+    AnyBudget,
+    Budget,
+    budget_text,
+)
 from mediakit.client.ledger import Ledger
 from mediakit.clock import Clock
-from mediakit.errors import BalanceError, InputError
+from mediakit.errors import BalanceError, InputError, MediakitError, shown
 from mediakit.history import (
-    Budget,
+    Budget as Limit,
+)
+from mediakit.history import (
     Entry,
     EntryState,
     History,
@@ -21,14 +30,15 @@ from mediakit.history import (
     Parent,
     Spendable,
 )
-from mediakit.money import parse_usd
+
+log = logging.getLogger("mediakit.client")
 
 # What this account spends meanwhile is in the history; only what others spend, or top
 # up, makes a balance old.
 BALANCE_FOR_S = 10.0
 
 
-Amount = str | int | Decimal
+__all__ = ["Amount", "AnyBudget", "BudgetState", "Purse"]
 
 
 @dataclass(frozen=True)
@@ -58,18 +68,26 @@ class Purse:
     Args:
         ledger: The history, as this account's.
         billing: Reads the balance.
-        clock: Tells how old a balance is.
+        clock: Tells how old a balance is, and in which month a budget is.
         budget: The caller's own limit; None for none.
+        name: What submits count against while there is no limit; None for nothing.
     """
 
     def __init__(
-        self, ledger: Ledger, billing: Billing, clock: Clock, budget: Budget | None
+        self,
+        ledger: Ledger,
+        billing: Billing,
+        clock: Clock,
+        budget: Budget | None,
+        name: str | None = None,
     ) -> None:
         self._ledger = ledger
         self._billing = billing
         self._clock = clock
-        self._budget = budget
-        self._sweeps: dict[str, Budget] = {}
+        self.budget = budget
+        self._name = name
+        self._sweeps: dict[str, Limit] = {}
+        self._warned: dict[str, int] = {}
         self._read_at_s: float | None = None
         self._last: Spendable | None = None
         self._reading: asyncio.Task[Spendable] | None = None
@@ -86,10 +104,13 @@ class Purse:
         if limit_micro_usd is None:
             self._sweeps.pop(sweep, None)
         else:
-            self._sweeps[sweep] = Budget(sweep, limit_micro_usd)
+            self._sweeps[sweep] = Limit(sweep, limit_micro_usd)
 
     async def claim(
-        self, intent: Intent, parents: Sequence[Parent] = ()
+        self,
+        intent: Intent,
+        parents: Sequence[Parent] = (),
+        budget: Budget | None = None,
     ) -> tuple[Entry, bool]:
         """Write an intent down if its upper price fits what is left.
 
@@ -99,12 +120,16 @@ class Purse:
         Args:
             intent: What is about to be sent.
             parents: The jobs whose outputs are among its media.
+            budget: What it counts against; None for the caller's own budget.
 
         Raises:
             BalanceError: It may cost more than is left; nothing was written or sent.
-            BudgetError: The same, of the caller's budget or of the sweep's.
+            BudgetError: The same, of the budget or of the sweep's.
         """
-        return await self._claim(intent, self._budget, parents)
+        budget = budget or self.budget
+        if budget is None:
+            intent = self._without_limit(intent)
+        return await self._claim(intent, budget, parents)
 
     async def claim_as_promised(self, intent: Intent) -> tuple[Entry, bool]:
         """Write a further attempt at what its own budget was promised to.
@@ -114,11 +139,15 @@ class Purse:
             BudgetError: The same, where its budget is the caller's, or of the
                 sweep's budget.
         """
-        is_ours = self._budget is not None and self._budget.name == intent.budget
-        return await self._claim(intent, self._budget if is_ours else None)
+        is_ours = self.budget is not None and self.budget.has_label(intent.budget)
+        return await self._claim(intent, self.budget if is_ours else None)
 
-    async def take_over(self, entry: Entry) -> Entry:
+    async def take_over(self, entry: Entry, budget: Budget | None = None) -> Entry:
         """Count what is not answered against the caller's budget, before it is sent.
+
+        Args:
+            entry: What is not answered.
+            budget: What it counts against; None for the caller's own budget.
 
         Returns:
             The entry as it is then.
@@ -126,22 +155,45 @@ class Purse:
         Raises:
             BudgetError: It does not fit; an earlier try may have made a job.
         """
-        budget = self._budget
+        budget = budget or self.budget
         if budget is None or entry.state is not EntryState.INTENT:
             return entry
-        return await self._ledger.write(History.count_against, entry.key, budget)
+        limit = budget.limit_at(self._clock.now())
+        entry = await self._ledger.write(History.count_against, entry.key, limit)
+        await self._warn(budget, limit.name)
+        return entry
 
     async def state(self) -> BudgetState | None:
         """Return how far the budget is used; None without one."""
-        if self._budget is None:
+        if self.budget is None:
             return None
-        use = await self._ledger.ask(History.budget_use, self._budget.name)
+        label = self.budget.label(self._clock.now())
+        use = await self._ledger.ask(History.budget_use, label)
         return BudgetState(
-            self._budget.limit_micro_usd, use.spent_micro_usd, use.reserved_micro_usd
+            self.budget.limit_micro_usd, use.spent_micro_usd, use.reserved_micro_usd
         )
+
+    def _without_limit(self, intent: Intent) -> Intent:
+        """Take an intent out of a budget whose limit nobody here knows.
+
+        A further draw or attempt begins with the label of the one before; it would
+        be added to that budget without being compared with its limit.
+        """
+        if intent.budget == budget_name(intent.project, None):
+            return intent
+        return replace(intent, budget=self._name)
 
     async def _claim(
         self, intent: Intent, budget: Budget | None, parents: Sequence[Parent] = ()
+    ) -> tuple[Entry, bool]:
+        limit = None if budget is None else budget.limit_at(self._clock.now())
+        entry, is_new = await self._fitting(intent, limit, parents)
+        if is_new and budget is not None and limit is not None:
+            await self._warn(budget, limit.name)
+        return entry, is_new
+
+    async def _fitting(
+        self, intent: Intent, budget: Limit | None, parents: Sequence[Parent]
     ) -> tuple[Entry, bool]:
         if intent.estimate_high_micro_usd is None:
             return await self._written(intent, budget, None, parents)
@@ -156,7 +208,7 @@ class Purse:
     async def _written(
         self,
         intent: Intent,
-        budget: Budget | None,
+        budget: Limit | None,
         spendable: Spendable | None,
         parents: Sequence[Parent],
     ) -> tuple[Entry, bool]:
@@ -169,6 +221,23 @@ class Purse:
             sweep=sweep,
             parents=parents,
         )
+
+    async def _warn(self, budget: Budget, label: str) -> None:
+        """Log each warning level once when what is spent and held reaches it."""
+        if not budget.warn:
+            return
+        try:
+            use = await self._ledger.ask(History.budget_use, label)
+        except MediakitError as error:
+            # The claim is committed: a warning must not keep it from being sent.
+            log.warning("the budget %s cannot be read: %s", shown(label), error)
+            return
+        spent, held = use.spent_micro_usd, use.reserved_micro_usd
+        level = budget.level(spent + held)
+        if level is not None and level > self._warned.get(label, 0):
+            self._warned[label] = level
+            text = budget_text(budget, spent, held)
+            log.warning("Budget %s has reached %s %%: %s", shown(label), level, text)
 
     def _recent(self) -> Spendable | None:
         if self._read_at_s is None:
@@ -194,16 +263,19 @@ class Purse:
         return self._last
 
 
-def budget_name(project: str | None, amount: Amount | None) -> str | None:
+def budget_name(project: str | None, amount: AnyBudget | None) -> str | None:
     """Return what the submits of a client count against; None for nothing.
 
     A project is one budget over all its clients and starts, of which another may have
-    a limit; without one, a client that has a limit is a budget of its own.
+    a limit; without one, a client that has a limit is a budget of its own. A named
+    budget is shared by its name, whatever the project.
 
     Raises:
         InputError: The project is no label.
     """
     _check_label(project)
+    if isinstance(amount, Budget):
+        return amount.name
     if project:
         return f"project {project}"
     return None if amount is None else f"client {uuid4().hex}"
@@ -214,7 +286,7 @@ def _check_label(project: object) -> None:
         raise InputError("project", got=project, accepted="a label as text, or None")
 
 
-def check_budget(project: str | None, amount: Amount | None) -> None:
+def check_budget(project: str | None, amount: AnyBudget | None) -> None:
     """Refuse a project that is no label, and a budget that is no amount.
 
     Raises:
@@ -223,15 +295,17 @@ def check_budget(project: str | None, amount: Amount | None) -> None:
     budget_of(budget_name(project, amount), amount)
 
 
-def budget_of(name: str | None, amount: Amount | None) -> Budget | None:
+def budget_of(name: str | None, amount: AnyBudget | None) -> Budget | None:
     """Return a budget; None for no name or no amount.
 
     Raises:
         InputError: It is no amount of US dollars.
     """
+    if isinstance(amount, Budget):
+        return amount
     if name is None or amount is None:
         return None
     try:
-        return Budget(name, parse_usd(amount))
+        return Allowance(name, amount)
     except InputError as error:
         raise InputError("budget", got=amount, accepted=error.accepted) from None

@@ -9,6 +9,7 @@ from threading import RLock
 from types import TracebackType
 from typing import Self
 
+from mediakit.client.budgets import Budget
 from mediakit.client.purse import Purse
 from mediakit.history import Entry, Intent, Parent
 
@@ -67,6 +68,7 @@ class Purchase:
         purse: Claims what can be paid.
         is_promised: What is not answered stays in the budget that it was sent under.
         parents: The jobs whose outputs are among the media of what it buys.
+        budget: What it counts against; None for the client's own budget.
     """
 
     def __init__(
@@ -76,11 +78,13 @@ class Purchase:
         *,
         is_promised: bool = False,
         parents: Sequence[Parent] = (),
+        budget: Budget | None = None,
     ) -> None:
         self._place = place
         self._purse = purse
         self._is_promised = is_promised
         self._parents = parents
+        self._budget = budget
         self._keys: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -111,12 +115,14 @@ class Purchase:
         self._begin(intent.key)
         if self._is_promised:
             return await self._purse.claim_as_promised(intent)
-        return await self._purse.claim(intent, self._parents)
+        return await self._purse.claim(intent, self._parents, self._budget)
 
     async def take_over(self, entry: Entry) -> Entry:
         """Make what somebody else claimed, and is not answered, this call's own."""
         self._begin(entry.key)
-        return entry if self._is_promised else await self._purse.take_over(entry)
+        if self._is_promised:
+            return entry
+        return await self._purse.take_over(entry, self._budget)
 
     async def claim_or_take_over(self, intent: Intent) -> tuple[Entry, bool]:
         """Do either; returns the entry, and whether nobody claimed it before."""

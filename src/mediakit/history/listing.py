@@ -1,6 +1,7 @@
 """Looking through the history: pages, searches and frames."""
 
 import json
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement
@@ -77,6 +78,21 @@ class Listing:
         """Return the labels of projects that occur, each once, in order."""
         query = queries.projects(service, account)
         return [row.project for row in self._database.rows(query)]
+
+    def budget_charges(self, name: str) -> list[tuple[datetime, int]]:
+        """Return the settled charges of a budget, of all accounts (spec 2.2).
+
+        Args:
+            name: What the requests count against, with its month if it has one.
+
+        Returns:
+            When each was first read as settled, and micro-USD; the oldest first.
+        """
+        row: Any
+        found = []
+        for row in self._database.rows(queries.CHARGES_OF_BUDGET, {"budget": name}):
+            found.append((row[0], int(row[1])))
+        return found
 
     def search(
         self,

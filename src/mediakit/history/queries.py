@@ -125,6 +125,15 @@ TOTAL = select(totals.c.spent_micro_usd, totals.c.reserved_micro_usd).where(
     totals.c.name == bindparam("name", type_=totals.c.name.type)
 )
 
+_SETTLED_AT = func.coalesce(
+    entries.c.settled_at, entries.c.finished_at, entries.c.created_at
+)
+CHARGES_OF_BUDGET = (
+    select(_SETTLED_AT, entries.c.charge_micro_usd)
+    .where(*_is("budget"), entries.c.charge_micro_usd.is_not(None))
+    .order_by(_SETTLED_AT)
+)
+
 
 def _counted(kind: str, *names: Column[Any]) -> Select[Any]:
     holds = and_(

@@ -25,6 +25,8 @@ from mediakit.spend.usd import with_usd
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mediakit.spend.budgets import Budget, BudgetStatus
+
 
 class AsyncSpend:
     """Reads what was spent; reading is free (spec 4.19).
@@ -45,14 +47,15 @@ class AsyncSpend:
     ) -> None:
         self._history = history
         self._catalog = catalog
-        self._clock = ServiceClock(clock)
-        self._days = DailyReader(billing, catalog, self._clock)
-        self._months = MonthlyReader(billing, catalog, self._clock)
+        self._clock = clock
+        self._service_clock = ServiceClock(clock)
+        self._days = DailyReader(billing, catalog, self._service_clock)
+        self._months = MonthlyReader(billing, catalog, self._service_clock)
 
     def __repr__(self) -> str:
         return (
-            "<spend, read by daily(...), monthly(...), charges(...), "
-            "monthly_csv(...), csv_bytes(...) and to_csv(...)>"
+            "<spend, read by daily(...), monthly(...), charges(...), reconcile(...), "
+            "forecast(...), anomalies(...), rates(...) and budget(...)>"
         )
 
     async def daily(
@@ -150,6 +153,26 @@ class AsyncSpend:
         """
         return await _shown(await self._months.csv(month), usd=usd)
 
+    async def budget(self, budget: Budget, month: str | None = None) -> BudgetStatus:
+        """Tell how far a budget is used, over all clients that share the history.
+
+        Args:
+            budget: The budget.
+            month: For a budget by month: which one, YYYY-MM; the current one by the
+                client's clock when omitted.
+
+        Returns:
+            What is spent, held and left in micro-USD, the warning level reached, and
+            `frame()`: the burn-down by day.
+
+        Raises:
+            InputError: It is no budget, or it has no such month.
+        """
+        from mediakit.spend.budgets import budget_status
+
+        history, now = self._history.store, self._clock.now()
+        return await to_thread.run_sync(budget_status, history, budget, now, month)
+
     async def csv_bytes(self, month: str | None = None) -> bytes:
         """Read the CSV of a month as the service sends it (spec 4.19).
 
@@ -220,7 +243,7 @@ class AsyncSpend:
         last = None if end is None else read_day("end", end)
         if first is not None and last is not None:
             day_range(first, last)
-        today = self._clock.today()
+        today = self._service_clock.today()
         if first is not None and first > today:
             accepted = f"a day up to today, {today.isoformat()} in UTC"
             raise InputError("start", got=first.isoformat(), accepted=accepted)

@@ -15,6 +15,8 @@ from mediakit.spend.monthly import Months
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mediakit.spend.budgets import Budget, BudgetStatus
+
 
 class Spend:
     """The blocking face of `AsyncSpend`: one line a method, on the I/O thread.
@@ -88,3 +90,8 @@ class Spend:
     ) -> pd.DataFrame:
         """Return every settled charge with what it was for (spec 2.2)."""
         return self._io.call(self._core.charges, start, end, project=project, usd=usd)
+
+    @explained_by(AsyncSpend.budget)
+    def budget(self, budget: Budget, month: str | None = None) -> BudgetStatus:
+        """Tell how far a budget is used, over all clients that share the history."""
+        return self._io.call(self._core.budget, budget, month)

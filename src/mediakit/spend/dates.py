@@ -5,6 +5,7 @@ depends on the zone, and guessing would move money between days.
 """
 
 import re
+from calendar import monthrange
 from datetime import date, datetime
 
 from mediakit.errors import InputError
@@ -53,6 +54,17 @@ def month_text(month: str) -> str:
             pass
     accepted = 'a month in UTC as "YYYY-MM", such as "2026-10"'
     raise InputError("month", got=month, accepted=accepted, spec="4.19")
+
+
+def month_of(day: date) -> str:
+    """Return the month of a day, "YYYY-MM"."""
+    return day.isoformat()[:7]
+
+
+def end_of_month(month: str) -> date:
+    """Return the last day of a month, "YYYY-MM"."""
+    first = date.fromisoformat(f"{month}-01")
+    return first.replace(day=monthrange(first.year, first.month)[1])
 
 
 def read_day(field: str, day: str | date) -> date:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from fractions import Fraction
 
-from mediakit.client.purse import Amount, budget_of
-from mediakit.errors import InputError
+from mediakit.client.budgets import AnyBudget, Budget
+from mediakit.client.purse import budget_of
+from mediakit.errors import InputError, shown
 from mediakit.history import BudgetUse
 from mediakit.money import format_usd
 
@@ -14,7 +15,7 @@ UNTRIED_FACTOR = Fraction(5, 4)
 """What is held for each estimated micro-USD until a charge has been seen."""
 
 
-def parse_budget(amount: Amount | None) -> int | None:
+def parse_budget(amount: AnyBudget | None) -> int | None:
     """Read a run's budget in micro-USD; None for no limit.
 
     Raises:
@@ -22,6 +23,34 @@ def parse_budget(amount: Amount | None) -> int | None:
     """
     budget = budget_of("sweep", amount)
     return None if budget is None else budget.limit_micro_usd
+
+
+def shared_budget(own: Budget | None, amount: AnyBudget | None) -> Budget | None:
+    """Return the named budget that a run counts against; None for a plain amount.
+
+    A request counts against one budget. A client with a limit of its own would spend
+    without counting it there, so it runs sweeps under that budget only.
+
+    Args:
+        own: The client's own limit; None for none.
+        amount: What the run is given.
+
+    Raises:
+        InputError: The client has another limit of its own.
+    """
+    if not isinstance(amount, Budget):
+        return None
+    if own is None:
+        return amount
+    if (own.name, own.period) != (amount.name, amount.period):
+        raise InputError(
+            "budget",
+            got=f"the budget {shown(amount.name)}",
+            accepted='an amount such as "$5", because this client has a budget of its '
+            "own and a request counts against one budget only. Use a client without a "
+            "budget to run sweeps under another one",
+        )
+    return min(own, amount, key=lambda budget: budget.limit_micro_usd)
 
 
 def too_small(budget_micro_usd: int, cheapest_micro_usd: int) -> InputError:
@@ -53,15 +82,19 @@ class Reservations:
     Args:
         limit_micro_usd: The budget; None for no limit.
         read_use: Reads what the sweep has spent and holds in the history.
+        shared: The named budget that sets the limit. Others spend it at the same
+            time, so it is read for each cell. None where only this sweep spends it.
     """
 
     def __init__(
         self,
         limit_micro_usd: int | None,
         read_use: Callable[[], Awaitable[BudgetUse]],
+        shared: Budget | None = None,
     ) -> None:
         self.limit_micro_usd = limit_micro_usd
         self._read_use = read_use
+        self._shared = shared
         self._use: BudgetUse | None = None
         self._pending: dict[int, int] = {}
         self._pending_micro_usd = 0
@@ -93,7 +126,8 @@ class Reservations:
         self._add_pending(cell, high_micro_usd)
         is_whole = is_alone and self._largest_ratio is None
         factor = Fraction(1) if is_whole else self.factor
-        if self._use is not None and self._fits(self._use, factor):
+        known = self._use if self._shared is None else None
+        if known is not None and self._fits(known, factor):
             return True
         if self._fits(await self._read(), factor):
             return True
@@ -128,10 +162,15 @@ class Reservations:
         holding = f" and {format_usd(held)} is held" if held else ""
         return (
             f"It may cost up to {format_usd(high_micro_usd)}{self._margin_text}, and "
-            f"{format_usd(spent)} of the budget of {format_usd(limit_micro_usd)} is "
+            f"{format_usd(spent)} of {self._name} of {format_usd(limit_micro_usd)} is "
             f"spent{holding}. This cell was not sent. Run the plan with a larger "
             "budget to send it."
         )
+
+    @property
+    def _name(self) -> str:
+        shared = self._shared
+        return "the budget" if shared is None else f"the budget {shown(shared.name)}"
 
     @property
     def _margin_text(self) -> str:

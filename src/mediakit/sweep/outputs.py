@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +14,7 @@ import pandas as pd
 
 from mediakit.client import AsyncClient, AsyncJob
 from mediakit.client.io_thread import io_thread
+from mediakit.client.orders import Order
 from mediakit.errors import InputError, NotFoundError
 from mediakit.history import Entry, History, Judgement
 from mediakit.sweep.axes import Source
@@ -149,7 +149,7 @@ async def fixed(
     *,
     region: str,
     prompt: str,
-    limit_micro_usd: int | None,
+    labelled: Callable[[Order], Order],
     more: dict[str, Any],
 ) -> AsyncJob:
     """Replace a region of a clip that a sweep made, as a part of that sweep.
@@ -170,8 +170,7 @@ async def fixed(
         **more,
     }
     order, _ = await client._ordered(REPAIR, fields, None, None, None)
-    order = replace(order, sweep=plan.id, sweep_limit_micro_usd=limit_micro_usd)
-    return await client._buy(order, 1)
+    return await client._buy(labelled(order), 1)
 
 
 async def _repair_length_s(client: AsyncClient, job: AsyncJob) -> int:

@@ -15,7 +15,8 @@ import pandas as pd
 from anyio import to_thread
 
 from mediakit.catalog import Function
-from mediakit.client import Amount, AsyncClient, Client
+from mediakit.client import AnyBudget, AsyncClient, Client
+from mediakit.client.budgets import Budget
 from mediakit.errors import InputError, MediakitError
 from mediakit.media import file_of
 from mediakit.money import format_usd
@@ -23,7 +24,7 @@ from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import all_of
 from mediakit.schema import canonical_json
 from mediakit.sweep.axes import Codes, Dimension, Grid, Source, grid_of
-from mediakit.sweep.budget import parse_budget
+from mediakit.sweep.budget import parse_budget, shared_budget
 from mediakit.sweep.checking import (
     Problems,
     Sources,
@@ -264,12 +265,17 @@ class BasePlan:
         return DRAFT in self.function.fields and DRAFT not in self.sources
 
     async def _begin(
-        self, budget: Amount | None = None, in_flight: int | None = None
+        self, budget: AnyBudget | None = None, in_flight: int | None = None
     ) -> AsyncResults:
-        limit_micro_usd = parse_budget(budget)
+        limit_micro_usd, shared = self._limits(budget)
         await self.look()
         made = self.async_results_type
-        return made(self, self.client, limit_micro_usd, in_flight)
+        return made(self, self.client, limit_micro_usd, in_flight, shared=shared)
+
+    def _limits(self, budget: AnyBudget | None) -> tuple[int | None, Budget | None]:
+        """Return the limit of a run, and the named budget that it is of."""
+        shared = shared_budget(self.client._purse.budget, budget)
+        return parse_budget(budget if shared is None else shared), shared
 
     async def _drafts(self) -> Self:
         if not self.can_draft:
@@ -439,13 +445,14 @@ class AsyncPlan(BasePlan):
     """A plan whose run is awaited; `AsyncClient.sweep` makes it."""
 
     async def run(
-        self, budget: Amount | None = None, in_flight: int | None = None
+        self, budget: AnyBudget | None = None, in_flight: int | None = None
     ) -> AsyncResults:
         """Begin to send the new cells; returns at once, with live results.
 
         Args:
-            budget: What this sweep may cost over all its runs, such as "$5"; None
-                for as much as there is.
+            budget: What this sweep may cost over all its runs, such as "$5". A
+                `mk.Budget` is shared with all others that use it. None for as much as
+                there is.
             in_flight: How many cells are in flight at once, at most; 16 by default.
 
         Raises:
@@ -487,7 +494,7 @@ class Plan(BasePlan):
         return await planned(self.client, self.function, self.grid, sources, make)
 
     def run(
-        self, budget: Amount | None = None, in_flight: int | None = None
+        self, budget: AnyBudget | None = None, in_flight: int | None = None
     ) -> Results[Any]:
         """Begin to send the new cells; returns at once, with live results.
 
@@ -495,17 +502,24 @@ class Plan(BasePlan):
         killed, running the same cell again goes on, and pays for nothing twice.
 
         Args:
-            budget: What this sweep may cost over all its runs, such as "$5"; None
-                for as much as there is.
+            budget: What this sweep may cost over all its runs, such as "$5". A
+                `mk.Budget` is shared with all others that use it. None for as much as
+                there is.
             in_flight: How many cells are in flight at once, at most; 16 by default.
 
         Raises:
             InputError: No new cell fits into the budget; nothing was sent.
         """
-        limit_micro_usd, owner = parse_budget(budget), self.owner
+        (limit_micro_usd, shared), owner = self._limits(budget), self.owner
         owner.io.call(self.look)
         return self.results_type(
-            self, self.client, owner.io, limit_micro_usd, in_flight, owned=owner.owned
+            self,
+            self.client,
+            owner.io,
+            limit_micro_usd,
+            in_flight,
+            owned=owner.owned,
+            shared=shared,
         )
 
     def drafts(self) -> Self:

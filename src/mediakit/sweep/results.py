@@ -15,6 +15,7 @@ from anyio import to_thread
 
 from mediakit.client import AsyncClient, AsyncJob, Job
 from mediakit.client.async_job import check_timeout
+from mediakit.client.budgets import Budget
 from mediakit.client.docstrings import explained_by
 from mediakit.client.io_thread import IOThread, io_thread, networked
 from mediakit.client.staying import Staying
@@ -85,6 +86,7 @@ class AsyncResults(Staying):
         core: The client.
         budget_micro_usd: What the sweep may cost over all its runs; None for no limit.
         in_flight: How many cells are in flight at once, at most; 16 by default.
+        shared: The named budget that sets the limit; None for the sweep's own amount.
 
     Raises:
         InputError: No new cell fits into the budget, or `in_flight` is no count.
@@ -98,13 +100,15 @@ class AsyncResults(Staying):
         core: AsyncClient,
         budget_micro_usd: int | None = None,
         in_flight: int | None = None,
+        *,
+        shared: Budget | None = None,
     ) -> None:
         in_flight = IN_FLIGHT if in_flight is None else in_flight
         _check_in_flight(in_flight)
         _check_budget(plan, core, budget_micro_usd)
         self.plan = plan
         self.client = core
-        self.runner = Runner(plan, core, budget_micro_usd, in_flight)
+        self.runner = Runner(plan, core, budget_micro_usd, in_flight, shared)
         self.files = OutputFiles(core)
         self._axes: pd.DataFrame | None = None
         self._scores: dict[str, dict[str, float]] = {}
@@ -434,13 +438,12 @@ class AsyncResults(Staying):
         self, job: HasId | str, *, region: str, prompt: str, more: dict[str, Any]
     ) -> AsyncJob:
         job_id = str(job if isinstance(job, str) else getattr(job, "id", job))
-        limit_micro_usd = self.runner.budget_micro_usd
         return await fixed(
             self.plan,
             job_id,
             region=region,
             prompt=prompt,
-            limit_micro_usd=limit_micro_usd,
+            labelled=self.runner.labelled,
             more=more,
         )
 
@@ -614,6 +617,7 @@ class Results(Staying, Generic[JobT_co]):
         budget_micro_usd: What the sweep may cost over all its runs; None for no limit.
         in_flight: How many cells are in flight at once, at most; 16 by default.
         owned: Makes the blocking face of a job, as the client does.
+        shared: The named budget that sets the limit; None for the sweep's own amount.
 
     Raises:
         InputError: No new cell fits into the budget, or `in_flight` is no count.
@@ -630,8 +634,9 @@ class Results(Staying, Generic[JobT_co]):
         in_flight: int | None = None,
         *,
         owned: Callable[[AsyncJob], JobT_co],
+        shared: Budget | None = None,
     ) -> None:
-        self.core = AsyncResults(plan, core, budget_micro_usd, in_flight)
+        self.core = AsyncResults(plan, core, budget_micro_usd, in_flight, shared=shared)
         self.io = io
         self._owned = owned
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mediakit.client import AsyncClient, AsyncJob, JobState
+from mediakit.client.budgets import Budget
 from mediakit.client.listeners import notify
 from mediakit.client.orders import Order, was_rejected
 from mediakit.client.staying import CLOSED, ClosedError
@@ -79,6 +80,8 @@ class Runner:
         core: The client.
         budget_micro_usd: What the sweep may cost over all its runs; None for no limit.
         in_flight: How many cells are in flight at once, at most.
+        shared: The named budget that sets the limit, which others spend too; None
+            for an amount of the sweep's own.
     """
 
     def __init__(
@@ -87,6 +90,7 @@ class Runner:
         core: AsyncClient,
         budget_micro_usd: int | None,
         in_flight: int,
+        shared: Budget | None = None,
     ) -> None:
         self.plan = plan
         self.core = core
@@ -96,7 +100,8 @@ class Runner:
         self.is_closed = False
         self.stopped: str | None = None
         self._pid = os.getpid()
-        self._reservations = Reservations(budget_micro_usd, self.use)
+        self.shared = shared
+        self._reservations = Reservations(budget_micro_usd, self._budget_use, shared)
         self._in_flight = in_flight
         self._slots_n = float(in_flight)
         self._round = 0
@@ -127,9 +132,14 @@ class Runner:
         self._loop = asyncio.get_running_loop()
         self._began_s = perf_counter()
         # What is retried is claimed without an order, which else says the limit.
-        self.core._purse.limit_sweep(self.plan.id, self.budget_micro_usd)
+        self.core._purse.limit_sweep(self.plan.id, self._own_limit_micro_usd)
         self._pump()
         self._end_if_over()
+
+    @property
+    def _own_limit_micro_usd(self) -> int | None:
+        """Return the limit of this sweep alone; None where the limit is shared."""
+        return self.budget_micro_usd if self.shared is None else None
 
     @property
     def is_here(self) -> bool:
@@ -205,6 +215,13 @@ class Runner:
         """Read what the sweep has spent and holds, over all runs and processes."""
         return await self.core._ledger.ask(History.sweep_use, self.plan.id)
 
+    async def _budget_use(self) -> BudgetUse:
+        """Read what is spent and held of the budget, which others may share."""
+        if self.shared is None:
+            return await self.use()
+        label = self.shared.label(self.core._clock.now())
+        return await self.core._ledger.ask(History.budget_use, label)
+
     def progress(self, use: BudgetUse) -> Progress:
         """Return how far the run is.
 
@@ -223,7 +240,7 @@ class Runner:
             invalid=counts[CellStatus.INVALID],
             spent_micro_usd=use.spent_micro_usd,
             held_micro_usd=use.reserved_micro_usd,
-            budget_micro_usd=self.budget_micro_usd,
+            budget_micro_usd=self._own_limit_micro_usd,
             eta_s=self._eta_s(),
             is_done=self.done.is_set(),
             trouble=self._pause_text or self.stopped,
@@ -387,14 +404,17 @@ class Runner:
         self._refuse_stopped()
         job = await self.core._buy(order, self.plan.take(cell))
         was_owned = entry is not None and entry.job_id == job.id
-        self._got(cell, was_owned=was_owned, counts=not self._is_of_others(entry))
+        is_counted = self.shared is not None or not self._is_of_others(entry)
+        self._got(cell, was_owned=was_owned, counts=is_counted)
         return job
 
     async def _bought_again(self, cell: int, failed_id: str) -> AsyncJob:
         """Ask once more for what a job failed to make, under a fresh key."""
         await self._reserve(cell, self._high_micro_usd(cell))
         self._refuse_stopped()
-        job = await self.core._buyer.retry(failed_id, sweep=self.plan.id)
+        job = await self.core._buyer.retry(
+            failed_id, sweep=self.plan.id, budget=self.shared
+        )
         del self._failed_jobs[cell]
         self._got(cell, was_owned=False)
         return job
@@ -405,9 +425,14 @@ class Runner:
         return 0 if is_held else self._high_micro_usd(cell)
 
     def _is_of_others(self, entry: Entry | None) -> bool:
-        """Tell an unanswered request that the history counts against another sweep."""
+        """Tell an unanswered request that the history counts against another budget.
+
+        A shared budget takes it over when it is asked for again; a sweep does not.
+        """
         if entry is None or entry.state is not EntryState.INTENT:
             return False
+        if self.shared is not None:
+            return entry.budget != self.shared.label(self.core._clock.now())
         return entry.sweep != self.plan.id
 
     def _high_micro_usd(self, cell: int) -> int | None:
@@ -472,13 +497,15 @@ class Runner:
         beside: list[Any] = [fields.pop(n, None) for n in BESIDE_FIELDS]
         path = self.plan.function.path
         order, _ = await self.core._ordered(path, fields, *beside)
-        return self._labelled(order)
+        return self.labelled(order)
 
-    def _labelled(self, order: Order) -> Order:
+    def labelled(self, order: Order) -> Order:
+        """Return an order that counts against this sweep, and against its budget."""
         return replace(
             order,
             sweep=self.plan.id,
-            sweep_limit_micro_usd=self.budget_micro_usd,
+            sweep_limit_micro_usd=self._own_limit_micro_usd,
+            sweep_budget=self.shared,
         )
 
     def _refuse_stopped(self) -> None:
@@ -587,7 +614,7 @@ class Runner:
         What others hold may be released, unless the service itself has refused.
         """
         was_answered = isinstance(error, BalanceError) and error.status is not None
-        is_own = isinstance(error, BudgetError) and THE_SWEEPS in str(error)
+        is_own = isinstance(error, BudgetError) and self._is_of_run(error)
         has_others = self._workers_n > 1 or self._settling_n > 0
         if has_others and not was_answered:
             self._put_back(cell, error.needed_micro_usd or 0)
@@ -596,6 +623,10 @@ class Runner:
         self._unsent(cell, str(error))
         if not is_own:
             self.stop(str(error))
+
+    def _is_of_run(self, error: BudgetError) -> bool:
+        """Tell whether the run's budget is short, which a smaller cell may fit."""
+        return self.shared is not None or THE_SWEEPS in str(error)
 
     def _failed(self, cell: int, error: MediakitError) -> None:
         was_sent = "Nothing was sent" not in str(error)

@@ -1,0 +1,164 @@
+"""A named limit that clients and sweeps share, in any process."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Literal
+
+from mediakit.errors import InputError
+from mediakit.history import Budget as Limit
+from mediakit.money import format_usd, parse_usd
+
+Amount = str | int | Decimal
+
+WARN_PERCENTS = (50, 80, 95)
+_MONTH_AT_END = re.compile(r" \d{4}-\d{2}", re.ASCII)
+_MONTH_LENGTH = len(" 2026-11")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A limit that is shared by its name.
+
+    Every request under the budget counts against it in the same transaction that
+    writes the request down: over all clients, sweeps and processes that share a
+    history. What is in flight is held at its upper price until it is charged.
+
+    The same object caps a client (`mk.connect(budget=...)`) and a sweep
+    (`plan.run(budget=...)`), and is what `client.spend.budget(...)` reports on.
+    Requests under a named budget do not count against an amount that a project has.
+
+    Args:
+        name: What it is called. The same name and period are the same budget.
+        limit: What may be spent, such as "$500", `Decimal("499.99")` or 500.
+        period: "month" begins anew with each calendar month in UTC, by the client's
+            clock. A request counts in the month in which it is sent. None never
+            begins anew.
+        warn: Percentages of the limit that are reported, once each, when they are
+            reached.
+
+    Raises:
+        InputError: An argument is not acceptable.
+    """
+
+    name: str
+    limit: Amount
+    period: Literal["month"] | None = None
+    warn: tuple[int, ...] = WARN_PERCENTS
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        _check_limit(self.limit)
+        if self.period not in (None, "month"):
+            accepted = '"month", or None for a budget that never begins anew'
+            raise InputError("period", got=self.period, accepted=accepted)
+        object.__setattr__(self, "warn", _percents(self.warn))
+
+    @property
+    def limit_micro_usd(self) -> int:
+        """Return what may be spent, micro-USD."""
+        return parse_usd(self.limit)
+
+    def label(self, at: datetime) -> str:
+        """Return the name that requests count against at an instant.
+
+        Args:
+            at: The instant, aware.
+        """
+        if self.period is None:
+            return self.name
+        return f"{self.name} {at.astimezone(UTC):%Y-%m}"
+
+    def limit_at(self, at: datetime) -> Limit:
+        """Return what the history compares with at an instant.
+
+        Args:
+            at: The instant, aware.
+        """
+        return Limit(self.label(at), self.limit_micro_usd)
+
+    def has_label(self, label: str | None) -> bool:
+        """Tell whether requests of this label count against it, in any period."""
+        if label is None or self.period is None:
+            return label == self.name
+        name, month = label[:-_MONTH_LENGTH], label[-_MONTH_LENGTH:]
+        return name == self.name and bool(_MONTH_AT_END.fullmatch(month))
+
+    def level(self, used_micro_usd: int) -> int | None:
+        """Return the highest warning level that an amount reaches; None below all.
+
+        Args:
+            used_micro_usd: What is spent and held, micro-USD.
+        """
+        limit_micro_usd = self.limit_micro_usd
+        reached = [
+            percent
+            for percent in self.warn
+            if used_micro_usd * 100 >= percent * limit_micro_usd
+        ]
+        return max(reached, default=None)
+
+
+AnyBudget = Amount | Budget
+
+
+class Allowance(Budget):
+    """A plain amount, under a name that its client gives it; it never warns."""
+
+    def __post_init__(self) -> None:
+        _check_limit(self.limit)
+        object.__setattr__(self, "warn", ())
+
+
+def _check_name(name: object) -> None:
+    """Refuse what is no name.
+
+    A month at its end is kept for budgets that have a period, so that no two budgets
+    have one label.
+    """
+    is_text = isinstance(name, str) and name != "" and name == name.strip()
+    if not is_text or _MONTH_AT_END.fullmatch(str(name)[-_MONTH_LENGTH:]):
+        accepted = (
+            "a name as text, without spaces around it and without a month at its end "
+            '(period="month" adds the month)'
+        )
+        raise InputError("name", got=name, accepted=accepted)
+
+
+def _check_limit(limit: Amount) -> None:
+    try:
+        parse_usd(limit)
+    except InputError as error:
+        raise InputError("limit", got=limit, accepted=error.accepted) from None
+
+
+def _percents(warn: object) -> tuple[int, ...]:
+    accepted = "whole percentages from 1 to 100, such as (50, 80, 95)"
+    if not isinstance(warn, tuple | list):
+        raise InputError("warn", got=warn, accepted=accepted)
+    for percent in warn:
+        is_whole = isinstance(percent, int) and not isinstance(percent, bool)
+        if not is_whole or not 1 <= percent <= 100:
+            raise InputError("warn", got=percent, accepted=accepted)
+    return tuple(sorted(set(warn)))
+
+
+def budget_text(budget: Budget, spent_micro_usd: int, held_micro_usd: int) -> str:
+    """Say in one sentence how far a budget is used.
+
+    Args:
+        budget: The budget.
+        spent_micro_usd: Settled charges, micro-USD.
+        held_micro_usd: What is held for requests in flight, micro-USD.
+    """
+    limit = budget.limit_micro_usd
+    percent = spent_micro_usd * 100 // limit if limit else 100
+    held = f", {format_usd(held_micro_usd)} is held" if held_micro_usd else ""
+    left = max(0, limit - spent_micro_usd - held_micro_usd)
+    return (
+        f"{format_usd(spent_micro_usd)} of {format_usd(limit)} is spent "
+        f"({percent} %){held}; {format_usd(left)} is left."
+    )

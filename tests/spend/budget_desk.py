@@ -1,0 +1,55 @@
+"""Clients of one history and one service, at whatever month a test wants."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from mediakit import Client
+from mediakit.client.read_budget import ReadBudget
+from tests.fast_clock import FastClock
+from tests.sweep.service import BASE_URL, CATALOG, KEY, Service
+
+NOVEMBER = datetime(2026, 11, 22, 12, tzinfo=UTC)
+DECEMBER = datetime(2026, 12, 1, tzinfo=UTC)
+
+
+class Calendar(FastClock):
+    """A fast clock whose day is set by the test."""
+
+    def __init__(self, now: datetime = NOVEMBER) -> None:
+        super().__init__(200.0)
+        self.today = now
+
+    def now(self) -> datetime:
+        return self.today
+
+
+class Desk:
+    """Makes clients that share a history, a service and a calendar.
+
+    Args:
+        home: The folder of the history.
+        service: The service; one where everything succeeds by default.
+    """
+
+    def __init__(self, home: Path, service: Service | None = None) -> None:
+        self.home = home
+        self.service = service or Service()
+        self.calendar = Calendar()
+
+    def client(self, **more: Any) -> Client:
+        client = Client(
+            BASE_URL,
+            KEY,
+            home=self.home,
+            catalog=CATALOG,
+            clock=self.calendar,
+            transport=httpx.MockTransport(self.service.handle),
+            **more,
+        )
+        client.core._jobs.watchers._budget = ReadBudget(2_000, clock=self.calendar)
+        return client
