@@ -134,7 +134,8 @@ def _typed(
         typed[name] = _typed_column(name, values)
         if not _is_read(name):
             continue
-        unread = int(pd.isna(typed[name]).sum()) - values.count(None)
+        missing = int(pd.isna(typed[name]).sum())
+        unread = missing and missing - values.count(None)
         if unread:
             typed[f"{name}_as_sent"] = as_sent(values)
             notes.append(
