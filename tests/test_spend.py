@@ -38,6 +38,9 @@ def daily(*rows, total_micro_usd=None):
     }
 
 
+TEXT = str(pd.Series(["a"]).dtype)  # str on pandas 3, object before it
+
+
 def types(frame):
     return {name: str(kind) for name, kind in frame.dtypes.items()}
 
@@ -143,7 +146,7 @@ def test_columns_that_nobody_knows_are_kept_with_their_types():
         ]
     )
     kinds = types(frame)
-    assert kinds["region"] == "str"
+    assert kinds["region"] == TEXT
     assert kinds["seconds"] == "float64"
     assert kinds["rush"] == "boolean"
     assert kinds["seats"] == "Int64"

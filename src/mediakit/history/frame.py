@@ -10,6 +10,7 @@ from sqlalchemy import BigInteger, Row, Select, and_, select, type_coerce
 
 from mediakit.history.entries import EntryState
 from mediakit.history.tables import Instant, entries, judgements
+from mediakit.history.texts import text_array
 from mediakit.rates import EstimateKind
 from mediakit.records import BillingState, JobStatus
 
@@ -143,8 +144,8 @@ def _typed(name: str, values: Iterable[Any]) -> Any:
         levels = [level.value for level in _LEVELS[name]]
         return pd.Categorical(list(values), categories=levels)
     if name in _CATEGORIES:
-        return pd.Categorical(pd.array(list(values), dtype="str"))
-    return pd.array(list(values), dtype="str")
+        return pd.Categorical(text_array(values))
+    return text_array(values)
 
 
 def _instants(values: Iterable[int | None]) -> pd.DatetimeIndex:

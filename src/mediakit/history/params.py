@@ -6,6 +6,8 @@ from typing import Any
 
 import pandas as pd
 
+from mediakit.history.texts import text_array
+
 LARGEST = 2**63 - 1
 LONGEST_CATEGORY = 64
 # It may hold a token.
@@ -67,7 +69,7 @@ def _typed(values: list[Any]) -> Any:
         return pd.Series(values, dtype="float64").array
     texts = [value if _is_text_or_none(value) else _text(value) for value in values]
     short = all(text is None or len(text) <= LONGEST_CATEGORY for text in texts)
-    column = pd.array(texts, dtype="str")
+    column = text_array(texts)
     is_category = short and not kinds & {list, dict}
     return pd.Categorical(column) if is_category else column
 

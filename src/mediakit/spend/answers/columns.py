@@ -91,12 +91,20 @@ def as_sent(values: Sequence[Any]) -> Any:
         if int(pd.isna(whole).sum()) == values.count(None):
             return whole
     if kinds == {str}:
-        return pd.array(list(values), dtype="str")
+        return _texts(values)
     if kinds == {bool}:
         return pd.array(list(values), dtype="boolean")
     if float in kinds and kinds <= {int, float}:
         return np.array(values, dtype="float64")
     return pd.Series(list(values), dtype="object").array
+
+
+def _texts(values: Sequence[Any]) -> Any:
+    """Return texts: str on pandas 3, object before it, where "str" has no None."""
+    import pandas as pd
+
+    is_new = int(pd.__version__.partition(".")[0]) >= 3
+    return pd.Series(list(values), dtype="str" if is_new else "object").array
 
 
 def whole_number(value: object) -> int | None:
