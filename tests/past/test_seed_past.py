@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -13,7 +14,7 @@ import pytest
 import mediakit as mk
 from mediakit import Client
 from mediakit.client.past.entries import PROJECTS
-from mediakit.client.past.seeding import LIMITS
+from mediakit.client.past.seeding import LIMITS, SeededPast
 from mediakit.errors import InputError, ServiceError
 from mediakit.sandbox.control import seed as control
 from mediakit.sandbox.server import RunningSandbox, Sandbox, start
@@ -301,3 +302,36 @@ def test_a_sandbox_that_is_gone_says_so(tmp_path: Path) -> None:
         with pytest.raises(ServiceError, match="does not answer"):
             client.seed_past(DAYS, JOBS)
         assert client.history.frame().empty
+
+
+@pytest.mark.parametrize("database", ["file", "postgres"])
+def test_clients_that_seed_at_the_same_moment_write_one_past(
+    database: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    history = str(tmp_path / "shared.sqlite3")
+    if database == "postgres":
+        history = request.getfixturevalue("postgres_url")
+    running = start(Sandbox(tmp_path / "data"))
+
+    def seed(number: int) -> SeededPast:
+        home = tmp_path / f"home-{number}"
+        with connected(running, home, history=history) as client:
+            return client.seed_past(DAYS, JOBS)
+
+    with ThreadPoolExecutor(4) as threads:
+        pasts = list(threads.map(seed, range(4)))
+    with connected(running, tmp_path / "home", history=history) as client:
+        frame = client.history.frame()
+        total = client.history.settled_total_micro_usd()
+        owner = {"service": client.core.service.identity}
+        uses = [
+            client.core.store.account_use(**owner, account=account)
+            for account in set(frame["account"])
+        ]
+    running.stop()
+
+    assert sum(past.added_to_sandbox for past in pasts) == JOBS
+    assert sum(past.added_to_history for past in pasts) == JOBS
+    assert len(frame) == frame["job_id"].nunique() == JOBS
+    assert total == sum(use.spent_micro_usd for use in uses)
+    assert total == pasts[0].charge_micro_usd

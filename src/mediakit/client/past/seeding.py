@@ -24,7 +24,7 @@ from mediakit.records import JobStatus
 from mediakit.schema import canonical_json
 
 SEED_PATH = "/sandbox/seed"
-DOOR = {"X-Sandbox": "1"}
+SANDBOX_HEADERS = {"X-Sandbox": "1"}
 LIMITS = {"days": (1, 3_650), "jobs": (1, 10_000), "seed": (0, 2**32)}
 """The least and the most that a sandbox accepts."""
 
@@ -77,7 +77,7 @@ def check_past(*, is_sandbox: bool, label: str, asked: Mapping[str, object]) -> 
         InputError: One of them is not acceptable; nothing was sent.
     """
     if not is_sandbox:
-        accepted = "a client of a sandbox on this machine; nowhere else is a past made"
+        accepted = "a client of a sandbox on this machine"
         raise InputError("seed_past", got=f"a client of {label}", accepted=accepted)
     for name, (least, most) in LIMITS.items():
         value = asked[name]
@@ -131,7 +131,7 @@ async def _asked(transport: Transport, asked: Mapping[str, int]) -> Answer:
     async def once() -> Answer:
         # To ask twice is safe: the same past is made once.
         return await transport.exchange(
-            "POST", SEED_PATH, content=content, headers=DOOR
+            "POST", SEED_PATH, content=content, headers=SANDBOX_HEADERS
         )
 
     try:
