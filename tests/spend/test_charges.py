@@ -280,16 +280,23 @@ def test_no_project_has_more_than_the_service_charged(history: History) -> None:
     assert projects(by_project(history, [])) == []
 
 
-def test_charges_of_several_keys_are_not_guessed_to_be_of_a_project(
+def test_a_projects_charges_are_found_among_those_of_all_keys(
     history: History,
 ) -> None:
     buy(history, 1, 100, project="spring")
     rows = [charged("2026-11-01", 100), charged("2026-11-01", 5, key="key_2")]
-    frame = by_project(history, rows)
-    assert projects(frame) == [(1, None, 2, 105)]
-    assert frame.attrs["notes"][0].startswith("Several keys charged the same function")
+    assert projects(by_project(history, rows)) == [
+        (1, None, 1, 5),
+        (1, "spring", 1, 100),
+    ]
+
+
+def test_which_of_several_keys_a_project_used_is_not_guessed(history: History) -> None:
+    buy(history, 1, 100, project="spring")
+    rows = [charged("2026-11-01", 100), charged("2026-11-01", 5, key="key_2")]
     of_key = by_project(history, rows, api_key_id="key_2")
     assert projects(of_key) == [(1, None, 1, 5)]
+    assert of_key.attrs["notes"][0].startswith("Several keys charged the same function")
     assert of_key.attrs["total_micro_usd"] == 5
 
 

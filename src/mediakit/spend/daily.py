@@ -21,6 +21,7 @@ from mediakit.spend.days.grouping import (
     Every,
     check_every,
     grouped,
+    of_all_keys,
     read_by,
     weekly_until,
 )
@@ -191,6 +192,8 @@ class DailyReader:
             frame = await self.rows(replace(asked, api_key_id=None))
             first, _ = asked.range(self._clock.today())
             known = await charges(first)
+            if "key" not in names and asked.api_key_id is None:
+                frame = await to_thread.run_sync(of_all_keys, frame)
             frame = await to_thread.run_sync(with_projects, frame, known)
             frame = _of_key(frame, asked.api_key_id)
         else:

@@ -69,6 +69,12 @@ def grouped(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     return summed(frame, columns, ["jobs", CHARGE])
 
 
+def of_all_keys(frame: pd.DataFrame) -> pd.DataFrame:
+    """Sum jobs and charges over the keys that charged the same on a day."""
+    columns = [name for name in categories_of(frame) if name != "api_key_id"]
+    return summed(frame, columns, ["jobs", CHARGE])
+
+
 def summed(
     frame: pd.DataFrame, columns: Sequence[str], sums: Sequence[str]
 ) -> pd.DataFrame:
