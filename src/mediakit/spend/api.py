@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date
+from collections.abc import Sequence
+from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,13 +12,22 @@ from anyio import to_thread
 
 from mediakit.catalog import Catalog
 from mediakit.client.billing import Billing
+from mediakit.client.budgets import AnyBudget, Budget
 from mediakit.client.history_view import AsyncHistoryView
+from mediakit.client.purse import budget_of
 from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.spend.charges import charges_frame
 from mediakit.spend.daily import DailyReader, DaysAsked
-from mediakit.spend.dates import day_range, read_day
+from mediakit.spend.dates import (
+    day_range,
+    end_of_month,
+    month_of,
+    month_text,
+    read_day,
+)
 from mediakit.spend.days.grouping import By, Every
+from mediakit.spend.days.pieces import DEFAULT_DAYS, days_before
 from mediakit.spend.days.today import ServiceClock
 from mediakit.spend.monthly import MonthlyReader, Months, write_bytes
 from mediakit.spend.usd import with_usd
@@ -25,7 +35,8 @@ from mediakit.spend.usd import with_usd
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mediakit.spend.budgets import Budget, BudgetStatus
+    from mediakit.spend.budgets import BudgetStatus
+    from mediakit.spend.outlook import Forecast
 
 
 class AsyncSpend:
@@ -172,6 +183,88 @@ class AsyncSpend:
 
         history, now = self._history.store, self._clock.now()
         return await to_thread.run_sync(budget_status, history, budget, now, month)
+
+    async def forecast(
+        self, month: str | None = None, budget: AnyBudget | None = None
+    ) -> Forecast:
+        """Forecast what a month comes to, with a range that holds in 8 of 10 cases.
+
+        It is made from the charges of the thirteen weeks before the month and of the
+        month so far. `text` says what it comes to, `method` how it was made.
+
+        Args:
+            month: YYYY-MM in UTC; this month by the service's clock when omitted. A
+                month that is over is its exact sum.
+            budget: What to compare it with: a `mk.Budget`, or an amount such as "$5".
+
+        Raises:
+            InputError: The month cannot be read or has not begun, or the budget is no
+                amount; nothing was sent.
+            ServiceError: The service does not answer.
+        """
+        from mediakit.spend.outlook import forecast
+        from mediakit.spend.outlook.habits import daily_totals, unread_text
+
+        compared = budget_of("forecast", budget)
+        asked = None if month is None else month_text(month)
+        today = await self._today()
+        asked = asked or month_of(today)
+        forecast.refuse_future(asked, today)
+        first, last = forecast.first_day_needed(asked), min(today, end_of_month(asked))
+        daily = await self.daily(first, last)
+        totals = daily_totals(daily, first, last)
+        return forecast.forecast_month(
+            asked, totals, today, compared, note=unread_text(daily)
+        )
+
+    async def anomalies(
+        self,
+        start: str | date | None = None,
+        end: str | date | None = None,
+        *,
+        by: str | Sequence[str] | None = None,
+    ) -> pd.DataFrame:
+        """Find the days that cost far more or less than their weekday usually does.
+
+        A day is compared with the median of its weekday over the eight weeks before.
+        Today is not complete and is not judged.
+
+        Args:
+            start: The first day, YYYY-MM-DD in UTC; 30 days up to `end` when omitted.
+            end: The last day, included; yesterday by the service's clock when omitted.
+            by: Judge each function, key, model or project on its own: one of
+                "function", "key", "model" and "project", or a list of these.
+
+        Returns:
+            A row an unusual day: day (datetime64, UTC), the columns `by` (category),
+            charge_micro_usd and usual_micro_usd (int64), factor (float64, charge by
+            usual), direction (category: high, low) and text, which explains it.
+            `attrs["notes"]` says what could not be judged.
+
+        Raises:
+            InputError: A day cannot be read, or there is no such column; nothing was
+                sent.
+            ServiceError: The service does not answer.
+        """
+        from mediakit.spend.outlook import anomalies
+
+        columns = anomalies.by_columns(by)
+        first_day = None if start is None else read_day("start", start)
+        last_day = None if end is None else read_day("end", end)
+        yesterday = await self._today() - timedelta(days=1)
+        last = min(last_day or yesterday, yesterday)
+        first = first_day or days_before(last, DEFAULT_DAYS - 1)
+        day_range(first, last_day or max(first, last))
+        anomalies.refuse_incomplete(first, yesterday)
+        begin = first - timedelta(days=anomalies.HISTORY_DAYS)
+        return anomalies.anomalies_frame(
+            await self.daily(begin, last, by=by), first, last, columns
+        )
+
+    async def _today(self) -> date:
+        """Return the service's day, which its responses tell."""
+        await self._days.rows(DaysAsked(None, None))
+        return self._service_clock.today()
 
     async def csv_bytes(self, month: str | None = None) -> bytes:
         """Read the CSV of a month as the service sends it (spec 4.19).

@@ -1,0 +1,6 @@
+"""What a month will come to, and which days were unusual."""
+
+from mediakit.spend.outlook.anomalies import anomalies_frame
+from mediakit.spend.outlook.forecast import Forecast, forecast_month
+
+__all__ = ["Forecast", "anomalies_frame", "forecast_month"]

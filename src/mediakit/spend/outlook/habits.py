@@ -1,0 +1,81 @@
+"""What a weekday usually costs: the median of its last weeks."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WEEK = 7
+HABIT_WEEKS = 8
+"""How many of a weekday make its habit: enough to outvote a burst, few enough to follow
+a change of level."""
+A_DAY = timedelta(days=1)
+
+Whole = np.ndarray[Any, np.dtype[np.int64]]
+Real = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def daily_totals(frame: pd.DataFrame, first: date, last: date) -> Whole:
+    """Add up charges by day; days without rows cost nothing.
+
+    Args:
+        frame: Rows with `day` (midnights in UTC) and `charge_micro_usd`. A row without
+            a charge adds nothing.
+        first: The first day.
+        last: The last day, included.
+
+    Returns:
+        A number a day, micro-USD.
+    """
+    totals = np.zeros((last - first).days + 1, "int64")
+    charges = frame["charge_micro_usd"].astype("Int64")
+    known = (charges.notna() & frame["day"].notna()).to_numpy()
+    # A day is its UTC midnight: cut the zone off, convert nothing.
+    days = frame["day"].dt.tz_localize(None).to_numpy()[known]
+    places = (days.astype("datetime64[D]") - np.datetime64(first, "D")).astype("int64")
+    within = (places >= 0) & (places < len(totals))
+    amounts = charges[known].to_numpy("int64")
+    np.add.at(totals, places[within], amounts[within])
+    return totals
+
+
+def unread_text(frame: pd.DataFrame) -> str:
+    """Say how many rows name no charge; an empty text when all do."""
+    count = int(frame["charge_micro_usd"].isna().sum())
+    if not count:
+        return ""
+    rows, name = ("row", "names") if count == 1 else ("rows", "name")
+    has = "it" if count == 1 else "them"
+    return f"{count} {rows} of the report {name} no charge; no sum has {has}."
+
+
+def since_first_spend(totals: Whole) -> Whole:
+    """Leave out the days before the first spend, which say nothing about habits."""
+    spent = np.flatnonzero(totals)
+    return totals[spent[0] :] if len(spent) else totals[:0]
+
+
+def habits(totals: Whole) -> Real:
+    """Return what each weekday usually cost, as known on each day.
+
+    Args:
+        totals: A number a day, without gaps.
+
+    Returns:
+        A row more than days: row n is made of the first n days only. Column k is the
+        median of the last eight days whose place is k modulo 7, NaN before the first.
+    """
+    known = np.full((len(totals) + 1, WEEK), np.nan)
+    for weekday in range(WEEK):
+        its = totals[weekday::WEEK].astype("float64")
+        for count in range(1, len(its) + 1):
+            last = weekday + (count - 1) * WEEK
+            # It holds until the next day of this weekday has been seen.
+            usual = np.median(its[max(0, count - HABIT_WEEKS) : count])
+            known[last + 1 : last + 1 + WEEK, weekday] = usual
+    return known

@@ -1,0 +1,170 @@
+"""Forecast and anomalies of a client: which days are read, and whose today it is."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, date, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from mediakit import Budget, Client, InputError
+from tests.spend.budget_desk import Calendar
+from tests.sweep.service import BASE_URL, CATALOG, KEY
+
+TODAY = datetime(2026, 11, 11, 9, tzinfo=UTC)
+A_DAY = timedelta(days=1)
+
+
+class Bill:
+    """Answers the daily spend: $1 a day and key, and what a test puts in besides."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.calendar = Calendar(TODAY)
+        self.now = TODAY
+        self.extra: dict[date, int] = {}
+        self.ranges: list[tuple[str, str]] = []
+        self.unread: set[date] = set()
+
+    def handle(self, request: httpx.Request) -> httpx.Response:
+        asked = request.url.params
+        first = date.fromisoformat(asked["start_date"])
+        last = date.fromisoformat(asked["end_date"])
+        self.ranges.append((asked["start_date"], asked["end_date"]))
+        rows: list[dict[str, Any]] = []
+        for n in range((min(last, self.now.date()) - first).days + 1):
+            day = first + n * A_DAY
+            for key in ("key_1", "key_2"):
+                more = self.extra.get(day, 0) if key == "key_2" else 0
+                micro_usd = None if day in self.unread else 1_000_000 + more
+                charge = {"day": day.isoformat(), "charge_micro_usd": micro_usd}
+                names = {"api_key_id": key, "model": "sandbox/r1", "function": "r1"}
+                rows.append({**charge, **names, "jobs": 1})
+        total = sum(row["charge_micro_usd"] or 0 for row in rows)
+        return httpx.Response(
+            200,
+            json={"data": rows, "total_micro_usd": total},
+            headers={"Date": format_datetime(self.now, usegmt=True)},
+        )
+
+    def client(self) -> Client:
+        return Client(
+            BASE_URL,
+            KEY,
+            home=self.home,
+            catalog=CATALOG,
+            clock=self.calendar,
+            transport=httpx.MockTransport(self.handle),
+        )
+
+
+@pytest.fixture
+def bill(tmp_path: Path) -> Bill:
+    return Bill(tmp_path)
+
+
+def test_this_month_is_forecast_from_thirteen_weeks_before_it(bill: Bill) -> None:
+    with bill.client() as client:
+        said = client.spend.forecast(budget="$50")
+
+    assert said.month == "2026-11"
+    assert said.so_far_micro_usd == 22_000_000
+    assert said.expected_micro_usd == 60_000_000
+    assert "over the budget of $50.00" in said.text
+    assert said.budget is not None
+    assert min(first for first, _ in bill.ranges) == "2026-08-02"
+    assert max(last for _, last in bill.ranges) == "2026-11-11"
+
+
+def test_today_is_the_service_s_day(bill: Bill) -> None:
+    bill.now = datetime(2026, 12, 1, 0, 5, tzinfo=UTC)
+    with bill.client() as client:
+        said = client.spend.forecast()
+        assert said.month == "2026-12"
+        over = client.spend.forecast("2026-11")
+    assert over.text == "$60.00 was charged in November 2026; the month is over."
+
+
+def test_a_month_that_is_over_can_be_compared_with_a_named_budget(bill: Bill) -> None:
+    with bill.client() as client:
+        said = client.spend.forecast("2026-10", budget=Budget("team", "$60"))
+    assert said.text.endswith("The budget of $60.00 was exceeded by $2.00.")
+
+
+@pytest.mark.parametrize(
+    ("field", "given"),
+    [
+        ("month", {"month": "2026-12"}),
+        ("month", {"month": "November"}),
+        ("budget", {"budget": 0.5}),
+    ],
+)
+def test_what_cannot_be_forecast_is_an_input_error(
+    bill: Bill, field: str, given: dict[str, Any]
+) -> None:
+    with bill.client() as client, pytest.raises(InputError) as caught:
+        client.spend.forecast(**given)
+    assert caught.value.field == field
+
+
+def test_an_unusual_day_is_found_and_today_is_not_judged(bill: Bill) -> None:
+    bill.extra = {date(2026, 11, 4): 9_000_000, TODAY.date(): 90_000_000}
+    with bill.client() as client:
+        frame = client.spend.anomalies()
+        by_key = client.spend.anomalies(by="key")
+        earlier = client.spend.anomalies("2026-10-01", "2026-10-31")
+
+    assert [f"{day:%Y-%m-%d}" for day in frame["day"]] == ["2026-11-04"]
+    assert frame["charge_micro_usd"].tolist() == [11_000_000]
+    assert frame["usual_micro_usd"].tolist() == [2_000_000]
+    assert by_key["api_key_id"].tolist() == ["key_2"]
+    assert by_key["usual_micro_usd"].tolist() == [1_000_000]
+    assert earlier.empty
+    assert max(last for _, last in bill.ranges[1:]) <= "2026-11-11"
+
+
+def test_only_days_that_are_asked_for_are_judged(bill: Bill) -> None:
+    bill.extra = {date(2026, 11, 4): 9_000_000, date(2026, 10, 7): 9_000_000}
+    with bill.client() as client:
+        frame = client.spend.anomalies("2026-11-01", "2026-11-30")
+    assert [f"{day:%Y-%m-%d}" for day in frame["day"]] == ["2026-11-04"]
+
+
+@pytest.mark.parametrize(
+    ("field", "given"),
+    [
+        ("end", {"start": "2026-11-05", "end": "2026-11-01"}),
+        ("start", {"start": "2026-12-05"}),
+        ("start", {"start": "2026-11-11", "end": "2026-11-12"}),
+        ("by", {"by": "prompt"}),
+    ],
+)
+def test_what_cannot_be_judged_is_an_input_error(
+    bill: Bill, field: str, given: dict[str, Any]
+) -> None:
+    with bill.client() as client, pytest.raises(InputError) as caught:
+        client.spend.anomalies(**given)
+    assert caught.value.field == field
+
+
+def test_the_awaited_client_says_the_same(bill: Bill) -> None:
+    async def main(client: Any) -> tuple[str, int]:
+        said = await client.spend.forecast()
+        return said.text, len(await client.spend.anomalies())
+
+    with bill.client() as client:
+        assert asyncio.run(main(client.core)) == (client.spend.forecast().text, 0)
+
+
+def test_rows_without_a_charge_are_said_and_not_counted_silently(bill: Bill) -> None:
+    bill.unread = {date(2026, 11, 4)}
+    with bill.client() as client:
+        said = client.spend.forecast()
+        notes = client.spend.anomalies().attrs["notes"]
+    assert said.so_far_micro_usd == 20_000_000
+    assert said.text.endswith("2 rows of the report name no charge; no sum has them.")
+    assert notes == ["2 rows of the report name no charge; no sum has them."]
