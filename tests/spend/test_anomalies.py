@@ -58,9 +58,9 @@ def test_most_bursts_are_found_and_few_other_days() -> None:
         wrong += len(places - set(bursts.tolist()))
         missed += len(set(bursts.tolist()) - places)
     precision, recall = true / (true + wrong), true / (true + missed)
-    assert precision >= 0.85
-    assert recall >= 0.75
-    assert wrong / months <= 0.5
+    assert precision >= 0.9
+    assert recall >= 0.85
+    assert wrong / months <= 0.2
 
 
 def test_a_day_ten_times_as_dear_is_always_found() -> None:
@@ -195,3 +195,9 @@ def test_by_names_columns(by: Any, columns: list[str]) -> None:
 def test_a_column_that_there_is_not_is_an_input_error() -> None:
     with pytest.raises(InputError, match="function, key, model or project"):
         by_columns("prompt")
+
+
+def test_a_column_that_the_report_lacks_is_an_input_error() -> None:
+    daily = daily_of([1_000_000], START, model="m")
+    with pytest.raises(InputError, match="tells: model"):
+        anomalies_frame(daily, START, START, ["project"])

@@ -18,7 +18,7 @@ from mediakit import Budget, BudgetError, InputError
 from mediakit.client.purse import budget_of
 from mediakit.history import BudgetUse, History
 from mediakit.spend.budgets import BudgetStatus, budget_status
-from tests.intents import completed, costing
+from tests.intents import completed, costing, start
 from tests.spend.budget_desk import DECEMBER, NOVEMBER, Desk
 from tests.sweep.runs import PATIENCE_S, plan_of
 from tests.sweep.service import Outcome, Service
@@ -240,6 +240,36 @@ def test_a_history_that_cannot_be_read_for_a_warning_does_not_stop_the_submit(
         assert "cannot be read" in caplog.text
 
 
+IN_ANOTHER_PROCESS = """
+import sys
+from itertools import count
+from pathlib import Path
+from mediakit import Budget, BudgetError
+from tests.spend.budget_desk import Desk
+
+desk, number, sent = Desk(Path(sys.argv[1])), int(sys.argv[2]), 0
+desk.service._numbers = count(1_000 * number)
+with desk.client(budget=Budget("team", "$2", period="month")) as client:
+    for n in range(5):
+        try:
+            client.submit("text-to-video", prompt=f"{number} {n}", duration=5)
+            sent += 1
+        except BudgetError:
+            pass
+print(sent)
+"""
+
+
+def test_processes_share_what_is_left(desk: Desk) -> None:
+    processes = [start(IN_ANOTHER_PROCESS, desk.home, str(n)) for n in (1, 2)]
+    sent = [int(process.communicate()[0]) for process in processes]
+    assert sum(sent) == 5  # $2 carries five of $0.34
+    with desk.client() as client:
+        status = client.spend.budget(monthly("$2"))
+        used = status.spent_micro_usd + status.held_micro_usd
+        assert used == 5 * CLIP_MICRO_USD
+
+
 # -- as a sweep's limit -----------------------------------------------------------
 
 
@@ -345,6 +375,38 @@ def test_an_unanswered_request_is_moved_to_the_sweep_s_budget(tmp_path: Path) ->
         status = client.spend.budget(monthly("$0.50"))
         assert status.spent_micro_usd == desk.service.charged_micro_usd
         assert status.spent_micro_usd <= 500_000
+
+
+def leave_unanswered(client: Any, prompt: str) -> None:
+    """Leave a cell of a plan as a killed process does: written down, not answered."""
+    fields = {"prompt": prompt, "duration": 3}
+    order, _ = client.core._ordered_at_once("text-to-video", fields, None, None, None)
+    client.core.store.claim(order.intent(take=1, attempt=1))
+
+
+def test_what_others_left_unanswered_counts_once_a_sweep_asks_for_it(
+    desk: Desk,
+) -> None:
+    with desk.client() as client:
+        leave_unanswered(client, "prompt 0")
+        results = plan_of(client, 2).run(monthly("$0.30")).wait(PATIENCE_S)
+        progress = results.progress
+        assert (progress.completed, progress.unsent) == (1, 1)
+        status = client.spend.budget(monthly("$0.30"))
+        assert status.spent_micro_usd == CELL_MICRO_USD
+        assert desk.service.charged_micro_usd == CELL_MICRO_USD
+
+
+def test_what_others_left_unanswered_is_not_sent_where_nothing_is_left(
+    desk: Desk,
+) -> None:
+    budget = monthly("$0.30")
+    with desk.client() as client, desk.client(budget=budget) as other:
+        leave_unanswered(client, "prompt 0")
+        other.run("text-to-video", prompt="a", duration=3).settle(PATIENCE_S)
+        results = plan_of(client, 2).run(budget).wait(PATIENCE_S)
+        assert results.progress.unsent == 2
+        assert desk.service.charged_micro_usd == CELL_MICRO_USD
 
 
 # -- how far it is used -----------------------------------------------------------

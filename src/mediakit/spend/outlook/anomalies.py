@@ -139,7 +139,11 @@ def anomalies_frame(
         (category), charge_micro_usd and usual_micro_usd (int64), factor (float64),
         direction (category: high, low) and text. `attrs["notes"]` says what could not
         be judged.
+
+    Raises:
+        InputError: The daily spend has no such column.
     """
+    _refuse_missing(daily, by)
     found: list[tuple[tuple[Any, ...], Unusual]] = []
     unjudged_n = 0
     first = start - HISTORY_DAYS * A_DAY
@@ -155,6 +159,14 @@ def anomalies_frame(
     found.sort(key=lambda each: each[1].day)
     notes = [*_notes(unjudged_n), *filter(None, [unread_text(daily)])]
     return _framed(found, by, notes)
+
+
+def _refuse_missing(daily: pd.DataFrame, by: Sequence[str]) -> None:
+    for column in by:
+        if column not in daily:
+            there = [name for name in BY_COLUMNS.values() if name in daily]
+            accepted = f"what the daily spend tells: {', '.join(there)}"
+            raise InputError("by", got=column, accepted=accepted, spec="4.19")
 
 
 def _groups(
