@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from anyio import to_thread
 
@@ -30,6 +30,8 @@ from mediakit.spend.days.grouping import By, Every
 from mediakit.spend.days.pieces import DEFAULT_DAYS, days_before
 from mediakit.spend.days.today import ServiceClock
 from mediakit.spend.monthly import MonthlyReader, Months, write_bytes
+from mediakit.spend.rate_audit import audited
+from mediakit.spend.reconciling import Reconciler, Reconciliation
 from mediakit.spend.usd import with_usd
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ class AsyncSpend:
         self._service_clock = ServiceClock(clock)
         self._days = DailyReader(billing, catalog, self._service_clock)
         self._months = MonthlyReader(billing, catalog, self._service_clock)
+        self._reconciler = Reconciler(billing, history, catalog, clock)
 
     def __repr__(self) -> str:
         return (
@@ -163,6 +166,57 @@ class AsyncSpend:
             ServiceError: The service does not answer.
         """
         return await _shown(await self._months.csv(month), usd=usd)
+
+    async def reconcile(
+        self, month: str | None = None, *, own_keys: str | Iterable[str] | None = None
+    ) -> Reconciliation:
+        """Hold this history against the bill of a month (spec 4.19).
+
+        The history, the daily report, the monthly report, its CSV and, for owners and
+        admins, the movements of the balance are compared by function. Each difference
+        has a verdict: match, pending (a job ended, and its charge is not read yet),
+        elsewhere (another API key spent it), missing_here, missing_there,
+        rate_changed.
+
+        Args:
+            month: YYYY-MM in UTC; this month by the service's clock when omitted.
+            own_keys: The ids of the API keys that this history holds, as in
+                `daily()`; those whose spend is most like the history's when omitted.
+
+        Returns:
+            `text` is one sentence; `is_explained` is true only if everything could be
+            compared and nothing is missing on either side; `frame()` has the rows.
+
+        Raises:
+            InputError: The month cannot be read or has not begun.
+            AuthError: The API key may not read the bill.
+            ServiceError: The service does not answer.
+        """
+        return await self._reconciler.compare(month, own_keys)
+
+    async def rates(
+        self, *, by: Literal["function", "line"] = "function"
+    ) -> pd.DataFrame:
+        """Compare what was charged with what was estimated (spec 8).
+
+        Args:
+            by: "function" for one row per function and kind of estimate; "line" for
+                one per line of the price list as well, told from today's price list.
+
+        Returns:
+            Columns function and kind (category), line (str, by line only),
+            estimate_kind (category), jobs, charge_micro_usd, estimate_micro_usd,
+            difference_micro_usd (charge less estimate) and wrong_jobs (int64),
+            first_wrong_day (datetime64[us, UTC]), better_estimate_ppm (Int64) and
+            text (str). Only completed jobs whose charge and estimate are known count.
+            A job is wrong if its estimate was exact and its charge is another, or if
+            it cost more than its upper bound. `better_estimate_ppm` is what nominal
+            estimates would have to be multiplied by, in parts per million.
+
+        Raises:
+            InputError: There is no such grouping.
+        """
+        return await audited(self._history, self._catalog, by)
 
     async def budget(self, budget: Budget, month: str | None = None) -> BudgetStatus:
         """Tell how far a budget is used, over all clients that share the history.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from mediakit.client.budgets import AnyBudget, Budget
 from mediakit.client.docstrings import explained_by
@@ -13,6 +13,7 @@ from mediakit.client.io_thread import IOThread
 from mediakit.spend.api import AsyncSpend
 from mediakit.spend.days.grouping import By, Every
 from mediakit.spend.monthly import Months
+from mediakit.spend.reconciling import Reconciliation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,3 +117,15 @@ class Spend:
     ) -> pd.DataFrame:
         """Find the days that cost far more or less than their weekday usually does."""
         return self._io.call(self._core.anomalies, start, end, by=by)
+
+    @explained_by(AsyncSpend.reconcile)
+    def reconcile(
+        self, month: str | None = None, *, own_keys: str | Iterable[str] | None = None
+    ) -> Reconciliation:
+        """Hold this history against the bill of a month (spec 4.19)."""
+        return self._io.call(self._core.reconcile, month, own_keys=own_keys)
+
+    @explained_by(AsyncSpend.rates)
+    def rates(self, *, by: Literal["function", "line"] = "function") -> pd.DataFrame:
+        """Compare what was charged with what was estimated (spec 8)."""
+        return self._io.call(self._core.rates, by=by)
