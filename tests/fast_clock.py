@@ -28,6 +28,10 @@ class FastClock(SystemClock):
     def now(self) -> datetime:
         return self._started + timedelta(seconds=self.monotonic_s())
 
+    def skip(self, seconds: float) -> None:
+        """Let so many seconds pass at once."""
+        self._started_s -= seconds / self._speed
+
     async def sleep(self, seconds: float) -> None:
         self.slept_s.append(seconds)
         if self.at_sleep is not None:
