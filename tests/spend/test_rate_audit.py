@@ -78,7 +78,10 @@ def test_a_better_nominal_estimate_is_whole_parts_per_million(
     assert row["better_estimate_ppm"] == ppm
     assert row["difference_micro_usd"] == charge - estimate
     assert row["wrong_jobs"] == 0
-    assert f"{ppm:,} parts per million of the nominal one" in row["text"]
+    tenths = f"{divide_half_up(ppm, 1_000):02}"
+    said = f"expect {int(tenths[:-1]):,}.{tenths[-1]} % of the nominal estimate"
+    exact = "cost exactly their nominal estimates"
+    assert (exact if charge == estimate else said) in row["text"]
 
 
 def test_an_upper_bound_says_how_much_of_it_was_used() -> None:

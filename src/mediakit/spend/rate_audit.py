@@ -199,10 +199,12 @@ class _Audit:
     def _nominal(self) -> str:
         if self._ppm is None:
             return f"{self._jobs} cost {format_usd(self.charge)}, estimated as free."
+        if not self.difference:
+            return f"{self._jobs} cost exactly their nominal estimates."
         return (
             f"{self._jobs} cost {format_usd(self.charge)} for nominal estimates of "
-            f"{format_usd(self.estimate)}: a better estimate next time is "
-            f"{self._ppm:,} parts per million of the nominal one."
+            f"{format_usd(self.estimate)}: next time, expect {_percent(self._ppm)} of "
+            "the nominal estimate."
         )
 
     def _upper_bound(self) -> str:
