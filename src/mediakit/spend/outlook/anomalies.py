@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,7 +69,8 @@ class Unusual:
         """Return how many times the usual it cost; infinity where that is nothing."""
         if not self.usual_micro_usd:
             return float("inf")
-        return self.charge_micro_usd / self.usual_micro_usd
+        ratio = Fraction(self.charge_micro_usd, self.usual_micro_usd)
+        return float(ratio)
 
     @property
     def direction(self) -> str:
