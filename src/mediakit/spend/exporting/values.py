@@ -1,0 +1,107 @@
+"""Values as files hold them: exact money, UTC instants, and text that is no formula."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MICRO_USD, USD = "_micro_usd", "_usd"
+USD_DECIMALS = 6
+DAY = "day"
+FORMULA_SIGNS = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - Excel reads them too
+
+
+def add_usd(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with exact dollars beside every column of micro-USD.
+
+    Args:
+        frame: Any spend frame.
+
+    Returns:
+        A copy in which `charge_micro_usd` is followed by `charge_usd`, and so on:
+        Decimals with six places; None where the amount is unknown.
+    """
+    import pandas as pd
+
+    made: dict[str, Any] = {}
+    for name in map(str, frame.columns):
+        made[name] = frame[name]
+        dollars = name.removesuffix(MICRO_USD) + USD
+        if name.endswith(MICRO_USD) and dollars not in frame:
+            made[dollars] = usd_of(frame[name])
+    return pd.DataFrame(made, index=frame.index)
+
+
+def usd_of(micro_usd: pd.Series[Any]) -> pd.Series[Any]:
+    """Turn whole micro-USD into exact Decimals of USD; <NA> becomes None."""
+    import pandas as pd
+
+    amounts = [
+        None
+        if value is None or value is pd.NA
+        else Decimal(value).scaleb(-USD_DECIMALS)
+        for value in micro_usd.astype(object).tolist()
+    ]
+    return pd.Series(amounts, index=micro_usd.index, dtype=object)
+
+
+def harmless(text: str) -> str:
+    """Return text that a spreadsheet does not execute as a formula.
+
+    An apostrophe in front makes it text; what is no formula stays as it is.
+    """
+    return f"'{text}" if text.lstrip(" ")[:1] in FORMULA_SIGNS and text else text
+
+
+def for_text_files(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose columns become exact, harmless text in a CSV.
+
+    Days are written as "2026-10-31", instants as "2026-10-31T23:59:59Z".
+    """
+    import pandas as pd
+
+    made = {}
+    for name in frame.columns:
+        column = frame[name]
+        if isinstance(column.dtype, pd.DatetimeTZDtype) or column.dtype.kind == "M":
+            made[harmless(str(name))] = _instants(column)
+        elif is_text(column):
+            values = column.astype(object)
+            made[harmless(str(name))] = values.map(_text, na_action="ignore")
+        else:
+            made[harmless(str(name))] = column
+    return pd.DataFrame(made)
+
+
+def is_text(column: pd.Series[Any]) -> bool:
+    """Tell whether a column holds texts, categories or other objects."""
+    import pandas as pd
+
+    kind = column.dtype
+    return (
+        isinstance(kind, pd.CategoricalDtype)
+        or pd.api.types.is_string_dtype(kind)
+        or pd.api.types.is_object_dtype(kind)
+    )
+
+
+def _text(value: object) -> object:
+    if isinstance(value, str):
+        return harmless(value)
+    if isinstance(value, list | tuple | dict):
+        return harmless(json.dumps(value, ensure_ascii=False, default=str))
+    return value
+
+
+def _instants(column: pd.Series[Any]) -> pd.Series[Any]:
+    zone = getattr(column.dtype, "tz", None)
+    ending = "" if zone is None else "Z" if str(zone) == "UTC" else "%z"
+    is_finer = bool((column.dt.microsecond.fillna(0) != 0).any())
+    seconds = "%S.%f" if is_finer else "%S"
+    form = "%Y-%m-%d" if column.name == DAY else f"%Y-%m-%dT%H:%M:{seconds}{ending}"
+    texts: pd.Series[Any] = column.dt.strftime(form)
+    return texts

@@ -1,0 +1,261 @@
+"""A spend object with a made-up year, for whatever shows spend."""
+
+from __future__ import annotations
+
+import calendar
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pandas as pd
+
+from mediakit.errors import ServiceError
+from mediakit.spend.answers.columns import as_category
+from mediakit.spend.dates import month_text, read_day
+
+TODAY = date(2026, 10, 20)
+FUNCTIONS = {
+    "r1": ("sandbox/r1", 1_020_003),
+    "text-to-video": ("sandbox/text-to-video", 340_000),
+    "video-upscale": ("sandbox/video-upscale", 125_001),
+    "keyframes": ("sandbox/keyframes", 68_000),
+}
+PROJECTS = ("Dunes", "Harbour", None)
+HOSTILE = "<img src=x onerror='window.canary=1'> & $x$"
+FORMULA = '=HYPERLINK("https://evil.example","pay")'
+
+
+def charges_frame(
+    first: date = date(2026, 8, 1), last: date = TODAY, **columns: Any
+) -> pd.DataFrame:
+    """Make charges as `client.spend.charges` returns them, newest first."""
+    rows = [row for day in days(first, last) for row in _rows_of(day)][::-1]
+    return typed(pd.DataFrame(rows, columns=COLUMNS)).assign(**columns)
+
+
+def days(first: date, last: date) -> list[date]:
+    return [first + timedelta(days=n) for n in range((last - first).days + 1)]
+
+
+COLUMN_NAMES = (
+    "settled_at day job_id function kind model prompt project budget sweep take "
+    "attempt estimate_kind estimate_low_micro_usd estimate_high_micro_usd "
+    "charge_micro_usd variance_micro_usd runtime_s rating keep created_at "
+    "submitted_at finished_at account status"
+)
+CATEGORY_NAMES = "function kind model project budget sweep estimate_kind account status"
+COLUMNS, CATEGORIES = COLUMN_NAMES.split(), CATEGORY_NAMES.split()
+DTYPES = {
+    "job_id": "str",
+    "prompt": "str",
+    "take": "int64",
+    "attempt": "int64",
+    "estimate_low_micro_usd": "Int64",
+    "estimate_high_micro_usd": "Int64",
+    "charge_micro_usd": "int64",
+    "variance_micro_usd": "Int64",
+    "runtime_s": "float64",
+    "rating": "Int8",
+    "keep": "boolean",
+}
+INSTANTS = ("settled_at", "day", "created_at", "submitted_at", "finished_at")
+
+
+def typed(frame: pd.DataFrame) -> pd.DataFrame:
+    instants = dict.fromkeys(INSTANTS, "datetime64[us, UTC]")
+    categories = {name: as_category(_known(frame[name])) for name in CATEGORIES}
+    made: pd.DataFrame = frame.astype({**DTYPES, **instants}).assign(**categories)
+    return made
+
+
+def _known(column: pd.Series[Any]) -> list[str | None]:
+    return [value if isinstance(value, str) else None for value in column]
+
+
+def _rows_of(day: date) -> list[dict[str, Any]]:
+    midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    made = []
+    for place, (kind, (model, price)) in enumerate(FUNCTIONS.items()):
+        if (day.toordinal() + place) % (place + 1) and day.day != 1:
+            continue
+        charge = price * (1 + day.day % 3)
+        at = midnight + timedelta(hours=3 + place, microseconds=place)
+        made.append(
+            {
+                "settled_at": at,
+                "day": midnight,
+                "job_id": f"media_{day:%Y%m%d}_{place}",
+                "function": f"{model}/{kind}",
+                "kind": kind,
+                "model": model,
+                "prompt": {0: "a kite", 1: HOSTILE, 2: FORMULA}.get(place),
+                "project": PROJECTS[(day.day + place) % 3],
+                "take": 1,
+                "attempt": 1,
+                "estimate_kind": "exact" if place else "nominal",
+                "estimate_low_micro_usd": price if place else None,
+                "estimate_high_micro_usd": price if place else None,
+                "charge_micro_usd": charge,
+                "variance_micro_usd": charge - price if place else None,
+                "runtime_s": 12.5,
+                "rating": 1 + day.day % 5,
+                "keep": day.day % 2 == 0,
+                "created_at": at,
+                "submitted_at": at,
+                "finished_at": at,
+                "account": "acct_1",
+                "status": "completed",
+            }
+        )
+    return made
+
+
+BY = {"function": ["function", "kind"], "project": ["project"], "key": ["api_key_id"]}
+
+
+@dataclass(frozen=True)
+class FakeReconciliation:
+    month: str
+    charged_micro_usd: int
+    is_explained: bool = True
+    text: str = ""
+
+    def frame(self, by: str = "month") -> pd.DataFrame:
+        row = {
+            "function": "sandbox/r1/r1",
+            "difference_micro_usd": 0,
+            "verdict": "match",
+        }
+        return pd.DataFrame([row])
+
+
+@dataclass(frozen=True)
+class FakeForecast:
+    month: str
+    so_far_micro_usd: int
+    low_micro_usd: int
+    expected_micro_usd: int
+    high_micro_usd: int
+    days: tuple[date, ...]
+    today: date
+    budget: Any = None
+    method: str = "habit"
+    text: str = "The month is likely to come to about that."
+
+    def frame(self) -> pd.DataFrame:
+        count, now = len(self.days), self.today.day
+        spread = max(count - now, 1)
+        columns: dict[str, list[int | None]] = {
+            name: [
+                None if n < now else self._at(end, n - now, spread)
+                for n in range(1, count + 1)
+            ]
+            for name, end in (
+                ("expected_micro_usd", self.expected_micro_usd),
+                ("low_micro_usd", self.low_micro_usd),
+                ("high_micro_usd", self.high_micro_usd),
+            )
+        }
+        spent = [
+            self.so_far_micro_usd * n // now if n <= now else None
+            for n in range(1, count + 1)
+        ]
+        frame = pd.DataFrame({"spent_micro_usd": spent, **columns}, dtype="Int64")
+        frame.insert(0, "day", pd.to_datetime(list(self.days), utc=True))
+        return frame
+
+    def _at(self, end: int, step: int, spread: int) -> int:
+        return self.so_far_micro_usd + (end - self.so_far_micro_usd) * step // spread
+
+
+class TickingClock:
+    """A clock that stands at one day."""
+
+    def now(self) -> datetime:
+        return datetime(TODAY.year, TODAY.month, TODAY.day, 12, tzinfo=UTC)
+
+
+@dataclass
+class FakeSpend:
+    """What a dashboard reads, from frames in memory.
+
+    Args:
+        charged: All charges.
+        failing: The names of the methods that raise.
+    """
+
+    charged: pd.DataFrame = field(default_factory=charges_frame)
+    failing: Sequence[str] = ()
+    asked: list[str] = field(default_factory=list)
+    _clock: Any = field(default_factory=TickingClock)
+
+    async def charges(
+        self, start: Any = None, end: Any = None, **_: Any
+    ) -> pd.DataFrame:
+        self._note("charges")
+        return self._between(start, end)
+
+    async def daily(
+        self, start: Any = None, end: Any = None, *, by: Any = None, **_: Any
+    ) -> pd.DataFrame:
+        self._note("daily")
+        rows = self._between(start, end).assign(api_key_id="key_1")
+        names = [
+            "day",
+            *(BY[by] if by else ["api_key_id", "model", "function", "kind"]),
+        ]
+        grouped = rows.groupby(names, observed=True, dropna=False)["charge_micro_usd"]
+        frame = grouped.agg(jobs="size", charge_micro_usd="sum").reset_index()
+        frame["complete"] = frame["day"].dt.date < TODAY
+        frame.attrs = {
+            "total_micro_usd": int(frame["charge_micro_usd"].sum()),
+            "notes": [],
+            "report": {"start_date": str(start), "end_date": str(end)},
+        }
+        return frame
+
+    async def monthly(self, month: str | None = None) -> pd.DataFrame:
+        self._note("monthly")
+        first, last = month_days(month_text(month or f"{TODAY:%Y-%m}"))
+        rows = self._between(first, last)
+        grouped = rows.groupby(["model", "function", "kind"], observed=True)
+        frame = grouped["charge_micro_usd"].agg(jobs="size", charge_micro_usd="sum")
+        made: pd.DataFrame = frame.reset_index()
+        made.insert(0, "month", [f"{first:%Y-%m}"] * len(made))
+        made.attrs["total_micro_usd"] = int(made["charge_micro_usd"].sum())
+        return made
+
+    async def reconcile(self, month: str | None = None) -> FakeReconciliation:
+        self._note("reconcile")
+        total = int((await self.monthly(month))["charge_micro_usd"].sum())
+        text = f"${total / 1e6:.2f} charged in October 2026; all of it is explained."
+        return FakeReconciliation(month or "", total, text=text)
+
+    async def forecast(
+        self, month: str | None = None, budget: Any = None
+    ) -> FakeForecast:
+        self._note("forecast")
+        first, last = month_days(month_text(month or f"{TODAY:%Y-%m}"))
+        spent = int(self._between(first, last)["charge_micro_usd"].sum())
+        ends = (spent * 12 // 10, spent * 14 // 10, spent * 16 // 10)
+        return FakeForecast(
+            f"{first:%Y-%m}", spent, *ends, tuple(days(first, last)), TODAY, budget
+        )
+
+    def _note(self, name: str) -> None:
+        self.asked.append(name)
+        if name in self.failing:
+            raise ServiceError("The service does not answer.")
+
+    def _between(self, start: Any, end: Any) -> pd.DataFrame:
+        day = self.charged["day"].dt.date
+        first = read_day("start", start) if start is not None else date.min
+        last = read_day("end", end) if end is not None else date.max
+        found: pd.DataFrame = self.charged[(day >= first) & (day <= last)]
+        return found.reset_index(drop=True)
+
+
+def month_days(month: str) -> tuple[date, date]:
+    first = date.fromisoformat(f"{month}-01")
+    return first, first.replace(day=calendar.monthrange(first.year, first.month)[1])
