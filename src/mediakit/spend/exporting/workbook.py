@@ -100,7 +100,7 @@ def _cell(sheet: Any, name: str, value: Any) -> Any:
 
 def _fits(value: int | Decimal) -> bool:
     """Tell whether Excel keeps every digit."""
-    number = Decimal(value).normalize()
+    number = Decimal(value)
     return number.is_finite() and len(number.as_tuple().digits) <= MOST_DIGITS
 
 

@@ -1,0 +1,151 @@
+"""The charges of a month as a file: a link in the page, or a file in a folder."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mediakit.errors import InputError
+from mediakit.money import format_usd
+from mediakit.spend.exporting import add_usd, export_bytes, to_focus
+from mediakit.spend.exporting.files import write_file
+from mediakit.widgets.dashboard.reading import CHARGE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_LINK_BYTES = 8_000_000
+KB, MB = 1_000, 1_000_000
+VOILA = "VOILA_REQUEST_URL"
+
+
+class Format(StrEnum):
+    """The formats, as the buttons name them."""
+
+    CSV = "CSV"
+    PARQUET = "Parquet"
+    EXCEL = "Excel"
+    FOCUS = "FOCUS"
+
+
+_FILES: Mapping[Format, tuple[str, str, str]] = {
+    Format.CSV: (".csv", "", "text/csv"),
+    Format.PARQUET: (".parquet", "", "application/vnd.apache.parquet"),
+    Format.EXCEL: (
+        ".xlsx",
+        "",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ),
+    Format.FOCUS: (".csv", "-focus", "text/csv"),
+}
+TOOLTIPS: Mapping[Format, str] = {
+    Format.CSV: "Every charge as comma-separated text",
+    Format.PARQUET: "Every charge with its types, for pandas and databases",
+    Format.EXCEL: "Every charge as a workbook, also in dollars",
+    Format.FOCUS: "Every charge in FOCUS 1.2 columns, as CSV",
+}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A file that can be downloaded or saved.
+
+    Args:
+        name: Its name.
+        content: Its bytes.
+        media_type: Its type.
+        rows: How many charges it holds.
+        total_micro_usd: Their exact sum.
+    """
+
+    name: str
+    content: bytes = field(repr=False)
+    media_type: str
+    rows: int
+    total_micro_usd: int
+
+    @property
+    def facts(self) -> str:
+        """Say what is in it."""
+        charges = "charge" if self.rows == 1 else "charges"
+        total = format_usd(self.total_micro_usd)
+        return f"{self.rows:,} {charges}, {total}, {size_text(len(self.content))}"
+
+
+def prepare(charges: pd.DataFrame, form: Format, stem: str) -> Prepared:
+    """Make the file; it takes time and blocks.
+
+    Args:
+        charges: The charges.
+        form: The format.
+        stem: The beginning of its name.
+
+    Raises:
+        InputError: A package for the format is not installed.
+    """
+    suffix, ending, media_type = _FILES[form]
+    frame = charges
+    if form is Format.FOCUS:
+        frame = to_focus(charges)
+    elif form is Format.EXCEL:
+        frame = add_usd(charges)
+    return Prepared(
+        f"{stem}{ending}{suffix}",
+        export_bytes(frame, suffix),
+        media_type,
+        len(charges),
+        int(charges[CHARGE].sum()),
+    )
+
+
+def save(prepared: Prepared, folder: str) -> Path:
+    """Write the file into a folder and return where it is; it blocks.
+
+    Raises:
+        InputError: There is no such folder, or it cannot be written.
+    """
+    place = Path(folder.strip() or ".").expanduser().resolve()
+    if not place.is_dir():
+        raise InputError("folder", got=str(place), accepted="a folder that exists")
+    path = place / prepared.name
+    write_file(path, prepared.content)
+    return path
+
+
+def data_link(prepared: Prepared, words: str) -> str:
+    """Return a link that holds the file itself; escaped."""
+    data = b64encode(prepared.content).decode()
+    return (
+        f'<a download="{escape(prepared.name)}" '
+        f'href="data:{prepared.media_type};base64,{data}">{escape(words)}</a>'
+    )
+
+
+def link_html(prepared: Prepared, *, may_save: bool) -> str:
+    """Return the link, or why there is none: the page holds only so much."""
+    if len(prepared.content) > MOST_LINK_BYTES:
+        instead = 'Use "Save to folder".' if may_save else "Use client.spend.charges()."
+        text = (
+            f"{prepared.name} ({prepared.facts}) is too large for a download link; "
+            f"the limit is {size_text(MOST_LINK_BYTES)}. {instead}"
+        )
+        return f'<span class="mk-warn">{escape(text)}</span>'
+    link = data_link(prepared, f"Download {prepared.name}")
+    return f'{link} <span class="mk-quiet">{escape(prepared.facts)}</span>'
+
+
+def size_text(size_bytes: int) -> str:
+    """Write a size: "12 kB", "3.4 MB"."""
+    if size_bytes < MB:
+        return f"{max(1, round(size_bytes / KB)):,} kB"
+    return f"{size_bytes / MB:.1f} MB"
+
+
+def saves_here(environment: Mapping[str, str]) -> bool:
+    """Tell whether "Save to folder" is offered: visitors of Voilà have no folder."""
+    return VOILA not in environment

@@ -1,0 +1,296 @@
+"""The dashboard as HTML, live and as it stays in a saved notebook; pure.
+
+Everything from outside is escaped. The live part takes its colours from the theme's
+variables; what stays in the notebook reads without any style.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from mediakit.markup import html_text
+from mediakit.money import format_usd
+from mediakit.widgets.card import LINE, QUIET
+from mediakit.widgets.dashboard.figures import Figure, figures_of, verdict_of
+from mediakit.widgets.dashboard.panels import Panel
+from mediakit.widgets.dashboard.state import DashboardState
+from mediakit.widgets.theme import error_html, line_html, style_block
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_ROWS = 15
+LONGEST_CELL = 80
+MICRO_USD = "_micro_usd"
+DARK = "body[data-jp-theme-light=false]"
+
+# The signs of a legend, in the colour `--mk-c`.
+SIGNS = """
+i.mk-patch{background:var(--mk-c);print-color-adjust:exact;
+ -webkit-print-color-adjust:exact}
+i.mk-line.mk-line,i.mk-dashed.mk-dashed{height:0;width:16px;vertical-align:middle;
+ border-top:2px solid var(--mk-c)}
+i.mk-dashed.mk-dashed{border-top-style:dashed}
+"""
+CSS = f"""
+.mk-spend.mk-form{{padding:8px 14px 14px;border-radius:6px;box-sizing:border-box;
+ border:1px solid var(--jp-border-color2);gap:10px}}
+.mk-spend.mk-form .mk-sp-top{{display:flex;flex-flow:row wrap;align-items:center;
+ gap:8px 10px;width:100%}}
+.mk-spend.mk-form .mk-sp-head{{flex:1 1 200px;width:auto;min-width:0}}
+.mk-sp-head h3{{margin:0;font-size:16px;font-weight:600;
+ color:var(--jp-ui-font-color0)}}
+.mk-spend.mk-form .mk-sp-pick{{flex:0 1 auto;width:auto;min-width:120px}}
+.mk-spend.mk-form .mk-sp-pick select{{flex:0 1 auto;width:auto;max-width:190px}}
+.mk-spend.mk-form .mk-sp-by{{flex:0 0 auto;width:auto}}
+.mk-spend.mk-form .mk-sp-by .widget-toggle-button{{margin:0 0 0 -1px;min-width:0;
+ border:1px solid var(--jp-border-color1);border-radius:0;
+ background:var(--jp-layout-color1);color:var(--jp-ui-font-color1)}}
+.mk-spend.mk-form .mk-sp-by .widget-toggle-button.mod-active{{position:relative;
+ z-index:1;font-weight:600;border-color:var(--jp-brand-color1);
+ color:var(--jp-brand-color1);box-shadow:none;
+ background:color-mix(in srgb,var(--jp-brand-color1) 12%,var(--jp-layout-color1))}}
+.mk-spend.mk-form .mk-sp-by .widget-toggle-button:focus-visible{{z-index:2;
+ outline:2px solid var(--jp-brand-color1);outline-offset:1px}}
+.mk-sp-figures{{display:flex;flex-wrap:wrap;gap:6px 26px;margin:0}}
+.mk-sp-figures>div{{display:flex;flex-direction:column-reverse}}
+.mk-sp-figures dt{{font-size:12px;font-weight:400;color:var(--jp-ui-font-color2)}}
+.mk-sp-figures dd{{margin:0;font-size:19px;line-height:1.35;font-weight:600;
+ font-variant-numeric:tabular-nums;color:var(--jp-ui-font-color0)}}
+.mk-sp-verdict{{display:flex;gap:8px}}
+.mk-spend .mk-good{{color:color-mix(in srgb,var(--jp-success-color1) 80%,
+ var(--jp-ui-font-color0))}}
+.mk-sp-loading{{display:flex;align-items:center;gap:8px;color:var(--jp-ui-font-color2)}}
+.mk-sp-loading i{{width:12px;height:12px;border-radius:50%;box-sizing:border-box;
+ border:2px solid var(--jp-border-color1);border-top-color:var(--jp-brand-color1);
+ animation:mk-sp-turn 1s linear infinite}}
+@keyframes mk-sp-turn{{to{{transform:rotate(360deg)}}}}
+@media (prefers-reduced-motion:reduce){{.mk-sp-loading i{{animation:none}}}}
+.mk-sp-panels{{display:grid;gap:18px 28px;align-items:start;
+ grid-template-columns:repeat(auto-fit,minmax(min(100%,380px),1fr))}}
+.mk-sp-panels figure{{margin:0;min-width:0;max-width:640px}}
+.mk-sp-panels h4{{margin:0 0 4px;font-size:13px;font-weight:600;
+ color:var(--jp-ui-font-color0)}}
+.mk-sp-panels img{{display:block;width:100%;height:auto;max-width:none}}
+.mk-sp-panels .mk-sp-dark,{DARK} .mk-sp-panels .mk-sp-light{{display:none}}
+{DARK} .mk-sp-panels .mk-sp-dark{{display:block}}
+.mk-sp-legend{{display:flex;flex-wrap:wrap;gap:2px 14px;margin:4px 0 0;padding:0;
+ list-style:none;font-size:12px;color:var(--jp-ui-font-color2);
+ font-variant-numeric:tabular-nums}}
+.mk-sp-legend li{{margin:0}}
+.mk-sp-legend i{{--mk-c:var(--mk-light);display:inline-block;width:10px;height:10px;
+ margin-right:5px}}
+{DARK} .mk-sp-legend i{{--mk-c:var(--mk-dark)}}
+{SIGNS}.mk-spend details{{margin-top:6px;font-size:12px}}
+.mk-sp-rows{{overflow-x:auto;max-height:300px;overflow-y:auto;margin-top:4px}}
+.mk-sp-rows table{{border-collapse:collapse;font-size:12px;margin:0;
+ font-variant-numeric:tabular-nums;color:var(--jp-ui-font-color1)}}
+.mk-sp-rows th,.mk-sp-rows td{{padding:3px 14px 3px 0;text-align:left;
+ border-bottom:1px solid var(--jp-border-color2);font-weight:400;white-space:nowrap}}
+.mk-sp-rows tr,.mk-sp-rows tr:hover{{background:none!important}}
+.mk-sp-rows th{{color:var(--jp-ui-font-color2);position:sticky;top:0;
+ background:var(--jp-layout-color1)}}
+.mk-sp-rows .mk-num{{text-align:right}}
+.mk-spend.mk-form .mk-sp-export{{display:flex;flex-flow:row wrap;align-items:center;
+ gap:8px;width:100%;padding:8px 10px;border-radius:4px;
+ border:1px solid var(--jp-border-color2);box-sizing:border-box}}
+.mk-spend.mk-form .mk-sp-export>.widget-html{{flex:1 1 100%;width:auto}}
+.mk-spend.mk-form .mk-sp-export a{{color:var(--jp-content-link-color)}}
+.mk-spend.mk-form .mk-sp-folder{{flex:0 1 260px;width:auto;--mk-label:48px}}
+.mk-spend .mk-fold{{align-self:flex-start}}
+"""
+
+
+def head_html(title: str) -> str:
+    """Write the heading, with the style sheets of everything below."""
+    return f"{style_block()}<style>{CSS}</style><h3>{escape(title)}</h3>"
+
+
+def status_html(state: DashboardState) -> str:
+    """Write the figures and the verdict, or what stands in their place."""
+    if state.trouble:
+        return error_html(state.trouble)
+    if state.reading is None or state.reading.is_empty:
+        is_loading = state.is_loading
+        return _loading_html(state.notice) if is_loading else line_html(state.notice)
+    return figures_html(figures_of(state.reading, state.only)) + _checks_html(state)
+
+
+def _loading_html(text: str) -> str:
+    spinner = '<i aria-hidden="true"></i>'
+    return f'<div class="mk-sp-loading">{spinner}{escape(text)}</div>'
+
+
+def figures_html(figures: Iterable[Figure]) -> str:
+    """Write the figures as a list of terms; what is rounded has all digits."""
+    pairs = "".join(
+        f"<div><dt>{html_text(figure.label)}</dt>"
+        f"<dd{_tooltip(figure.exact)}>{html_text(figure.text)}</dd></div>"
+        for figure in figures
+    )
+    return f'<dl class="mk-sp-figures">{pairs}</dl>'
+
+
+def _tooltip(text: str) -> str:
+    return f' title="{escape(text)}"' if text else ""
+
+
+def _checks_html(state: DashboardState) -> str:
+    if state.is_loading or state.reading is None:
+        return _loading_html(state.notice)
+    if state.is_checking:
+        return _loading_html("Comparing the history with the service's reports…")
+    lines = []
+    verdict = verdict_of(state.reading)
+    if verdict is not None:
+        lines.append(
+            f'<div class="mk-sp-verdict mk-{verdict.tone}">'
+            f'<span aria-hidden="true">{verdict.mark}</span>'
+            f"<span>{html_text(verdict.text)}</span></div>"
+        )
+    lines += [f"<div>{line_html(t, 'warn')}</div>" for t in state.reading.troubles]
+    return "".join(lines)
+
+
+def panels_html(panels: Iterable[Panel]) -> str:
+    """Write plots beside each other, in the colours of the page's theme."""
+    figures = "".join(map(_panel_html, panels))
+    return f'<div class="mk-sp-panels">{figures}</div>' if figures else ""
+
+
+def _panel_html(panel: Panel) -> str:
+    head = f"<h4>{html_text(panel.title)}</h4>"
+    if panel.trouble:
+        return f"<figure>{head}{line_html(panel.trouble, 'warn')}</figure>"
+    pictures = panel.picture("light", 'class="mk-sp-light"') + panel.picture(
+        "dark", 'class="mk-sp-dark"'
+    )
+    return (
+        f"<figure>{head}{pictures}{_legend_html(panel)}{_behind_html(panel)}</figure>"
+    )
+
+
+def _legend_html(panel: Panel) -> str:
+    lines = "".join(
+        f"<li>{each.sign}{html_text(each.text)}</li>" for each in panel.legend
+    )
+    return f'<ul class="mk-sp-legend">{lines}</ul>' if lines else ""
+
+
+def _behind_html(panel: Panel) -> str:
+    if panel.frame is None or panel.frame.empty:
+        return ""
+    count = len(panel.frame)
+    rows = f"{count:,} row{'' if count == 1 else 's'}"
+    return (
+        f"<details><summary>Data ({rows})</summary>"
+        f'<div class="mk-sp-rows" tabindex="0" role="region" '
+        f'aria-label="{escape(panel.title)}: data">'
+        f"{table_html(panel.frame)}</div></details>"
+    )
+
+
+# -- frames as tables ---------------------------------------------------------------
+
+
+def table_html(frame: pd.DataFrame, most_rows: int | None = MOST_ROWS) -> str:
+    """Write the first rows of a frame, and how many more there are.
+
+    Args:
+        frame: Any spend frame; amounts are written exactly, in dollars.
+        most_rows: So many rows; None for all.
+    """
+    names = [str(name) for name in frame.columns]
+    shown = frame if most_rows is None else frame.head(most_rows)
+    body = "".join(f"<tr>{row}</tr>" for row in _rows_html(shown, names))
+    head = "".join(
+        f"<th{_align(frame, n)}>{html_text(_head_text(n))}</th>" for n in names
+    )
+    more = len(frame) - len(shown)
+    rest = f'<div class="mk-quiet">and {more:,} more</div>' if more else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+
+def _rows_html(frame: pd.DataFrame, names: list[str]) -> Iterator[str]:
+    aligned = [_align(frame, name) for name in names]
+    columns = [[_cell_text(n, v) for v in frame[n].astype(object)] for n in names]
+    for values in zip(*columns, strict=True):
+        pairs = zip(aligned, values, strict=True)
+        yield "".join(f"<td{how}>{html_text(text)}</td>" for how, text in pairs)
+
+
+def _align(frame: pd.DataFrame, name: str) -> str:
+    return ' class="mk-num"' if frame[name].dtype.kind in "iuf" else ""
+
+
+def _head_text(name: str) -> str:
+    return name.removesuffix(MICRO_USD).replace("_", " ")
+
+
+def _cell_text(name: str, value: Any) -> str:
+    import pandas as pd
+
+    if not isinstance(value, list | dict) and pd.isna(value):
+        return ""
+    if name.endswith(MICRO_USD) or "_micro_usd_" in name:
+        return format_usd(int(value))
+    if isinstance(value, pd.Timestamp):
+        midnight = value == value.normalize()
+        return f"{value:%Y-%m-%d}" if midnight else f"{value:%Y-%m-%d %H:%M:%S}"
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    text = " ".join(str(value).split())
+    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
+
+
+# -- what stays in a saved notebook -------------------------------------------------
+
+
+def kept_html(state: DashboardState) -> str:
+    """Write the same numbers and pictures without any style sheet or script."""
+    return (
+        f'<div style="margin:4px 0 8px"><div><b>{html_text(state.title)}</b>. '
+        f"Run the cell to use it.</div>{''.join(_kept_parts(state))}</div>"
+    )
+
+
+def _kept_parts(state: DashboardState) -> Iterator[str]:
+    if state.reading is None or state.notice:
+        yield f'<div style="{QUIET}">{html_text(state.notice)}</div>'
+        return
+    for figure in figures_of(state.reading, state.only):
+        yield (
+            '<div style="display:inline-block;margin:6px 22px 6px 0">'
+            f'<b style="font-size:17px">{html_text(figure.text)}</b> '
+            f'<span style="{QUIET}">{html_text(figure.label)}</span></div>'
+        )
+    verdict = verdict_of(state.reading)
+    if verdict is not None:
+        yield f"<div>{verdict.mark} {html_text(verdict.text)}</div>"
+    yield from map(_kept_panel_html, state.panels)
+
+
+def _kept_panel_html(panel: Panel) -> str:
+    if not panel.light:
+        return ""
+    # One picture for all themes: nothing here knows which one the page has.
+    style = 'style="background:#fff;border-radius:4px;max-width:100%;width:520px"'
+    texts = " · ".join(swatch.text for swatch in panel.legend)
+    return (
+        f'<div style="display:inline-block;vertical-align:top;margin:6px 18px 0 0;'
+        f'max-width:100%;border:1px solid {LINE};border-radius:4px;padding:8px">'
+        f"<div><b>{html_text(panel.title)}</b></div>{panel.picture('light', style)}"
+        f'<div style="{QUIET};max-width:520px">{html_text(texts)}</div></div>'
+    )
+
+
+def kept_text(state: DashboardState) -> str:
+    """Write the numbers as plain text."""
+    if state.reading is None or state.notice:
+        return f"{state.title}: {state.notice}"
+    figures = figures_of(state.reading, state.only)
+    lines = [state.title, *(f"{each.text} {each.label}" for each in figures)]
+    verdict = verdict_of(state.reading)
+    return "\n".join([*lines, *([verdict.text] if verdict else [])])

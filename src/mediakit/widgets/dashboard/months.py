@@ -1,0 +1,85 @@
+"""Calendar months in UTC, as the dashboard offers and compares them; pure."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from datetime import date, timedelta
+
+from mediakit.errors import InputError
+from mediakit.spend import month_text
+
+MOST_OFFERED = 24
+
+
+def month_of(day: date) -> str:
+    """Return the month of a day, "YYYY-MM"."""
+    return day.isoformat()[:7]
+
+
+def first_day(month: str) -> date:
+    """Return the first day of a month."""
+    return date.fromisoformat(f"{month}-01")
+
+
+def last_day(month: str) -> date:
+    """Return the last day of a month."""
+    first = first_day(month)
+    return first.replace(day=monthrange(first.year, first.month)[1])
+
+
+def month_before(month: str) -> str:
+    """Return the month before a month."""
+    return month_of(first_day(month) - timedelta(days=1))
+
+
+def month_title(month: str) -> str:
+    """Write a month for people: "October 2026"."""
+    return f"{first_day(month):%B %Y}"
+
+
+def offered(today: date, chosen: str) -> tuple[str, ...]:
+    """Return the months to choose from, the newest first.
+
+    Args:
+        today: The day in UTC.
+        chosen: The month that is shown; it is offered however old it is.
+    """
+    months = [month_of(today)]
+    while len(months) < MOST_OFFERED or months[-1] > chosen:
+        months.append(month_before(months[-1]))
+    return tuple(months)
+
+
+def readable_month(month: str | None, today: date) -> str:
+    """Return the month to show; the current one when None.
+
+    Raises:
+        InputError: It is no month, or it has not begun.
+    """
+    current = month_of(today)
+    asked = current if month is None else month_text(month)
+    if asked > current:
+        accepted = f'a month that has begun, at most "{current}"'
+        raise InputError("month", got=month, accepted=accepted, spec="4.19")
+    return asked
+
+
+def compared_days(month: str, today: date) -> tuple[date, date, str]:
+    """Return which days of the month before a month is compared with.
+
+    A month that is not over is compared with as many days of the one before.
+
+    Args:
+        month: The month.
+        today: The day in UTC.
+
+    Returns:
+        The first and the last day, and their name: "September", "September 1-22".
+    """
+    before = month_before(month)
+    first, last = first_day(before), last_day(before)
+    name = f"{first:%B}"
+    if month == month_of(today) and today.day < last.day:
+        last = first.replace(day=today.day)
+        name = f"{name} 1" if last == first else f"{name} 1–{last.day}"  # noqa: RUF001
+    return first, last, name

@@ -1,0 +1,221 @@
+"""The plots of a month as pictures for both themes, each with the frame behind it."""
+
+from __future__ import annotations
+
+import io
+import threading
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from mediakit import plots
+from mediakit.errors import MediakitError
+from mediakit.widgets.dashboard.figures import cents_text, with_titles
+from mediakit.widgets.dashboard.reading import CHARGE, By, MonthReading
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from mediakit.plots import Theme
+
+INCHES = (5.5, 2.7)
+DPI = 140
+
+Line = tuple[str, str, str]  # the text of a legend's line, its colour and its shape
+Draw = Callable[["Axes", "Theme"], "Axes"]
+_drawing = threading.Lock()  # matplotlib's fonts are shared by all threads
+
+
+@dataclass(frozen=True)
+class Swatch:
+    """One line of a legend.
+
+    Args:
+        text: What it says.
+        light: The colour on a light background.
+        dark: The colour on a dark one.
+        shape: "patch", "line" or "dashed".
+    """
+
+    text: str
+    light: str
+    dark: str
+    shape: str = "patch"
+
+    @property
+    def sign(self) -> str:
+        """Return its colour as a tag; a style sheet gives it the theme's one."""
+        colours = f"--mk-light:{self.light};--mk-dark:{self.dark}"
+        return f'<i class="mk-{self.shape}" style="{colours}" aria-hidden="true"></i>'
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """A plot.
+
+    Args:
+        title: The heading.
+        alt: What it shows, in words.
+        light: The picture for a light background, as PNG; empty for none.
+        dark: The picture for a dark one.
+        legend: Its legend.
+        frame: What is drawn; None for nothing.
+        trouble: Why there is no picture, as a sentence.
+    """
+
+    title: str
+    alt: str = ""
+    light: bytes = field(default=b"", repr=False)
+    dark: bytes = field(default=b"", repr=False)
+    legend: tuple[Swatch, ...] = ()
+    frame: pd.DataFrame | None = field(default=None, repr=False)
+    trouble: str = ""
+
+    def uri(self, theme: Theme) -> str:
+        """Return the picture as a `data:` URI."""
+        data = b64encode(self.light if theme == "light" else self.dark).decode()
+        return f"data:image/png;base64,{data}"
+
+    def picture(self, theme: Theme, attributes: str = "") -> str:
+        """Return the picture as a tag, with its words."""
+        return f'<img src="{self.uri(theme)}" alt="{escape(self.alt)}" {attributes}>'
+
+
+def day_panel(reading: MonthReading) -> Panel:
+    """Draw the spend by day; it blocks."""
+    daily = with_titles(reading.daily)
+
+    def by_day(ax: Axes, theme: Theme) -> Axes:
+        return plots.spend_by_day(daily, by=reading.by.column, ax=ax, theme=theme)
+
+    panel = panel_of("By day", by_day)
+    return replace(panel, legend=tuple(_with_sums(panel, reading.by.column)))
+
+
+def _with_sums(panel: Panel, column: str) -> Iterator[Swatch]:
+    """Yield the legend with sums to the cent; exact ones are in the frame."""
+    if panel.frame is None or not panel.legend:
+        return
+    sums = panel.frame.groupby(column, observed=True, sort=True)[CHARGE].sum()
+    # Categories are in the order of the legend, the largest first.
+    for swatch, (name, micro_usd) in zip(panel.legend, sums.items(), strict=True):
+        yield replace(swatch, text=f"{name} {cents_text(int(micro_usd))}")
+
+
+def budget_panel(reading: MonthReading) -> Panel:
+    """Draw the month against its budget, with the forecast; it blocks."""
+    budget, forecast = reading.budget, reading.forecast
+
+    def cumulative(ax: Axes, theme: Theme) -> Axes:
+        return plots.cumulative(
+            reading.daily, budget=budget, forecast=forecast, ax=ax, theme=theme
+        )
+
+    return panel_of(_budget_title(reading), cumulative)
+
+
+def _budget_title(reading: MonthReading) -> str:
+    if reading.budget is not None:
+        return "Against the budget"
+    return "Month so far" if reading.is_current else "Over the month"
+
+
+def further_panels(reading: MonthReading) -> tuple[Panel, ...]:
+    """Draw what stands behind the disclosure; it blocks."""
+    by = reading.by.column
+    daily, before = with_titles(reading.daily), with_titles(reading.before)
+    charges = with_titles(reading.charges)
+    by_charges = "function" if reading.by is By.KEY else by
+
+    def share(ax: Axes, theme: Theme) -> Axes:
+        return plots.share(daily, by=by, ax=ax, theme=theme)
+
+    def estimates(ax: Axes, theme: Theme) -> Axes:
+        return plots.estimates(charges, ax=ax, theme=theme)
+
+    def keepers(ax: Axes, theme: Theme) -> Axes:
+        return plots.cost_per_keeper(charges, by=by_charges, ax=ax, theme=theme)
+
+    def changes(ax: Axes, theme: Theme) -> Axes:
+        return plots.changes(before, daily, by=by, ax=ax, theme=theme)
+
+    return (
+        panel_of(f"Share by {reading.by.name_of_daily}", share),
+        panel_of("Charge against estimate", estimates),
+        panel_of("Cost of a kept result", keepers),
+        panel_of(f"Change on {reading.before_name}", changes),
+    )
+
+
+def panel_of(title: str, draw: Draw) -> Panel:
+    """Draw a plot for both themes; what it refuses is said in its place.
+
+    Args:
+        title: The heading.
+        draw: Draws on an Axes in a theme.
+    """
+    try:
+        with _drawing:
+            light, axes, legend = _drawn(draw, "light")
+            dark, _, dark_legend = _drawn(draw, "dark")
+    except MediakitError as error:
+        return Panel(title, trouble=str(error))
+    swatches = (
+        Swatch(text, colour, dark_colour, shape)
+        for (text, colour, shape), (_, dark_colour, _) in zip(
+            legend, dark_legend, strict=True
+        )
+    )
+    frame: Any = getattr(axes, "frame", None)
+    return Panel(title, plots.alt_text(axes), light, dark, tuple(swatches), frame)
+
+
+def _drawn(draw: Draw, theme: Theme) -> tuple[bytes, Axes, list[Line]]:
+    # pyplot would keep the figure, and belongs to the thread of the kernel.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=INCHES, dpi=DPI, layout="constrained")
+    figure.patch.set_alpha(0)
+    axes = draw(figure.add_subplot(), theme)
+    axes.set_title("", loc="left")  # the heading stands above the picture
+    legend = _taken_legend(axes)
+    return _png(figure), axes, legend
+
+
+def _taken_legend(axes: Axes) -> list[Line]:
+    """Take the legend out of the picture, where it is read and wraps as text."""
+    legend = axes.get_legend()
+    if legend is None:
+        return []
+    signs = [_sign_of(handle) for handle in legend.legend_handles]
+    known = [sign for sign in signs if sign is not None]
+    if len(known) < len(signs):
+        return []
+    texts = [" ".join(text.get_text().split()) for text in legend.get_texts()]
+    legend.remove()
+    # They are listed from the top of the stack down, which is the smallest first.
+    return [(t, *sign) for t, sign in zip(texts, known, strict=True)][::-1]
+
+
+def _sign_of(handle: Any) -> tuple[str, str] | None:
+    """Return colour and shape of a legend's sign; None for one that is neither."""
+    from matplotlib.colors import to_hex
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    if isinstance(handle, Patch):
+        return to_hex(handle.get_facecolor(), keep_alpha=True), "patch"
+    if isinstance(handle, Line2D) and handle.get_linestyle() != "None":
+        shape = "line" if handle.get_linestyle() == "-" else "dashed"
+        return to_hex(handle.get_color()), shape
+    return None
+
+
+def _png(figure: Figure) -> bytes:
+    content = io.BytesIO()
+    figure.savefig(content, format="png", transparent=True)
+    return content.getvalue()

@@ -1,0 +1,120 @@
+"""What the dashboard shows, as one value; pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from mediakit.widgets.dashboard.exports import Prepared
+from mediakit.widgets.dashboard.figures import values_of
+from mediakit.widgets.dashboard.months import month_title
+from mediakit.widgets.dashboard.panels import Panel
+from mediakit.widgets.dashboard.reading import By, MonthReading
+
+
+@dataclass(frozen=True)
+class DashboardState:
+    """Everything that the dashboard shows, at one moment.
+
+    Args:
+        month: The chosen month, "YYYY-MM".
+        months: The months that are offered, the newest first.
+        by: What the spend is divided by.
+        only: The one function, project or key that is shown; None for all.
+        reading: The frames of the month; None before they are read.
+        is_loading: The month is being read.
+        is_checking: Reconciliation and forecast are being read.
+        trouble: Why the month could not be read, as a sentence.
+        shows_more: The further plots are shown.
+        shows_export: The export row is shown.
+        panels: The two plots that are always shown.
+        further: The further plots, once they are drawn.
+        export: What was prepared for download; None for nothing.
+        said: What was done or went wrong last, beside the export.
+    """
+
+    month: str
+    months: tuple[str, ...] = ()
+    by: By = By.FUNCTION
+    only: str | None = None
+    reading: MonthReading | None = None
+    is_loading: bool = True
+    is_checking: bool = False
+    trouble: str = ""
+    shows_more: bool = False
+    shows_export: bool = False
+    panels: tuple[Panel, ...] = ()
+    further: tuple[Panel, ...] = ()
+    export: Prepared | None = None
+    said: str = ""
+
+    def choosing_month(self, month: str) -> DashboardState:
+        """Return the state in which another month is being read."""
+        loading = replace(self.retrying(), month=month, only=None)
+        return replace(loading, reading=None, panels=(), further=())
+
+    def choosing_by(self, by: By) -> DashboardState:
+        """Return the state in which the month is being read by something else.
+
+        Numbers and plots stay until others are there, so that nothing jumps.
+        """
+        return replace(self.retrying(), by=by, only=None)
+
+    def choosing_only(self, only: str | None) -> DashboardState:
+        """Return the state in which one function, project or key is shown."""
+        return replace(self, only=only, further=(), export=None, said="")
+
+    def retrying(self) -> DashboardState:
+        """Return the state in which the month is being read again."""
+        return replace(
+            self, is_loading=True, is_checking=False, trouble="", export=None, said=""
+        )
+
+    def having_read(self, reading: MonthReading) -> DashboardState:
+        """Return the state with the frames, while the rest is being read."""
+        return replace(
+            self,
+            reading=reading,
+            further=(),
+            is_loading=False,
+            is_checking=not reading.is_empty,
+        )
+
+    def having_checked(self, reading: MonthReading) -> DashboardState:
+        """Return the state with reconciliation and forecast."""
+        return replace(self, reading=reading, is_checking=False)
+
+    def failing(self, sentence: str) -> DashboardState:
+        """Return the state after the month could not be read; old numbers go."""
+        return replace(
+            self,
+            trouble=sentence,
+            is_loading=False,
+            is_checking=False,
+            reading=None,
+            panels=(),
+            further=(),
+        )
+
+    @property
+    def title(self) -> str:
+        """Return the heading."""
+        return f"Spend · {month_title(self.month)}"
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Return what can be shown alone, in the order of its charge."""
+        if self.reading is None or self.reading.by is not self.by:
+            return ()
+        return values_of(self.reading)
+
+    @property
+    def notice(self) -> str:
+        """Return the one line in place of the figures; empty when there are some."""
+        month = month_title(self.month)
+        if self.trouble:
+            return self.trouble
+        if self.is_loading:
+            return f"Loading the spend of {month}…"
+        if self.reading is not None and self.reading.is_empty:
+            return f"Nothing was charged in {month}."
+        return ""
