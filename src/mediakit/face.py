@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     import httpx
 
     from mediakit.client.past import SeededPast
-    from mediakit.spend import AsyncSpend, Spend
     from mediakit.widgets.card_handle import Cell
+    from mediakit.widgets.dashboard import AsyncSpend, Spend
     from mediakit.widgets.deliveries import Deliveries
     from mediakit.widgets.form import Form
     from mediakit.widgets.studio import Studio
@@ -257,7 +257,7 @@ class AsyncClient(core.AsyncClient):
 
 
 def _spend_of(client: core.AsyncClient) -> AsyncSpend:
-    from mediakit.spend import AsyncSpend
+    from mediakit.widgets.dashboard import AsyncSpend
 
     return AsyncSpend(client.billing, client.history, client.catalog, client._clock)
 
@@ -416,7 +416,7 @@ class Client(core.Client[Job]):
     @cached_property
     def spend(self) -> Spend:
         """Return the reports of what was spent (spec 4.19)."""
-        from mediakit.spend import Spend
+        from mediakit.widgets.dashboard import Spend
 
         return Spend(_spend_of(self.core), self.io)
 
