@@ -232,6 +232,7 @@ class Dashboard:
             if turn != self._turn:
                 return
             self._take(lambda s: s.having_checked(checked))
+            self._keep()
             await self._draw(first=1)
             await self._draw_further()
         self._keep()

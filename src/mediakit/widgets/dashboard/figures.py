@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 MICRO_PER_CENT = MICRO_PER_USD // 100
 WHOLE_DOLLARS_FROM = 100 * MICRO_PER_USD
+NO_PROJECT = "no project"
 UNKNOWN = "–"  # noqa: RUF001 - a dash is what is shown
 
 
@@ -74,16 +75,24 @@ def function_title(path: str, kind: object) -> str:
 
 
 def with_titles(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame whose kinds are titles, which is what the plots then show."""
-    if not {"function", "kind"} <= set(frame.columns):
-        return frame
-    titles = [
-        function_title(str(path), kind) if isinstance(kind, str) else None
-        for path, kind in zip(frame["function"], frame["kind"], strict=True)
-    ]
+    """Return a frame with the names that the plots show.
+
+    Kinds are titles, and what has no project says so.
+    """
     import pandas as pd
 
-    made = frame.assign(kind=pd.Series(titles, index=frame.index, dtype="object"))
+    named: dict[str, pd.Series[Any]] = {}
+    if {"function", "kind"} <= set(frame.columns):
+        pairs = zip(frame["function"], frame["kind"], strict=True)
+        titles = [
+            function_title(str(path), kind) if isinstance(kind, str) else None
+            for path, kind in pairs
+        ]
+        named["kind"] = pd.Series(titles, index=frame.index, dtype="object")
+    if "project" in frame:
+        projects = frame["project"].astype("object")
+        named["project"] = projects.where(projects.notna(), NO_PROJECT)
+    made = frame.assign(**named)
     made.attrs = dict(frame.attrs)
     return made
 

@@ -42,7 +42,7 @@ CSS = f"""
 .mk-spend.mk-form .mk-sp-head{{flex:1 1 200px;width:auto;min-width:0}}
 .mk-sp-head h3{{margin:0;font-size:16px;font-weight:600;
  color:var(--jp-ui-font-color0)}}
-.mk-spend.mk-form .mk-sp-pick{{flex:0 1 auto;width:auto;min-width:120px}}
+.mk-spend.mk-form .mk-sp-pick{{flex:0 1 auto;width:auto;min-width:0}}
 .mk-spend.mk-form .mk-sp-pick select{{flex:0 1 auto;width:auto;max-width:190px}}
 .mk-spend.mk-form .mk-sp-by{{flex:0 0 auto;width:auto}}
 .mk-spend.mk-form .mk-sp-by .widget-toggle-button{{margin:0 0 0 -1px;min-width:0;
@@ -54,11 +54,11 @@ CSS = f"""
  background:color-mix(in srgb,var(--jp-brand-color1) 12%,var(--jp-layout-color1))}}
 .mk-spend.mk-form .mk-sp-by .widget-toggle-button:focus-visible{{z-index:2;
  outline:2px solid var(--jp-brand-color1);outline-offset:1px}}
-.mk-sp-figures{{display:flex;flex-wrap:wrap;gap:6px 26px;margin:0}}
-.mk-sp-figures>div{{display:flex;flex-direction:column-reverse}}
-.mk-sp-figures dt{{font-size:12px;font-weight:400;color:var(--jp-ui-font-color2)}}
-.mk-sp-figures dd{{margin:0;font-size:19px;line-height:1.35;font-weight:600;
- font-variant-numeric:tabular-nums;color:var(--jp-ui-font-color0)}}
+.mk-sp-figures{{display:flex;flex-wrap:wrap;gap:6px 26px;margin:0 0 6px}}
+.mk-sp-figures>div{{display:flex;flex-direction:column}}
+.mk-sp-figures span{{font-size:12px;color:var(--jp-ui-font-color2)}}
+.mk-sp-figures b,.mk-sp-figures b span{{font-size:19px;line-height:1.35;
+ font-weight:600;font-variant-numeric:tabular-nums;color:var(--jp-ui-font-color0)}}
 .mk-sp-verdict{{display:flex;gap:8px}}
 .mk-spend .mk-good{{color:color-mix(in srgb,var(--jp-success-color1) 80%,
  var(--jp-ui-font-color0))}}
@@ -124,13 +124,13 @@ def _loading_html(text: str) -> str:
 
 
 def figures_html(figures: Iterable[Figure]) -> str:
-    """Write the figures as a list of terms; what is rounded has all digits."""
+    """Write the figures; what is rounded has all digits as its tooltip."""
     pairs = "".join(
-        f"<div><dt>{html_text(figure.label)}</dt>"
-        f"<dd{_tooltip(figure.exact)}>{html_text(figure.text)}</dd></div>"
+        f"<div><b{_tooltip(figure.exact)}>{html_text(figure.text)}</b> "
+        f"<span>{html_text(figure.label)}</span></div>"
         for figure in figures
     )
-    return f'<dl class="mk-sp-figures">{pairs}</dl>'
+    return f'<div class="mk-sp-figures">{pairs}</div>'
 
 
 def _tooltip(text: str) -> str:

@@ -1,0 +1,203 @@
+"""The spend dashboard as a person uses it, in JupyterLab and in Voilà."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import VIEWPORT
+from tests.browser.harness import Lab, LabServer
+from tests.browser.harness.lab import THEMES
+from tests.browser.harness.wait import screenshot, within
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).parents[2]
+OPEN_S, DRAWN_S = 90.0, 60.0
+TOTAL = "$53.40"
+TOTAL_MICRO_USD = 53_399_146
+# The reports of a made-up year: the dashboard is the same over any service.
+MAKES = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from mediakit.client.io_thread import io_thread
+from mediakit.widgets.card_handle import current_cell
+from mediakit.widgets.dashboard.dashboard import Dashboard
+from tests.spend.fake_spend import TODAY, FakeSpend
+spend = FakeSpend()
+def dashboard(**more):
+    return Dashboard(
+        spend, io_thread(), lambda: TODAY, cell=current_cell(), **more)
+"""
+SHOWS = "dashboard()"
+FAILS = """
+spend.failing = ["monthly"]
+dashboard()
+"""
+# Boxes that stand beside or below each other must not be wider than they may.
+FITS = """() => {
+    const root = document.querySelector(".mk-spend");
+    const right = root.getBoundingClientRect().right + 1;
+    const scrolls = e => e.closest(".mk-sp-rows") && !e.matches(".mk-sp-rows");
+    return [...root.querySelectorAll("*")].filter(e => {
+        const box = e.getBoundingClientRect();
+        return box.width && box.right > right && !scrolls(e);
+    }).map(e => e.className || e.tagName);
+}"""
+PICTURES = """root => [...root.querySelectorAll("img")].filter(i => i.offsetParent)
+    .map(i => [i.className, i.naturalWidth > 0, i.alt.length > 20])"""
+
+
+def see(where: Locator, text: str) -> None:
+    expect(where.get_by_text(text).first).to_be_visible(timeout=DRAWN_S * 1000)
+
+
+def drawn(dashboard: Locator, count: int = 2) -> None:
+    """Wait until so many plots are there and the sentence is said."""
+    expect(dashboard.locator(".mk-sp-verdict")).to_contain_text(
+        "all of it is explained", timeout=DRAWN_S * 1000
+    )
+    expect(dashboard.locator(".mk-sp-legend").nth(1)).to_contain_text("expected")
+    pictures = dashboard.locator(".mk-sp-panels img:visible")
+    expect(pictures).to_have_count(count, timeout=DRAWN_S * 1000)
+
+
+def pictures(lab: Lab, dashboard: Locator, name: str) -> None:
+    """Take a picture in both themes and at two widths; nothing is cut in any."""
+    for theme, width in product(THEMES, (1280, 760)):
+        lab.theme(theme)
+        lab.resize(width, 1400)
+        shown = dashboard.evaluate(PICTURES)
+        assert shown
+        assert all(each == [f"mk-sp-{theme}", True, True] for each in shown), shown
+        assert lab.page.evaluate(FITS) == [], f"{name}, {theme}, {width} px"
+        lab.screenshot(f"dashboard-{name}-{theme}-{width}", dashboard)
+    lab.theme("light")
+    lab.resize(1280, 1400)
+
+
+def downloaded(page: Page, dashboard: Locator) -> list[dict[str, str]]:
+    """Press Export and CSV, and follow the link; return the file's rows."""
+    dashboard.get_by_role("button", name="Export").click()
+    dashboard.get_by_role("button", name="CSV", exact=True).click()
+    link = dashboard.get_by_role("link", name="Download spend-2026-10.csv")
+    expect(link).to_be_visible(timeout=DRAWN_S * 1000)
+    with page.expect_download() as waiting:
+        link.click()
+    assert waiting.value.suggested_filename == "spend-2026-10.csv"
+    text = Path(waiting.value.path()).read_text()
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def total_of(rows: list[dict[str, str]]) -> int:
+    return sum(int(row["charge_micro_usd"]) for row in rows)
+
+
+def test_a_month_from_its_total_to_its_files_in_jupyterlab(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    lab.open(lab_server.add_notebook("dashboard.ipynb", [MAKES, SHOWS]))
+    lab.resize(1280, 1400)
+    lab.hide_sidebar()
+    lab.run_cell(0)
+    lab.run_cell(1)
+    dashboard = lab.cell(1).locator(".mk-spend")
+    see(dashboard, "charged")
+    drawn(dashboard)
+    expect(dashboard.locator(".mk-sp-figures b").first).to_have_text(TOTAL)
+    pictures(lab, dashboard, "month")
+
+    by = dashboard.get_by_role("group", name="Divide by", exact=True)
+    by.get_by_role("button", name="Project").click()
+    expect(dashboard.locator(".mk-sp-legend").first).to_contain_text("Harbour")
+    drawn(dashboard)
+    dashboard.get_by_role("button", name="More plots").click()
+    drawn(dashboard, 6)
+    dashboard.get_by_text("Data (").first.click()
+    pictures(lab, dashboard, "further")
+    dashboard.get_by_role("button", name="More plots").click()
+
+    rows = downloaded(lab.page, dashboard)
+    assert total_of(rows) == TOTAL_MICRO_USD
+    dashboard.get_by_role("button", name="Save to folder").click()
+    see(dashboard, "Saved as")
+    saved = (lab_server.root / "spend-2026-10.csv").read_text()
+    assert list(csv.DictReader(io.StringIO(saved))) == rows
+    pictures(lab, dashboard, "export")
+
+    dashboard.get_by_label("Month", exact=True).select_option("May 2026")
+    see(dashboard, "Nothing was charged in May 2026.")
+    dashboard.get_by_label("Month", exact=True).select_option("October 2026")
+    drawn(dashboard)
+    assert not lab.page.evaluate("() => window.canary")
+    assert lab.console_errors() == []
+
+    kept = json.dumps(lab.save()["cells"][1]["outputs"])
+    while "all of it is explained" not in kept:  # or the test's own limit ends it
+        lab.page.wait_for_timeout(200)
+        kept = json.dumps(lab.save()["cells"][1]["outputs"])
+    assert len(kept) < 200_000
+    lab.shutdown_kernel()
+    lab.open(lab.notebook, kernel=False)
+    lab.see(1, "Run the cell to use it.")
+    lab.see(1, "all of it is explained")
+    expect(lab.cell(1).locator("img:visible")).to_have_count(2)
+    lab.screenshot("dashboard-without-a-kernel", lab.cell(1))
+    lab.theme("dark")
+    lab.screenshot("dashboard-without-a-kernel-dark", lab.cell(1))
+
+
+def test_a_month_that_cannot_be_read_says_why_and_is_read_again(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    again = "spend.failing = []"
+    lab.open(lab_server.add_notebook("failing.ipynb", [MAKES, FAILS, again]))
+    lab.run_cell(0)
+    lab.run_cell(1)
+    dashboard = lab.cell(1).locator(".mk-spend")
+    alert = dashboard.get_by_role("alert")
+    expect(alert).to_contain_text("The service does not answer.")
+    lab.screenshot("dashboard-failed", dashboard)
+    lab.run_cell(2)
+    dashboard.get_by_role("button", name="Retry").click()
+    drawn(dashboard)
+    expect(alert).to_have_count(0)
+
+
+@pytest.fixture
+def page(browser: Browser, lab_server: LabServer) -> Iterator[Page]:
+    with browser.new_context(viewport=VIEWPORT, device_scale_factor=1) as context:
+        page = context.new_page()
+        page.set_default_timeout(DRAWN_S * 1000)
+        yield page
+    lab_server.shut_down_kernels()
+
+
+def test_a_month_from_its_total_to_its_files_in_voila(
+    page: Page, lab_server: LabServer
+) -> None:
+    name = lab_server.add_notebook("voila-dashboard.ipynb", [MAKES, SHOWS])
+    page.goto(
+        f"{lab_server.url}/voila/render/{name}?token={lab_server.token}",
+        timeout=OPEN_S * 1000,
+    )
+    dashboard = page.locator(".mk-spend").first
+    with within(page, "the dashboard in Voilà", OPEN_S) as limit_ms:
+        dashboard.wait_for(state="visible", timeout=limit_ms)
+    drawn(dashboard)
+    expect(dashboard.locator(".mk-sp-figures b").first).to_have_text(TOTAL)
+    expect(page.get_by_text("Run the cell to use it.")).to_be_hidden()
+    screenshot(page, "dashboard-voila")
+
+    assert total_of(downloaded(page, dashboard)) == TOTAL_MICRO_USD
+    expect(dashboard.get_by_role("button", name="Save to folder")).to_have_count(0)
+    dashboard.get_by_role("button", name="Key", exact=True).click()
+    expect(dashboard.locator(".mk-sp-legend").first).to_contain_text("key_1")
+    screenshot(page, "dashboard-voila-by-key")
