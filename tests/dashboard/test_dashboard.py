@@ -132,6 +132,18 @@ def test_the_toggle_divides_by_project_and_by_key(make_drawn: Make) -> None:
     assert "key_1" in shown(dashboard)
 
 
+def test_another_division_does_not_compare_the_month_again(make: Make) -> None:
+    spend = FakeSpend()
+    dashboard = make(spend)
+    dashboard._view.by.value = "Project"
+    settle(dashboard)
+    assert spend.asked.count("reconcile") == 1
+    assert "all of it is explained" in shown(dashboard)
+    dashboard._view.refresh.click()
+    settle(dashboard)
+    assert spend.asked.count("reconcile") == 2
+
+
 def test_one_function_can_be_shown_alone(make_drawn: Make) -> None:
     dashboard = make_drawn()
     assert ("R1", "sandbox/r1/r1") in dashboard._view.only.options

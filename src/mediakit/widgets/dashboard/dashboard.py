@@ -28,6 +28,7 @@ from mediakit.widgets.dashboard.reading import (
     SpendReports,
     read_checks,
     read_month,
+    with_checks_of,
 )
 from mediakit.widgets.dashboard.state import DashboardState
 from mediakit.widgets.dashboard.view import DashboardActs, DashboardView
@@ -225,17 +226,26 @@ class Dashboard:
             return
         if turn != self._turn:
             return
+        known = state.reading
+        if known is not None and known.by is not state.by and known.is_checked:
+            # Only the division has changed: what the month comes to has not.
+            reading = with_checks_of(reading, known)
         self._take(lambda s: s.having_read(reading))
         if not reading.is_empty:
             await self._draw()
-            checked = await read_checks(self._spend, reading)
-            if turn != self._turn:
-                return
+            await self._check(turn, reading)
+            await self._draw_further()
+        self._keep()
+
+    async def _check(self, turn: int, reading: MonthReading) -> None:
+        """Read reconciliation and forecast, and draw the forecast."""
+        if reading.is_checked or turn != self._turn:
+            return
+        checked = await read_checks(self._spend, reading)
+        if turn == self._turn:
             self._take(lambda s: s.having_checked(checked))
             self._keep()
             await self._draw(first=1)
-            await self._draw_further()
-        self._keep()
 
     async def _draw(self, first: int = 0) -> None:
         """Draw the plots that are always shown.

@@ -14,7 +14,7 @@ from mediakit.markup import html_text
 from mediakit.money import format_usd
 from mediakit.widgets.card import LINE, QUIET
 from mediakit.widgets.dashboard.figures import Figure, figures_of, verdict_of
-from mediakit.widgets.dashboard.panels import Panel
+from mediakit.widgets.dashboard.panels import Panel, Swatch
 from mediakit.widgets.dashboard.state import DashboardState
 from mediakit.widgets.theme import error_html, line_html, style_block
 
@@ -48,6 +48,7 @@ CSS = f"""
 .mk-spend.mk-form .mk-sp-by .widget-toggle-button{{margin:0 0 0 -1px;min-width:0;
  border:1px solid var(--jp-border-color1);border-radius:0;
  background:var(--jp-layout-color1);color:var(--jp-ui-font-color1)}}
+.mk-spend.mk-form .mk-sp-by .widget-toggle-button:first-child{{margin-left:0}}
 .mk-spend.mk-form .mk-sp-by .widget-toggle-button.mod-active{{position:relative;
  z-index:1;font-weight:600;border-color:var(--jp-brand-color1);
  color:var(--jp-brand-color1);box-shadow:none;
@@ -91,7 +92,7 @@ CSS = f"""
  border-bottom:1px solid var(--jp-border-color2);font-weight:400;white-space:nowrap}}
 .mk-sp-rows tr,.mk-sp-rows tr:hover{{background:none!important}}
 .mk-sp-rows th{{color:var(--jp-ui-font-color2);position:sticky;top:0;
- background:var(--jp-layout-color1)}}
+ background:var(--jp-layout-color0)}}
 .mk-sp-rows .mk-num{{text-align:right}}
 .mk-spend.mk-form .mk-sp-export{{display:flex;flex-flow:row wrap;align-items:center;
  gap:8px;width:100%;padding:8px 10px;border-radius:4px;
@@ -99,7 +100,7 @@ CSS = f"""
 .mk-spend.mk-form .mk-sp-export>.widget-html{{flex:1 1 100%;width:auto}}
 .mk-spend.mk-form .mk-sp-export a{{color:var(--jp-content-link-color)}}
 .mk-spend.mk-form .mk-sp-folder{{flex:0 1 260px;width:auto;--mk-label:48px}}
-.mk-spend .mk-fold{{align-self:flex-start}}
+.mk-spend.mk-form>.jupyter-button{{align-self:flex-start}}
 """
 
 
@@ -277,12 +278,20 @@ def _kept_panel_html(panel: Panel) -> str:
         return ""
     # One picture for all themes: nothing here knows which one the page has.
     style = 'style="background:#fff;border-radius:4px;max-width:100%;width:520px"'
-    texts = " · ".join(swatch.text for swatch in panel.legend)
+    legend = " ".join(map(_kept_swatch_html, panel.legend))
     return (
         f'<div style="display:inline-block;vertical-align:top;margin:6px 18px 0 0;'
         f'max-width:100%;border:1px solid {LINE};border-radius:4px;padding:8px">'
         f"<div><b>{html_text(panel.title)}</b></div>{panel.picture('light', style)}"
-        f'<div style="{QUIET};max-width:520px">{html_text(texts)}</div></div>'
+        f'<div style="{QUIET};max-width:520px">{legend}</div></div>'
+    )
+
+
+def _kept_swatch_html(swatch: Swatch) -> str:
+    return (
+        f'<span style="white-space:nowrap;margin-right:10px">'
+        f'<span style="color:{swatch.light[:7]}" aria-hidden="true">■</span> '
+        f"{html_text(swatch.text)}</span>"
     )
 
 

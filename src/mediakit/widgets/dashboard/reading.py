@@ -108,6 +108,11 @@ class MonthReading:
         return self.month == month_of(self.today)
 
     @property
+    def is_checked(self) -> bool:
+        """Tell whether reconciliation and forecast were read, or tried."""
+        return self.reconciliation is not None or bool(self.troubles)
+
+    @property
     def charged_micro_usd(self) -> int:
         """Return the total of the monthly report."""
         return int(self.monthly[CHARGE].sum())
@@ -151,6 +156,16 @@ async def read_month(
         )
 
     return await _in_time(read())
+
+
+def with_checks_of(reading: MonthReading, other: MonthReading) -> MonthReading:
+    """Return a reading with another's reconciliation and forecast of its month."""
+    return replace(
+        reading,
+        reconciliation=other.reconciliation,
+        forecast=other.forecast,
+        troubles=other.troubles,
+    )
 
 
 async def read_checks(spend: SpendReports, reading: MonthReading) -> MonthReading:

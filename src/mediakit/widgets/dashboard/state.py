@@ -76,7 +76,7 @@ class DashboardState:
             reading=reading,
             further=(),
             is_loading=False,
-            is_checking=not reading.is_empty,
+            is_checking=not (reading.is_empty or reading.is_checked),
         )
 
     def having_checked(self, reading: MonthReading) -> DashboardState:

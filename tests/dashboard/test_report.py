@@ -1,0 +1,172 @@
+"""The page of a month: what it says, and that outside text stays text."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+from datetime import date
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from mediakit.errors import InputError, ServiceError
+from mediakit.widgets.dashboard import panels
+from mediakit.widgets.dashboard import report as module
+from mediakit.widgets.dashboard.report import write_report
+from tests.spend.fake_spend import (
+    FORMULA,
+    HOSTILE,
+    TODAY,
+    FakeReconciliation,
+    FakeSpend,
+    charges_frame,
+)
+
+VOID = {"meta", "img", "source", "br"}
+
+
+class Page(HTMLParser):
+    """Reads a page: its tags, its text, its links, and whether all is closed."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def values(self, tag: str, name: str) -> list[str]:
+        return [v for t, n, v in self.attributes if (t, n) == (tag, name)]
+
+
+def write(path: Path, spend: Any = None, month: str | None = None) -> Path:
+    return anyio.run(write_report, spend or FakeSpend(), TODAY, month, path, None)
+
+
+@pytest.fixture(scope="module")
+def html(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("report") / "october.html"
+    assert write(path) == path
+    assert [each.name for each in path.parent.iterdir()] == ["october.html"]
+    return path.read_text("utf-8")
+
+
+def test_the_page_says_what_was_charged_and_that_it_is_explained(html: str) -> None:
+    page = Page(html)
+    assert page.open == []
+    assert "Spend · October 2026" in page.text
+    assert "charged$53.40" in page.text
+    assert "✓ $53.40 charged in October 2026; all of it is explained." in page.text
+    assert "Read on October 20, 2026." in page.text
+    for function in ("R1", "Text to video", "Video upscale", "Keyframes"):
+        assert function in page.text
+    assert "Total45$53.399146100.0 %" in page.text
+
+
+def test_the_page_needs_no_network_and_no_script(html: str) -> None:
+    page = Page(html)
+    assert {"script", "link", "iframe"}.isdisjoint(page.tags)
+    urls = [
+        value
+        for tag, name, value in page.attributes
+        if name in ("src", "href", "srcset")
+    ]
+    assert urls
+    assert all(url.startswith("data:") for url in urls)
+    assert "url(" not in html
+
+
+def test_every_plot_has_both_themes_and_words(html: str) -> None:
+    page = Page(html)
+    assert page.tags.count("img") == page.tags.count("source") == 6
+    assert all("dark" in media for media in page.values("source", "media"))
+    assert all(len(alt) > 20 for alt in page.values("img", "alt"))
+
+
+def test_the_csv_in_the_page_has_the_exact_sum(html: str) -> None:
+    page = Page(html)
+    (link,) = page.values("a", "href")
+    assert page.values("a", "download") == ["spend-2026-10.csv"]
+    text = base64.b64decode(link.partition("base64,")[2]).decode()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert sum(int(row["charge_micro_usd"]) for row in rows) == 53_399_146
+    assert len(rows) == 45
+    assert {f"'{FORMULA}"} < {row["prompt"] for row in rows}
+
+
+def test_a_hostile_prompt_is_text(html: str) -> None:
+    page = Page(html)
+    assert HOSTILE in page.text
+    assert "onerror" not in {name for _, name, _ in page.attributes}
+
+
+def test_the_rows_are_a_table_and_more_than_fit_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_CHARGES", 10)
+    monkeypatch.setattr(panels, "panel_of", lambda title, _: panels.Panel(title))
+    page = Page(write(tmp_path / "short.html").read_text("utf-8"))
+    assert page.text.count("media_2026") == 10
+    assert "and 35 more, which are in the CSV." in page.text
+
+
+def test_what_is_not_explained_is_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Unexplained(FakeReconciliation):
+        def frame(self, by: str = "month") -> Any:
+            found = super().frame(by)
+            return found.assign(verdict="elsewhere", difference_micro_usd=17)
+
+    class Spend(FakeSpend):
+        async def reconcile(self, month: str | None = None) -> FakeReconciliation:
+            return Unexplained("2026-10", 1, False, text="$0.000017 is not explained.")
+
+    monkeypatch.setattr(panels, "panel_of", lambda title, _: panels.Panel(title))
+    page = Page(write(tmp_path / "page.html", Spend()).read_text("utf-8"))
+    assert "! $0.000017 is not explained." in page.text
+    assert "sandbox/r1/r1$0.000017elsewhere" in page.text
+
+
+def test_an_empty_month_is_a_page_that_says_so(tmp_path: Path) -> None:
+    page = Page(write(tmp_path / "may.html", month="2026-05").read_text("utf-8"))
+    assert "Nothing was charged in May 2026." in page.text
+    assert "img" not in page.tags
+
+
+def test_nothing_is_written_when_the_month_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ServiceError):
+        write(tmp_path / "october.html", FakeSpend(failing=["daily"]))
+    with pytest.raises(InputError, match="a month that has begun"):
+        write(tmp_path / "november.html", month="2026-11")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_month_that_is_over_is_reported_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(panels, "panel_of", lambda title, _: panels.Panel(title))
+    charged = charges_frame(date(2026, 8, 1), date(2026, 9, 30))
+    page = Page(write(tmp_path / "p.html", FakeSpend(charged), "2026-09").read_text())
+    assert "month's end" not in page.text
+    september = charged[charged["day"].dt.month == 9]["charge_micro_usd"].sum()
+    assert f"Total{(charged['day'].dt.month == 9).sum()}" in page.text
+    assert f"{september / 1_000_000:.6f}".rstrip("0") in page.text
