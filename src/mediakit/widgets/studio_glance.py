@@ -19,12 +19,14 @@ class Glance:
         today_micro_usd: Charges that settled since midnight, UTC.
         month_micro_usd: Charges that settled since the month began, UTC.
         budget: The client's own limit; None without one.
+        days_micro_usd: Charges that settled on each day of this month so far, UTC.
     """
 
     funds: Funds = field(default_factory=Funds)
     today_micro_usd: int | None = None
     month_micro_usd: int | None = None
     budget: BudgetState | None = None
+    days_micro_usd: tuple[int, ...] = ()
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:

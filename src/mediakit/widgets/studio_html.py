@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from mediakit.markup import html_text
+from mediakit.money import format_usd
 from mediakit.widgets.card import QUIET
 from mediakit.widgets.studio_catalogue import Offer
 from mediakit.widgets.studio_glance import Glance
 from mediakit.widgets.studio_words import Row
 from mediakit.widgets.theme import line_html, style_block
 
+BARS_PX = 20
 CSS = """
 .mk-studio.mk-form{padding:6px 14px 14px;border-radius:6px;box-sizing:border-box;
  border:1px solid var(--jp-border-color2)}
@@ -29,6 +31,9 @@ CSS = """
 .mk-st-glance b{font-weight:400;font-size:15px;font-variant-numeric:tabular-nums;
  color:var(--jp-ui-font-color0)}
 .mk-st-glance>div:first-child b{font-weight:600}
+.mk-st-bars{display:block;height:22px}
+.mk-st-bars rect{fill:var(--jp-brand-color1)}
+.mk-st-bars .mk-st-rest{fill:var(--jp-border-color2)}
 .mk-studio.mk-form .mk-st-tabs{width:auto;margin:0 0 12px}
 .mk-studio.mk-form .mk-st-tabs .widget-toggle-button{min-width:110px}
 .mk-studio.mk-form .mk-st-tools{display:flex;flex-flow:row wrap;align-items:flex-end;
@@ -116,8 +121,36 @@ def glance_html(glance: Glance) -> str:
         for label, amount in glance.facts
     )
     trouble = line_html(glance.funds.trouble or "", "warn")
-    return f'<div class="mk-st-glance">{facts}</div>' + (
+    bars = bars_html(glance.days_micro_usd)
+    return f'<div class="mk-st-glance">{facts}{bars}</div>' + (
         f"<div>{trouble}</div>" if trouble else ""
+    )
+
+
+def bars_html(days_micro_usd: Sequence[int]) -> str:
+    """Write a small chart of the month so far, a bar a day; nothing without spend.
+
+    Args:
+        days_micro_usd: The charge of each day, from the first of the month.
+    """
+    most = max(days_micro_usd, default=0)
+    if most <= 0:
+        return ""
+    heights = [BARS_PX * max(day, 0) / most for day in days_micro_usd]
+    bars = "".join(
+        f'<rect x="{place * 5}" y="{BARS_PX - high:.1f}" width="4" '
+        f'height="{high:.1f}"/>'
+        for place, high in enumerate(heights)
+        if high
+    )
+    width = 5 * len(heights) - 1
+    floor = f'<rect class="mk-st-rest" y="{BARS_PX}" width="{width}" height="1"/>'
+    total = format_usd(sum(days_micro_usd))
+    label = f"Charged by day this month: {total}, at most {format_usd(most)} a day"
+    return (
+        f'<div><span>By day</span><svg class="mk-st-bars" role="img" width="{width}" '
+        f'height="{BARS_PX + 1}" aria-label="{escape(label)}">'
+        f"<title>{escape(label)}</title>{floor}{bars}</svg></div>"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from mediakit.client import Client, Job
+from mediakit.spend import AsyncSpend
 from mediakit.widgets.studio_glance import Glance, first_of_month, midnight
 
 
@@ -20,4 +21,20 @@ async def read_spend(client: Client[Job], now: datetime) -> Glance:
         today_micro_usd=await spent(since=midnight(now)),
         month_micro_usd=await spent(since=first_of_month(now)),
         budget=await client.core.budget(),
+        days_micro_usd=await _by_day(client, now),
     )
+
+
+async def _by_day(client: Client[Job], now: datetime) -> tuple[int, ...]:
+    today, sums = now.date(), [0] * now.day
+    charges = await spend_of(client).charges(today.replace(day=1), today)
+    pairs = zip(charges["day"].dt.day, charges["charge_micro_usd"], strict=True)
+    for day, charge_micro_usd in pairs:
+        sums[day - 1] += int(charge_micro_usd)
+    return tuple(sums)
+
+
+def spend_of(client: Client[Job]) -> AsyncSpend:
+    """Return the spend reports of a client."""
+    core = client.core
+    return AsyncSpend(core.billing, core.history, core.catalog, core._clock)
