@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,9 @@ if TYPE_CHECKING:
 
 class AsyncSpend(spend.AsyncSpend):
     """The spend reports, awaited, which can be written as a page."""
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}; report(...) writes a month as a page>"
 
     async def report(
         self, month: str | None, path: str | Path, *, budget: Any = None
@@ -40,16 +42,18 @@ class AsyncSpend(spend.AsyncSpend):
         from mediakit.widgets.dashboard.report import write_report
 
         reports: Any = self
-        return await write_report(reports, self._today(), month, Path(path), budget)
-
-    def _today(self) -> date:
-        return self._clock.now().date()
+        return await write_report(
+            reports, self._service_clock.today(), month, Path(path), budget
+        )
 
 
 class Spend(spend.Spend):
     """The spend reports, with a dashboard and a page."""
 
     _core: AsyncSpend
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, dashboard(...) shows it>"
 
     @explained_by(AsyncSpend.report)
     def report(
@@ -80,7 +84,7 @@ class Spend(spend.Spend):
         return Dashboard(
             reports,
             self._io,
-            self._core._today,
+            self._core._service_clock.today,
             month=month,
             budget=budget,
             cell=current_cell(),
