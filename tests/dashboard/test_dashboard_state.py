@@ -20,7 +20,6 @@ from mediakit.widgets.dashboard.figures import (
     function_title,
     narrowed,
     rough_text,
-    value_title,
     values_of,
     verdict_of,
 )
@@ -160,7 +159,7 @@ def test_a_month_that_is_over_has_no_forecast() -> None:
 
 def test_one_function_alone_has_its_own_sums(reading: MonthReading) -> None:
     first = values_of(reading)[0]
-    assert value_title(reading, first) == "R1"
+    assert first == "R1"
     shown = narrowed(reading, first)
     charged = int(shown.daily["charge_micro_usd"].sum())
     assert texts(reading, first)["charged, of $53.40"] == cents_text(charged)
@@ -174,7 +173,7 @@ def test_one_function_alone_has_its_own_sums(reading: MonthReading) -> None:
 
 def test_projects_are_listed_and_what_has_none_is_still_in_the_sum() -> None:
     found = read(by=By.PROJECT)
-    assert set(values_of(found)) == {"Dunes", "Harbour"}
+    assert set(values_of(found)) == {"Dunes", "Harbour", "no project"}
     total = int(found.daily["charge_micro_usd"].sum())
     assert total == found.charged_micro_usd
 
@@ -218,10 +217,22 @@ def test_a_forecast_is_written_in_whole_dollars_from_100() -> None:
     assert rough_text(99_994_999) == "$99.99"
 
 
-def test_a_function_without_a_kind_keeps_its_path() -> None:
-    assert function_title("acme/new/thing", None) == "acme/new/thing"
-    assert function_title("sandbox/r1/r1", "r1") == "R1"
-    assert function_title("x/keyframes/text", "keyframes") == "Keyframes · text"
+def test_a_function_has_our_own_name_or_the_end_of_its_path() -> None:
+    assert function_title("acme/new/some-thing", None) == "Some thing"
+    assert function_title("sandbox/r1/reference-to-video", "r1") == "R1"
+
+
+def test_functions_of_several_models_that_share_a_name_stay_apart(
+    reading: MonthReading,
+) -> None:
+    # The daily report calls what r1 to r6 do by one name.
+    daily = reading.daily.assign(function="reference-to-video")
+    shared = replace(reading, daily=daily)
+    assert values_of(shared) == values_of(reading)
+    for name in values_of(shared):
+        alone, before = narrowed(shared, name), narrowed(reading, name)
+        sums = [int(each.daily["charge_micro_usd"].sum()) for each in (alone, before)]
+        assert sums[0] == sums[1] == int(alone.charges["charge_micro_usd"].sum())
 
 
 # -- reading ------------------------------------------------------------------------

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MICRO_PER_CENT = MICRO_PER_USD // 100
 WHOLE_DOLLARS_FROM = 100 * MICRO_PER_USD
-NO_PROJECT = "no project"
+NOT_KNOWN = {By.PROJECT: "no project", By.KEY: "no key"}
 UNKNOWN = "–"  # noqa: RUF001 - a dash is what is shown
 
 
@@ -65,55 +65,54 @@ def rough_text(micro_usd: int) -> str:
     return f"${dollars:,}"
 
 
-def function_title(path: str, kind: object) -> str:
-    """Write a function's name for people: "Text to video"; a path without a kind."""
-    if not isinstance(kind, str):
-        return path
-    parts = dict.fromkeys((kind, path.rsplit("/", 1)[-1]))
-    words = " · ".join(part.replace("-", " ") for part in parts)
+def function_title(path: object, kind: object) -> str:
+    """Write a function's name for people: "Text to video".
+
+    Args:
+        path: Its path, or the last part of it, which is what the daily report knows.
+        kind: Our own name of it; missing where it is not bound.
+    """
+    name = kind if isinstance(kind, str) else str(path).rsplit("/", 1)[-1]
+    words = name.replace("-", " ")
     return words[:1].upper() + words[1:]
 
 
-def with_titles(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with the names that the plots show.
+def names_of(frame: pd.DataFrame, by: By) -> pd.Series[Any] | None:
+    """Return what each row is called by; None where the frame does not know it.
 
-    Kinds are titles, and what has no project says so.
+    The reports have one name for functions of several models, so that our own name
+    tells them apart.
     """
     import pandas as pd
 
-    named: dict[str, pd.Series[Any]] = {}
-    if {"function", "kind"} <= set(frame.columns):
-        pairs = zip(frame["function"], frame["kind"], strict=True)
-        titles = [
-            function_title(str(path), kind) if isinstance(kind, str) else None
-            for path, kind in pairs
-        ]
-        named["kind"] = pd.Series(titles, index=frame.index, dtype="object")
-    if "project" in frame:
-        projects = frame["project"].astype("object")
-        named["project"] = projects.where(projects.notna(), NO_PROJECT)
-    made = frame.assign(**named)
+    if by.column not in frame:
+        return None
+    if by is By.FUNCTION:
+        kinds = frame["kind"] if "kind" in frame else [None] * len(frame)
+        pairs = zip(frame["function"], kinds, strict=True)
+        titles = [function_title(path, kind) for path, kind in pairs]
+        return pd.Series(titles, index=frame.index, dtype="object")
+    names = frame[by.column].astype("object")
+    return names.where(names.notna(), NOT_KNOWN[by])
+
+
+def named(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with the names that the plots show in place of paths."""
+    found = {by.column: names_of(frame, by) for by in By}
+    made = frame.drop(columns="kind", errors="ignore")
+    made = made.assign(**{n: names for n, names in found.items() if names is not None})
     made.attrs = dict(frame.attrs)
     return made
 
 
 def values_of(reading: MonthReading) -> tuple[str, ...]:
     """Return the functions, projects or keys of a month, the largest charge first."""
-    column = reading.by.column
-    if column not in reading.daily:
+    names = names_of(reading.daily, reading.by)
+    if names is None:
         return ()
-    known = reading.daily[reading.daily[column].notna()]
-    sums = known.groupby(known[column].astype("object"))[CHARGE].sum()
+    sums = reading.daily[CHARGE].groupby(names).sum()
     order = sorted(sums.items(), key=lambda item: (-int(item[1]), str(item[0])))
     return tuple(str(name) for name, _ in order)
-
-
-def value_title(reading: MonthReading, value: str) -> str:
-    """Write a function, project or key for people."""
-    if reading.by is not By.FUNCTION or "kind" not in reading.daily:
-        return value
-    kinds = reading.daily.loc[reading.daily["function"] == value, "kind"].dropna()
-    return function_title(value, str(kinds.iloc[0]) if len(kinds) else None)
 
 
 def narrowed(reading: MonthReading, only: str | None) -> MonthReading:
@@ -124,21 +123,22 @@ def narrowed(reading: MonthReading, only: str | None) -> MonthReading:
     """
     if only is None:
         return reading
-    column = reading.by.column
+    by = reading.by
     return replace(
         reading,
-        daily=_rows_of(reading.daily, column, only),
-        before=_rows_of(reading.before, column, only),
-        charges=_rows_of(reading.charges, column, only),
-        monthly=_rows_of(reading.monthly, column, only),
-        monthly_before=_rows_of(reading.monthly_before, column, only),
+        daily=_rows_of(reading.daily, by, only),
+        before=_rows_of(reading.before, by, only),
+        charges=_rows_of(reading.charges, by, only),
+        monthly=_rows_of(reading.monthly, by, only),
+        monthly_before=_rows_of(reading.monthly_before, by, only),
     )
 
 
-def _rows_of(frame: pd.DataFrame, column: str, value: str) -> pd.DataFrame:
-    if column not in frame:
+def _rows_of(frame: pd.DataFrame, by: By, value: str) -> pd.DataFrame:
+    names = names_of(frame, by)
+    if names is None:
         return frame
-    found = frame[frame[column] == value].reset_index(drop=True)
+    found = frame[names == value].reset_index(drop=True)
     # The plots draw all days of the range as long as the total is that of the rows.
     found.attrs = {**frame.attrs, "total_micro_usd": int(found[CHARGE].sum())}
     return found

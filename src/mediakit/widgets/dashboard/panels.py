@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mediakit import plots
 from mediakit.errors import MediakitError
-from mediakit.widgets.dashboard.figures import cents_text, with_titles
+from mediakit.widgets.dashboard.figures import cents_text, named
 from mediakit.widgets.dashboard.reading import CHARGE, By, MonthReading
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Panel:
 
 def day_panel(reading: MonthReading) -> Panel:
     """Draw the spend by day; it blocks."""
-    daily = with_titles(reading.daily)
+    daily = named(reading.daily)
 
     def by_day(ax: Axes, theme: Theme) -> Axes:
         return plots.spend_by_day(daily, by=reading.by.column, ax=ax, theme=theme)
@@ -127,8 +127,8 @@ def _budget_title(reading: MonthReading) -> str:
 def further_panels(reading: MonthReading) -> tuple[Panel, ...]:
     """Draw what stands behind the disclosure; it blocks."""
     by = reading.by.column
-    daily, before = with_titles(reading.daily), with_titles(reading.before)
-    charges = with_titles(reading.charges)
+    daily, before = named(reading.daily), named(reading.before)
+    charges = named(reading.charges)
     by_charges = "function" if reading.by is By.KEY else by
 
     def share(ax: Axes, theme: Theme) -> Axes:

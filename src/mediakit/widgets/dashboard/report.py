@@ -18,7 +18,12 @@ from mediakit.money import divide_half_up, format_usd
 from mediakit.spend.exporting.files import write_file
 from mediakit.widgets.dashboard import panels
 from mediakit.widgets.dashboard.exports import Format, data_link, prepare
-from mediakit.widgets.dashboard.figures import figures_of, function_title, verdict_of
+from mediakit.widgets.dashboard.figures import (
+    figures_of,
+    function_title,
+    named,
+    verdict_of,
+)
 from mediakit.widgets.dashboard.html import SIGNS, table_html
 from mediakit.widgets.dashboard.months import month_title, readable_month
 from mediakit.widgets.dashboard.reading import (
@@ -178,12 +183,11 @@ def _figure_html(panel: panels.Panel) -> str:
 
 
 def _sums_html(reading: MonthReading) -> str:
-    names = ["function", *(["kind"] if "kind" in reading.daily else [])]
-    grouped = reading.daily.groupby(names, observed=True, dropna=False)
-    sums = grouped[["jobs", CHARGE]].sum().sort_values(CHARGE, ascending=False)
+    daily = named(reading.daily)
+    sums = daily.groupby("function")[["jobs", CHARGE]].sum()
+    order = sums.sort_values(CHARGE, ascending=False)
     rows = [
-        (_title(index, names), int(jobs), int(charge))
-        for index, jobs, charge in sums.itertuples()
+        (str(name), int(jobs), int(charge)) for name, jobs, charge in order.itertuples()
     ]
     total = sum(charge for *_, charge in rows)
     write = aligned([total, *(charge for *_, charge in rows)])
@@ -195,11 +199,6 @@ def _sums_html(reading: MonthReading) -> str:
         '<th class="num">Charge</th><th class="num">Share</th></tr></thead>'
         f"<tbody>{body}</tbody><tfoot>{foot}</tfoot></table>"
     )
-
-
-def _title(index: Any, names: Sequence[str]) -> str:
-    path, kind = index if len(names) > 1 else (index, None)
-    return function_title(str(path), kind)
 
 
 def aligned(amounts: Sequence[int]) -> Callable[[int], str]:
@@ -263,7 +262,7 @@ def _records(charges: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 def _charge_row(row: dict[str, Any], write: Callable[[int], str]) -> str:
     texts = (
-        function_title(str(row["function"]), row["kind"]),
+        function_title(row["function"], row["kind"]),
         row["project"] or "",
         " ".join((row["prompt"] or "").split()),
     )

@@ -11,7 +11,6 @@ import ipywidgets as w
 
 from mediakit.widgets.card_handle import CardHandle
 from mediakit.widgets.dashboard.exports import TOOLTIPS, Format, link_html
-from mediakit.widgets.dashboard.figures import value_title
 from mediakit.widgets.dashboard.html import head_html, panels_html, status_html
 from mediakit.widgets.dashboard.months import month_title
 from mediakit.widgets.dashboard.reading import By
@@ -162,15 +161,11 @@ class DashboardView:
         _choose(self.month, [(month_title(m), m) for m in state.months], state.month)
         self.by.value = state.by.value
         every = (f"All {ALL_WORDS[state.by]}", ALL)
-        named = [(self._title(state, value), value) for value in state.choices]
+        named = [(value, value) for value in state.choices]
         _choose(self.only, [every, *named], state.only or ALL)
         self.exports.value = state.shows_export
         self.more.value = state.shows_more
         self.more.icon = "chevron-down" if state.shows_more else "chevron-right"
-
-    @staticmethod
-    def _title(state: DashboardState, value: str) -> str:
-        return value if state.reading is None else value_title(state.reading, value)
 
     def _show_export(self, state: DashboardState) -> None:
         parts: list[Any] = [*self.formats.values()]
