@@ -64,7 +64,8 @@ def drawn(dashboard: Locator, count: int = 2) -> None:
     expect(dashboard.locator(".mk-sp-verdict")).to_contain_text(
         "all of it is explained", timeout=DRAWN_S * 1000
     )
-    expect(dashboard.locator(".mk-sp-legend").nth(1)).to_contain_text("expected")
+    forecast = dashboard.locator(".mk-sp-legend").filter(has_text="expected")
+    expect(forecast.first).to_be_visible(timeout=DRAWN_S * 1000)
     pictures = dashboard.locator(".mk-sp-panels img:visible")
     expect(pictures).to_have_count(count, timeout=DRAWN_S * 1000)
 
@@ -116,7 +117,9 @@ def test_a_month_from_its_total_to_its_files_in_jupyterlab(
 
     by = dashboard.get_by_role("group", name="Divide by", exact=True)
     by.get_by_role("button", name="Project").click()
-    expect(dashboard.locator(".mk-sp-legend").first).to_contain_text("Harbour")
+    expect(dashboard.locator(".mk-sp-legend").first).to_contain_text(
+        "Harbour", timeout=DRAWN_S * 1000
+    )
     drawn(dashboard)
     dashboard.get_by_role("button", name="More plots").click()
     drawn(dashboard, 6)
@@ -199,5 +202,7 @@ def test_a_month_from_its_total_to_its_files_in_voila(
     assert total_of(downloaded(page, dashboard)) == TOTAL_MICRO_USD
     expect(dashboard.get_by_role("button", name="Save to folder")).to_have_count(0)
     dashboard.get_by_role("button", name="Key", exact=True).click()
-    expect(dashboard.locator(".mk-sp-legend").first).to_contain_text("key_1")
+    expect(dashboard.locator(".mk-sp-legend").first).to_contain_text(
+        "key_1", timeout=DRAWN_S * 1000
+    )
     screenshot(page, "dashboard-voila-by-key")
