@@ -164,6 +164,8 @@ def test_one_function_alone_has_its_own_sums(reading: MonthReading) -> None:
     charged = int(shown.daily["charge_micro_usd"].sum())
     assert texts(reading, first)["charged, of $53.40"] == cents_text(charged)
     assert charged == int(shown.charges["charge_micro_usd"].sum())
+    # What the whole month comes to says nothing of one function.
+    assert shown.forecast is None
     parts = [
         int(narrowed(reading, each).daily["charge_micro_usd"].sum())
         for each in values_of(reading)

@@ -119,7 +119,7 @@ def narrowed(reading: MonthReading, only: str | None) -> MonthReading:
     """Return a reading of one function, project or key.
 
     Charges do not know the key of a job, and monthly reports no project: these stay
-    whole where they cannot be narrowed.
+    whole where they cannot be narrowed. Budget and forecast are of the whole month.
     """
     if only is None:
         return reading
@@ -131,6 +131,8 @@ def narrowed(reading: MonthReading, only: str | None) -> MonthReading:
         charges=_rows_of(reading.charges, by, only),
         monthly=_rows_of(reading.monthly, by, only),
         monthly_before=_rows_of(reading.monthly_before, by, only),
+        budget=None,
+        forecast=None,
     )
 
 

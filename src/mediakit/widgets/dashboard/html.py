@@ -288,10 +288,13 @@ def _kept_panel_html(panel: Panel) -> str:
 
 
 def _kept_swatch_html(swatch: Swatch) -> str:
+    # A style sheet would draw it; here, a character does.
+    sign = {"line": "━", "dashed": "┅"}.get(swatch.shape, "■")
+    faint = ";opacity:.35" if len(swatch.light) > 7 and swatch.light[7:] != "ff" else ""
     return (
-        f'<span style="white-space:nowrap;margin-right:10px">'
-        f'<span style="color:{swatch.light[:7]}" aria-hidden="true">■</span> '
-        f"{html_text(swatch.text)}</span>"
+        '<span style="white-space:nowrap;margin-right:10px">'
+        f'<span style="color:{swatch.light[:7]}{faint}" aria-hidden="true">{sign}'
+        f"</span> {html_text(swatch.text)}</span>"
     )
 
 
