@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
+
 from mediakit import Client
+from mediakit.errors import ServiceError
+from mediakit.spend import AsyncSpend
 from mediakit.widgets.studio import Studio
 from mediakit.widgets.studio_html import BARS_PX, bars_html
 from tests.test_studio import bought, make_studio, shown, until
@@ -34,3 +38,22 @@ def test_the_studio_shows_the_days_of_this_month(
     assert studio.state.glance is not None
     assert sum(studio.state.glance.days_micro_usd) == 204_000
     assert "Charged by day this month: $0.204" in shown(studio)
+
+
+def test_the_studio_tells_the_month_s_end_and_does_without_it(
+    make_studio: Callable[..., Studio],
+    own_client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bought(own_client, "a kite")
+    studio = make_studio(own_client)
+    until(lambda: "Month&#x27;s end, 80 %" in shown(studio), studio)
+
+    async def fails(*_: object) -> object:
+        raise ServiceError("The service does not answer.")
+
+    monkeypatch.setattr(AsyncSpend, "forecast", fails)
+    studio._view._refresh.click()
+    until(lambda: "Month&#x27;s end" not in shown(studio), studio)
+    assert "This month" in shown(studio)
+    assert studio.state.said == ""

@@ -28,7 +28,7 @@ from mediakit.widgets.studio_glance import Glance
 from mediakit.widgets.studio_history import HistoryQuery
 from mediakit.widgets.studio_history_view import HistoryActs
 from mediakit.widgets.studio_html import kept_html, kept_text
-from mediakit.widgets.studio_reading import read_spend
+from mediakit.widgets.studio_reading import read_outlook, read_spend
 from mediakit.widgets.studio_state import Place, StudioState
 from mediakit.widgets.studio_thumbs import Thumbs
 from mediakit.widgets.studio_view import StudioActs, StudioView
@@ -68,6 +68,7 @@ class Studio:
         self._closed = False
         self._asked = 0
         self._glances = 0
+        self._outlook = ""
         self._state = StudioState()
         self._job: JobView | None = None
         self._thumbs = Thumbs(client.core.remote_media.poster, self._clock)
@@ -227,6 +228,7 @@ class Studio:
     def _refresh(self) -> None:
         self._funds.refresh()
         self._read_again()
+        self._errands.run(self._read_outlook)
 
     def _read_again(self) -> None:
         self._errands.run(self._read_glance)
@@ -270,13 +272,23 @@ class Studio:
             with self._lock:
                 self._take_glance(glance, self._funds.funds)
 
+    async def _read_outlook(self) -> None:
+        """Read the forecast; it asks the service, so it does not follow each job."""
+        if self._closed:
+            return
+        self._outlook = await read_outlook(self.client)
+        with self._lock:
+            if self._state.glance is not None:
+                self._take_glance(self._state.glance, self._funds.funds)
+
     def _take_funds(self, funds: Funds) -> None:
         if self._state.glance is not None:
             self._take_glance(self._state.glance, funds)
 
     def _take_glance(self, glance: Glance, funds: Funds) -> None:
         # The budget is a fact of its own, beside the balance.
-        glance = replace(glance, funds=replace(funds, budget=None))
+        funds = replace(funds, budget=None)
+        glance = replace(glance, funds=funds, outlook=self._outlook)
         self._change(replace(self._state, glance=glance))
         self._write_cards()
 

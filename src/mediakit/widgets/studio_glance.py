@@ -20,6 +20,7 @@ class Glance:
         month_micro_usd: Charges that settled since the month began, UTC.
         budget: The client's own limit; None without one.
         days_micro_usd: Charges that settled on each day of this month so far, UTC.
+        outlook: The month's end, as people read it; empty while it is not known.
     """
 
     funds: Funds = field(default_factory=Funds)
@@ -27,6 +28,7 @@ class Glance:
     month_micro_usd: int | None = None
     budget: BudgetState | None = None
     days_micro_usd: tuple[int, ...] = ()
+    outlook: str = ""
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
@@ -37,6 +39,8 @@ class Glance:
             ("Charged today (UTC)", known_text(self.today_micro_usd)),
             ("This month", known_text(self.month_micro_usd)),
         ]
+        if self.outlook:
+            facts.append(("Month's end, 80 %", self.outlook))
         if self.budget is not None:
             left = format_usd(self.budget.left_micro_usd)
             limit = format_usd(self.budget.limit_micro_usd)

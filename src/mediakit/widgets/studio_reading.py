@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from mediakit.client import Client, Job
+from mediakit.errors import MediakitError
 from mediakit.spend import AsyncSpend
+from mediakit.widgets.dashboard.figures import forecast_figure
 from mediakit.widgets.studio_glance import Glance, first_of_month, midnight
 
 
@@ -32,6 +34,19 @@ async def _by_day(client: Client[Job], now: datetime) -> tuple[int, ...]:
     for day, charge_micro_usd in pairs:
         sums[day - 1] += int(charge_micro_usd)
     return tuple(sums)
+
+
+async def read_outlook(client: Client[Job]) -> str:
+    """Return the range of the month's end; empty where it cannot be read.
+
+    Args:
+        client: The client. Its service is asked for the days of some weeks, once.
+    """
+    try:
+        found = await spend_of(client).forecast()
+    except MediakitError:
+        return ""  # the studio has a line of its own for a service that is not there
+    return forecast_figure(found).text
 
 
 def spend_of(client: Client[Job]) -> AsyncSpend:
