@@ -174,6 +174,47 @@ def test_a_month_that_cannot_be_read_says_why_and_is_read_again(
     expect(alert).to_have_count(0)
 
 
+PAST = """
+import mediakit as mk
+client = mk.connect(home="past")
+client.seed_past(days=150, jobs=700)
+"""
+OF_CLIENT = 'client.spend.dashboard(budget="$150")'
+REPORT = 'client.spend.report(None, "month.html", budget="$150").name'
+
+
+def test_a_past_of_the_sandbox_and_the_page_that_is_sent(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    cells = [PAST, OF_CLIENT, REPORT]
+    lab.open(lab_server.add_notebook("past.ipynb", cells))
+    lab.resize(1280, 1400)
+    lab.hide_sidebar()
+    lab.run_cell(0)
+    lab.run_cell(1)
+    dashboard = lab.cell(1).locator(".mk-spend")
+    drawn(dashboard)
+    see(dashboard, "Against the budget")
+    expect(dashboard.locator(".mk-sp-legend").nth(1)).to_contain_text("budget $150")
+    pictures(lab, dashboard, "past")
+    dashboard.get_by_label("Show only", exact=True).select_option("Text to video")
+    see(dashboard, "charged, of")
+    see(dashboard, "Month so far")
+    lab.screenshot("dashboard-past-only", dashboard)
+
+    lab.run_cell(2)
+    lab.see(2, "month.html")
+    page = lab.page
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.goto((lab_server.root / "month.html").as_uri())
+        expect(page.get_by_text("all of it is explained")).to_be_visible()
+        expect(page.locator("figure img")).to_have_count(6)
+        wide = "() => document.documentElement.scrollWidth - innerWidth"
+        assert page.evaluate(wide) <= 0
+        screenshot(page, f"dashboard-report-{scheme}")
+
+
 @pytest.fixture
 def page(browser: Browser, lab_server: LabServer) -> Iterator[Page]:
     with browser.new_context(viewport=VIEWPORT, device_scale_factor=1) as context:
