@@ -68,8 +68,9 @@ class AsyncSpend:
 
     def __repr__(self) -> str:
         return (
-            "<spend, read by daily(...), monthly(...), charges(...), reconcile(...), "
-            "forecast(...), anomalies(...), rates(...) and budget(...)>"
+            "<spend, read by daily(...), monthly(...), monthly_csv(...), "
+            "csv_bytes(...), to_csv(...), charges(...), reconcile(...), rates(...), "
+            "forecast(...), anomalies(...) and budget(...)>"
         )
 
     async def daily(
