@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mediakit import Client
+from mediakit.errors import InputError
 from mediakit.money import parse_usd
 from mediakit.sandbox.server import Sandbox, start
 from mediakit.widgets.dashboard.figures import figures_of, verdict_of
@@ -79,3 +80,13 @@ def test_the_report_of_a_client_is_written(client: Client, tmp_path: Path) -> No
     text = path.read_text("utf-8")
     assert "all of it is explained" in text
     assert "<h3>Against the budget</h3>" in text
+
+
+def test_a_budget_that_is_no_amount_is_refused_before_anything_is_read(
+    client: Client, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="budget"):
+        client.spend.dashboard(budget="much")
+    with pytest.raises(InputError, match="budget"):
+        client.spend.report(None, tmp_path / "month.html", budget="much")
+    assert list(tmp_path.iterdir()) == []

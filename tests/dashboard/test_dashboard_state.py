@@ -19,7 +19,7 @@ from mediakit.widgets.dashboard.figures import (
     figures_of,
     function_title,
     narrowed,
-    rough_text,
+    range_text,
     values_of,
     verdict_of,
 )
@@ -214,9 +214,10 @@ def test_a_rounded_amount_is_within_half_a_cent_and_never_a_false_zero(
         assert abs(cents * 10_000 - micro_usd) <= 5_000
 
 
-def test_a_forecast_is_written_in_whole_dollars_from_100() -> None:
-    assert rough_text(171_499_999) == "$171"
-    assert rough_text(99_994_999) == "$99.99"
+def test_a_range_is_written_in_whole_dollars_if_it_reaches_100() -> None:
+    assert range_text(97_910_000, 152_380_000) == "$98–$152"  # noqa: RUF001
+    assert range_text(64_078_975, 85_438_633) == "$64.08–$85.44"  # noqa: RUF001
+    assert range_text(171_400_000, 171_400_001) == "$171"
 
 
 def test_a_function_has_our_own_name_or_the_end_of_its_path() -> None:

@@ -57,12 +57,14 @@ def cents_text(micro_usd: int) -> str:
     return format_usd(cents if micro_usd >= 0 else -cents)
 
 
-def rough_text(micro_usd: int) -> str:
-    """Write an amount that is not known exactly: whole dollars from $100."""
-    if abs(micro_usd) < WHOLE_DOLLARS_FROM:
-        return cents_text(micro_usd)
-    dollars = divide_half_up(max(micro_usd, 0), MICRO_PER_USD)
-    return f"${dollars:,}"
+def range_text(low_micro_usd: int, high_micro_usd: int) -> str:
+    """Write a range that is not known exactly: in whole dollars if it reaches $100."""
+    if high_micro_usd < WHOLE_DOLLARS_FROM:
+        ends = [cents_text(low_micro_usd), cents_text(high_micro_usd)]
+    else:
+        rounded = (max(end, 0) for end in (low_micro_usd, high_micro_usd))
+        ends = [f"${divide_half_up(end, MICRO_PER_USD):,}" for end in rounded]
+    return "–".join(dict.fromkeys(ends))  # noqa: RUF001
 
 
 def function_title(path: object, kind: object) -> str:
@@ -178,9 +180,8 @@ def _daily_sum(reading: MonthReading) -> int:
 def forecast_figure(forecast: Any) -> Figure:
     """Return the range of the month's end."""
     low, high = forecast.low_micro_usd, forecast.high_micro_usd
-    ends = dict.fromkeys((rough_text(low), rough_text(high)))
     exact = f"{format_usd(low)} to {format_usd(high)}"
-    return Figure("–".join(ends), "month's end, 80 %", exact)  # noqa: RUF001
+    return Figure(range_text(low, high), "month's end, 80 %", exact)
 
 
 def _kept_figure(charges: pd.DataFrame) -> Figure:

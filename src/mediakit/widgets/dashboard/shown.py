@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from mediakit import spend
 from mediakit.client.docstrings import explained_by
+from mediakit.client.purse import budget_of
 
 if TYPE_CHECKING:
+    from mediakit.client.budgets import AnyBudget
     from mediakit.widgets.dashboard.dashboard import Dashboard
 
 
@@ -19,7 +21,7 @@ class AsyncSpend(spend.AsyncSpend):
         return f"{super().__repr__()[:-1]}; report(...) writes a month as a page>"
 
     async def report(
-        self, month: str | None, path: str | Path, *, budget: Any = None
+        self, month: str | None, path: str | Path, *, budget: AnyBudget | None = None
     ) -> Path:
         """Write the spend of a month as one HTML page, to be opened without Jupyter.
 
@@ -35,15 +37,17 @@ class AsyncSpend(spend.AsyncSpend):
             The file.
 
         Raises:
-            InputError: The month cannot be read or has not begun, or the file cannot
-                be written.
+            InputError: The month cannot be read or has not begun, the budget is no
+                amount, or the file cannot be written.
             ServiceError: The service does not answer.
         """
         from mediakit.widgets.dashboard.report import write_report
 
+        held = budget_of("report", budget)
+
         reports: Any = self
         return await write_report(
-            reports, self._service_clock.today(), month, Path(path), budget
+            reports, self._service_clock.today(), month, Path(path), held
         )
 
 
@@ -57,12 +61,14 @@ class Spend(spend.Spend):
 
     @explained_by(AsyncSpend.report)
     def report(
-        self, month: str | None, path: str | Path, *, budget: Any = None
+        self, month: str | None, path: str | Path, *, budget: AnyBudget | None = None
     ) -> Path:
         """Write the spend of a month as one HTML page, to be opened without Jupyter."""
         return self._io.call(self._core.report, month, path, budget=budget)
 
-    def dashboard(self, month: str | None = None, *, budget: Any = None) -> Dashboard:
+    def dashboard(
+        self, month: str | None = None, *, budget: AnyBudget | None = None
+    ) -> Dashboard:
         """Return the dashboard of a month, to be shown in the cell.
 
         It shows the figures, the plots with the frames behind them, and what the
@@ -75,7 +81,8 @@ class Spend(spend.Spend):
             budget: What the month is held against, a `Budget` or an amount.
 
         Raises:
-            InputError: The month cannot be read, or it has not begun.
+            InputError: The month cannot be read or has not begun, or the budget is no
+                amount.
         """
         from mediakit.widgets.card_handle import current_cell
         from mediakit.widgets.dashboard.dashboard import Dashboard
@@ -86,6 +93,6 @@ class Spend(spend.Spend):
             self._io,
             self._core._service_clock.today,
             month=month,
-            budget=budget,
+            budget=budget_of("dashboard", budget),
             cell=current_cell(),
         )
