@@ -121,3 +121,20 @@ def test_the_plot_can_be_read_aloud_and_its_frame_is_what_is_drawn():
         "Spend by function: $7.000001. r1 $6.00  85.7 %; keyframes $1.000001  14.3 %."
     )
     assert axes.frame.equals(share_frame(FRAME))
+
+
+@pytest.mark.parametrize(
+    ("functions", "kinds", "names"),
+    [
+        (["reference-to-video"] * 2, ["r1", "r2"], ["r1", "r2"]),
+        (["a/b/c", "d/e/c"], ["r1", "r1"], ["a/b/c", "d/e/c"]),
+        (["reference-to-video", "c"], ["r1", None], ["r1", "c"]),
+        (["c", "c"], ["r1", None], ["r1", "c"]),
+        (["c", "c", "d"], ["r1", "r2", "r1"], ["d", "r1 c", "r2"]),
+    ],
+)
+def test_functions_and_kinds_that_share_a_name_stay_apart(functions, kinds, names):
+    frame = pd.DataFrame(
+        {"function": functions, "kind": kinds, "charge_micro_usd": [1] * len(kinds)}
+    )
+    assert sorted(share_frame(frame)["function"]) == sorted(names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from functools import cache
 from itertools import chain
@@ -85,8 +86,9 @@ def coded(
 ) -> tuple[npt.NDArray[np.intp], list[str]]:
     """Return each row's place in a list of names, and that list.
 
-    A function is shown under our own short name where the frame knows it as `kind`;
-    two functions of one kind keep their paths, so that they stay apart.
+    A function is shown under our own short name where the frame knows it as `kind`.
+    Rows are of one name only where both columns agree: functions of one kind, and
+    kinds of one function, stay apart.
 
     Args:
         frame: Any frame with the column.
@@ -96,27 +98,33 @@ def coded(
     import pandas as pd
 
     texts = frame[by].astype("object").where(frame[by].notna(), missing)
+    if by == _FUNCTION and KIND in frame:
+        return _by_function(texts.astype("str"), frame[KIND])
     codes, names = pd.factorize(texts.astype("str"))
     # A prompt may have many lines; a name in a plot has one.
-    shown = [" ".join(name.split()) or missing for name in names.tolist()]
-    if by == _FUNCTION and KIND in frame:
-        shown = _short_names(frame[KIND], codes, shown)
-    return codes, shown
+    return codes, [" ".join(name.split()) or missing for name in names.tolist()]
 
 
-def _short_names(
-    kinds: pd.Series, codes: npt.NDArray[np.intp], names: list[str]
-) -> list[str]:
-    known = kinds.notna().to_numpy()
-    texts = kinds.astype("object").to_numpy()
-    shorts = dict(zip(codes[known].tolist(), texts[known].tolist(), strict=True))
-    often = list(shorts.values())
-    return [
-        str(shorts[place])
-        if place in shorts and often.count(shorts[place]) == 1
-        else name
-        for place, name in enumerate(names)
+def _by_function(
+    functions: pd.Series, kinds: pd.Series
+) -> tuple[npt.NDArray[np.intp], list[str]]:
+    import pandas as pd
+
+    shorts = kinds.astype("object").where(kinds.notna(), "").astype("str")
+    pairs = pd.MultiIndex.from_arrays([functions, shorts])
+    codes, found = pd.factorize(pairs)
+    paths_of = Counter(kind for _, kind in found)
+    kinds_of = Counter(path for path, _ in found)
+    return codes, [
+        _function_name(path, kind, paths_of[kind], kinds_of[path])
+        for path, kind in found
     ]
+
+
+def _function_name(path: str, kind: str, path_count: int, kind_count: int) -> str:
+    if kind and path_count == 1:
+        return kind
+    return path if kind_count == 1 else f"{kind} {path}".strip()
 
 
 def largest_first(names: Sequence[str], sums: Sequence[int]) -> list[int]:
