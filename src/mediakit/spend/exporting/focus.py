@@ -12,7 +12,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from mediakit.errors import InputError
-from mediakit.spend.exporting.values import usd_of
+from mediakit.spend.usd import dollars
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +49,7 @@ def to_focus(charges: pd.DataFrame, *, provider: str = NOT_STATED) -> pd.DataFra
             accepted=accepted,
             sent="Nothing was written.",
         )
-    cost, day = usd_of(charges["charge_micro_usd"]), charges["day"]
+    cost, day = dollars(charges["charge_micro_usd"]), charges["day"]
     month_start = day - pd.to_timedelta(day.dt.day - 1, unit="D")
     function = charges["function"].astype(object)
     columns: dict[str, Any] = {

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+
+from mediakit.spend.answers.rows import MONEY
+from mediakit.spend.usd import USD, dollars
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MICRO_USD, USD = "_micro_usd", "_usd"
-USD_DECIMALS = 6
 DAY = "day"
 FORMULA_SIGNS = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - Excel reads them too
 
@@ -30,23 +30,10 @@ def add_usd(frame: pd.DataFrame) -> pd.DataFrame:
     made: dict[str, Any] = {}
     for name in map(str, frame.columns):
         made[name] = frame[name]
-        dollars = name.removesuffix(MICRO_USD) + USD
-        if name.endswith(MICRO_USD) and dollars not in frame:
-            made[dollars] = usd_of(frame[name])
+        in_usd = name.removesuffix(MONEY) + USD
+        if name.endswith(MONEY) and in_usd not in frame:
+            made[in_usd] = dollars(frame[name])
     return pd.DataFrame(made, index=frame.index)
-
-
-def usd_of(micro_usd: pd.Series[Any]) -> pd.Series[Any]:
-    """Turn whole micro-USD into exact Decimals of USD; <NA> becomes None."""
-    import pandas as pd
-
-    amounts = [
-        None
-        if value is None or value is pd.NA
-        else Decimal(value).scaleb(-USD_DECIMALS)
-        for value in micro_usd.astype(object).tolist()
-    ]
-    return pd.Series(amounts, index=micro_usd.index, dtype=object)
 
 
 def harmless(text: str) -> str:

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from calendar import monthrange
 from datetime import date, timedelta
 
 from mediakit.errors import InputError
-from mediakit.spend import month_text
+from mediakit.spend.dates import end_of_month, month_of, month_text
 
 MOST_OFFERED = 24
-
-
-def month_of(day: date) -> str:
-    """Return the month of a day, "YYYY-MM"."""
-    return day.isoformat()[:7]
 
 
 def first_day(month: str) -> date:
     """Return the first day of a month."""
     return date.fromisoformat(f"{month}-01")
-
-
-def last_day(month: str) -> date:
-    """Return the last day of a month."""
-    first = first_day(month)
-    return first.replace(day=monthrange(first.year, first.month)[1])
 
 
 def month_before(month: str) -> str:
@@ -77,7 +65,7 @@ def compared_days(month: str, today: date) -> tuple[date, date, str]:
         The first and the last day, and their name: "September", "September 1-22".
     """
     before = month_before(month)
-    first, last = first_day(before), last_day(before)
+    first, last = first_day(before), end_of_month(before)
     name = f"{first:%B}"
     if month == month_of(today) and today.day < last.day:
         last = first.replace(day=today.day)

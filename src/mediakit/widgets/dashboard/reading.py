@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import anyio
 
 from mediakit.errors import MediakitError, ServiceError
+from mediakit.spend.dates import end_of_month, month_of
 from mediakit.widgets.dashboard.months import (
     compared_days,
     first_day,
-    last_day,
     month_before,
-    month_of,
 )
 
 if TYPE_CHECKING:
@@ -138,7 +137,7 @@ async def read_month(
     Raises:
         MediakitError: A report cannot be read.
     """
-    first, last = first_day(month), min(last_day(month), today)
+    first, last = first_day(month), min(end_of_month(month), today)
     start, end, name = compared_days(month, today)
 
     async def read() -> MonthReading:
