@@ -42,8 +42,9 @@ def as_whole(values: Sequence[Any], *, nullable: bool = False) -> Any:
     import pandas as pd
 
     numbers = _plain_whole(values)
-    if numbers is None:
-        numbers = [whole_number(value) for value in values]
+    if numbers is not None:
+        return pd.array(numbers, dtype="Int64") if nullable else numbers
+    numbers = [whole_number(value) for value in values]
     if nullable or None in numbers:
         return pd.array(numbers, dtype="Int64")
     return np.array(numbers, dtype="int64")

@@ -15,6 +15,7 @@ from mediakit.errors import ServiceError, shown
 
 MONEY = "_micro_usd"
 AT_A_TIME = 2_048
+ROWS_AT_A_TIME = 512  # fewer tuples than make Python look for garbage
 MOST_TEXTS = 100_000
 
 Row = dict[str, Any]
@@ -98,23 +99,25 @@ def _like_columns(rows: Sequence[Row]) -> tuple[dict[str, list[Any]], Kinds]:
     texts one is kept, so that later passes need not visit the others.
 
     Raises:
-        KeyError: The rows have different keys.
+        KeyError: The rows have different keys, or fewer than two.
     """
     columns: dict[str, list[Any]] = {name: [] for name in rows[0]}
+    if len(columns) < 2:  # an itemgetter of one name returns no tuple
+        raise KeyError
     kinds: Kinds = {name: set() for name in rows[0]}
     texts: dict[str, str] = {}
-    for start in range(0, len(rows), AT_A_TIME):
-        some = rows[start : start + AT_A_TIME]
+    values_of = itemgetter(*columns)
+    for start in range(0, len(rows), ROWS_AT_A_TIME):
+        some = rows[start : start + ROWS_AT_A_TIME]
         # As many keys in every row, and all of the first row's there: the same keys.
         if set(map(len, some)) != {len(columns)}:
             raise KeyError
-        for name, column in columns.items():
-            values: Sequence[Any] = list(map(itemgetter(name), some))
+        parts = zip(*map(values_of, some), strict=True)
+        for (name, column), values in zip(columns.items(), parts, strict=True):
             types = set(map(type, values))
             kinds[name] |= types
-            if types == {str} and len(texts) < MOST_TEXTS:
-                values = list(map(texts.setdefault, values, values))
-            column.extend(values)
+            is_text = types == {str} and len(texts) < MOST_TEXTS
+            column.extend(map(texts.setdefault, values, values) if is_text else values)
     return columns, kinds
 
 
