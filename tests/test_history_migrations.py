@@ -55,7 +55,7 @@ def test_a_migrated_file_has_the_tables_of_a_new_one(old, tmp_path):
     History(old).close()
     History(tmp_path / "new.db").close()
     assert described(old) == described(tmp_path / "new.db")
-    assert versions(old) == [(4,)]
+    assert versions(old) == [(5,)]
 
 
 def test_money_and_states_are_what_they_were(old):
@@ -129,7 +129,7 @@ with History(sys.argv[1]) as history:
 
 def test_processes_that_start_at_once_move_a_file_up_once(old):
     assert race([start(OPEN, old) for _ in range(3)]) == ["5\n"] * 3
-    assert versions(old) == [(4,)]
+    assert versions(old) == [(5,)]
 
 
 def test_processes_that_start_at_once_make_one_history_on_postgres(postgres_url):

@@ -20,6 +20,7 @@ from mediakit.client.orders import (
     take_of,
     was_rejected,
 )
+from mediakit.client.origin import current_origin
 from mediakit.client.pricing import Pricer
 from mediakit.client.purse import Purse
 from mediakit.client.sending import SENDING, Purchase
@@ -146,7 +147,13 @@ class Buyer:
     def _purchase(
         self, parents: Sequence[Parent] = (), budget: Budget | None = None
     ) -> Purchase:
-        return Purchase(self._place, self._purse, parents=parents, budget=budget)
+        return Purchase(
+            self._place,
+            self._purse,
+            parents=parents,
+            budget=budget,
+            origin=current_origin(),
+        )
 
     async def _known(self, job_id: str) -> Entry:
         entry = await self._ledger.ask(History.find, job_id)

@@ -204,6 +204,15 @@ class Jobs:
         job.see(record, self._clock.now(), of_its_end=True)
         self.watchers.heard(job)
 
+    def recalled(self, entry: Entry) -> AsyncJob:
+        """Return a job as the history knows it, not watched and without the network.
+
+        Args:
+            entry: The history's entry, of a job.
+        """
+        record = record_of_entry(entry, self.service)
+        return self._one(state_of_entry(entry, record, self._catalog, self.service))
+
     async def taken_up(self, entry: Entry) -> AsyncJob:
         """Return a job as the history knows it; its watching reads it at once.
 
@@ -212,7 +221,8 @@ class Jobs:
         Args:
             entry: The history's entry, of a job.
         """
-        job = self._one(await self.state_of(entry, record_of_entry(entry)))
+        record = record_of_entry(entry, self.service)
+        job = self._one(await self.state_of(entry, record))
         self.watchers.watch(job, at_once=True)
         return job
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from uuid import uuid4
 
 from mediakit.client.billing import Billing
@@ -111,6 +112,7 @@ class Purse:
         intent: Intent,
         parents: Sequence[Parent] = (),
         budget: Budget | None = None,
+        origin: str | None = None,
     ) -> tuple[Entry, bool]:
         """Write an intent down if its upper price fits what is left.
 
@@ -121,6 +123,7 @@ class Purse:
             intent: What is about to be sent.
             parents: The jobs whose outputs are among its media.
             budget: What it counts against; None for the caller's own budget.
+            origin: The form that asks, as the history names it; None for none.
 
         Raises:
             BalanceError: It may cost more than is left; nothing was written or sent.
@@ -129,7 +132,7 @@ class Purse:
         budget = budget or self.budget
         if budget is None:
             intent = self._without_limit(intent)
-        return await self._claim(intent, budget, parents)
+        return await self._claim(intent, budget, parents, origin)
 
     async def claim_as_promised(self, intent: Intent) -> tuple[Entry, bool]:
         """Write a further attempt at what its own budget was promised to.
@@ -142,12 +145,18 @@ class Purse:
         is_ours = self.budget is not None and self.budget.has_label(intent.budget)
         return await self._claim(intent, self.budget if is_ours else None)
 
-    async def take_over(self, entry: Entry, budget: Budget | None = None) -> Entry:
+    async def take_over(
+        self,
+        entry: Entry,
+        budget: Budget | None = None,
+        origin: str | None = None,
+    ) -> Entry:
         """Count what is not answered against the caller's budget, before it is sent.
 
         Args:
             entry: What is not answered.
             budget: What it counts against; None for the caller's own budget.
+            origin: The form that asks for it now, too; None for none.
 
         Returns:
             The entry as it is then.
@@ -155,6 +164,8 @@ class Purse:
         Raises:
             BudgetError: It does not fit; an earlier try may have made a job.
         """
+        if origin is not None:
+            await self._ledger.write(History.note_origin, entry.key, origin)
         budget = budget or self.budget
         if budget is None or entry.state is not EntryState.INTENT:
             return entry
@@ -184,33 +195,44 @@ class Purse:
         return replace(intent, budget=self._name)
 
     async def _claim(
-        self, intent: Intent, budget: Budget | None, parents: Sequence[Parent] = ()
+        self,
+        intent: Intent,
+        budget: Budget | None,
+        parents: Sequence[Parent] = (),
+        origin: str | None = None,
     ) -> tuple[Entry, bool]:
         limit = None if budget is None else budget.limit_at(self._clock.now())
-        entry, is_new = await self._fitting(intent, limit, parents)
+        entry, is_new = await self._fitting(intent, limit, parents, origin)
         if is_new and budget is not None and limit is not None:
             await self._warn(budget, limit.name)
         return entry, is_new
 
     async def _fitting(
-        self, intent: Intent, budget: Limit | None, parents: Sequence[Parent]
+        self,
+        intent: Intent,
+        budget: Limit | None,
+        parents: Sequence[Parent],
+        origin: str | None,
     ) -> tuple[Entry, bool]:
+        write = partial(self._written, intent, budget, parents=parents, origin=origin)
         if intent.estimate_high_micro_usd is None:
-            return await self._written(intent, budget, None, parents)
+            return await write(None)
         known = self._recent()
         if known is not None:
             try:
-                return await self._written(intent, budget, known, parents)
+                return await write(known)
             except BalanceError:
                 self._last = None
-        return await self._written(intent, budget, await self._spendable(), parents)
+        return await write(await self._spendable())
 
     async def _written(
         self,
         intent: Intent,
         budget: Limit | None,
         spendable: Spendable | None,
+        *,
         parents: Sequence[Parent],
+        origin: str | None,
     ) -> tuple[Entry, bool]:
         sweep = None if intent.sweep is None else self._sweeps.get(intent.sweep)
         return await self._ledger.write(
@@ -220,6 +242,7 @@ class Purse:
             budget=budget,
             sweep=sweep,
             parents=parents,
+            origin=origin,
         )
 
     async def _warn(self, budget: Budget, label: str) -> None:

@@ -69,6 +69,7 @@ class Purchase:
         is_promised: What is not answered stays in the budget that it was sent under.
         parents: The jobs whose outputs are among the media of what it buys.
         budget: What it counts against; None for the client's own budget.
+        origin: The form that asks, as the history names it; None for none.
     """
 
     def __init__(
@@ -79,12 +80,14 @@ class Purchase:
         is_promised: bool = False,
         parents: Sequence[Parent] = (),
         budget: Budget | None = None,
+        origin: str | None = None,
     ) -> None:
         self._place = place
         self._purse = purse
         self._is_promised = is_promised
         self._parents = parents
         self._budget = budget
+        self._origin = origin
         self._keys: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -115,14 +118,16 @@ class Purchase:
         self._begin(intent.key)
         if self._is_promised:
             return await self._purse.claim_as_promised(intent)
-        return await self._purse.claim(intent, self._parents, self._budget)
+        return await self._purse.claim(
+            intent, self._parents, self._budget, self._origin
+        )
 
     async def take_over(self, entry: Entry) -> Entry:
         """Make what somebody else claimed, and is not answered, this call's own."""
         self._begin(entry.key)
         if self._is_promised:
             return entry
-        return await self._purse.take_over(entry, self._budget)
+        return await self._purse.take_over(entry, self._budget, self._origin)
 
     async def claim_or_take_over(self, intent: Intent) -> tuple[Entry, bool]:
         """Do either; returns the entry, and whether nobody claimed it before."""

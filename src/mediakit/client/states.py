@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import urlsplit
 
 from mediakit.catalog import Catalog, Function
 from mediakit.client.job_state import JobState, unknown_status_text
 from mediakit.client.orders import Order
-from mediakit.client.service import Service
+from mediakit.client.service import LOOPBACK, Service
 from mediakit.errors import InputError
 from mediakit.history import Entry
 from mediakit.money import MicroUSD
@@ -59,20 +60,37 @@ def state_of_record(record: Job, catalog: Catalog, service: Service) -> JobState
     )
 
 
-def record_of_entry(entry: Entry) -> Job:
-    """Return what the history knows of an entry's job, until it is read again."""
+def record_of_entry(entry: Entry, service: Service) -> Job:
+    """Return what the history knows of an entry's job, until it is read again.
+
+    Args:
+        entry: The history's entry, of a job.
+        service: Where the job is: a sandbox on this machine serves the same files on
+            another port at its next start.
+    """
     record: dict[str, object] = {
         "id": entry.job_id,
         "status": entry.status or JobStatus.QUEUED,
         "deleted_at": entry.deleted_at,
     }
     if entry.output_url is not None and entry.media_type is not None:
-        file = {"url": entry.output_url, "content_type": entry.content_type}
+        url = _at(service, entry.output_url)
+        file = {"url": url, "content_type": entry.content_type}
         record["output"] = {"media_type": entry.media_type, entry.media_type: file}
     if entry.status is JobStatus.FAILED and entry.error_code is not None:
         message = entry.error_message or ""
         record["error"] = {"code": entry.error_code, "message": message}
     return Job.model_validate(record)
+
+
+def _at(service: Service, url: str) -> str:
+    """Return the URL of a file of a sandbox on this machine as it is now."""
+    moves = service.on_this_machine and service.identity != service.base_url
+    parts = urlsplit(url)
+    if not moves or parts.hostname not in LOOPBACK:
+        return url
+    here = urlsplit(service.base_url)
+    return parts._replace(scheme=here.scheme, netloc=here.netloc).geturl()
 
 
 def _function(catalog: Catalog, path: str) -> Function | None:

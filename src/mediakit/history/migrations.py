@@ -82,6 +82,13 @@ _VERSION_4 = (
     "account VARCHAR NOT NULL, job_id VARCHAR NOT NULL, sha256 VARCHAR NOT NULL, "
     "PRIMARY KEY (service, account, job_id))",
 )
+_VERSION_5 = (
+    "CREATE TABLE mediakit_origins (origin TEXT NOT NULL, key VARCHAR NOT NULL, "
+    "PRIMARY KEY (origin, key))",
+    "CREATE INDEX ix_mediakit_origins ON mediakit_origins (key)",
+    "CREATE TABLE mediakit_drafts (origin TEXT NOT NULL, content TEXT NOT NULL, "
+    "saved_at BIGINT NOT NULL, PRIMARY KEY (origin))",
+)
 _SUMS_3 = (
     "COALESCE(SUM(charge_micro_usd), 0), COALESCE(SUM(CASE "
     "WHEN state IN ('intent', 'submitted', 'terminal') AND gone_at IS NULL "
@@ -109,6 +116,12 @@ def _to_version_4(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
+def _to_version_5(connection: Connection) -> None:
+    """Add what forms hold, and which of them asked for a request."""
+    for statement in _VERSION_5:
+        connection.execute(text(statement))
+
+
 def _fill_search(connection: Connection) -> None:
     names = ("number", "search", *SEARCHED)
     entries = table("mediakit_entries", *(column(name) for name in names))
@@ -132,6 +145,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     _to_version_2,
     _to_version_3,
     _to_version_4,
+    _to_version_5,
 )
 
 

@@ -29,6 +29,7 @@ from mediakit.history.entries import (
     fresh_entry,
 )
 from mediakit.history.file_connection import Connected
+from mediakit.history.forms import Forms, write_origin
 from mediakit.history.importing import Importing
 from mediakit.history.limits import (
     MAY_BE_MADE,
@@ -51,7 +52,16 @@ from mediakit.records import Job
 
 
 class History(
-    Adopting, Charges, Draws, Importing, Lineage, Listing, Ratings, Scores, Uploads
+    Adopting,
+    Charges,
+    Draws,
+    Forms,
+    Importing,
+    Lineage,
+    Listing,
+    Ratings,
+    Scores,
+    Uploads,
 ):
     """Every submit of this user, committed before it is sent.
 
@@ -106,6 +116,7 @@ class History(
         budget: Budget | None = None,
         sweep: Budget | None = None,
         parents: Sequence[Parent] = (),
+        origin: str | None = None,
         created_at: datetime | None = None,
     ) -> tuple[Entry, bool]:
         """Write down what is about to be sent; committed when this returns.
@@ -124,6 +135,7 @@ class History(
                 may cost together; None for the one that the intent names, unchecked.
                 An entry that is there already keeps its sweep.
             parents: The jobs whose outputs it is made from.
+            origin: The form that asks for it, see `asked_from`; None for none.
             created_at: When it was first asked for; None for now.
 
         Returns:
@@ -149,6 +161,8 @@ class History(
             entry = fresh_entry(intent, number=row.number, created_at=row.created_at)
             _count(connection, entry, spendable, budget, sweep)
             write_parents(connection, intent.draw_key, parents)
+            is_reused = row.revision > 0
+            write_origin(connection, intent.key, origin, is_reused=is_reused)
         return entry, True
 
     def count_against(self, key: str, budget: Budget) -> Entry:

@@ -233,6 +233,24 @@ hashes = Table(
     Column("sha256", String, nullable=False),
 )
 
+# Which form of which notebook asked for a request; one may be asked for from several.
+origins = Table(
+    "mediakit_origins",
+    metadata,
+    Column("origin", Words, primary_key=True),
+    Column("key", String, primary_key=True),
+    Index("ix_mediakit_origins", "key"),
+)
+
+# What forms held last, typed and unsent values too.
+drafts = Table(
+    "mediakit_drafts",
+    metadata,
+    Column("origin", Words, primary_key=True),
+    Column("content", Text, nullable=False),  # a JSON object
+    Column("saved_at", Instant, nullable=False),
+)
+
 
 def insert_into(table: Table, dialect: str) -> sqlite.Insert | postgresql.Insert:
     """Begin an insert that can tell what to do about a row that is there already."""
