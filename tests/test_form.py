@@ -107,9 +107,10 @@ def error_of(form: Form) -> str:
 
 def press_generate(form: Form) -> None:
     assert not generate_button(form).disabled, form.state.submit_reason
-    # As people do: once the price is there to be read.
+    # As people do: once the price, and what the button does, are there to be read.
     now_s = form._clock.monotonic_s
     until(lambda: form._seen.at(now_s()) == form.state.estimate)
+    until(lambda: now_s() - (form._another_since_s or 0.0) >= ARRIVES_S)
     generate_button(form).click()
     until(lambda: not form.state.sending, form)
 

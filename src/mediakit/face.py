@@ -472,18 +472,35 @@ class Client(core.Client[Job]):
             super()._say(line)
 
     def form(
-        self, function: str, /, *, like: Job | str | None = None, **values: object
+        self,
+        function: str,
+        /,
+        *,
+        like: Job | str | None = None,
+        name: str = "",
+        fresh: bool = False,
+        **values: object,
     ) -> Form:
         """Return a form for a function, to be shown in the cell.
 
-        A cell that is run again goes on with the values and jobs of its own form; the
-        forms of other cells stay as they are.
+        A cell that is run again goes on with the values and jobs of its own form, also
+        after the kernel was restarted; the forms of other cells stay as they are.
+        Values that the code gives differently than before win. What was typed and not
+        sent is kept in the history, without URLs that are signed or hold a password.
+
+        A notebook is known by its path: a copied, moved or renamed notebook begins with
+        empty forms, and its earlier jobs are in `client.history`. Where the notebook
+        is not known, as in Voilà, nothing is kept.
 
         Args:
             function: A kind or a path.
             like: Begin with the values of an earlier request: "last" for the last one
                 of this function, or a job, or its id. A form that is on the page
-                already keeps what it holds.
+                already, or was there before a restart, keeps what it holds.
+            name: Tells forms of one function apart where a cell makes several, or where
+                the notebook does not tell its cells apart.
+            fresh: Begin empty, without what the form held and without its jobs, which
+                stay in `client.history`.
             values: What its fields hold at first; what is not acceptable is said in
                 the form.
 
@@ -496,9 +513,10 @@ class Client(core.Client[Job]):
         from mediakit.widgets.recalling import recalled
 
         found, cell = self.catalog.function(function), current_cell()
-        if like is not None and not is_open(self, found, cell):
+        goes_on = not fresh and is_open(self, found, cell, name)
+        if like is not None and not goes_on:
             values = recalled(self, found, like) | values
-        return Form(self, found, values, cell=cell)
+        return Form(self, found, values, cell=cell, name=name, fresh=fresh)
 
     def studio(self) -> Studio:
         """Return the studio, to be shown in the cell.

@@ -63,7 +63,10 @@ FITS = """() => [".mk-timeline", ".mk-tl-scroll", ".mk-tl-facts"].every(name =>
 MARKS = """() => [...document.querySelectorAll(".jupyter-widgets-disconnected")]
     .map(e => getComputedStyle(e, "::before").content)
     .map(text => text === "none" ? "" : text)"""
-LAST = '"The kernel is gone: this is what the form held last. Run its cell again."'
+LAST = (
+    '"The kernel restarted, so this form is read-only. Run this cell again: your '
+    'settings and results come back, and running jobs go on."'
+)
 VALUES = "form.values['tracks']"
 READS = 5
 

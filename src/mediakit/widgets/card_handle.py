@@ -59,6 +59,11 @@ def _kernel() -> Any:
     return getattr(InteractiveShell.instance(), "kernel", None)
 
 
+def in_kernel() -> bool:
+    """Tell whether this process is a notebook's kernel."""
+    return _kernel() is not None
+
+
 def current_cell() -> Cell | None:
     """Return the cell that is being executed; a terminal has none."""
     kernel = _kernel()

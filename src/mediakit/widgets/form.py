@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -14,16 +15,21 @@ from IPython.display import publish_display_data
 
 from mediakit.catalog import Function
 from mediakit.client import AsyncJob, Client, Job, JobState
+from mediakit.client.origin import asking_from
 from mediakit.client.plain import full_names, plain_fields
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import ConflictError, MediakitError
+from mediakit.history import Entry
 from mediakit.media import kept_file
 from mediakit.rates import Estimate
+from mediakit.records import JobStatus
 from mediakit.widgets.assigning import assigned, assigned_together
 from mediakit.widgets.card_handle import CardHandle, Cell
 from mediakit.widgets.cell_places import CellPlace, CellPlaces
 from mediakit.widgets.errands import Errands
+from mediakit.widgets.form_draft import Draft, digest_of
 from mediakit.widgets.form_media import Inspection, MediaKey
+from mediakit.widgets.form_memory import FormMemory, is_over, is_same, origin_of
 from mediakit.widgets.form_state import FormState
 from mediakit.widgets.form_values import FormValues
 from mediakit.widgets.form_view import FormView, values_html
@@ -35,7 +41,7 @@ from mediakit.widgets.job_home import JobHome, varied
 from mediakit.widgets.job_view import JobView
 from mediakit.widgets.look import Kit, Look
 from mediakit.widgets.python_call import is_extra, python_call
-from mediakit.widgets.seen_price import SeenPrice, is_dearer
+from mediakit.widgets.seen_price import ARRIVES_S, SeenPrice, is_dearer
 from mediakit.widgets.sending_line import SENDING_TEXT, explained
 
 if TYPE_CHECKING:
@@ -47,6 +53,10 @@ CLICK_PAUSE_S = 0.2
 STALE_S = 10.0
 KEEPING_PAUSE_S = 1.0
 LEFT = "It was left as it is."
+ANOTHER = (
+    "This request was bought already. Nothing was sent for this click; press the "
+    "button again for another take."
+)
 RISEN = "The price is now {}. Press Generate again to buy it. Nothing was sent yet."
 CLOSED = (
     "This form is closed, because its cell was run again or it was closed in code. "
@@ -68,6 +78,10 @@ class Form:
     those that one cell makes of one function are known again by their order. Where the
     notebook does not tell its cells apart, they count as one.
 
+    After a restart of the kernel it is the same, from what the history keeps: values,
+    typed and unsent ones too, and jobs, which are watched again. A notebook is known by
+    its path: a copy, or a notebook that was moved, begins empty.
+
     Args:
         client: The client that sends and watches.
         function: The function.
@@ -75,6 +89,8 @@ class Form:
         clock: Gives time; the system's by default.
         name: Tells forms of one function apart; only one of the same name is replaced.
         cell: The cell that makes it; None outside of any.
+        fresh: Begin without what the form held, and without its jobs.
+        lasting: Keep what the form holds in the history.
     """
 
     def __init__(
@@ -86,15 +102,20 @@ class Form:
         clock: Clock | None = None,
         name: str = "",
         cell: Cell | None = None,
+        fresh: bool = False,
+        lasting: bool = True,
     ) -> None:
         self.client = client
         self.function = function
         kind = _kind_of(client, function, name)
         self._key = (kind, _places.take(kind, cell))
+        origin = origin_of(client.core.store, self._key) if lasting else None
+        self._memory = FormMemory(client, origin)
         self._clock = clock or SystemClock()
         self._lock = threading.RLock()
         self._closed = False
         self._risen = self._keeping = False
+        self._another_since_s: float | None = None
         self._sweep: SweepPanel | None = None
         self._swept: SweepChoice | None = None
         self._media_edits = 0
@@ -111,7 +132,7 @@ class Form:
         with self._lock:
             self._view = self._make_view()
             self._state = replace(self._state, values=self._view.values)
-            self._begin(_open_forms.pop(self._key, None))
+            self._begin(_open_forms.pop(self._key, None), fresh=fresh)
             self._show()
             self._handle.follow(*reversed(self._jobs))
             self._view.hide(self._handle)
@@ -123,6 +144,7 @@ class Form:
         ]
         self._refresh()
         self._errands.run(self._look)
+        self._go_on()
 
     def _make_view(self) -> FormView:
         self._kit = Kit(Look(), self._guard, self._keep)
@@ -213,6 +235,7 @@ class Form:
             if self._closed:
                 return
             self._closed = True
+            self._memory.save(self._draft)
             for end in self._ends:
                 end()
             if _open_forms.get(self._key) is self:
@@ -227,25 +250,70 @@ class Form:
 
     # How it begins.
 
-    def _begin(self, before: Form | None) -> None:
-        values = self._given
+    def _begin(self, before: Form | None, *, fresh: bool) -> None:
+        draft, said = self._remembered(fresh=fresh)
         if before is not None:
-            values = dict(before.state.values) | _changed(before._given, self._given)
-            self._jobs, before._jobs = before._jobs, ()
-            self._swept = before._sweep.choice if before._sweep else before._swept
+            if not fresh:
+                draft = replace(before._draft, after=0)
+                self._jobs, before._jobs = before._jobs, ()
+                self._swept = before._sweep.choice if before._sweep else before._swept
             before.close()
-        said = []
+        values = self._given if draft is None else draft.begun_with(self._given)
         for name, value in values.items():
             self._state, problem = assigned(
                 self._view.controls, self._state, name, value
             )
             said += [f"{problem.sentence}. {LEFT}"] if problem else []
-        if before is not None:
-            touched = before.state.touched | set(self._given)
-            self._state = replace(self._state, touched=touched)
+        if draft is not None:
+            touched = draft.touched | set(self._given)
+            self._state = replace(self._state, touched=touched, bought=draft.bought)
         self._state = self._view.adapted(self._state)
+        if before is None and not fresh:
+            self._jobs = tuple(self._recalled())
+            self._memory.skip(self._draft)
+        for view in self._jobs:
+            self._note_failure(view)
+        if self._memory.keeps and not fresh:
+            self._view.promise_return()
         self._view.show_results(tuple(job.widget for job in self._jobs))
         self._view.show_error("\n".join(said))
+
+    def _remembered(self, *, fresh: bool) -> tuple[Draft | None, list[str]]:
+        """Return what the form held in an earlier kernel, and what keeps from it."""
+        self._asked: list[Entry] = []
+        try:
+            draft = self._memory.begin(fresh=fresh)
+            self._asked = self._memory.entries()
+        except MediakitError as error:
+            return None, [sentence_of(error)]
+        return draft, []
+
+    def _recalled(self) -> Iterator[JobView]:
+        """Make views of the jobs that an earlier kernel asked for, newest first."""
+        for entry in self._asked:
+            if entry.job_id is not None:
+                self._note_same(entry, entry.job_id)
+                yield self._viewed(self._memory.recalled(entry))
+
+    def _note_same(self, entry: Entry, job_id: str) -> None:
+        """Note that an earlier kernel bought what the form holds, and ended at once."""
+        if job_id not in self._state.bought and is_same(self._state, entry):
+            digest = self._state.body_digest
+            self._state = self._state.with_bought(job_id, digest)
+
+    def _viewed(self, job: AsyncJob) -> JobView:
+        home = JobHome(self._take_in, self._vary, self._memory.origin)
+        return JobView(job, self.client, home=home)
+
+    def _go_on(self) -> None:
+        """Watch what an earlier kernel left."""
+        if any(not is_over(entry) for entry in self._asked):
+            self._errands.run(self._watch_again)
+
+    @property
+    def _draft(self) -> Draft:
+        given = {name: digest_of(value) for name, value in self._given.items()}
+        return self._memory.draft_of(self._state, given)
 
     def _set_values(self, values: Mapping[str, object]) -> None:
         """Set values in code, all or none.
@@ -293,12 +361,18 @@ class Form:
     def _generate(self) -> None:
         if self._state.sending is not None:
             return
+        another = self._state.is_another_take
+        now_s = self._clock.monotonic_s()
+        if another and now_s - (self._another_since_s or 0.0) < ARRIVES_S:
+            # The click was meant for what the button said before.
+            self._say(ANOTHER)
+            return
         self._state = replace(self._state, sending=SENDING_TEXT)
         self._risen = False
         self._view.show_error("")
         self._show()
-        seen = self._seen.at(self._clock.monotonic_s())
-        self._errands.run(partial(self._send, seen))
+        seen = self._seen.at(now_s)
+        self._errands.run(partial(self._send, seen, another=another))
 
     def _refresh(self) -> None:
         self._funds.refresh()
@@ -364,7 +438,15 @@ class Form:
         self._state = self._state.with_balance(funds)
         self._show()
 
-    async def _send(self, seen: Estimate | None) -> None:
+    async def _watch_again(self) -> None:
+        await self._memory.watch(self._asked)
+        for entry in await self._memory.answered(self._asked, self._clock):
+            if entry.job_id is not None:
+                with self._lock:
+                    self._note_same(entry, entry.job_id)
+                self._accept(self._memory.recalled(entry))
+
+    async def _send(self, seen: Estimate | None, *, another: bool) -> None:
         # A key pressed right before the click may still be on its way from the
         # browser: what is sent is what people see, and never at a higher price than
         # they saw when they clicked.
@@ -375,6 +457,9 @@ class Form:
             if ready.submit_reason is not None:
                 self._say(f"{ready.submit_reason} Nothing was sent.")
                 return
+            if ready.is_another_take and not another:
+                self._say(ANOTHER)
+                return
             if seen and ready.estimate and is_dearer(ready.estimate, seen):
                 self._say(RISEN.format(ready.estimate.text))
                 self._risen = True
@@ -384,7 +469,8 @@ class Form:
                 self.client.core.delays, names, self._clock, self._show_delay
             ):
                 job = await self._submit(ready.body())
-            self._accept(job)
+            self._accept(job, ready.body_digest)
+            await self._save_draft()
         except MediakitError as error:
             self._say(sentence_of(error))
         finally:
@@ -401,14 +487,20 @@ class Form:
     async def _submit(self, body: Mapping[str, Any]) -> AsyncJob:
         extra = {n: v for n, v in body.items() if is_extra(self.function, n, v)}
         fields = {n: value for n, value in body.items() if n not in extra}
-        return await self.client.core.submit(
-            self.function.path, take="next", extra=extra, **fields
-        )
+        with asking_from(self._memory.origin):
+            return await self.client.core.submit(
+                self.function.path, take="next", extra=extra, **fields
+            )
 
-    def _accept(self, job: AsyncJob) -> None:
+    def _accept(self, job: AsyncJob, bought: str | None = None) -> None:
         # The cell may have been run again while the request was under way.
         home = _open_forms.get(self._key, self) if self._closed else self
-        home._add(JobView(job, self.client, home=JobHome(self._take_in, self._vary)))
+        with home._lock:
+            if bought is not None:
+                home._state = home._state.with_bought(job.id, bought)
+            if job.id not in {view.state.record.id for view in home._jobs}:
+                home._add(home._viewed(job))
+            home._show()
 
     def _take_in(self, job: AsyncJob) -> None:
         """Show a job that was asked for from another one's view."""
@@ -423,25 +515,45 @@ class Form:
     def _add(self, view: JobView) -> None:
         with self._lock:
             self._jobs = (view, *self._jobs)
+            self._note_failure(view)
             if not self._closed:
                 self._view.show_results(tuple(job.widget for job in self._jobs))
         self._handle.follow(view)
         for listener in tuple(self._job_listeners):
             listener()
 
+    def _note_failure(self, view: JobView) -> None:
+        """Let what failed, and is not charged, be no purchase."""
+
+        def note() -> None:
+            record = view.state.record
+            failed = record.status is JobStatus.FAILED
+            if failed and record.id in self._state.bought:
+                with self._lock:
+                    self._state = self._state.without_bought(record.id)
+                    self._show()
+
+        view.on_card(note)
+        note()
+
     # What is shown.
 
     def _show(self) -> None:
         if not self._closed:
             self._view.show(self._state)
+            if not self._state.is_another_take:
+                self._another_since_s = None
+            elif self._another_since_s is None:
+                self._another_since_s = self._clock.monotonic_s()
             self._seen.show(self._state.estimate, self._clock.monotonic_s())
             if self._sweep is not None and self._view.shows_sweep:
                 self._sweep.show(self._state)
             self._keep_values_soon()
 
     def _keep_values_soon(self) -> None:
-        """Write what the form holds into the notebook, at most once a second."""
-        if self._handle.is_displayed and not self._keeping:
+        """Write down what the form holds, at most once a second."""
+        wanted = self._handle.is_displayed or self._memory.keeps
+        if wanted and not self._keeping:
             self._keeping = True
             self._errands.run(self._keep_values_later)
 
@@ -449,8 +561,13 @@ class Form:
         await self._clock.sleep(KEEPING_PAUSE_S)
         with self._lock:
             self._keeping = False
-            if not self._closed:
+            if not self._closed and self._handle.is_displayed:
                 self._keep_values()
+        await self._save_draft()
+
+    async def _save_draft(self) -> None:
+        if self._memory.keeps and not self._closed:
+            await to_thread.run_sync(self._memory.save, self._draft)
 
     def _keep_values(self) -> None:
         self._handle.show(values_html(self._state))
@@ -461,31 +578,35 @@ class Form:
                 self._view.show_error(text)
 
 
-def is_open(client: Client[Any], function: Function, cell: Cell | None = None) -> bool:
-    """Tell whether there is a form of a function that a new one would replace.
+def is_open(
+    client: Client[Any], function: Function, cell: Cell | None = None, name: str = ""
+) -> bool:
+    """Tell whether a new form would go on with what another one held.
 
     Args:
         client: The client of the new form.
         function: Its function.
         cell: The cell that would make it; None outside of any.
+        name: The name of the new form.
     """
-    kind = _kind_of(client, function)
-    return (kind, _places.next(kind, cell)) in _open_forms
+    kind = _kind_of(client, function, name)
+    key = (kind, _places.next(kind, cell))
+    origin = origin_of(client.core.store, key)
+    is_kept = origin is not None and client.core.store.draft(origin) is not None
+    return key in _open_forms or is_kept
 
 
 def _kind_of(client: Client[Any], function: Function, name: str = "") -> FormKind:
     return (client.service.identity, function.kind, name)
 
 
-def _changed(
-    before: Mapping[str, object], now: Mapping[str, object]
-) -> dict[str, object]:
-    """Return the values that the cell's code gives differently than before."""
-    return {
-        name: value
-        for name, value in now.items()
-        if name not in before or before[name] != value
-    }
+def _save_drafts() -> None:
+    """Save what was typed within the last second, because the process ends."""
+    for form in tuple(_open_forms.values()):
+        form._memory.save(form._draft)
+
+
+atexit.register(_save_drafts)
 
 
 @cache

@@ -17,6 +17,7 @@ from mediakit.money import format_usd
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
+from mediakit.widgets.form_draft import digest_of
 from mediakit.widgets.form_media import FormMedia, Inspection, MediaKey
 from mediakit.widgets.funds import Affordability, Funds
 from mediakit.widgets.json_values import FURTHER, sendable, unreadable
@@ -46,6 +47,7 @@ class FormState:
         inspections: What was found out about the media that the values name.
         funds: What can be spent.
         sending: What a request that is under way waits for; None while none is.
+        bought: The digests of the bodies that the form bought, by job id.
     """
 
     function: Function
@@ -54,6 +56,7 @@ class FormState:
     inspections: Mapping[MediaKey, Inspection] = field(default_factory=dict)
     funds: Funds = field(default_factory=Funds)
     sending: str | None = None
+    bought: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def start(
@@ -91,6 +94,15 @@ class FormState:
     def with_balance(self, funds: Funds) -> FormState:
         """Return the state after balance, holds and budget were read."""
         return replace(self, funds=funds)
+
+    def with_bought(self, job_id: str, body_digest: str) -> FormState:
+        """Return the state after a body was bought."""
+        return replace(self, bought={**self.bought, job_id: body_digest})
+
+    def without_bought(self, job_id: str) -> FormState:
+        """Return the state after a job failed, which is not charged (spec 7.3)."""
+        left = {id_: body for id_, body in self.bought.items() if id_ != job_id}
+        return replace(self, bought=left)
 
     # What the rules say.
 
@@ -241,6 +253,29 @@ class FormState:
         # From 0 on without an upper end is not free: nothing is known of it.
         needed = (estimate.low or None) if estimate.high is None else estimate.high
         return Affordability(needed, self.funds.left_micro_usd)
+
+    # What the main button does.
+
+    @cached_property
+    def body_digest(self) -> str:
+        """Return what names the body; the same body has the same one."""
+        return digest_of(self.body())
+
+    @property
+    def is_another_take(self) -> bool:
+        """Tell whether this very request was bought before, so that it costs again."""
+        return self.body_digest in self.bought.values()
+
+    @property
+    def generate_text(self) -> str:
+        """Write what the main button does, with the price where it is known."""
+        words = "Generate another take" if self.is_another_take else "Generate"
+        estimate = self.estimate
+        if estimate is None or estimate.high is None:
+            return words
+        price = format_usd(estimate.high)
+        exact = estimate.low == estimate.high
+        return f"{words} · {price}" if exact else f"{words} · up to {price}"
 
     # May it be sent.
 

@@ -303,6 +303,7 @@ class FormView:
         self._code.show()
         reason = state.submit_reason
         self._generate.disabled = reason is not None
+        self._generate.description = state.generate_text
         self._reason.value = line_html(reason or "")
 
     def _note(self, name: str, control: Control, state: FormState) -> str:
@@ -351,6 +352,10 @@ class FormView:
         wall.add_class("mk-below")
         self._wall = (wall,)
         self.widget.children = (head, body, wall, *rest)
+
+    def promise_return(self) -> None:
+        """Let the form say, once its kernel is gone, that nothing of it is lost."""
+        self.widget.add_class("mk-returns")
 
     def hide(self, handle: CardHandle) -> None:
         """Hide a handle's cards for as long as this form is on the page."""

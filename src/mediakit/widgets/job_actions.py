@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from mediakit.client import AsyncJob, JobState
+from mediakit.client.origin import asking_from
 from mediakit.errors import InputError
 from mediakit.records import ErrorCode, JobStatus
 from mediakit.widgets.guard import Guard, guarded
@@ -134,7 +135,8 @@ class JobActions:
         self, name: str, words: str, ask: Callable[[], Awaitable[AsyncJob]]
     ) -> None:
         async def bring() -> None:
-            made = await ask()
+            with asking_from(None if self._home is None else self._home.origin):
+                made = await ask()
             if self._home is not None:
                 self._home.add(made)
             self._panel.note("")

@@ -62,7 +62,8 @@ class JobColumn:
             self._form.values.update(values)
         else:
             # Under a name of its own: the form of another cell is not replaced.
-            form = Form(self._client, function, values, name=f"vary {self._handle.id}")
+            name = f"vary {self._handle.id}"
+            form = Form(self._client, function, values, name=name, lasting=False)
             form.on_job(lambda: self._handle.follow(form.jobs[0]))
             with self._lock:
                 self._form = form

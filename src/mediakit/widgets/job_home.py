@@ -18,10 +18,13 @@ class JobHome:
         add: Shows a job that was asked for from the view, above the others.
         vary: Gives a job's settings to a form, and says what was done; None where
             there can be no form.
+        origin: The form that new jobs belong to, as the history names it; None for
+            none.
     """
 
     add: Callable[[AsyncJob], object]
     vary: Callable[[JobState], str] | None = None
+    origin: str | None = None
 
 
 def varied(function: Function, body: Mapping[str, object]) -> dict[str, object]:

@@ -46,9 +46,12 @@ CSS = """
 .mk-form .mk-names{display:none}
 .mk-form .jupyter-widgets-disconnected::before{content:none}
 .mk-form.jupyter-widgets-disconnected::before{padding:6px 12px;margin-bottom:8px;
- content:"The kernel is gone: this is what the form held last. Run its cell again.";
+ content:"The kernel restarted, so this form is read-only. Run this cell again.";
  font:inherit;align-self:stretch;display:block;color:var(--jp-ui-font-color1);
  border-left:3px solid var(--jp-warn-color1);background:var(--jp-layout-color2)}
+.mk-form.mk-returns.jupyter-widgets-disconnected::before{
+ content:"The kernel restarted, so this form is read-only. Run this cell again: your \
+settings and results come back, and running jobs go on.";}
 .mk-form .mk-wide{flex:1 1 auto;width:auto;min-width:0}
 .mk-form .mk-tick{width:auto;flex:0 0 auto;line-height:1.3}
 .mk-form .mk-tick .widget-label-basic{display:flex;align-items:center;gap:6px;

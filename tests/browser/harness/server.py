@@ -34,20 +34,32 @@ class LabServer:
     log: Path
 
     def add_notebook(self, name: str, cells: Sequence[str]) -> str:
-        """Write a notebook of code cells; return its path as the server knows it."""
+        """Write a notebook of code cells; return its path as the server knows it.
+
+        Its cells have ids of their own each time, so that its forms are new ones.
+        """
+        mark = secrets.token_hex(4)
         notebook = {
             "nbformat": 4,
             "nbformat_minor": 5,
             "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
-            "cells": [_code_cell(number, text) for number, text in enumerate(cells)],
+            "cells": [_code_cell(f"{mark}-{n}", text) for n, text in enumerate(cells)],
         }
         (self.root / name).write_text(json.dumps(notebook))
         return name
 
     def add_file(self, source: Path) -> str:
-        """Copy a file (a notebook, a picture) into the folder; return its name."""
-        shutil.copy(source, self.root / source.name)
-        return source.name
+        """Copy a file (a notebook, a picture) into the folder; return its path there.
+
+        A notebook has a folder of its own each time: in the same one, its forms would
+        hold what an earlier test typed.
+        """
+        folder = self.root
+        if source.suffix == ".ipynb":
+            folder /= secrets.token_hex(4)
+            folder.mkdir()
+        shutil.copy(source, folder)
+        return (folder / source.name).relative_to(self.root).as_posix()
 
     def read_notebook(self, name: str) -> dict[str, Any]:
         """Return the notebook as it is saved on the disk."""
@@ -103,9 +115,9 @@ def serve_lab(
         yield LabServer(url, token, root, home, process.pid, log)
 
 
-def _code_cell(number: int, source: str) -> dict[str, object]:
+def _code_cell(cell_id: str, source: str) -> dict[str, object]:
     return {
-        "id": f"cell-{number}",
+        "id": cell_id,
         "cell_type": "code",
         "source": source,
         "metadata": {},
