@@ -119,6 +119,25 @@ def test_many_jobs_cost_no_more_each_than_few() -> None:
     assert written(16) <= 2.1 * written(8)
 
 
+def test_many_cards_at_once_share_a_few_outputs_of_the_fifty_that_a_cell_shows() -> (
+    None
+):
+    out = Outputs()
+    handle = CardHandle(publish=out)
+    views = [View(f"no. {number};") for number in range(100)]
+    handle.follow(*views)
+    handle.display()
+    texts = [data["text/plain"] for data, _, _ in out.sent]
+    assert len(texts) == 13
+    assert "".join(texts).replace("\n", "") == "".join(view.name for view in views)
+
+    views[42].change("no. 42, ended;")
+    data, display_id, update = out.sent[-1]
+    assert (display_id, update) == (out.sent[42 // 8][1], True)
+    assert "no. 42, ended;" in data["text/html"]
+    assert "no. 43;" in data["text/html"]
+
+
 def test_a_closed_handle_keeps_what_it_holds_and_is_written_no_more() -> None:
     out = Outputs()
     handle = CardHandle(publish=out)

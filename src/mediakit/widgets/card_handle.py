@@ -18,6 +18,8 @@ from uuid import uuid4
 from IPython.core.interactiveshell import InteractiveShell
 
 Publish = Callable[..., object]
+GROUP_SIZE = 8
+"""How many cards share an output."""
 
 
 class HasCard(Protocol):
@@ -118,8 +120,9 @@ def publish(
 class CardHandle:
     """Outputs of a cell that can be written again, from any thread.
 
-    A head, where there is one, and below it a card for each view that is followed,
-    each with a display id of its own: what is written does not grow with their number.
+    A head, where there is one, and below it a card for each view that is followed. A
+    few share an output, which has a display id of its own: what is written does not
+    grow with their number. JupyterLab shows the first 50 outputs of a cell only.
 
     Args:
         publish: Sends outputs; the notebook's own way by default.
@@ -131,6 +134,7 @@ class CardHandle:
         self._lock = threading.RLock()
         self._head = ("", "")
         self._followed: dict[HasCard, str] = {}
+        self._groups: dict[str, list[HasCard]] = {}
         self._ends: list[Callable[[], None]] = []
         self._sent: dict[str, tuple[str, str]] = {}
         self._parent: Any = None
@@ -155,8 +159,8 @@ class CardHandle:
             self._parent = None
             self._sent.clear()
             self._write(self.id, *self._head)
-            for view in tuple(self._followed):
-                self._write_card(view)
+            for group in tuple(self._groups):
+                self._write_group(group)
             self._parent = _outputs_parent()
 
     def another(self) -> CardHandle:
@@ -181,13 +185,20 @@ class CardHandle:
             self._write(self.id, html, text)
 
     def follow(self, *views: HasCard) -> None:
-        """Add a card for each view, below the others, and write each change of it."""
+        """Add a card for each view, below the others, and write each change of it.
+
+        Many views that are added together share outputs.
+        """
         with self._lock:
-            for view in views:
-                if view not in self._followed:
-                    self._followed[view] = uuid4().hex
+            new = [view for view in views if view not in self._followed]
+            size = GROUP_SIZE if len(new) > GROUP_SIZE else 1
+            for first in range(0, len(new), size):
+                group = uuid4().hex
+                self._groups[group] = new[first : first + size]
+                for view in self._groups[group]:
+                    self._followed[view] = group
                     self._ends.append(view.on_card(partial(self._write_card, view)))
-                    self._write_card(view)
+                self._write_group(group)
 
     def close(self) -> None:
         """Write nothing more; what is there stays in the notebook."""
@@ -195,13 +206,19 @@ class CardHandle:
             self._is_closed = True
             ends, self._ends = self._ends, []
             self._followed.clear()
+            self._groups.clear()
         for end in ends:
             end()
 
     def _write_card(self, view: HasCard) -> None:
         with self._lock:
             if view in self._followed:
-                self._write(self._followed[view], view.card_html, view.card_text)
+                self._write_group(self._followed[view])
+
+    def _write_group(self, group: str) -> None:
+        views = self._groups[group]
+        html = "".join(view.card_html for view in views)
+        self._write(group, html, "\n\n".join(view.card_text for view in views))
 
     def _write(self, display_id: str, html: str, text: str) -> None:
         before = self._sent.get(display_id, ("", ""))

@@ -293,7 +293,7 @@ class Form:
         for entry in self._asked:
             if entry.job_id is not None:
                 self._note_same(entry, entry.job_id)
-                yield self._viewed(self._memory.recalled(entry))
+                yield self._viewed(self._memory.recalled(entry), recalled=True)
 
     def _note_same(self, entry: Entry, job_id: str) -> None:
         """Note that an earlier kernel bought what the form holds, and ended at once."""
@@ -301,9 +301,9 @@ class Form:
             digest = self._state.body_digest
             self._state = self._state.with_bought(job_id, digest)
 
-    def _viewed(self, job: AsyncJob) -> JobView:
+    def _viewed(self, job: AsyncJob, *, recalled: bool = False) -> JobView:
         home = JobHome(self._take_in, self._vary, self._memory.origin)
-        return JobView(job, self.client, home=home)
+        return JobView(job, self.client, home=home, recalled=recalled)
 
     def _go_on(self) -> None:
         """Watch what an earlier kernel left."""

@@ -32,7 +32,7 @@ from mediakit.widgets.job_panel import JobPanel
 from mediakit.widgets.job_tasks import JobTasks
 from mediakit.widgets.job_words import erased, has_output
 from mediakit.widgets.playback import Embedded
-from mediakit.widgets.preview import Preview, embedded_of, look_at
+from mediakit.widgets.preview import Preview, embedded_of, look_at, poster_kept
 
 TICK_S = 1.0
 PATIENCE_S = 3.0
@@ -49,6 +49,8 @@ class JobView:
         embed: Make the result part of the notebook.
         clock: Gives time; the system's by default.
         environment: See `playback.browser_url`; this process's own when omitted.
+        recalled: The job ended long ago: its card has its poster from the start, where
+            that is kept on this machine.
     """
 
     def __init__(
@@ -60,13 +62,14 @@ class JobView:
         embed: bool = False,
         clock: Clock | None = None,
         environment: Mapping[str, str] | None = None,
+        recalled: bool = False,
     ) -> None:
         io = client.io if client is not None else io_thread()
         self._job = job
         self._clock = clock or SystemClock()
         self._environment = os.environ if environment is None else environment
         self._lock = threading.RLock()
-        self._preview = Preview()
+        self._preview = poster_kept(job) if recalled else Preview()
         self._embed = embed
         self._embedded: Embedded | None = None
         self._looked = False

@@ -18,7 +18,7 @@ from mediakit.client import AsyncJob
 from mediakit.errors import MediakitError
 from mediakit.media import POSTER_MAX_PX, poster_jpeg
 from mediakit.media.small_clips import CLIP_MAX_PX, CLIP_MAX_S, make_small_clip
-from mediakit.widgets.job_words import erased
+from mediakit.widgets.job_words import erased, has_output
 from mediakit.widgets.playback import Embedded, playback_notice
 
 FETCH_MAX_BYTES = 64 * 1024 * 1024
@@ -89,6 +89,11 @@ async def look_at(job: AsyncJob, show: Callable[[Preview], object]) -> None:
         await to_thread.run_sync(_keep, job, preview)
 
 
+def poster_kept(job: AsyncJob) -> Preview:
+    """Return what is known at once of a job's output: a poster that was made before."""
+    return _kept_poster(job) or Preview() if has_output(job.state) else Preview()
+
+
 async def embedded_of(job: AsyncJob, preview: Preview) -> Embedded:
     """Return what of a result becomes part of the notebook when that is asked for.
 
@@ -152,19 +157,23 @@ def _clip(preview: Preview, source: Path, target: Path) -> Preview:
 
 
 def _kept(job: AsyncJob) -> Preview | None:
+    preview = _kept_poster(job)
+    if preview is None or not preview.needs_clip:
+        return preview
+    clip = job.looks.read(job.id, CLIP)
+    return replace(preview, clip=clip, clip_note=CLIP_NOTE) if clip else None
+
+
+def _kept_poster(job: AsyncJob) -> Preview | None:
     text = job.looks.read(job.id, LOOK)
     if text is None:
         return None
     try:
         said = json.loads(text)
         poster = b64decode(said["poster"]) if said["poster"] else None
-        preview = Preview(poster=poster, codec=said["codec"])
+        return Preview(poster=poster, codec=said["codec"])
     except (ValueError, KeyError, TypeError):
         return None  # another version wrote it, or the disk was full
-    if not preview.needs_clip:
-        return preview
-    clip = job.looks.read(job.id, CLIP)
-    return replace(preview, clip=clip, clip_note=CLIP_NOTE) if clip else None
 
 
 def _keep(job: AsyncJob, preview: Preview) -> None:
