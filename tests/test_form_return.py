@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import ipywidgets
 import pytest
 
 from mediakit import Client
@@ -373,6 +374,23 @@ def test_a_history_that_cannot_be_read_is_said_and_the_form_is_there(
     form = kernels.form(**KITE)
     assert "history: got" in error_of(form)
     assert form.values.prompt == "a kite"
+
+
+def test_many_results_are_shown_twelve_at_first_and_all_when_asked_for(
+    kernels: Kernels,
+) -> None:
+    form = kernels.form()
+    jobs = [ipywidgets.HTML() for _ in range(15)]
+    form._view.show_results(tuple(jobs))
+    *shown, more = results(form)
+    assert shown == jobs[:12]
+    assert more.description == "Show 3 earlier results"
+    more.click()
+    assert list(results(form)) == jobs
+    form.close()
+    assert more.comm is None
+    for job in jobs:
+        job.close()
 
 
 # -- another take ---------------------------------------------------------------------

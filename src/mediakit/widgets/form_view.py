@@ -31,6 +31,9 @@ from mediakit.widgets.theme import error_html, line_html, style_block
 from mediakit.widgets.timeline_still import still_html
 from mediakit.widgets.words import label_of, problems_text, title_of
 
+MOST_RESULTS = 12
+"""How many results a form shows before people ask for the earlier ones."""
+
 
 def is_main(function: Function, spec: FieldSpec) -> bool:
     """Tell whether a field stands in the open, or under "More settings".
@@ -186,6 +189,9 @@ class FormView:
         self._sweep = self._make_sweep(sweep)
         self._panel: Any = None
         self._wall: tuple[Any, ...] = ()
+        self._results: tuple[Any, ...] = ()
+        self._earlier: Any = None
+        self._shows_all = False
         self._reason = kit.look.make(w.HTML, "mk-reason mk-live")
         self._error = kit.look.make(w.HTML, "mk-error-box")
         self.results = kit.look.make(w.VBox, "mk-results")
@@ -327,10 +333,27 @@ class FormView:
         self._error.value = error_html(text)
 
     def show_results(self, widgets: tuple[Any, ...]) -> None:
-        """Show jobs beside the controls, in the order given."""
-        self.results.children = widgets
-        shown = (self.results,) if widgets else ()
-        self._body.children = (self._parts, *shown)
+        """Show jobs beside the controls, in the order given, the first ones at once."""
+        self._results = widgets
+        shown = widgets if self._shows_all else widgets[:MOST_RESULTS]
+        self.results.children = (*shown, *self._more(len(widgets) - len(shown)))
+        results = (self.results,) if widgets else ()
+        self._body.children = (self._parts, *results)
+
+    def _more(self, count: int) -> tuple[Any, ...]:
+        """Return the button that shows so many earlier results; none for none."""
+        if not count:
+            return ()
+        if self._earlier is None:
+            self._earlier = self._kit.look.make(w.Button, "mk-small mk-add")
+            self._earlier.on_click(self._kit.guard(lambda _: self._show_all()))
+        s = "" if count == 1 else "s"
+        self._earlier.description = f"Show {count:,} earlier result{s}"
+        return (self._earlier,)
+
+    def _show_all(self) -> None:
+        self._shows_all = True
+        self.show_results(self._results)
 
     @property
     def shows_sweep(self) -> bool:
@@ -364,6 +387,8 @@ class FormView:
     def close(self) -> None:
         """Close every widget but the results, which may live on elsewhere."""
         self.results.children = ()
+        if self._earlier is not None:
+            self._earlier.close()
         for section in self._sections:
             close_tree(section.widget)
         close_tree(self.widget)
