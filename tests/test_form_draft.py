@@ -114,3 +114,14 @@ def test_a_value_that_was_a_secret_comes_from_the_code_again() -> None:
     url = "https://bucket.test/a.png?X-Amz-Signature=0a1b2c3d4e5f"
     draft = there_and_back(Draft({"image": url}, given={"image": digest_of(url)}))
     assert draft.begun_with({"image": url}) == {"image": url}
+
+
+def test_a_medium_from_memory_is_the_same_in_each_kernel() -> None:
+    first, second, other = (
+        f"/tmp/mediakit-{kernel}/0a1b2c3d4e5f/{name}.png"
+        for kernel, name in (("abcd_123", "a"), ("wxyz_789", "a"), ("wxyz_789", "b"))
+    )
+    assert digest_of([first]) == digest_of([second])
+    assert digest_of(first) != digest_of(other)
+    draft = Draft({"image": "by hand.png"}, given={"image": digest_of(first)})
+    assert draft.begun_with({"image": second}) == {"image": "by hand.png"}

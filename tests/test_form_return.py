@@ -22,6 +22,7 @@ from mediakit.widgets.cell_places import CellPlaces
 from mediakit.widgets.form import ANOTHER, Form, is_open
 from mediakit.widgets.form_memory import current_notebook
 from mediakit.widgets.job_actions import NEXT
+from mediakit.widgets.studio_forms import StudioForms
 from tests.kernels import run_cells
 from tests.media_samples import make_png
 from tests.test_form import (
@@ -81,9 +82,13 @@ class Kernels:
         function = self.client.catalog.function(more.pop("kind", KIND))
         run = f"run {len(self._forms)}"
         form = Form(self.client, function, more, cell=Cell(cell, run), **named)
+        self.add(form)
+        return form
+
+    def add(self, form: Form) -> None:
+        """Wait until a form knows the balance, and close it in the end."""
         self._forms.append(form)
         until(lambda: form.state.funds.balance is not None, form)
-        return form
 
     def end(self) -> None:
         """Close everything, once nobody looks at a result any more."""
@@ -294,7 +299,7 @@ def test_a_request_that_a_killed_kernel_left_unanswered_comes_with_its_job(
     client.resume()
     until(lambda: again.jobs, again)
     assert client.core.store.find_key(entry.key) is not None
-    assert again.state.is_another_take
+    assert label(again) == "Generate another take · $0.204"
 
 
 def claimed(form: Form, origin: str | None) -> Entry:
@@ -352,6 +357,25 @@ def test_cells_and_names_tell_forms_apart_after_a_restart(kernels: Kernels) -> N
     assert kernels.form("b").values.prompt == "b "
     assert kernels.form("a").values.prompt == "a "
     assert kernels.form("a", kind="r1").values.prompt is None
+
+
+def test_the_form_of_a_studio_goes_on_when_it_is_opened_again(
+    kernels: Kernels,
+) -> None:
+    def opened() -> Form:
+        forms = StudioForms(kernels.client, lambda: None, "studio cell-1 0")
+        form = forms.open(kernels.client.catalog.function(KIND))
+        kernels.add(form)
+        return form
+
+    form = opened()
+    form.values.update(KITE)
+    press_generate(form)
+    form.values.prompt = "typed in the studio"
+    kernels.restart()
+    again = opened()
+    assert ids(again) == ids(form)
+    assert again.values.prompt == "typed in the studio"
 
 
 def test_like_last_is_for_a_form_that_held_nothing(kernels: Kernels) -> None:
@@ -456,7 +480,7 @@ def test_what_failed_is_not_charged_and_no_purchase(kernels: Kernels) -> None:
     kernels.restart()
     again = kernels.form(prompt="a kite sandbox:fail=provider_error", duration=3)
     assert len(again.jobs) == 1
-    assert not again.state.is_another_take
+    assert label(again) == "Generate · $0.204"
 
 
 # -- a real kernel --------------------------------------------------------------------

@@ -150,7 +150,7 @@ def test_from_the_catalogue_over_a_form_to_the_history_and_back(
     assert form is not None
     form.values.update(prompt="a kite over dunes", duration=3)
     until(lambda: form.state.submit_reason is None and form.state.funds.balance, studio)
-    press(studio, "Generate")
+    press(studio, "Generate · $0.204")
     until(lambda: form.jobs)
     (made,) = form.jobs
     until(lambda: made.state.charge_micro_usd is not None)

@@ -444,6 +444,7 @@ class Form:
             if entry.job_id is not None:
                 with self._lock:
                     self._note_same(entry, entry.job_id)
+                    self._show()
                 self._accept(self._memory.recalled(entry))
 
     async def _send(self, seen: Estimate | None, *, another: bool) -> None:
@@ -498,9 +499,10 @@ class Form:
         with home._lock:
             if bought is not None:
                 home._state = home._state.with_bought(job.id, bought)
-            if job.id not in {view.state.record.id for view in home._jobs}:
-                home._add(home._viewed(job))
-            home._show()
+                home._show()
+            known = {view.state.record.id for view in home._jobs}
+        if job.id not in known:
+            home._add(home._viewed(job))
 
     def _take_in(self, job: AsyncJob) -> None:
         """Show a job that was asked for from another one's view."""
@@ -529,12 +531,16 @@ class Form:
             record = view.state.record
             failed = record.status is JobStatus.FAILED
             if failed and record.id in self._state.bought:
-                with self._lock:
-                    self._state = self._state.without_bought(record.id)
-                    self._show()
+                # Not here: a view that tells of a change holds a lock of its own.
+                self._errands.run(partial(self._forget_purchase, record.id))
 
         view.on_card(note)
         note()
+
+    async def _forget_purchase(self, job_id: str) -> None:
+        with self._lock:
+            self._state = self._state.without_bought(job_id)
+            self._show()
 
     # What is shown.
 

@@ -21,11 +21,16 @@ TYPED = "mediakit: no JSON"
 _SIGNED = re.compile(r"[?&](?:[\w-]*signature|sig|token)=", re.IGNORECASE)
 _CREDENTIALS = re.compile(r"://[^/?#\s]*@")
 _WEBHOOK = "webhook_url"
+# Where media from memory are kept: each kernel has a folder of its own for them.
+_KERNELS_OWN = re.compile(r"(?<=[\\/]mediakit-)\w{8}(?=[\\/])")
 
 
 def digest_of(value: object) -> str:
-    """Return a short name of a value; equal values have the same one."""
-    text = json.dumps(value, sort_keys=True, default=repr)
+    """Return a short name of a value; equal values have the same one.
+
+    A medium from memory has the same one in each kernel.
+    """
+    text = _KERNELS_OWN.sub("", json.dumps(value, sort_keys=True, default=repr))
     return sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
 
 
