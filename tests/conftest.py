@@ -19,7 +19,12 @@ settings.load_profile("mediakit")
 pytest_plugins = ("tests.postgres",)
 
 TOLD = "told"
-PERSONAL = ("MEDIAKIT_BASE_URL", "MEDIAKIT_API_KEY", "MEDIAKIT_HISTORY")
+PERSONAL = (
+    "MEDIAKIT_BASE_URL",
+    "MEDIAKIT_API_KEY",
+    "MEDIAKIT_HISTORY",
+    "JPY_SESSION_NAME",
+)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import ipywidgets
@@ -18,9 +19,9 @@ from mediakit.sandbox.server import RunningSandbox
 from mediakit.widgets import form as form_module
 from mediakit.widgets import form_memory
 from mediakit.widgets.card_handle import Cell
-from mediakit.widgets.cell_places import CellPlaces
+from mediakit.widgets.cell_places import CellPlace, CellPlaces
 from mediakit.widgets.form import ANOTHER, Form, is_open
-from mediakit.widgets.form_memory import current_notebook
+from mediakit.widgets.form_memory import current_notebook, origin_of
 from mediakit.widgets.job_actions import NEXT
 from mediakit.widgets.studio_forms import StudioForms
 from tests.kernels import run_cells
@@ -520,3 +521,18 @@ def test_outside_of_a_kernel_there_is_no_notebook(
 ) -> None:
     monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "a.ipynb"))
     assert current_notebook() is None
+
+
+def test_people_who_share_a_database_do_not_share_forms(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(form_memory, "current_notebook", lambda: "/home/jovyan/a.ipynb")
+    key = (("service", KIND, ""), CellPlace("cell-1", 0))
+    origins: dict[tuple[str, bool], str | None] = {}
+    for person in ("ada", "bob"):
+        monkeypatch.setenv("JUPYTERHUB_USER", person)
+        for is_local in (True, False):
+            store: Any = SimpleNamespace(is_local=is_local)
+            origins[person, is_local] = origin_of(store, key)
+    assert origins["ada", True] == origins["bob", True]
+    assert origins["ada", False] != origins["bob", False]

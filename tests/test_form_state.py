@@ -355,6 +355,39 @@ def test_a_request_that_is_under_way_is_not_sent_again() -> None:
     assert sending.submit_reason == "Sending the request."
 
 
+@pytest.mark.parametrize(
+    ("state", "text"),
+    [
+        (start("text-to-video", prompt="a", duration=15), "Generate · $1.02"),
+        (start("text-to-video"), "Generate · $0.34"),  # its prompt is missing
+        (start("r1", prompt="a", duration="auto"), "Generate · up to $7.28028"),
+        (FormState.start(Function("a/b/unpriced", Unpriced)), "Generate"),
+        (FormState.start(Function("a/b/open", Open), {"prompt": "a"}), "Generate"),
+    ],
+)
+def test_the_main_button_says_what_it_does_at_which_price(
+    state: FormState, text: str
+) -> None:
+    assert state.generate_text == text
+    bought = state.with_bought("media_1", state.body_digest)
+    another = text.replace("Generate", "Generate another take")
+    assert bought.generate_text == another
+    assert bought.without_bought("media_1").generate_text == text
+    assert bought.without_bought("media_2").generate_text == another
+
+
+def test_any_change_is_another_request_and_what_was_bought_once_stays_bought() -> None:
+    first = start("text-to-video", prompt="a kite")
+    state = first.with_bought("media_1", first.body_digest)
+    changed = state.with_value("prompt", "a kite in snow")
+    assert not changed.is_another_take
+    both = changed.with_bought("media_2", changed.body_digest)
+    assert both.is_another_take
+    assert both.with_value("prompt", "a kite").is_another_take
+    # What is not sent changes nothing of the request.
+    assert state.with_value("seed", None).is_another_take
+
+
 def test_a_local_file_is_looked_at_before_it_is_sent() -> None:
     state = start("image-upscale", image_url="cat.png")
     key: MediaKey = ("image", "cat.png")

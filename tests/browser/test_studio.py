@@ -80,7 +80,7 @@ def test_from_the_catalogue_to_a_paid_clip_and_from_the_history_back_to_its_form
     studio.get_by_label("prompt").first.fill(PROMPT)
     lab.see(1, "$0.34")
     pictures(lab, studio, "form")
-    press(studio, "Generate")
+    press(studio, "Generate · $0.34")
     studio.locator("video:visible").first.wait_for(timeout=JOB_S * 1000)
     lab.see(1, "as estimated")
 

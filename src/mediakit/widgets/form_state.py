@@ -264,7 +264,7 @@ class FormState:
     @property
     def is_another_take(self) -> bool:
         """Tell whether this very request was bought before, so that it costs again."""
-        return self.body_digest in self.bought.values()
+        return bool(self.bought) and self.body_digest in self.bought.values()
 
     @property
     def generate_text(self) -> str:
