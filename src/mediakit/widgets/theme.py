@@ -152,8 +152,8 @@ settings and results come back, and running jobs go on.";}
  width:100%}
 .mk-form .mk-go{font-weight:600;padding:0 24px;height:34px;line-height:34px}
 .mk-form .mk-pay .mk-go{min-width:min(100%,290px)}
-.mk-form .mk-pay>.mk-pay-row::before{content:"";order:1;flex:0 0 100%;
- margin-top:-8px}
+.mk-form .mk-pay>.mk-pay-row{row-gap:4px}
+.mk-form .mk-pay>.mk-pay-row::after{content:"";order:1;flex:0 0 100%}
 .mk-form .mk-pay .mk-push,.mk-form .mk-pay .mk-small:not(.mk-opens){order:2}
 .mk-form .mk-reason{flex:1 1 120px;width:auto}
 .mk-form table.mk-lines{width:100%;border-collapse:collapse;font-size:12px;
