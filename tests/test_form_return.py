@@ -526,7 +526,7 @@ def test_outside_of_a_kernel_there_is_no_notebook(
 def test_people_who_share_a_database_do_not_share_forms(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(form_memory, "current_notebook", lambda: "/home/jovyan/a.ipynb")
+    monkeypatch.setattr(form_memory, "current_notebook", lambda: "/notebooks/a.ipynb")
     key = (("service", KIND, ""), CellPlace("cell-1", 0))
     origins: dict[tuple[str, bool], str | None] = {}
     for person in ("ada", "bob"):
