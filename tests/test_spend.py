@@ -164,7 +164,9 @@ def test_a_row_without_a_charge_is_unknown_and_not_free():
     frame = daily_frame([row(), row(charge_micro_usd=None)])
     assert types(frame)["charge_micro_usd"] == "Int64"
     assert frame["charge_micro_usd"].isna().tolist() == [False, True]
-    assert frame.attrs["notes"] == ["1 of 2 rows name no charge; no sum has them."]
+    assert frame.attrs["notes"] == [
+        "1 of 2 rows have no charge and are not included in any sum."
+    ]
 
 
 @pytest.mark.parametrize("charge", ["1020000", 1_020_000.0, "+1020000"])
@@ -194,9 +196,7 @@ def test_a_day_that_cannot_be_read_is_missing_and_kept_as_it_was_sent():
 def test_the_one_amount_of_a_row_is_its_charge_whatever_it_is_called():
     frame = daily_frame([{"day": "2026-10-01", "spend_micro_usd": 5}])
     assert frame["charge_micro_usd"].tolist() == [5]
-    assert frame.attrs["notes"] == [
-        "The charge is what the service calls spend_micro_usd."
-    ]
+    assert frame.attrs["notes"] == ["The charge comes from the column spend_micro_usd."]
 
 
 @pytest.mark.parametrize(
@@ -392,7 +392,7 @@ def test_a_csv_without_a_totals_row_says_that_nothing_holds_its_rows(text):
     assert types(frame) == CSV_TYPES
     assert frame.attrs["total_micro_usd"] is None
     assert frame.attrs["notes"] == [
-        "The CSV has no totals row to hold its rows against."
+        "The CSV has no totals row to check its rows against."
     ]
 
 
@@ -416,7 +416,7 @@ def test_a_csv_row_with_more_cells_than_the_header_keeps_them():
 
 
 def test_something_that_is_no_csv_is_an_error_in_words():
-    with pytest.raises(ServiceError, match="month's CSV with something else"):
+    with pytest.raises(ServiceError, match="month's CSV is not a CSV"):
         csv_frame("model_id\n" + "x" * 200_000)
 
 

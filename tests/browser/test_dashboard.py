@@ -115,7 +115,7 @@ def test_a_month_from_its_total_to_its_files_in_jupyterlab(
     expect(dashboard.locator(".mk-sp-figures b").first).to_have_text(TOTAL)
     pictures(lab, dashboard, "month")
 
-    by = dashboard.get_by_role("group", name="Divide by", exact=True)
+    by = dashboard.get_by_role("group", name="Group by", exact=True)
     by.get_by_role("button", name="Project").click()
     expect(dashboard.locator(".mk-sp-legend").first).to_contain_text(
         "Harbour", timeout=DRAWN_S * 1000

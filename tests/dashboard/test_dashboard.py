@@ -157,18 +157,18 @@ def test_one_function_can_be_shown_alone(make_drawn: Make) -> None:
 
 def test_further_plots_are_drawn_when_they_are_asked_for(make_drawn: Make) -> None:
     dashboard = make_drawn()
-    assert "Cost of a kept result" not in shown(dashboard)
+    assert "Cost per kept result" not in shown(dashboard)
     dashboard._view.more.value = True
     until(lambda: dashboard.state.further, dashboard)
     html = shown(dashboard)
     for title in (
         "Share by function",
         "Charge against estimate",
-        "Change on September",
+        "Change from September",
     ):
         assert f"<h4>{title}" in html
     dashboard._view.more.value = False
-    assert "Cost of a kept result" not in shown(dashboard)
+    assert "Cost per kept result" not in shown(dashboard)
 
 
 def test_the_frame_behind_each_plot_is_a_table(make_drawn: Make) -> None:

@@ -142,7 +142,7 @@ def test_the_figures_of_a_month_are_exact(reading: MonthReading) -> None:
         "charged": "$53.40",
         "month's end, 80 %": "$64.08–$85.44",  # noqa: RUF001
         "jobs": "45",
-        "a kept result": "$1.84",
+        "per kept result": "$1.84",
         "on September 1–20": "+0.1 %",  # noqa: RUF001
     }
     exact = int(reading.charges["charge_micro_usd"].sum())
@@ -185,7 +185,7 @@ def test_without_a_keeper_and_without_a_month_before_there_is_a_dash(
 ) -> None:
     unkept = reading.charges.assign(keep=pd.array([None] * 45, dtype="boolean"))
     bare = replace(reading, charges=unkept, before=reading.before.head(0))
-    assert texts(bare)["a kept result (none kept)"] == "–"  # noqa: RUF001
+    assert texts(bare)["per kept result (none kept)"] == "–"  # noqa: RUF001
     assert texts(bare)["nothing charged in September 1–20"] == "–"  # noqa: RUF001
 
 

@@ -183,7 +183,7 @@ def test_the_last_day_in_the_future_is_said_and_later_months_are_not_read() -> N
     frame = daily(books, "2026-11-19", "2027-03-01")
     assert books.asked == [("2026-11-19", "2026-11-30")]
     assert frame.attrs["notes"] == [
-        "Today is 2026-11-20 at the service: 2026-11-21 to 2027-03-01 is yet to come."
+        "Today is 2026-11-20 at the service: 2026-11-21 to 2027-03-01 is in the future."
     ]
 
 
@@ -300,7 +300,7 @@ def test_an_unknown_charge_is_in_no_sum_and_is_not_free() -> None:
     frame = daily(Books(rows), "2026-11-01", "2026-11-02", by="function")
     assert str(frame["charge_micro_usd"].dtype) == "Int64"
     assert listed(frame, "charge_micro_usd") == [(None,), (3,)]
-    assert "2 of 3 rows name no charge" in frame.attrs["notes"][0]
+    assert "2 of 3 rows have no charge" in frame.attrs["notes"][0]
 
 
 def test_a_sum_beyond_what_a_float_holds_is_exact() -> None:
@@ -317,7 +317,7 @@ def test_a_service_that_names_no_keys_is_said_to() -> None:
     frame = daily(Books([row]), "2026-11-01", "2026-11-02", by="key")
     assert listed(frame, "api_key_id", "charge_micro_usd") == [(None, 3)]
     assert frame.attrs["notes"] == [
-        "The service names no api_key_id; all is in one row."
+        "The service reports no api_key_id; all is in one row."
     ]
 
 
@@ -357,8 +357,8 @@ def test_weeks_begin_on_monday_and_say_which_are_cut_or_not_over() -> None:
     assert frame["charge_micro_usd"].tolist() == [1, 6, 8]
     assert frame["complete"].tolist() == [True, True, False]
     assert frame.attrs["notes"] == [
-        "The first week is summed from 2026-10-28 on.",
-        "The last week is summed up to 2026-11-18.",
+        "The first week is partial: it starts on 2026-10-28.",
+        "The last week is partial: it ends on 2026-11-18.",
     ]
 
 

@@ -165,8 +165,8 @@ def test_it_says_what_is_charged_and_what_is_expected() -> None:
     said = asked([1_234_567] * (HISTORY_DAYS + 10), 10)
     assert str(said) == said.text
     assert said.text == (
-        "$12.34567 is charged in November 2026 so far; about $37.04 is expected by "
-        "the end of the month, and between $37.04 and $37.04 in eight of ten cases."
+        "$12.34567 has been charged so far in November 2026; about $37.04 is expected "
+        "by the end of the month (80 % interval: $37.04 to $37.04)."
     )
     assert "median of each weekday" in said.method
 
@@ -183,7 +183,9 @@ def test_one_day_is_a_rough_guess_and_says_so() -> None:
     assert said.low_micro_usd == 1_000_000
     assert said.expected_micro_usd == 30_000_000
     assert said.high_micro_usd == 88_000_000
-    assert said.text.endswith("Only 1 day of spend is known, so this is rough.")
+    assert said.text.endswith(
+        "Only 1 day of spend is available, so this is a rough estimate."
+    )
 
 
 def test_a_week_is_a_mean_and_says_so() -> None:
@@ -225,8 +227,8 @@ def test_a_month_that_has_not_begun_is_an_input_error() -> None:
 @pytest.mark.parametrize(
     ("limit", "says"),
     [
-        ("$100", "All of this is within the budget of $100.00."),
-        ("$11", "All of this is over the budget of $11.00."),
+        ("$100", "The whole interval is within the budget of $100.00."),
+        ("$11", "The whole interval is over the budget of $11.00."),
     ],
 )
 def test_it_says_how_that_compares_with_a_budget(limit: str, says: str) -> None:

@@ -64,7 +64,7 @@ def test_a_range_up_to_the_future_ends_with_this_month_and_says_so() -> None:
     books = Books(ROWS)
     frame = read(books, "monthly", ("2026-10", "2027-02"), now=NOW - timedelta(days=90))
     assert sorted(books.asked) == ["2026-10", "2026-11"]
-    assert frame.attrs["notes"] == ["Later months than 2026-11 are yet to come."]
+    assert frame.attrs["notes"] == ["Months after 2026-11 are in the future."]
 
 
 @pytest.mark.parametrize("name", ["monthly", "monthly_csv", "csv_bytes"])

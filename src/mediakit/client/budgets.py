@@ -24,24 +24,23 @@ class Budget:
     """A limit that is shared by its name.
 
     Every request under the budget counts against it in the same transaction that
-    writes the request down: over all clients, sweeps and processes that share a
-    history. What is in flight is held at its upper price until it is charged.
+    records the request, across all clients, sweeps and processes that share a history.
+    A request in flight is held at its upper price until it is charged.
 
     The same object caps a client (`mk.connect(budget=...)`) and a sweep
-    (`plan.run(budget=...)`), and is what `client.spend.budget(...)` reports on.
-    Requests under a named budget do not count against an amount that a project has.
+    (`plan.run(budget=...)`), and `client.spend.budget(...)` reports on it.
+    Requests under a named budget do not count against the amount of a project.
 
     Args:
-        name: What it is called. The same name and period are the same budget.
-        limit: What may be spent, such as "$500", `Decimal("499.99")` or 500.
-        period: "month" begins anew with each calendar month in UTC, by the client's
-            clock. A request counts in the month in which it is sent. None never
-            begins anew.
-        warn: Percentages of the limit that are reported, once each, when they are
-            reached.
+        name: The name. Budgets with the same name and period are the same budget.
+        limit: The most that may be spent, such as "$500", `Decimal("499.99")` or 500.
+        period: "month" resets at the start of each calendar month in UTC, by the
+            client's clock. A request counts in the month in which it is sent. None
+            never resets.
+        warn: Percentages of the limit; a warning is logged once when each is reached.
 
     Raises:
-        InputError: An argument is not acceptable.
+        InputError: An argument is invalid.
     """
 
     name: str
@@ -53,30 +52,30 @@ class Budget:
         _check_name(self.name)
         _check_limit(self.limit)
         if self.period not in (None, "month"):
-            accepted = '"month", or None for a budget that never begins anew'
+            accepted = '"month", or None for a budget that never resets'
             raise InputError("period", got=self.period, accepted=accepted)
         object.__setattr__(self, "warn", _percents(self.warn))
 
     @property
     def limit_micro_usd(self) -> int:
-        """Return what may be spent, micro-USD."""
+        """Return the limit, micro-USD."""
         return parse_usd(self.limit)
 
     def label(self, at: datetime) -> str:
         """Return the name that requests count against at an instant.
 
         Args:
-            at: The instant, aware.
+            at: The instant, timezone-aware.
         """
         if self.period is None:
             return self.name
         return f"{self.name} {at.astimezone(UTC):%Y-%m}"
 
     def limit_at(self, at: datetime) -> Limit:
-        """Return what the history compares with at an instant.
+        """Return the limit that the history enforces at an instant.
 
         Args:
-            at: The instant, aware.
+            at: The instant, timezone-aware.
         """
         return Limit(self.label(at), self.limit_micro_usd)
 
@@ -91,7 +90,7 @@ class Budget:
         """Return the highest warning level that an amount reaches; None below all.
 
         Args:
-            used_micro_usd: What is spent and held, micro-USD.
+            used_micro_usd: The amount spent and held, micro-USD.
         """
         limit_micro_usd = self.limit_micro_usd
         reached = [
@@ -106,7 +105,7 @@ AnyBudget = Amount | Budget
 
 
 class Allowance(Budget):
-    """A plain amount, under a name that its client gives it; it never warns."""
+    """An unnamed budget, with a name that the client assigns; it never warns."""
 
     def __post_init__(self) -> None:
         _check_limit(self.limit)
@@ -114,10 +113,9 @@ class Allowance(Budget):
 
 
 def _check_name(name: object) -> None:
-    """Refuse what is no name.
+    """Reject an invalid name.
 
-    A month at its end is kept for budgets that have a period, so that no two budgets
-    have one label.
+    A trailing month is reserved for budgets with a period, so that labels are unique.
     """
     is_text = isinstance(name, str) and name != "" and name == name.strip()
     if not is_text or _MONTH_AT_END.fullmatch(str(name)[-_MONTH_LENGTH:]):
@@ -147,12 +145,12 @@ def _percents(warn: object) -> tuple[int, ...]:
 
 
 def budget_text(budget: Budget, spent_micro_usd: int, held_micro_usd: int) -> str:
-    """Say in one sentence how far a budget is used.
+    """Summarize in one sentence how much of a budget is used.
 
     Args:
         budget: The budget.
         spent_micro_usd: Settled charges, micro-USD.
-        held_micro_usd: What is held for requests in flight, micro-USD.
+        held_micro_usd: The amount held for requests in flight, micro-USD.
     """
     limit = budget.limit_micro_usd
     percent = spent_micro_usd * 100 // limit if limit else 100

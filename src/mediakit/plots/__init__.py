@@ -1,9 +1,8 @@
 """Plots: each takes a frame, draws on `ax`, and returns the Axes.
 
-Money is whole micro-USD until the very last step, and the axis writes it exactly. A
-day is a UTC day, drawn as wide as a day is. What is drawn is a frame itself: each
-plot has a sibling named `<plot>_frame` that returns it, and the Axes carries it as
-`frame`.
+Money stays in whole micro-USD until the last step, and the axis labels are exact. Days
+are UTC days. The data behind each plot is a frame: a function named `<plot>_frame`
+returns it, and the Axes has it as `frame`.
 """
 
 from mediakit.plots.changes import changes, changes_frame

@@ -1,4 +1,4 @@
-"""Horizontal bars: a name on the left, the bar, and what it says on the right."""
+"""Horizontal bars: a name on the left, the bar, and a label on the right."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Bar:
     """One bar.
 
     Args:
-        name: What it is of, short enough to stand beside it.
-        micro_usd: How long it is; 0 for none.
-        says: Written at the right edge.
-        colour: Its colour.
+        name: The name, short enough to fit beside the bar.
+        micro_usd: The length; 0 for none.
+        says: The label at the right edge.
+        colour: The colour.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Changes: what a month spent more and less on than the one before."""
+"""Changes: where a month spent more and less than the month before."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def changes(
     """Draw what changed since last month, from more to less (spec 4.19).
 
     Args:
-        monthly_before: As `client.spend.monthly(...)` gives it: charge_micro_usd and
+        monthly_before: As `client.spend.monthly(...)` returns it: charge_micro_usd and
             `by`.
-        monthly_after: The same of the later month.
-        by: The column; the eight values that changed most have a bar, the rest is
-            "other".
+        monthly_after: The same for the later month.
+        by: The column; the eight values that changed most have a bar, and the rest
+            are "other".
         ax: Where to draw; a new figure when None.
         theme: "light" or "dark": the colours of text and grid. The background is
             transparent.
@@ -122,7 +122,7 @@ def changes_frame(
 
 
 def _side(frame: pd.DataFrame, by: str, name: str) -> pd.DataFrame:
-    """Return the charges of one month under its name, and zero under the other."""
+    """Return the charges of one month, with zero for the other month."""
     import pandas as pd
 
     known = frame[frame[CHARGE].notna()]
@@ -135,7 +135,7 @@ def _side(frame: pd.DataFrame, by: str, name: str) -> pd.DataFrame:
 
 
 def _most_changed(drawn: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Gather those that changed least, and sort from more to less."""
+    """Group the values that changed least, and sort from more to less."""
     import pandas as pd
 
     size = drawn[_DIFFERENCE].abs()
@@ -151,7 +151,7 @@ def _most_changed(drawn: pd.DataFrame, by: str) -> pd.DataFrame:
 
 
 def _month_text(frame: pd.DataFrame) -> str | None:
-    """Return the month that a frame is of, as "October 2026"."""
+    """Return the month of a frame, such as "October 2026"."""
     months = {str(month) for month in frame.get(_MONTH, ()) if month == month}
     months = months or {str(frame.attrs.get("report", {}).get(_MONTH))}
     try:
@@ -182,7 +182,7 @@ def _rows(drawn: pd.DataFrame) -> list[tuple[str, int, int, int]]:
 
 
 def _relation(before: int, after: int) -> str:
-    """Say how much a difference is of what was before."""
+    """Format a difference as a percentage of the earlier amount."""
     if before == 0:
         return "  new"
     if after == 0:

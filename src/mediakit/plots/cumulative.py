@@ -1,4 +1,4 @@
-"""Cumulative: a month's spend day upon day, against a budget and a forecast."""
+"""Cumulative: a month's cumulative spend, with a budget and a forecast."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _BUDGET = "budget_micro_usd"
 
 
 class HasLimit(Protocol):
-    """A budget, as `mediakit.Budget` is one."""
+    """Any budget, such as `mediakit.Budget`."""
 
     @property
     def limit_micro_usd(self) -> int:
-        """Return what may be spent."""
+        """Return the limit."""
 
 
 def cumulative(
@@ -53,12 +53,12 @@ def cumulative(
     ax: Axes | None = None,
     theme: Theme = "light",
 ) -> Axes:
-    """Draw a month's spend day upon day, with its budget and forecast (spec 4.19).
+    """Draw a month's cumulative spend, with budget and forecast (spec 4.19).
 
     Args:
-        frame: The month's days, as `client.spend.daily(...)` gives them.
+        frame: The month's days, as `client.spend.daily(...)` returns them.
         budget: A `Budget`, or an amount such as "$200"; drawn as a line.
-        forecast: As `client.spend.forecast(...)` gives it; drawn as a fan from
+        forecast: As `client.spend.forecast(...)` returns it; drawn as a fan from
             today to the end of the month.
         ax: Where to draw; a new figure when None.
         theme: "light" or "dark": the colours of text and grid. The background is
@@ -69,8 +69,8 @@ def cumulative(
         `frame` is what `cumulative_frame` returns.
 
     Raises:
-        InputError: The frame is no daily spend, the budget no amount, or the forecast
-            is of other days.
+        InputError: The frame is not daily spend, the budget is not an amount, or the
+            forecast covers other days.
     """
     drawn = cumulative_frame(frame, budget, forecast)
     canvas = canvas_on(ax, theme)
@@ -85,7 +85,7 @@ def cumulative(
     dress_days(canvas, days, margin=0.0, notes=notes_of(drawn.attrs["left_out"]))
     dress_y(canvas, "USD, cumulative")
     if drawn[[EXPECTED, _BUDGET]].notna().to_numpy().any():
-        canvas.legend()  # what is spent alone is in the title
+        canvas.legend()  # the title already states the spend
     return canvas.carrying(drawn)
 
 
@@ -103,14 +103,14 @@ def cumulative_frame(
 
     Returns:
         One row per day of the month: day (datetime64, UTC), spent_micro_usd (Int64,
-        everything up to that day's end; <NA> after today), expected_micro_usd,
-        low_micro_usd, high_micro_usd (Int64, the same of the forecast; <NA> before
+        the sum up to that day's end; <NA> after today), expected_micro_usd,
+        low_micro_usd, high_micro_usd (Int64, the same for the forecast; <NA> before
         today) and budget_micro_usd (Int64). `attrs` has title, alt_text and left_out,
         the count of rows without a day or a charge.
 
     Raises:
-        InputError: The frame is no daily spend, the budget no amount, or the forecast
-            is of other days.
+        InputError: The frame is not daily spend, the budget is not an amount, or the
+            forecast covers other days.
     """
     import pandas as pd
 
@@ -200,7 +200,7 @@ def _draw_ahead(canvas: Canvas, drawn: pd.DataFrame) -> None:
         return
     ends = _ends(known)
     values = known[[*AHEAD]].to_numpy("int64")
-    # The fan opens where the spend ends, also where that day has no forecast.
+    # The fan starts where the spend ends, even if that day has no forecast.
     so_far = drawn[drawn[SPENT].notna()]
     if so_far.empty:
         start, spent = _ends(drawn)[0] - 1, 0

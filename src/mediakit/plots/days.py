@@ -36,9 +36,9 @@ def spend_by_day(
     """Stack the settled spend of each UTC day by function (spec 4.19).
 
     Args:
-        frame: As `client.spend.daily(...)` gives it: day, charge_micro_usd and `by`.
+        frame: As `client.spend.daily(...)` returns it: day, charge_micro_usd and `by`.
         by: The column whose values are stacked; the eight largest have their own
-            colour, the rest is "other".
+            colour, and the rest are "other".
         ax: Where to draw; a new figure when None.
         theme: "light" or "dark": the colours of text and grid. The background is
             transparent.
@@ -48,7 +48,7 @@ def spend_by_day(
         returns.
 
     Raises:
-        InputError: The frame is no daily spend with such a column.
+        InputError: The frame is not daily spend with such a column.
     """
     stack = daily_stack(frame, by, most_names=MOST_NAMES)
     canvas = canvas_on(ax, theme)
@@ -79,7 +79,7 @@ def spend_by_day_frame(frame: pd.DataFrame, *, by: str = "function") -> pd.DataF
         title, alt_text and left_out, the count of rows without a day or a charge.
 
     Raises:
-        InputError: The frame is no daily spend with such a column.
+        InputError: The frame is not daily spend with such a column.
     """
     return _frame_of(daily_stack(frame, by, most_names=MOST_NAMES), by)
 
@@ -90,7 +90,7 @@ def _frame_of(stack: DailyStack, by: str) -> pd.DataFrame:
 
     count, days = stack.micro_usd.shape
     names = pd.Index([*stack.names], dtype="str")
-    if not names.is_unique:  # texts that differ only where they are shortened
+    if not names.is_unique:  # names that differ only in the part that is cut off
         names = pd.Index(_numbered(stack.names), dtype="str")
     codes = np.tile(np.arange(count), days)
     drawn = pd.DataFrame(
@@ -156,7 +156,7 @@ def _draw(canvas: Canvas, stack: DailyStack) -> None:
 
 
 def _edges(stack: DailyStack) -> npt.NDArray[np.float64]:
-    """Return where days begin and end: two points a day with gaps, else one."""
+    """Return the edges of days: two points per day with gaps, otherwise one."""
     import numpy as np
 
     count = stack.micro_usd.shape[1]
@@ -179,10 +179,10 @@ def _outline(micro_usd: npt.NDArray[np.int64], points: int) -> npt.NDArray[np.fl
 def dress_days(
     canvas: Canvas, days: list[date], *, margin: float, notes: list[str]
 ) -> None:
-    """Make the x axis one of days, from the first to the last.
+    """Format the x axis as days, from the first to the last.
 
     Args:
-        canvas: Where it is.
+        canvas: Where to draw.
         days: Every day, in order.
         margin: Days left free on both sides.
         notes: Sentences below the axis.
@@ -199,15 +199,15 @@ def dress_days(
 
 
 def day_labels(days: list[date], *, most: int = _MOST_LABELS) -> dict[int, str]:
-    """Choose which days are written under the axis.
+    """Choose the day labels for the axis.
 
     Args:
         days: Every day, in order.
-        most: So many days at most, or so many months and two more.
+        most: The most day labels, or two fewer than the most month labels.
 
     Returns:
-        A label by the day's place: days while they fit, else the first days of
-        months; the year stands under the first and wherever a new one begins.
+        Labels by the day's position: days if they fit, otherwise the first days of
+        months; the year is under the first label and wherever a new year begins.
     """
     step = -(-len(days) // most)
     places = list(range(len(days) - 1, -1, -step))[::-1]  # the last day is written
@@ -226,12 +226,12 @@ def day_labels(days: list[date], *, most: int = _MOST_LABELS) -> dict[int, str]:
 
 
 def day_text(day: date) -> str:
-    """Write a day, as "1 October 2026"."""
+    """Format a day, such as "1 October 2026"."""
     return f"{day.day} {day:%B} {day.year}"
 
 
 def span_text(first: date, last: date) -> str:
-    """Write days from the first to the last, as "1 to 31 October 2026"."""
+    """Format a range of days, such as "1 to 31 October 2026"."""
     if first == last:
         return day_text(last)
     begin = str(first.day)
@@ -243,7 +243,7 @@ def span_text(first: date, last: date) -> str:
 
 
 def nothing_spent(stack: DailyStack) -> str:
-    """Say that nothing was spent, on which days, and what is not drawn."""
+    """Describe a range without spend, and the rows that are not drawn."""
     text = "No spend"
     if days := stack.days:
         first, last = day_text(days[0]), day_text(days[-1])
@@ -252,7 +252,7 @@ def nothing_spent(stack: DailyStack) -> str:
 
 
 def notes_of(left_out: int, lacking: str = "a day or a charge") -> list[str]:
-    """Say how many rows are not drawn, if any."""
+    """Describe how many rows are not drawn, if any."""
     if not left_out:
         return []
     rows = "row" if left_out == 1 else "rows"

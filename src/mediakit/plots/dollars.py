@@ -1,4 +1,4 @@
-"""Amounts in plots: written exactly, and axes of US dollars."""
+"""Amounts in plots: exact labels, and axes in US dollars."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _PER_MILLE = 1_000
 
 
 def decimals_of(amounts_micro_usd: Iterable[int]) -> int:
-    """Return how many decimals write all of these amounts exactly."""
+    """Return the number of decimals that represents all amounts exactly."""
     places = (len(format_usd(each).partition(".")[2]) for each in amounts_micro_usd)
     return max(places, default=2)
 
 
 def alike(amount_micro_usd: int, decimals: int) -> str:
-    """Write an amount exactly, with zeros up to so many decimals."""
+    """Format an amount exactly, with at least so many decimals."""
     whole, _, part = format_usd(amount_micro_usd).partition(".")
     return f"{whole}.{part.ljust(decimals, '0')}"
 
 
 def cents(amount_micro_usd: int) -> str:
-    """Write an amount that is no charge, rounded to cents; exactly below one."""
+    """Format an amount that is not a charge: in cents; exactly below one cent."""
     if abs(amount_micro_usd) < _MICRO_PER_CENT:
         return format_usd(amount_micro_usd)
     return format_usd(divided(amount_micro_usd, _MICRO_PER_CENT) * _MICRO_PER_CENT)
@@ -46,18 +46,18 @@ def divided(amount_micro_usd: int, count: int) -> int:
 
 
 def signed(amount_micro_usd: int) -> str:
-    """Write a difference exactly, with its sign."""
+    """Format a difference exactly, with its sign."""
     return f"{'+' if amount_micro_usd > 0 else ''}{format_usd(amount_micro_usd)}"
 
 
 def percent(part_micro_usd: int, whole_micro_usd: int) -> str:
-    """Write a positive part of a positive whole with one decimal, as "64.8 %"."""
+    """Format a part of a whole with one decimal, such as "64.8 %"."""
     mille = divide_half_up(part_micro_usd * _PER_MILLE, whole_micro_usd)
     return f"{mille // 10}.{mille % 10} %"
 
 
 def dress_y(canvas: Canvas, text: str) -> None:
-    """Make the y axis one of dollars, from zero or below to above what is drawn."""
+    """Format the y axis in dollars, from zero or below to above the data."""
     axes = canvas.axes
     low, top = _limits(axes.dataLim.y0, axes.dataLim.y1)
     axes.set_ylim(low, top)
@@ -69,7 +69,7 @@ def dress_y(canvas: Canvas, text: str) -> None:
 
 
 def dress_x(canvas: Canvas) -> None:
-    """Make the x axis one of dollars, with zero in it."""
+    """Format the x axis in dollars, including zero."""
     axes = canvas.axes
     low, top = _limits(axes.dataLim.x0, axes.dataLim.x1)
     axes.set_xlim(low, top if axes.dataLim.x1 > 0 or low == 0 else 0)
@@ -79,7 +79,7 @@ def dress_x(canvas: Canvas) -> None:
 
 
 def dress_at(canvas: Canvas, ticks_micro_usd: list[int]) -> None:
-    """Make both axes ones of dollars, with these amounts written."""
+    """Format both axes in dollars, with ticks at these amounts."""
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
     places = [tick / MICRO_PER_USD for tick in ticks_micro_usd]

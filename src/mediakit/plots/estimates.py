@@ -1,4 +1,4 @@
-"""Estimates: what was charged against what was estimated, job by job."""
+"""Estimates: the charge of each job against its estimate."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FURTHER = ("job_id", "estimate_kind")
 _MARKERS = "osD^vPX<*"
 _MANY_JOBS = 500
 _ROOM = 1.6  # beyond the smallest and the largest, as a factor
-_MUCH_ROOM = 3.0  # where they are so close that no round amount lies between
+_MUCH_ROOM = 3.0  # if they are so close that there is no round amount between them
 _CLOSE = 4
 
 
@@ -44,10 +44,10 @@ def estimates(
     """Draw each job's charge against its estimate; on the diagonal they are equal.
 
     Args:
-        charges: As `client.spend.charges(...)` gives it: charge_micro_usd,
+        charges: As `client.spend.charges(...)` returns it: charge_micro_usd,
             estimate_low_micro_usd, estimate_high_micro_usd and `by`.
-        by: The column that gives the colour: estimate_kind, function, or any other.
-            The eight values with most jobs have their own, the rest is "other".
+        by: The column for the colour: estimate_kind, function, or any other. The
+            eight values with the most jobs have their own, and the rest are "other".
         ax: Where to draw; a new figure when None.
         theme: "light" or "dark": the colours of text and grid. The background is
             transparent.
@@ -116,7 +116,7 @@ def estimates_frame(
 
 
 def _gathered(known: pd.DataFrame, column: str) -> pd.Categorical:
-    """Name each row, those of the rarer names as "other"."""
+    """Name each row; the rarer names become "other"."""
     import numpy as np
     import pandas as pd
 
@@ -191,7 +191,7 @@ def _draw(
 
 
 def _dress(canvas: Canvas, drawn: pd.DataFrame) -> None:
-    """Make two equal logarithmic axes of dollars, with zero where there is one."""
+    """Format both axes as logarithmic dollars, with zero if the data has it."""
     axes = canvas.axes
     amounts = drawn[[_LOW, _HIGH, CHARGE]].to_numpy()
     positive = amounts[amounts > 0].tolist() or [1]
@@ -221,7 +221,7 @@ def _dress(canvas: Canvas, drawn: pd.DataFrame) -> None:
 
 
 def _ticks(low: float, high: float, most_ticks: int) -> list[int]:
-    """Choose round amounts between two, as fine as so many ticks allow."""
+    """Choose round tick amounts between two, as many as allowed."""
     powers = [10**power for power in range(len(str(int(low))) - 1, len(str(int(high))))]
     found: list[int] = []
     for steps in ((1, 2, 5), (1, 3), (1,)):

@@ -1,4 +1,4 @@
-"""Cost per keeper: what one kept result cost, with all that was spent to find it."""
+"""Cost per keeper: the total charge divided by the number of results kept."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def cost_per_keeper(
     ax: Axes | None = None,
     theme: Theme = "light",
 ) -> Axes:
-    """Draw what a kept result cost: the charge of all jobs by the results kept.
+    """Draw the cost per kept result: all charges divided by the results kept.
 
     Args:
-        charges: As `client.spend.charges(...)` gives it: charge_micro_usd, keep and
+        charges: As `client.spend.charges(...)` returns it: charge_micro_usd, keep and
             `by`.
-        by: The column: function, prompt, or any parameter. The eight on which most
-            was spent have a bar, the rest is "other".
+        by: The column: function, prompt, or any parameter. The eight with the highest
+            spend have a bar, and the rest are "other".
         ax: Where to draw; a new figure when None.
         theme: "light" or "dark": the colours of text and grid. The background is
             transparent.
 
     Returns:
-        The Axes: the cheapest first, and those without a keeper last and without a
+        The Axes: the cheapest first; values without a keeper are last and have no
         bar. Its `frame` is what `cost_per_keeper_frame` returns.
 
     Raises:

@@ -1,4 +1,4 @@
-"""A month's days: which are drawn, what is known of them, and what is forecast."""
+"""A month's days: which to draw, the known spend, and the forecast."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _COMPLETE = "complete"
 
 
 class HasFrame(Protocol):
-    """A forecast, as `client.spend.forecast(...)` gives it."""
+    """A forecast, as `client.spend.forecast(...)` returns it."""
 
     def frame(self) -> pd.DataFrame:
-        """Return a row per day of the month, everything cumulative."""
+        """Return one row per day of the month; amounts are cumulative."""
 
 
 def forecast_days(forecast: HasFrame) -> pd.DataFrame:
-    """Return the forecast's days, each once and in order."""
+    """Return the forecast's days, without duplicates and in order."""
     if not hasattr(forecast, "frame"):
         accepted = "a forecast, as client.spend.forecast(...) gives it"
         raise InputError("forecast", got=forecast, accepted=accepted)
@@ -45,10 +45,10 @@ def forecast_days(forecast: HasFrame) -> pd.DataFrame:
 
 
 def days_drawn(stack: DailyStack, ahead: pd.DataFrame | None) -> range:
-    """Return the days that are drawn, as days since 1970: a whole month if it is one.
+    """Return the days to draw, as days since 1970: the whole month if possible.
 
     Raises:
-        InputError: The forecast is of other days.
+        InputError: The forecast covers other days.
     """
     first = (stack.first - EPOCH).days
     own = range(first, first + stack.micro_usd.shape[1])
@@ -77,7 +77,7 @@ def _whole_month(days: range) -> range:
 
 
 def month_or_days(days: range) -> str:
-    """Write a whole month as "October 2026", and other days as a span."""
+    """Format a whole month as "October 2026", and other days as a range."""
     first, last = date_of(days[0]), date_of(days[-1])
     if len(days) > 1 and days == _whole_month(days):
         return f"{first:%B %Y}"
@@ -85,7 +85,7 @@ def month_or_days(days: range) -> str:
 
 
 def spent_so_far(stack: DailyStack, span: range) -> npt.NDArray[np.int64]:
-    """Return the sum of everything up to the end of each day of the span."""
+    """Return the cumulative sum at the end of each day of the range."""
     import numpy as np
 
     by_day = np.zeros(len(span), dtype="int64")
@@ -99,10 +99,10 @@ def spent_so_far(stack: DailyStack, span: range) -> npt.NDArray[np.int64]:
 def known_days(
     frame: pd.DataFrame, stack: DailyStack, span: range, ahead: pd.DataFrame | None
 ) -> int:
-    """Return of how many days the spend is known, today included."""
+    """Return the number of days with known spend, including today."""
     sums = stack.micro_usd.sum(axis=0)
     offset = (stack.first - EPOCH).days - span.start if len(sums) else 0
-    # A day with a charge is never left out, whatever else is said of today.
+    # A day with a charge is always included, whatever the frame says about today.
     charged = offset + max(sums.nonzero()[0].tolist(), default=-1 - offset) + 1
     if ahead is not None:
         told = ahead[SPENT].notna().to_numpy().nonzero()[0].tolist()

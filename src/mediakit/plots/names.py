@@ -1,4 +1,4 @@
-"""What a plot is by: the columns that it needs, and the names that it shows."""
+"""The columns that a plot needs, and the names that it shows."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def check(
     *,
     field: str = "frame",
 ) -> None:
-    """Refuse what is not a frame with these columns.
+    """Reject a value that is not a frame with these columns.
 
     Args:
-        frame: What came.
+        frame: The value.
         needed: The columns, each with `DATETIMES`, `WHOLE` or None for any values.
         what: What the frame should be, in words.
         field: The argument's name.
@@ -87,12 +87,12 @@ def coded(
     """Return each row's place in a list of names, and that list.
 
     A function is shown under our own short name where the frame knows it as `kind`.
-    Rows are of one name only where both columns agree: functions of one kind, and
-    kinds of one function, stay apart.
+    Rows share a name only if both columns agree: functions of one kind, and kinds of
+    one function, are separate.
 
     Args:
         frame: Any frame with the column.
-        by: The column; missing values are named too.
+        by: The column; missing values have a name, too.
         missing: The name of rows without a value.
     """
     import pandas as pd
@@ -101,7 +101,7 @@ def coded(
     if by == _FUNCTION and KIND in frame:
         return _by_function(texts.astype("str"), frame[KIND])
     codes, names = pd.factorize(texts.astype("str"))
-    # A prompt may have many lines; a name in a plot has one.
+    # A prompt can have many lines, but a name in a plot has one.
     return codes, [" ".join(name.split()) or missing for name in names.tolist()]
 
 
@@ -128,7 +128,7 @@ def _function_name(path: str, kind: str, path_count: int, kind_count: int) -> st
 
 
 def largest_first(names: Sequence[str], sums: Sequence[int]) -> list[int]:
-    """Return the places of names, the largest sum first, then in their order."""
+    """Return the positions of names, largest sum first, then in their order."""
     return sorted(range(len(names)), key=lambda place: (-sums[place], names[place]))
 
 
@@ -145,8 +145,8 @@ def summed(
     Args:
         frame: Rows without a missing value in `columns`.
         by: The column whose values become the names.
-        columns: What is summed: int64, each named as in the result.
-        most: So many names of their own; the rest is gathered as the last row.
+        columns: The int64 columns to sum, by their name in the result.
+        most: The most names to keep; the rest are summed in the last row.
         missing: The name of rows without a value.
 
     Returns:
@@ -173,12 +173,12 @@ def summed(
 
 
 def others(count: int) -> str:
-    """Name what is gathered of so many names."""
+    """Return the name for a group of so many names."""
     return f"{OTHER} ({count})"
 
 
 def drawable(text: str) -> str:
-    """Replace what the fonts have no glyph for, so that no warning is shown.
+    """Replace characters that the fonts lack, so that no warning is shown.
 
     Other scripts are drawn where matplotlib's `font.family` lists a font that has them.
 

@@ -1,4 +1,4 @@
-"""Share: what each function, key, model or project took of the whole."""
+"""Share: the part of the total for each function, key, model or project."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def share(
     ax: Axes | None = None,
     theme: Theme = "light",
 ) -> Axes:
-    """Draw what each function took of the whole, the largest first (spec 4.19).
+    """Draw each function's share of the total, the largest first (spec 4.19).
 
     Args:
         frame: Any spend frame: charge_micro_usd and `by`.
-        by: The column; the eight largest values have a bar, the rest is "other".
+        by: The column; the eight largest values have a bar, and the rest are "other".
         ax: Where to draw; a new figure when None.
         theme: "light" or "dark": the colours of text and grid. The background is
             transparent.
@@ -109,7 +109,7 @@ def _said(drawn: pd.DataFrame, by: str) -> dict[Hashable, Any]:
 
 
 def _part(charge: int, charges: list[int]) -> str:
-    """Write the part of the total; with credits among them there is no such part."""
+    """Format the share of the total; empty if there are credits."""
     if min(charges) < 0:
         return ""
     return f"  {percent(charge, sum(charges))}"

@@ -1,4 +1,4 @@
-"""Spend per day and name, summed exactly and with no day left out."""
+"""Exact sums of spend per day and name, including days without spend."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class DailyStack:
 
     Args:
         first: The first day.
-        names: What is stacked, the largest first and the rest last.
+        names: The stacked names, the largest first and the rest last.
         micro_usd: One row per name and one column per day, int64 micro-USD.
-        left_out: How many rows have no day or no charge, and so no place here.
+        left_out: The number of rows without a day or a charge, which are omitted.
     """
 
     first: date
@@ -55,16 +55,16 @@ class DailyStack:
 
 
 def daily_stack(frame: pd.DataFrame, by: str | None, *, most_names: int) -> DailyStack:
-    """Sum a daily frame exactly per name and day, with no day left out.
+    """Sum a daily frame exactly per name and day, including days without spend.
 
     Args:
-        frame: As `client.spend.daily(...)` gives it.
+        frame: As `client.spend.daily(...)` returns it.
         by: The column whose values become the names; None for all in one.
-        most_names: So many names of their own; the rest is gathered as "other".
+        most_names: The most names to keep; the rest are summed as "other".
 
     Returns:
-        The days that were asked for, where the frame is a whole answer that says
-        so; else those from its first to its last.
+        The requested days if the frame is a whole response that states them;
+        otherwise the days from its first to its last.
 
     Raises:
         InputError: The frame has no such columns, or its days or charges are not
@@ -90,7 +90,7 @@ def daily_stack(frame: pd.DataFrame, by: str | None, *, most_names: int) -> Dail
 def day_numbers(days: pd.Series) -> npt.NDArray[np.int64]:
     """Return days since 1970, by the wall clock of the column as it is.
 
-    A day is never moved to another zone.
+    Days are never converted to another zone.
     """
     import numpy as np
 
@@ -99,12 +99,12 @@ def day_numbers(days: pd.Series) -> npt.NDArray[np.int64]:
 
 
 def date_of(number: int) -> date:
-    """Return the day so many days after 1970."""
+    """Return the date for a number of days since 1970."""
     return EPOCH + timedelta(days=number)
 
 
 def instants(first: date, count: int) -> pd.DatetimeIndex:
-    """Return so many days as midnights in UTC, as the spend frames hold them."""
+    """Return days since 1970 as UTC midnights, as in the spend frames."""
     import numpy as np
     import pandas as pd
 
@@ -116,7 +116,7 @@ def instants(first: date, count: int) -> pd.DatetimeIndex:
 def _extent(frame: pd.DataFrame, days: npt.NDArray[np.int64]) -> tuple[int, int]:
     """Return the first and the last day, as days since 1970."""
     numbers = days.tolist()
-    # A selection keeps the attrs of the answer, and days it left out are not free.
+    # A selection keeps the attrs of the response, but omitted days did have spend.
     if frame.attrs.get("total_micro_usd") == int(frame[CHARGE].sum()):
         report = frame.attrs.get("report", {})
         asked = (_asked(report.get(name)) for name in ("start_date", "end_date"))
@@ -134,7 +134,7 @@ def _asked(text: object) -> int | None:
 def _largest(
     names: list[str], micro_usd: npt.NDArray[np.int64], most_names: int
 ) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
-    """Order by sum, and gather the smallest at the end."""
+    """Order by sum, and group the smallest at the end."""
     import numpy as np
 
     order = largest_first(names, [int(row.sum()) for row in micro_usd])

@@ -1,4 +1,4 @@
-"""How the plots look: two themes, a palette, titles, and what an Axes carries."""
+"""The style of the plots: two themes, a palette, titles and legends."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Look:
         quiet: Of labels, ticks and notes.
         grid: Of grid lines.
         colours: One for each of the largest.
-        other: Of what is gathered as "other".
+        other: Of the "other" group.
         accent: Of a single line or of bars that mean the same.
         up: Of an increase, and of a limit.
         down: Of a decrease.
@@ -74,7 +74,7 @@ class Look:
     down: str
 
     def series(self, count: int) -> list[str]:
-        """Return the colours of so many names; the ninth is "other"."""
+        """Return colours for a number of names; the ninth is "other"."""
         return [*self.colours, self.other][:count]
 
 
@@ -105,7 +105,7 @@ _LOOKS = {
 
 @dataclass(frozen=True)
 class Canvas:
-    """An Axes with the theme that it is drawn in.
+    """An Axes and its theme.
 
     Args:
         axes: Where to draw.
@@ -123,12 +123,12 @@ class Canvas:
         return 8 if self.compact else 9
 
     def name(self, text: str, *, keep: Literal["begin", "end"] = "end") -> str:
-        """Shorten a name from outside to what fits, in characters that can be drawn.
+        """Shorten an external name to fit, using characters that can be drawn.
 
         Args:
             text: The name.
-            keep: Which part a long one keeps: paths differ at their end, prompts at
-                their beginning.
+            keep: Which end of a long name to keep: paths differ at the end, prompts at
+                the beginning.
         """
         longest = _LONGEST_COMPACT_NAME if self.compact else _LONGEST_NAME
         if len(text) > longest:
@@ -137,7 +137,7 @@ class Canvas:
         return text if text.isascii() else drawable(text)
 
     def title(self, text: str) -> None:
-        """Write the title above the left end of the plot."""
+        """Draw the title, aligned left above the plot."""
         size = 9 if self.compact else 11
         shown = self.axes.set_title(
             text, loc="left", color=self.look.ink, fontsize=size, fontweight="bold"
@@ -145,7 +145,7 @@ class Canvas:
         as_written([shown])
 
     def label_x(self, text: str, notes: Sequence[str] = ()) -> None:
-        """Write what the x axis shows, and below it what is not drawn."""
+        """Label the x axis, with notes on omitted rows below."""
         lines = "\n".join([text, *notes])
         shown = self.axes.set_xlabel(
             lines, color=self.look.quiet, fontsize=self.text_size
@@ -153,11 +153,11 @@ class Canvas:
         as_written([shown])
 
     def label_y(self, text: str) -> None:
-        """Write what the y axis shows."""
+        """Label the y axis."""
         self.axes.set_ylabel(text, color=self.look.quiet, fontsize=self.text_size)
 
     def quiet_frame(self, *sides: str) -> None:
-        """Hide all sides but these, and colour ticks and labels."""
+        """Hide all spines except these, and colour ticks and labels."""
         for side, spine in self.axes.spines.items():
             spine.set_visible(side in sides)
             spine.set_color(self.look.quiet)
@@ -169,11 +169,11 @@ class Canvas:
     def legend(
         self, title: str | None = None, handles: Sequence[Artist] | None = None
     ) -> None:
-        """Write the legend beside the plot, where it covers nothing.
+        """Draw the legend beside the plot.
 
         Args:
-            title: Above it.
-            handles: What it lists, from the top; what has a label when None.
+            title: The legend title.
+            handles: The entries, from the top; all labelled artists when None.
         """
         listed = {} if handles is None else {"handles": handles}
         legend = self.axes.legend(
@@ -196,7 +196,7 @@ class Canvas:
         as_written(texts)
 
     def say(self, text: str) -> None:
-        """Say in the middle of an empty plot why it is empty."""
+        """Show in the middle of an empty plot why it is empty."""
         shown = self.axes.text(
             0.5,
             0.5,
@@ -215,7 +215,7 @@ class Canvas:
             spine.set_visible(False)
 
     def carrying(self, frame: pd.DataFrame) -> Axes:
-        """Return the Axes with what is drawn as its `frame`."""
+        """Attach the plotted frame to the Axes as `frame`, and return the Axes."""
         setattr(self.axes, _FRAME, frame)
         return self.axes
 
@@ -247,19 +247,19 @@ def _new_axes() -> Axes:
 
 
 def as_written(texts: Iterable[Text]) -> None:
-    """Keep two dollar signs from being read as a formula."""
+    """Escape dollar signs so that matplotlib does not read them as math."""
     for text in texts:
         text.set_parse_math(False)
 
 
 def alt_text(ax: Axes) -> str:
-    """Return what a plot shows in words, for those who cannot see it.
+    """Return the text alternative of a plot, for people who cannot see it.
 
     Args:
-        ax: As a plot of this package returns it.
+        ax: An Axes that a plot in this package returned.
 
     Raises:
-        InputError: The Axes holds no plot of this package.
+        InputError: The Axes has no plot from this package.
     """
     frame = getattr(ax, _FRAME, None)
     text = getattr(frame, "attrs", {}).get("alt_text")

@@ -45,10 +45,10 @@ class AsyncSpend:
     """Reads what was spent; reading is free (spec 4.19).
 
     Args:
-        billing: Asks the service.
-        history: What was bought from here.
+        billing: Reads the reports from the service.
+        history: The request history.
         catalog: Names the functions.
-        clock: Tells what today is, in UTC, until the service has told it.
+        clock: Gives today in UTC until the service's time is known.
     """
 
     def __init__(
@@ -86,15 +86,15 @@ class AsyncSpend:
     ) -> pd.DataFrame:
         """Read the spend of some days by key and function (spec 4.19).
 
-        A range is read by calendar month, a few months at the same time. Days that
+        A range is read by calendar month, a few months at a time. Days that
         ended two days ago are kept in memory and not read again.
 
         Args:
             start: The first day, YYYY-MM-DD in UTC; 30 days up to `end` when omitted.
             end: The last day, included; today in UTC by the service's clock when
                 omitted.
-            by: Sum per day and any of "function", "key", "model" and "project", one
-                name or a list; per day alone with an empty list.
+            by: Sum by day and any of "function", "key", "model" and "project", one
+                name or a list; by day alone with an empty list.
             api_key_id: Only what this key spent.
             model: Only what this model cost.
             every: "day", or "week" for sums of weeks that begin on Monday.
@@ -104,19 +104,19 @@ class AsyncSpend:
         Returns:
             Columns day (datetime64, UTC), api_key_id, model and function (category),
             jobs (Int64), charge_micro_usd (int64), whatever else the service sends,
-            kind (category: our name of the function, <NA> where its path is not
+            kind (category: mediakit's name for the function, <NA> if its path is not
             bound), and complete (bool: False for the service's today and later); no
             rows but the same dtypes when nothing has settled.
 
             With `by`: day, function and kind, api_key_id, model or project, then jobs,
-            charge_micro_usd and complete. A project comes from the history; charges
-            that the history does not hold stand in a row without one, so that the sums
-            never change.
+            charge_micro_usd and complete. Projects come from the history; charges that
+            are not in the history are in a row without a project, so that the sums
+            do not change.
 
         Raises:
             InputError: A day cannot be read, the end is before the start, all of the
-                range is in the future, or another argument is not acceptable.
-            ServiceError: The service does not answer.
+                range is in the future, or another argument is invalid.
+            ServiceError: The service does not respond.
         """
         asked = DaysAsked(
             None if start is None else read_day("start", start),
@@ -138,13 +138,13 @@ class AsyncSpend:
 
         Returns:
             One row per month and function; amounts are int64 micro-USD, kind
-            (category) is our name of the function. The report around the rows is in
-            `attrs["report"]`, of several months by month in its "months".
+            (category) is mediakit's name for the function. The report's other fields
+            are in `attrs["report"]`, by month in "months" for several months.
 
         Raises:
             InputError: A month cannot be read, the last is before the first, or it
                 is in the future.
-            ServiceError: The service does not answer.
+            ServiceError: The service does not respond.
         """
         return await _shown(await self._months.frame(month), usd=usd)
 
@@ -164,34 +164,34 @@ class AsyncSpend:
 
         Raises:
             InputError: The month cannot be read, or is in the future.
-            ServiceError: The service does not answer.
+            ServiceError: The service does not respond.
         """
         return await _shown(await self._months.csv(month), usd=usd)
 
     async def reconcile(
         self, month: str | None = None, *, own_keys: str | Iterable[str] | None = None
     ) -> Reconciliation:
-        """Hold this history against the bill of a month (spec 4.19).
+        """Compare this history with the bill of a month (spec 4.19).
 
         The history, the daily report, the monthly report, its CSV and, for owners and
         admins, the movements of the balance are compared by function. Each difference
-        has a verdict: match, pending (a job ended, and its charge is not read yet),
-        elsewhere (another API key spent it), missing_here, missing_there,
+        has a verdict: match, pending (a job ended, but its charge is not read yet),
+        elsewhere (another API key was charged), missing_here, missing_there,
         rate_changed.
 
         Args:
             month: YYYY-MM in UTC; this month by the service's clock when omitted.
-            own_keys: The ids of the API keys that this history holds, as in
-                `daily()`; those whose spend is most like the history's when omitted.
+            own_keys: The IDs of the API keys that belong to this history, as in
+                `daily()`; when omitted, the keys whose spend best matches the history.
 
         Returns:
-            `text` is one sentence; `is_explained` is true only if everything could be
+            `text` is a summary; `is_explained` is true only if everything could be
             compared and nothing is missing on either side; `frame()` has the rows.
 
         Raises:
             InputError: The month cannot be read or has not begun.
             AuthError: The API key may not read the bill.
-            ServiceError: The service does not answer.
+            ServiceError: The service does not respond.
         """
         return await self._reconciler.compare(month, own_keys)
 
@@ -202,7 +202,7 @@ class AsyncSpend:
 
         Args:
             by: "function" for one row per function and kind of estimate; "line" for
-                one per line of the price list as well, told from today's price list.
+                one per line of today's price list as well.
 
         Returns:
             Columns function and kind (category), line (str, by line only),
@@ -210,9 +210,9 @@ class AsyncSpend:
             difference_micro_usd (charge less estimate) and wrong_jobs (int64),
             first_wrong_day (datetime64[us, UTC]), better_estimate_ppm (Int64) and
             text (str). Only completed jobs whose charge and estimate are known count.
-            A job is wrong if its estimate was exact and its charge is another, or if
-            it cost more than its upper bound. `better_estimate_ppm` is what nominal
-            estimates would have to be multiplied by, in parts per million.
+            A job is wrong if its estimate was exact and its charge differs, or if it
+            cost more than its upper bound. `better_estimate_ppm` is the correction
+            factor for nominal estimates, in parts per million.
 
         Raises:
             InputError: There is no such grouping.
@@ -220,7 +220,7 @@ class AsyncSpend:
         return await audited(self._history, self._catalog, by)
 
     async def budget(self, budget: Budget, month: str | None = None) -> BudgetStatus:
-        """Tell how far a budget is used, over all clients that share the history.
+        """Report how much of a budget is used, over all clients of the history.
 
         Args:
             budget: The budget.
@@ -232,7 +232,7 @@ class AsyncSpend:
             `frame()`: the burn-down by day.
 
         Raises:
-            InputError: It is no budget, or it has no such month.
+            InputError: It is not a budget, or it has no such month.
         """
         from mediakit.spend.budgets import budget_status
 
@@ -242,20 +242,20 @@ class AsyncSpend:
     async def forecast(
         self, month: str | None = None, budget: AnyBudget | None = None
     ) -> Forecast:
-        """Forecast what a month comes to, with a range that holds in 8 of 10 cases.
+        """Forecast a month's total, with an 80 % interval.
 
-        It is made from the charges of the thirteen weeks before the month and of the
-        month so far. `text` says what it comes to, `method` how it was made.
+        The forecast uses the charges of the thirteen weeks before the month and of the
+        month so far. `text` summarizes it, and `method` says how it was made.
 
         Args:
-            month: YYYY-MM in UTC; this month by the service's clock when omitted. A
-                month that is over is its exact sum.
+            month: YYYY-MM in UTC; this month by the service's clock when omitted. For
+                a month that is over, the forecast is its exact sum.
             budget: What to compare it with: a `mk.Budget`, or an amount such as "$5".
 
         Raises:
-            InputError: The month cannot be read or has not begun, or the budget is no
-                amount; nothing was sent.
-            ServiceError: The service does not answer.
+            InputError: The month cannot be read or has not begun, or the budget is not
+                an amount; nothing was sent.
+            ServiceError: The service does not respond.
         """
         from mediakit.spend.outlook import forecast
         from mediakit.spend.outlook.habits import daily_totals, unread_text
@@ -291,15 +291,15 @@ class AsyncSpend:
                 "function", "key", "model" and "project", or a list of these.
 
         Returns:
-            A row an unusual day: day (datetime64, UTC), the columns `by` (category),
+            One row per unusual day: day (datetime64, UTC), the columns `by` (category),
             charge_micro_usd and usual_micro_usd (int64), factor (float64, charge by
-            usual), direction (category: high, low) and text, which explains it.
+            usual), direction (category: high, low) and text, the explanation.
             `attrs["notes"]` says what could not be judged.
 
         Raises:
             InputError: A day cannot be read, or there is no such column; nothing was
                 sent.
-            ServiceError: The service does not answer.
+            ServiceError: The service does not respond.
         """
         from mediakit.spend.outlook import anomalies
 
@@ -317,7 +317,7 @@ class AsyncSpend:
         )
 
     async def _today(self) -> date:
-        """Return the service's day, which its responses tell."""
+        """Return today by the service's clock, from its responses."""
         await self._days.rows(DaysAsked(None, None))
         return self._service_clock.today()
 
@@ -332,7 +332,7 @@ class AsyncSpend:
 
         Raises:
             InputError: The month cannot be read, or is in the future.
-            ServiceError: The service does not answer.
+            ServiceError: The service does not respond.
         """
         return await self._months.csv_bytes(month)
 
@@ -341,7 +341,7 @@ class AsyncSpend:
 
         Args:
             month: YYYY-MM in UTC; None for this month by the service's clock.
-            path: The file; one that is there is replaced once all is written.
+            path: The file; an existing file is replaced once all is written.
 
         Returns:
             The path of the file.
@@ -349,7 +349,7 @@ class AsyncSpend:
         Raises:
             InputError: The month cannot be read or is in the future, or the file
                 cannot be written.
-            ServiceError: The service does not answer; no file is written.
+            ServiceError: The service does not respond; no file is written.
         """
         content = await self._months.csv_bytes(month)
         return await to_thread.run_sync(write_bytes, path, content)

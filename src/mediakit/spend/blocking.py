@@ -1,4 +1,4 @@
-"""The blocking face of the spend reports."""
+"""The blocking version of the spend reports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Spend:
-    """The blocking face of `AsyncSpend`: one line a method, on the I/O thread.
+    """The blocking version of `AsyncSpend`; each method runs on the I/O thread.
 
     Args:
         core: The reports.
@@ -97,14 +97,14 @@ class Spend:
 
     @explained_by(AsyncSpend.budget)
     def budget(self, budget: Budget, month: str | None = None) -> BudgetStatus:
-        """Tell how far a budget is used, over all clients that share the history."""
+        """Report how much of a budget is used, over all clients of the history."""
         return self._io.call(self._core.budget, budget, month)
 
     @explained_by(AsyncSpend.forecast)
     def forecast(
         self, month: str | None = None, budget: AnyBudget | None = None
     ) -> Forecast:
-        """Forecast what a month comes to, with a range that holds in 8 of 10 cases."""
+        """Forecast a month's total, with an 80 % interval."""
         return self._io.call(self._core.forecast, month, budget)
 
     @explained_by(AsyncSpend.anomalies)
@@ -122,7 +122,7 @@ class Spend:
     def reconcile(
         self, month: str | None = None, *, own_keys: str | Iterable[str] | None = None
     ) -> Reconciliation:
-        """Hold this history against the bill of a month (spec 4.19)."""
+        """Compare this history with the bill of a month (spec 4.19)."""
         return self._io.call(self._core.reconcile, month, own_keys=own_keys)
 
     @explained_by(AsyncSpend.rates)

@@ -1,4 +1,4 @@
-"""How far a named budget is used, and how it got there day by day."""
+"""How much of a named budget is used, and its burn-down by day."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Charges = tuple[tuple[date, int], ...]
 
 @dataclass(frozen=True)
 class BudgetStatus:
-    """How far a budget is used, micro-USD.
+    """How much of a budget is used; amounts are micro-USD.
 
     Args:
         budget: The budget.
         month: The month, YYYY-MM in UTC; None for a budget without a period.
         spent_micro_usd: Settled charges (spec 2.2).
-        held_micro_usd: Held for what is in flight, at its upper price.
+        held_micro_usd: Held for requests in flight, at their upper price.
         charges: The days of the settled charges, and their micro-USD.
         days: The first and the last day of the burn-down.
     """
@@ -43,7 +43,7 @@ class BudgetStatus:
 
     @property
     def left_micro_usd(self) -> int:
-        """Return what a further request may cost at the most."""
+        """Return the most that a further request may cost."""
         used = self.spent_micro_usd + self.held_micro_usd
         return max(0, self.budget.limit_micro_usd - used)
 
@@ -51,26 +51,26 @@ class BudgetStatus:
     def level(self) -> int | None:
         """Return the highest warning level that is reached, as a percentage.
 
-        What is held counts, as it does for the limit. None below all levels.
+        Held amounts count, as they do for the limit. None if below all levels.
         """
         return self.budget.level(self.spent_micro_usd + self.held_micro_usd)
 
     @property
     def text(self) -> str:
-        """Say in one sentence how far the budget is used."""
+        """Summarize in one sentence how much of the budget is used."""
         return budget_text(self.budget, self.spent_micro_usd, self.held_micro_usd)
 
     def __str__(self) -> str:
         return self.text
 
     def frame(self) -> pd.DataFrame:
-        """Return the burn-down, a row a day.
+        """Return the burn-down, one row per day.
 
         Returns:
             day (datetime64[us, UTC]), spent_micro_usd (int64, all charges up to and
             with that day) and left_micro_usd (int64, the limit less that, at least
-            0). What is held is in no row. The rows end today, or with the budget's
-            month if that is over.
+            0). Held amounts are not included. The rows end today, or at the end of
+            the budget's month if that is over.
         """
         import numpy as np
         import pandas as pd
@@ -93,23 +93,23 @@ class BudgetStatus:
 def budget_status(
     history: History, budget: object, now: datetime, month: str | None = None
 ) -> BudgetStatus:
-    """Read from the history how far a budget is used. It blocks.
+    """Read from the history how much of a budget is used; blocks.
 
     Args:
-        history: The history; what counts is of all its services and accounts.
+        history: The history; charges of all its services and accounts count.
         budget: The budget.
-        now: The instant, aware.
+        now: The instant, timezone-aware.
         month: For a budget by month: which one, YYYY-MM; None for the current one.
 
     Raises:
-        InputError: It is no budget, or it has no such month.
+        InputError: It is not a budget, or it has no such month.
     """
     if not isinstance(budget, Budget):
         accepted = 'a budget, such as mk.Budget("team", "$500", period="month")'
         raise InputError("budget", got=budget, accepted=accepted)
     month = _month_of_budget(budget, now.date(), month)
     label = budget.name if month is None else f"{budget.name} {month}"
-    # What settles in between is counted twice, not missed.
+    # A charge that settles between the two reads counts twice; none is missed.
     use = history.budget_use(label)
     charges = tuple((at.date(), charge) for at, charge in history.budget_charges(label))
     return BudgetStatus(

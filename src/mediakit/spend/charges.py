@@ -1,4 +1,4 @@
-"""Every settled charge of the history, with what it was for."""
+"""Every settled charge in the history, with its request."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def charges_frame(
     """Return the settled charges of some days; see `AsyncSpend.charges`.
 
     Args:
-        history: What was bought.
-        service: From which service.
+        history: The request history.
+        service: The service.
         first: The first day of settlement in UTC; None for all before the last.
         last: The last day, included; None for all after the first.
         project: Only of this project.
@@ -63,7 +63,7 @@ def charges_frame(
         project=project,
         taken=COLUMNS,
     )
-    # The history's own columns, all of which stand before the parameters.
+    # The history's own columns, which all precede the parameters.
     own = list(found.columns)[: list(found.columns).index("keep") + 1]
     parameters = found.drop(columns=own)
     charge = found["charge_micro_usd"]

@@ -51,7 +51,7 @@ Charges = Callable[[date], Awaitable["pd.DataFrame"]]
 
 @dataclass(frozen=True)
 class DaysAsked:
-    """What is asked about some days.
+    """The query for a range of days.
 
     Args:
         first: The first day; None for 30 days up to the last.
@@ -85,7 +85,7 @@ class DailyReader:
     """Reads days, a few requests at a time, and keeps those that are complete.
 
     Args:
-        billing: Asks the service.
+        billing: Reads the reports from the service.
         catalog: Names the functions.
         clock: The service's.
     """
@@ -107,7 +107,7 @@ class DailyReader:
         return await to_thread.run_sync(self._named, frame, whole)
 
     async def _read_until_today(self, asked: DaysAsked) -> tuple[pd.DataFrame, Range]:
-        """Read the days, again where the answer tells another today."""
+        """Read the days; repeat if the response shows that today is another day."""
         today = self._clock.today()
         for _ in range(MOST_TRIES):
             whole = asked.range(today)
@@ -149,7 +149,7 @@ class DailyReader:
         )
         self._clock.note(report.told_at)
         frame = await to_thread.run_sync(daily_frame, report.body)
-        # A clock that runs ahead of the service's must not end a day too early.
+        # A local clock that is ahead of the service's must not end a day too early.
         until = min(today, self._clock.today())
         self.cache.keep(filters, wanted, frame, until)
         return [*frames, frame]
@@ -165,7 +165,7 @@ class DailyReader:
                 f"{(today + timedelta(days=1)).isoformat()} to {whole[1].isoformat()}"
             )
             note = (
-                f"Today is {today.isoformat()} at the service: {days} is yet to come."
+                f"Today is {today.isoformat()} at the service: {days} is in the future."
             )
             frame.attrs["notes"] = [*attrs["notes"], note]
         return frame
@@ -188,7 +188,7 @@ class DailyReader:
         names = read_by(by)
         check_every(every)
         if names and "project" in names:
-            # Whose charges a project's are can be told among all keys alone.
+            # Charges can be assigned to projects only when all keys are read.
             frame = await self.rows(replace(asked, api_key_id=None))
             first, _ = asked.range(self._clock.today())
             known = await charges(first)
@@ -221,8 +221,8 @@ def _kept_part(kept: Kept, piece: Range) -> pd.DataFrame:
 def _readable(whole: Range, today: date) -> Range:
     """Return the part of a range in which there may be charges.
 
-    All of this month is read: the service may be a little ahead. Of a range in the
-    future, one day is: its answer tells what day it is.
+    The whole current month is read because the service's clock may be slightly ahead.
+    For a range in the future, one day is read: the response shows what day it is.
     """
     first, last = whole
     return first, max(first, min(last, month_end(today)))
@@ -250,15 +250,15 @@ def _of_key(frame: pd.DataFrame, api_key_id: str | None) -> pd.DataFrame:
 
 
 def _note_nameless(frame: pd.DataFrame, names: tuple[str, ...]) -> None:
-    """Say which of the names the service does not tell at all."""
+    """Note which names the service does not report at all."""
     columns = [COLUMNS[name][0] for name in names if name != "project"]
     nameless = [n for n in columns if len(frame) and frame[n].isna().all()]
-    notes = [f"The service names no {name}; all is in one row." for name in nameless]
+    notes = [f"The service reports no {name}; all is in one row." for name in nameless]
     frame.attrs["notes"] = [*frame.attrs["notes"], *notes]
 
 
 def _note_part_weeks(frame: pd.DataFrame) -> None:
-    """Say where a range cuts a week, whose sum then has fewer days."""
+    """Note the partial weeks at either end of a range."""
     report = frame.attrs["report"]
     try:
         first = date.fromisoformat(str(report.get("start_date")))
@@ -267,7 +267,7 @@ def _note_part_weeks(frame: pd.DataFrame) -> None:
         return
     notes = list(frame.attrs["notes"])
     if first.weekday():
-        notes.append(f"The first week is summed from {first.isoformat()} on.")
+        notes.append(f"The first week is partial: it starts on {first.isoformat()}.")
     if last.weekday() != DAYS_IN_WEEK - 1:
-        notes.append(f"The last week is summed up to {last.isoformat()}.")
+        notes.append(f"The last week is partial: it ends on {last.isoformat()}.")
     frame.attrs["notes"] = notes

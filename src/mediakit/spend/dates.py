@@ -1,7 +1,7 @@
-"""Days and months as the billing endpoints take them, checked before anything is sent.
+"""Check days and months for the billing endpoints before anything is sent.
 
-Billing counts in UTC days (spec 4.19), so an instant is refused: which day it is
-depends on the zone, and guessing would move money between days.
+Billing uses UTC days (spec 4.19), so an instant is rejected: its day depends on the
+time zone, and guessing could move charges between days.
 """
 
 import re
@@ -25,7 +25,7 @@ def day_range(start: str | date, end: str | date) -> tuple[str, str]:
         Both as "YYYY-MM-DD".
 
     Raises:
-        InputError: One is no day, or the end lies before the start.
+        InputError: One is not a day, or the end is before the start.
     """
     first, last = read_day("start", start), read_day("end", end)
     if last < first:
@@ -45,7 +45,7 @@ def month_text(month: str) -> str:
         month: "YYYY-MM".
 
     Raises:
-        InputError: It is no month.
+        InputError: It is not a month.
     """
     if _MONTH.fullmatch(str(month)):
         try:
@@ -75,7 +75,7 @@ def read_day(field: str, day: str | date) -> date:
         day: "YYYY-MM-DD" or a `datetime.date`.
 
     Raises:
-        InputError: It is no day.
+        InputError: It is not a day.
     """
     if isinstance(day, date) and not isinstance(day, datetime):
         return day

@@ -32,7 +32,7 @@ class MonthlyReader:
     """Reads months, a few at the same time.
 
     Args:
-        billing: Asks the service.
+        billing: Reads the reports from the service.
         catalog: Names the functions.
         clock: The service's.
     """
@@ -55,13 +55,13 @@ class MonthlyReader:
         }
         until = reports[-1][0]
         if until < last:
-            frame.attrs["notes"].append(f"Later months than {until} are yet to come.")
+            frame.attrs["notes"].append(f"Months after {until} are in the future.")
         return frame
 
     async def _range(self, first: str, last: str) -> list[tuple[str, Report]]:
         """Read the months of a range up to this one at the service."""
         reports = [await self._one(first, self._billing.monthly)]
-        # The first answer has told which month it is.
+        # The first response shows which month it is.
         until = min(last, self._clock.month())
         months = months_between(first, until)[1:]
         reads = [partial(self._one, each, self._billing.monthly) for each in months]
@@ -85,10 +85,10 @@ class MonthlyReader:
     async def _one(
         self, month: str | None, read: Callable[[str], Awaitable[Report]]
     ) -> tuple[str, Report]:
-        """Read a month, or else the one in which the service is.
+        """Read a month, or the service's current month if None.
 
-        Near midnight, or where this machine's clock is wrong, that is another month:
-        then its first answer says so, and the right one is read.
+        Near midnight, or if this machine's clock is wrong, the service may be in a
+        different month. Its first response shows this, and the right month is read.
 
         Raises:
             InputError: It is no month, or in the future.
@@ -131,9 +131,9 @@ def _range_of(months: object) -> tuple[str, str]:
 
 
 def write_bytes(path: str | Path, content: bytes) -> Path:
-    """Write a file under a temporary name beside it, then give it its name.
+    """Write a file atomically: to a temporary file beside it, which is then renamed.
 
-    Nobody sees half a file, and a file of that name stays whole if writing fails.
+    Readers never see a partial file, and an existing file is kept if writing fails.
 
     Raises:
         InputError: The file cannot be written.

@@ -1,4 +1,4 @@
-"""Whether prices were what they were said to be, by function and kind of estimate."""
+"""Compare charges with estimates, by function and kind of estimate."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ async def audited(
     """Audit the rates of one service's history; see `AsyncSpend.rates`.
 
     Args:
-        history: What was bought.
-        catalog: Prices bodies again, to tell their lines.
-        by: What a row is about.
+        history: The request history.
+        catalog: Prices requests again, to find their lines.
+        by: What each row stands for.
     """
     if by not in ("function", "line"):
         raise InputError("by", got=by, accepted='"function" or "line"', spec="8")
@@ -54,13 +54,13 @@ def rate_audit(
     """Compare charges with estimates; see `AsyncSpend.rates` for the columns.
 
     Args:
-        history: As `client.history.frame()` gives it.
+        history: As `client.history.frame()` returns it.
         lines: The line of the price list by idempotency key; None for no lines.
 
     Returns:
         One row per function, line and kind of estimate. Only completed jobs whose
-        charge is known count, at what the service says now if it restated it. A job
-        without an upper price is one of an unknown estimate.
+        charge is known count, at the restated charge if the service restated it. A job
+        without an upper price has an unknown estimate.
     """
     rows = _audited_rows(history)
     by = ["function", "kind", "estimate_kind"]
@@ -131,7 +131,7 @@ def _text(value: object) -> str | None:
 
 
 class _Audit:
-    """What the jobs of one row come to.
+    """The sums of the jobs in one row.
 
     Args:
         estimate_kind: The kind of their estimates.
@@ -174,7 +174,7 @@ class _Audit:
 
     @property
     def text(self) -> str:
-        """Say it in a sentence."""
+        """Summarize the row in a sentence."""
         say = {
             EstimateKind.EXACT: self._exact,
             EstimateKind.NOMINAL: self._nominal,
@@ -191,8 +191,8 @@ class _Audit:
         if not self.wrong_jobs:
             return f"{self._jobs} cost exactly what was estimated."
         return (
-            f"{self.wrong_jobs:,} of {self._jobs} cost other than the exact estimate, "
-            f"{_more(self.difference or 0)} in all. The rate has not been true since "
+            f"{self.wrong_jobs:,} of {self._jobs} did not cost the exact estimate, "
+            f"{_more(self.difference or 0)} in total. The rate is out of date since "
             f"{self.first_wrong_day}."
         )
 
@@ -224,7 +224,7 @@ class _Audit:
 
 def _more(micro_usd: int) -> str:
     if not micro_usd:
-        return "no more and no less"
+        return "no difference"
     return f"{format_usd(abs(micro_usd))} {'more' if micro_usd > 0 else 'less'}"
 
 
@@ -239,12 +239,12 @@ def _percent(ppm: int) -> str:
 def price_lines(
     history: History, catalog: Catalog, service: str | None
 ) -> dict[str, str]:
-    """Tell the lines of the price list that requests were priced by, as it is today.
+    """Return the lines of today's price list that apply to each request.
 
     Args:
-        history: What was bought.
-        catalog: Prices the bodies.
-        service: From which service; None for all.
+        history: The request history.
+        catalog: Prices the requests.
+        service: The service; None for all.
 
     Returns:
         Texts by idempotency key, such as "output, $0.068 per s"; without those of

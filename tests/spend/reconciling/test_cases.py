@@ -36,7 +36,7 @@ def test_the_sentence_says_what_is_missing_and_what_to_do() -> None:
     result = reconciled(bill_of(made), rows)
     assert result.text == (
         "$144.21 charged in October 2026; $10.00 is not explained: $8.00 for r1 is "
-        "missing here on 2026-10-05 (client.history.rebuild(...) can bring it back) "
+        "missing here on 2026-10-05 (client.history.rebuild(...) can restore it) "
         "and $2.00 for r1 is counted twice here (media_1)."
     )
     assert repr(result).endswith(f"{result.text}>")
@@ -63,8 +63,8 @@ def test_a_balance_that_fell_by_more_than_the_charges_is_named() -> None:
     result = reconciled(bill, [entry(job) for job in made])
     assert not result.is_explained
     assert result.text.endswith(
-        "$0.00004 is not explained: $0.00004 too much was taken from the balance (ask "
-        "the service)."
+        "$0.00004 is not explained: $0.00004 too much was taken from the balance "
+        "(contact the service)."
     )
 
 

@@ -95,7 +95,7 @@ def test_a_month_of_faults_is_taken_apart(
     assert not result.is_explained
     assert ("missing_here", KITE_MICRO_USD) in rows(result)
     assert "$0.204 for text-to-video is missing here on " in result.text
-    assert "client.history.rebuild(...) can bring it back" in result.text
+    assert "client.history.rebuild(...) can restore it" in result.text
 
     assert client.history.rebuild(lost.id)["outcome"].tolist() == ["added"]
     result = client.spend.reconcile()
@@ -151,7 +151,7 @@ def test_a_month_without_data_says_so_and_has_the_same_columns(client: Client) -
     result = client.spend.reconcile("2020-02")
 
     assert result.text == (
-        "Nothing was charged in February 2020, and this history holds no charge of it."
+        "Nothing was charged in February 2020, and this history has no charge for it."
     )
     assert result.is_explained
     assert result.frame().empty

@@ -1,4 +1,4 @@
-"""A past to learn on: jobs that a sandbox makes up, brought into the history."""
+"""Sample history: jobs that a sandbox generates, imported into the history."""
 
 from mediakit.client.past.answer import PastAnswer, PastJob
 from mediakit.client.past.seeding import SeededPast, seed_past

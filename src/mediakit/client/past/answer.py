@@ -1,4 +1,4 @@
-"""What a sandbox says of the past that it made up."""
+"""The sandbox's response with the sample history that it generates."""
 
 from typing import Annotated, Any
 
@@ -10,17 +10,17 @@ Amount = Annotated[int, Field(ge=0, strict=True)]
 
 
 class PastError(Record):
-    """Why a job of the past failed."""
+    """Why a sample job failed."""
 
     code: str
     message: str
 
 
 class PastJob(Record):
-    """A job of the past: what it was asked for, and what became of it.
+    """A sample job: its request and its outcome.
 
     Args:
-        account: The account of the key that sent it, as a client of that key calls it.
+        account: The account of the API key that sent it, as its client names it.
     """
 
     job_id: str
@@ -41,7 +41,7 @@ class PastJob(Record):
 
 
 class PastAnswer(Record):
-    """The past as a whole; its jobs come oldest first."""
+    """The whole sample history, with the oldest job first."""
 
     added: int
     requests: tuple[PastJob, ...]

@@ -1,4 +1,4 @@
-"""From the jobs of a past to entries of the history and ratings; pure."""
+"""Convert sample jobs to history entries and ratings; pure."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from mediakit.records import BillingState, JobStatus
 from mediakit.schema import canonical_json
 
 PROJECTS = {"autumn campaign": 5, "product films": 3, "social clips": 2}
-"""Labels of projects, and how often each occurs, compared with the others."""
+"""Project labels and their relative weights."""
 RATED_SHARE = 0.6
 RATINGS = {1: 1, 2: 2, 3: 4, 4: 4, 5: 2}
-"""Ratings, and how often each occurs, compared with the others."""
+"""Ratings and their relative weights."""
 KEPT_FROM = 4
 KEPT_SHARE = 0.75
 UNKNOWN_KIND = "unknown"
@@ -35,12 +35,12 @@ def entries_of(
 ) -> Iterator[Entry]:
     """Yield the entry of each job, as if it had been submitted from here.
 
-    Their keys are no keys of requests, so that the same request, submitted for real,
-    is bought.
+    Their keys differ from request keys, so that submitting the same request makes a
+    new job.
 
     Args:
         past: The jobs, oldest first.
-        service: The service that made them up, by its stable name.
+        service: The stable name of the service that generated them.
         catalog: Names the functions, and prices them.
     """
     functions = {function.path: function for function in catalog}
@@ -101,7 +101,7 @@ def _estimate(function: Function | None, job: PastJob) -> Estimate:
         return _NOT_KNOWN
     try:
         return function.estimate(job.body)
-    except InputError:  # a catalogue of one's own may take other fields
+    except InputError:  # a custom catalogue may take other fields
         return _NOT_KNOWN
 
 
@@ -111,7 +111,7 @@ def _project(job: PastJob) -> str:
 
 
 def judgements_of(past: Iterable[PastJob]) -> Iterator[tuple[str, Judgement]]:
-    """Yield what somebody thought of a part of the completed jobs, by entry's key."""
+    """Yield ratings for some of the completed jobs, by entry key."""
     for job in past:
         random = Random(f"rating of {job.job_id}")
         if job.status is not JobStatus.COMPLETED or random.random() >= RATED_SHARE:

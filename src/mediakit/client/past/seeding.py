@@ -1,4 +1,4 @@
-"""Asking a sandbox for a past, and bringing it into the history."""
+"""Generate sample jobs in a sandbox and import them into the history."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ LIMITS = {"days": (1, 3_650), "jobs": (1, 10_000), "seed": (0, 2**32)}
 
 @dataclass(frozen=True)
 class SeededPast:
-    """The past of a sandbox that is in the history now.
+    """The sample history that was imported from a sandbox.
 
     Args:
         jobs: How many jobs it has.
         completed: How many of them completed; the others failed and cost nothing.
-        charge_micro_usd: What they were charged together.
-        first_day: The day in UTC of the first one's submission.
-        last_day: The day in UTC of the last one's settlement.
-        added_to_sandbox: How many of them the sandbox made up just now.
-        added_to_history: How many of them the history did not have before.
+        charge_micro_usd: The sum of their charges.
+        first_day: The UTC day of the first submission.
+        last_day: The UTC day of the last settlement.
+        added_to_sandbox: How many of them are new in the sandbox.
+        added_to_history: How many of them are new in the history.
     """
 
     jobs: int
@@ -53,7 +53,7 @@ class SeededPast:
 
     @property
     def text(self) -> str:
-        """Return what it comes to, in a sentence."""
+        """Return a summary in one sentence."""
         new = f"{self.added_to_history:,}" if self.added_to_history else "none"
         return (
             f"{self.jobs:,} jobs from {self.first_day} to {self.last_day}, "
@@ -66,7 +66,7 @@ class SeededPast:
 
 
 def check_past(*, is_sandbox: bool, label: str, asked: Mapping[str, object]) -> None:
-    """Refuse a service that is no sandbox, and numbers that a sandbox refuses.
+    """Reject a service that is not a sandbox, and numbers that a sandbox rejects.
 
     Args:
         is_sandbox: Whether the service is a sandbox on this machine.
@@ -74,7 +74,7 @@ def check_past(*, is_sandbox: bool, label: str, asked: Mapping[str, object]) -> 
         asked: The arguments by name: days, jobs and seed.
 
     Raises:
-        InputError: One of them is not acceptable; nothing was sent.
+        InputError: One of them is invalid; nothing was sent.
     """
     if not is_sandbox:
         accepted = "a client of a sandbox on this machine"
@@ -94,17 +94,17 @@ async def seed_past(
     clock: Clock,
     asked: Mapping[str, int],
 ) -> SeededPast:
-    """Let a sandbox make up a past, and write it into the history.
+    """Generate sample jobs in a sandbox and write them to the history.
 
     Args:
-        transport: Asks the sandbox.
-        ledger: Writes it down.
+        transport: Sends the request to the sandbox.
+        ledger: Writes to the history.
         catalog: Names the functions, and prices them.
         clock: For errors that name an instant.
         asked: The arguments by name: days, jobs and seed.
 
     Raises:
-        ServiceError: The sandbox does not answer, or refuses.
+        ServiceError: The sandbox does not respond, or rejects the request.
     """
     answer = await _asked(transport, asked)
     if answer.status not in (200, 201):
@@ -129,7 +129,7 @@ async def _asked(transport: Transport, asked: Mapping[str, int]) -> Answer:
     content = canonical_json({**asked, "requests": True})
 
     async def once() -> Answer:
-        # To ask twice is safe: the same past is made once.
+        # A retry is safe: the same jobs are generated only once.
         return await transport.exchange(
             "POST", SEED_PATH, content=content, headers=SANDBOX_HEADERS
         )

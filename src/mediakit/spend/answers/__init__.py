@@ -1,6 +1,6 @@
-"""What the billing endpoints answer, read into typed frames.
+"""Billing responses as typed frames.
 
-It stands on nothing but pandas and the amounts: no client, no network.
+Depends only on pandas and the money helpers: no client, no network.
 """
 
 from mediakit.spend.answers.frames import csv_frame, daily_frame, monthly_frame

@@ -1,7 +1,6 @@
 """Typed columns: exact whole numbers, categories, and days that stay days.
 
-Money never passes through a float, and what cannot be read is never turned into a
-zero: it is missing.
+Money never passes through a float. A value that cannot be read is missing, never zero.
 """
 
 from collections import defaultdict
@@ -51,11 +50,11 @@ def as_whole(values: Sequence[Any], *, nullable: bool = False) -> Any:
 
 
 def _plain_whole(values: Sequence[Any]) -> Any:
-    """Make int64 of nothing but integers; None where there is anything else."""
+    """Make int64 if all values are integers; otherwise return None."""
     import numpy as np
 
     numbers = np.empty(len(values), dtype="int64")
-    # Some at a time: they are still in the processor's cache when they are copied.
+    # In chunks, which are still in the processor's cache when they are copied.
     for start in range(0, len(values), AT_A_TIME):
         some = values[start : start + AT_A_TIME]
         if set(map(type, some)) != {int}:
@@ -68,10 +67,10 @@ def _plain_whole(values: Sequence[Any]) -> Any:
 
 
 def as_days(values: Sequence[Any]) -> "pd.DatetimeIndex":
-    """Make midnights in UTC of days; the day that is written is the day.
+    """Make UTC midnights from days, exactly as written.
 
-    A time or an offset after the day is not used: turning it to UTC would move the
-    day, and its money with it.
+    A time or an offset after the day is ignored: converting it to UTC could move the
+    charge to another day.
     """
     import numpy as np
     import pandas as pd
@@ -82,7 +81,7 @@ def as_days(values: Sequence[Any]) -> "pd.DatetimeIndex":
 
 
 def as_sent(values: Sequence[Any]) -> Any:
-    """Keep a column that nothing is known about, typed where its values agree."""
+    """Keep an unknown column, typed if all its values have one type."""
     import numpy as np
     import pandas as pd
 

@@ -1,8 +1,8 @@
 """The billing endpoints' answers as typed frames (spec 4.19).
 
 Money is int64 micro-USD, so sums are exact; a day is a UTC midnight and is never
-turned into another zone. Columns that nothing is known about are kept. What does not
-add up, or could not be read, is said in `frame.attrs["notes"]`.
+converted to another zone. Unknown columns are kept. `frame.attrs["notes"]` reports
+totals that do not add up and values that could not be read.
 """
 
 import csv
@@ -97,11 +97,11 @@ def csv_frame(text: str) -> "pd.DataFrame":
         where it differs from the rows, a note says so.
 
     Raises:
-        ServiceError: The text is no CSV.
+        ServiceError: The text is not a CSV.
     """
     rows = _csv_rows(text)
     totals: dict[str, Any] = next((row for row in reversed(rows) if _is_total(row)), {})
-    # Columns are made of all rows first, so that a month without rows has them too.
+    # Columns come from all rows first, so that a month without rows has them, too.
     columns = columns_of(rows)
     keep = [row is not totals for row in rows]
     columns = {
@@ -111,7 +111,7 @@ def csv_frame(text: str) -> "pd.DataFrame":
     leading = ("model_id", "model", "function", "jobs", CHARGE, CREDITS)
     frame, notes = _typed(columns, leading)
     if not totals:
-        notes.append("The CSV has no totals row to hold its rows against.")
+        notes.append("The CSV has no totals row to check its rows against.")
     report = {
         ("total_micro_usd" if name == CHARGE else name): whole_number(value)
         for name, value in totals.items()
@@ -144,7 +144,10 @@ def _typed(
             )
     missing = int(pd.isna(typed[CHARGE]).sum())
     if missing:
-        notes.append(f"{missing} of {length} rows name no charge; no sum has them.")
+        notes.append(
+            f"{missing} of {length} rows have no charge and are not included in any "
+            "sum."
+        )
     return pd.DataFrame(typed), notes
 
 
@@ -166,14 +169,14 @@ def _charges_named(columns: Columns, notes: list[str]) -> Columns:
     money = [name for name in columns if name.endswith(MONEY)]
     if CHARGE in columns or len(money) != 1:
         return columns
-    notes.append(f"The charge is what the service calls {money[0]}.")
+    notes.append(f"The charge comes from the column {money[0]}.")
     return {(CHARGE if k == money[0] else k): v for k, v in columns.items()}
 
 
 def _reported(
     frame: "pd.DataFrame", notes: list[str], report: Mapping[str, Any]
 ) -> "pd.DataFrame":
-    """Attach the report, and say where its totals differ from the rows."""
+    """Attach the report, and note where its totals differ from the rows."""
     for name, total in report.items():
         column = CHARGE if name == "total_micro_usd" else name
         if column not in frame or whole_number(total) is None:
@@ -200,8 +203,8 @@ def _csv_rows(text: str) -> list[dict[str, Any]]:
         return [{name: value or None for name, value in row.items()} for row in reader]
     except csv.Error as error:
         raise ServiceError(
-            f"The service answered the month's CSV with something else ({error}). "
-            "Nothing was changed; ask again, or read the month with monthly()."
+            f"The service's response for the month's CSV is not a CSV ({error}). "
+            "Nothing was changed; try again, or read the month with monthly()."
         ) from error
 
 
@@ -211,7 +214,7 @@ def _is_total(row: Mapping[str, Any]) -> bool:
 
 
 def _numbers(name: str, values: list[Any]) -> list[Any]:
-    """Read a column of nothing but plain whole numbers; leave every other."""
+    """Parse a column of plain whole numbers; return any other unchanged."""
     if name in _TEXTS:
         return values
     numbers = [whole_number(value) for value in values]

@@ -1,8 +1,8 @@
-"""Finding the rows in a billing body whose shape the interface does not show.
+"""Find the rows in a billing response whose shape the spec does not define.
 
-The fields of the daily and monthly records are not shown (spec 2.5, 4.19). So any
-list of records counts as rows, grouped ones too, every row is kept, and what is not
-a row is kept as the report around it.
+The spec does not define the fields of daily and monthly records (spec 2.5, 4.19).
+Any list of records therefore counts as rows, including grouped ones. Every row is kept,
+and everything else is kept as the report.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from mediakit.errors import ServiceError, shown
 
 MONEY = "_micro_usd"
 AT_A_TIME = 2_048
-ROWS_AT_A_TIME = 512  # fewer tuples than make Python look for garbage
+ROWS_AT_A_TIME = 512  # too few tuples to trigger garbage collection
 MOST_TEXTS = 100_000
 
 Row = dict[str, Any]
@@ -94,9 +94,9 @@ def _columns(rows: Sequence[Row]) -> tuple[dict[str, list[Any]], Kinds]:
 def _like_columns(rows: Sequence[Row]) -> tuple[dict[str, list[Any]], Kinds]:
     """Do the same for rows of the same keys, some rows at a time.
 
-    All that is done with a row is done while it is in the processor's cache: to walk
-    through a million rows once for each column takes several times as long. Of equal
-    texts one is kept, so that later passes need not visit the others.
+    Each row is processed while it is in the processor's cache: reading a million rows
+    once per column takes several times as long. Equal strings are shared, so that later
+    passes visit each of them only once.
 
     Raises:
         KeyError: The rows have different keys, or fewer than two.
@@ -109,7 +109,7 @@ def _like_columns(rows: Sequence[Row]) -> tuple[dict[str, list[Any]], Kinds]:
     values_of = itemgetter(*columns)
     for start in range(0, len(rows), ROWS_AT_A_TIME):
         some = rows[start : start + ROWS_AT_A_TIME]
-        # As many keys in every row, and all of the first row's there: the same keys.
+        # Each row has as many keys, and all of the first row's: the same keys.
         if set(map(len, some)) != {len(columns)}:
             raise KeyError
         parts = zip(*map(values_of, some), strict=True)

@@ -1,4 +1,4 @@
-"""Days that nothing is added to any more, kept in memory."""
+"""A cache of days that no longer change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_MONTHS_KEPT = 240
-# A day is kept once it ended two days ago: charges may be collected late (spec 2.2).
+# A day is cached two days after it ends: charges may settle late (spec 2.2).
 SETTLED_AFTER = timedelta(days=3)
 
 Asked = tuple[str | None, str | None]
@@ -22,12 +22,12 @@ Asked = tuple[str | None, str | None]
 
 @dataclass(frozen=True)
 class Kept:
-    """Some days in a row of one month.
+    """Consecutive days of one month.
 
     Args:
         first: The first day.
         last: The last day, included.
-        frame: Their rows; whoever takes it copies it.
+        frame: Their rows; callers must copy it.
     """
 
     first: date
@@ -50,7 +50,7 @@ class DayCache:
         self._kept: OrderedDict[tuple[str, Asked], Kept] = OrderedDict()
 
     def find(self, asked: Asked, piece: Range) -> Kept | None:
-        """Return what is kept from the first day of a piece on; None without it."""
+        """Return the cached days from the first day of a piece, or None."""
         place = (piece[0].isoformat()[:7], asked)
         kept = self._kept.get(place)
         if kept is None or not kept.first <= piece[0] <= kept.last:
@@ -61,10 +61,10 @@ class DayCache:
     def keep(
         self, asked: Asked, piece: Range, frame: pd.DataFrame, today: date
     ) -> None:
-        """Keep the complete days of a piece, unless something in it is odd.
+        """Cache the complete days of a piece, unless its rows are inconsistent.
 
         Args:
-            asked: The key and the model that were asked for.
+            asked: The requested key and model.
             piece: Days of one month.
             frame: All their rows.
             today: Today at the service.
@@ -73,7 +73,7 @@ class DayCache:
         if last < piece[0] or not _is_sound(frame, piece):
             return
         rows = frame[between(frame["day"], piece[0], last)].copy()
-        # What is not sent cannot be summed from what is kept either.
+        # A total that was not sent cannot be computed from cached days.
         rows.attrs = {"total_micro_usd": frame.attrs["total_micro_usd"]}
         place = (piece[0].isoformat()[:7], asked)
         known = self._kept.get(place)

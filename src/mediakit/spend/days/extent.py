@@ -1,4 +1,4 @@
-"""Which days a daily frame is about, those without spend included."""
+"""The range of days that a daily frame covers, including days without spend."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ CHARGE = "charge_micro_usd"
 def extent(frame: pd.DataFrame) -> tuple[int, int]:
     """Return the first and the last day, as days since 1970; (0, -1) without any.
 
-    The days that were asked for count where the frame is a whole answer that names
-    them: a selection keeps the attrs of the answer, and what it left out is not free.
+    The requested days count only if the frame is a whole response: a selection keeps
+    the attrs of the response, but the days that it leaves out did have spend.
     """
     numbers = day_numbers(frame["day"][frame["day"].notna()]).tolist()
     if frame.attrs.get("total_micro_usd") == int(frame[CHARGE].sum()):

@@ -1,4 +1,4 @@
-"""A few requests at the same time."""
+"""Run requests with limited concurrency."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 async def few_at_once(reads: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
-    """Run reads, a few at the same time; return what each gave, in their order.
+    """Run reads, a few at a time; return their results in order.
 
     The first error is raised as it is, and the other reads are cancelled.
     """

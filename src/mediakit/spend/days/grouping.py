@@ -49,7 +49,7 @@ def read_by(by: By) -> tuple[str, ...] | None:
 
 
 def check_every(every: object) -> None:
-    """Refuse a period that is none.
+    """Reject an unknown period.
 
     Raises:
         InputError: It is neither a day nor a week.
@@ -124,22 +124,22 @@ def weekly(frame: pd.DataFrame) -> pd.DataFrame:
     """Sum the days of each week, which begins on Monday.
 
     Args:
-        frame: As `client.spend.daily(...)` gives it.
+        frame: As `client.spend.daily(...)` returns it.
 
     Returns:
         day is the Monday; the categories stay, jobs and micro-USD are summed, and
         complete is whether the whole week is over and complete. Other columns are
-        left out, which a note says.
+        dropped; a note lists them.
 
     Raises:
-        InputError: The frame is no daily spend with integer micro-USD.
+        InputError: The frame is not daily spend with integer micro-USD.
     """
     check_daily(frame)
     return _weekly(frame, None)
 
 
 def weekly_until(frame: pd.DataFrame, today: date) -> pd.DataFrame:
-    """Sum the days of each week; a week is complete that ended before today."""
+    """Sum the days of each week; weeks that ended before today are complete."""
     return _weekly(frame, today)
 
 
@@ -162,7 +162,7 @@ def _weekly(frame: pd.DataFrame, today: date | None) -> pd.DataFrame:
 
 
 def _whole_weeks(frame: pd.DataFrame, weeks: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Tell which weeks have ended, as far as the days of a frame say."""
+    """Tell which weeks have ended, as far as the days of a frame show."""
     import numpy as np
 
     from mediakit.spend.days.extent import extent
@@ -189,10 +189,10 @@ def categories_of(frame: pd.DataFrame) -> list[str]:
 
 
 def check_daily(frame: pd.DataFrame) -> None:
-    """Refuse a frame that is no daily spend.
+    """Reject a frame that is not daily spend.
 
     Raises:
-        InputError: Its days are no datetimes, or its charges no whole numbers.
+        InputError: Its days are not datetimes, or its charges not whole numbers.
     """
     from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype
 

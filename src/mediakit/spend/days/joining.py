@@ -1,4 +1,4 @@
-"""Frames of several answers as one, with the dtypes that each of them has."""
+"""Join the frames of several responses and keep their dtypes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NULLABLE = {"int64": "Int64", "bool": "boolean"}
 
 
 def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Put the rows of frames under each other, in this order.
+    """Concatenate the rows of frames, in this order.
 
     Args:
         frames: At least one, as the readers of `spend.answers` make them.

@@ -1,4 +1,4 @@
-"""Which function of ours a row of the service is about."""
+"""Map the rows of a service report to mediakit's function names."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ AS_SENT = "_as_sent"
 
 
 def with_column(frame: pd.DataFrame, name: str, values: Any) -> None:
-    """Add a column of ours; one of the service with this name gets another."""
+    """Add a column; a service column with the same name is renamed."""
     if name in frame:
         frame.columns = [f"{n}{AS_SENT}" if n == name else n for n in frame.columns]
     frame[name] = values
 
 
 def kinds_of(frame: pd.DataFrame, catalog: Catalog) -> pd.Categorical:
-    """Return our name of each row's function; missing where no path is bound.
+    """Return mediakit's name for each row's function; missing if no path is bound.
 
     Args:
         frame: Rows with any of model_id, model and function as categories: the path

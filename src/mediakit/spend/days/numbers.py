@@ -1,4 +1,4 @@
-"""Days of a frame as whole numbers, so that no time zone can move one."""
+"""Days of a frame as whole numbers, independent of time zones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FROM_MONDAY = 3
 def day_numbers(days: pd.Series) -> npt.NDArray[np.int64]:
     """Return days since 1970; the smallest int64 for a missing day.
 
-    The wall clock of the column is taken as it is and never moved to another zone.
+    The column's wall-clock time is used as is, never converted to another zone.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Ranges of days cut by calendar month, and the months of a range."""
+"""Split ranges of days by calendar month, and list the months of a range."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Range = tuple[date, date]
 
 
 def by_month(first: date, last: date) -> list[Range]:
-    """Cut a range into the days of each calendar month, both ends included.
+    """Split a range into the days of each calendar month, both ends included.
 
     Raises:
         InputError: The range has more months than one call reads.
@@ -41,7 +41,7 @@ def months_between(first: str, last: str) -> list[str]:
 
 
 def check_length(field: str, first: date, last: date) -> None:
-    """Refuse a range of so many months that it would take very many requests.
+    """Reject a range whose months would need too many requests.
 
     Raises:
         InputError: It is too long.
@@ -61,7 +61,7 @@ def month_end(day: date) -> date:
 
 
 def days_before(last: date, days: int) -> date:
-    """Return the day that many days before, or the first day of the calendar."""
+    """Return the day that is so many days earlier, or the first day of the calendar."""
     return date.fromordinal(max(last.toordinal() - days, 1))
 
 

@@ -1,4 +1,4 @@
-"""Daily spend divided among the projects that the history knows."""
+"""Divide daily spend among the projects in the history."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Share = tuple[str | None, int | None, int | None]
 
 @dataclass
 class Room:
-    """What is left of one row of the service.
+    """The unassigned remainder of one service row.
 
     Args:
-        jobs: Jobs; None when the service does not name them.
+        jobs: Jobs; None if the service does not count them.
         micro_usd: Micro-USD.
         shares: Jobs and micro-USD by project.
     """
@@ -38,7 +38,7 @@ class Room:
     shares: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def has_room(self, charge_micro_usd: int) -> bool:
-        """Tell whether a job of this charge may be one of those left."""
+        """Tell whether a job with this charge fits in the remainder."""
         return self.jobs != 0 and charge_micro_usd <= self.micro_usd
 
     def take(self, project: str, charge_micro_usd: int) -> None:
@@ -49,7 +49,7 @@ class Room:
         self.micro_usd -= charge_micro_usd
 
     def parts(self) -> list[Share]:
-        """Return what the row is divided into, what is left last."""
+        """Return the shares of the row, with the remainder last."""
         found: list[Share] = [
             (name, *self.shares[name]) for name in sorted(self.shares)
         ]
@@ -59,15 +59,15 @@ class Room:
 
 
 def with_projects(frame: pd.DataFrame, charges: pd.DataFrame) -> pd.DataFrame:
-    """Divide each row among projects; the sums never change.
+    """Divide each row among projects; the sums do not change.
 
     A job counts on the first day, from its end to when it was read as settled, on
-    which the service's charges of its function have room for it. What the history
-    does not hold stays in a row without a project.
+    which the service's charges for its function can include it. Charges that are not
+    in the history stay in a row without a project.
 
     Args:
         frame: Daily rows of the service, of all keys.
-        charges: As `AsyncSpend.charges` gives them.
+        charges: As `AsyncSpend.charges` returns them.
 
     Returns:
         The same columns and project (category, <NA> where it is not known).

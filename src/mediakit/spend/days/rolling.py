@@ -1,4 +1,4 @@
-"""Sums over the last days, exact and with no day left out."""
+"""Exact rolling sums that include days without spend."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rolling(frame: pd.DataFrame, days: int = 7) -> pd.DataFrame:
     """Sum the charges of each day and the days before it.
 
     Args:
-        frame: As `client.spend.daily(...)` gives it.
+        frame: As `client.spend.daily(...)` returns it.
         days: How many days a sum has, its own day included: 1 to 366.
 
     Returns:
@@ -36,8 +36,8 @@ def rolling(frame: pd.DataFrame, days: int = 7) -> pd.DataFrame:
         False where the sum reaches back before the first day or has an incomplete day.
 
     Raises:
-        InputError: The frame is no daily spend, or the days are no whole number from
-            1 to 366.
+        InputError: The frame is not daily spend, or the days are not a whole number
+            from 1 to 366.
     """
     import numpy as np
     import pandas as pd

@@ -1,4 +1,4 @@
-"""What day it is where charges are dated: at the service."""
+"""The current day by the service's clock, which dates charges."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ NO_DIFFERENCE = timedelta(0)
 class ServiceClock:
     """The service's time, known from the `Date` of its responses.
 
-    Charges are dated by the service's clock. Near midnight, or where this machine's
-    clock is wrong, that is another day.
+    Charges are dated by the service's clock. Near midnight, or if this machine's
+    clock is wrong, the day can differ.
 
     Args:
-        clock: Tells the time until the service has.
+        clock: Gives the time until the service's is known.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -24,7 +24,7 @@ class ServiceClock:
         self._ahead = NO_DIFFERENCE
 
     def note(self, told_at: datetime | None) -> None:
-        """Note when the service says that it responded; None says nothing."""
+        """Record the time at which the service responded; None is ignored."""
         if told_at is not None:
             self._ahead = told_at - self._clock.now()
 

@@ -1,4 +1,4 @@
-"""Values as files hold them: exact money, UTC instants, and text that is no formula."""
+"""Convert values for files: exact money, UTC instants, and no formulas in text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def add_usd(frame: pd.DataFrame) -> pd.DataFrame:
 def harmless(text: str) -> str:
     """Return text that a spreadsheet does not execute as a formula.
 
-    An apostrophe in front makes it text; what is no formula stays as it is.
+    A leading apostrophe makes it text; any other text is unchanged.
     """
     return f"'{text}" if text.lstrip(" ")[:1] in FORMULA_SIGNS and text else text
 

@@ -27,7 +27,7 @@ USD_FORMAT = "0.00####"
 
 
 def workbook_bytes(frame: pd.DataFrame) -> bytes:
-    """Return a workbook with one sheet: a header, then a row for each row.
+    """Return a workbook with one sheet: a header, then one row per frame row.
 
     Instants are in UTC, which Excel does not say; Decimals are dollars.
 
@@ -130,7 +130,7 @@ def _text_cell(sheet: Any, text: str) -> Any:
     if len(legal) > LONGEST_TEXT:
         legal = f"{legal[: LONGEST_TEXT - 1]}…"
     cell = WriteOnlyCell(sheet, legal)
-    # Else "=1+1" is a formula, now or as soon as somebody edits the cell.
+    # Otherwise "=1+1" is a formula, at once or when somebody edits the cell.
     cell.data_type = "s"
     cell.quotePrefix = True
     return cell

@@ -1,4 +1,4 @@
-"""What a month will come to, and which days were unusual."""
+"""Forecasts of a month's total, and days with unusual spend."""
 
 from mediakit.spend.outlook.anomalies import anomalies_frame
 from mediakit.spend.outlook.forecast import Forecast, forecast_month

@@ -1,8 +1,8 @@
 """Days that cost far more or less than their weekday usually does.
 
 A day is compared with the median of its weekday over the eight weeks before, on a
-logarithmic scale: twice as much is as far off as half. How far days usually are off is
-the median of the same distances before, so a burst does not hide the next one.
+logarithmic scale: twice as much is as far off as half. The usual distance is the median
+of the same distances before, so a burst does not hide the next one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TO_DEVIATION = 1.4826
 LEAST_FACTOR = 2.0
 LEAST_SPREAD = 0.15
 SMALL_SHARE = 20
-"""What is below a twentieth of a usual day is as good as nothing."""
+"""Amounts below a twentieth of a usual day count as nothing."""
 BY_COLUMNS = {
     "function": "function",
     "key": "api_key_id",
@@ -56,7 +56,7 @@ class Unusual:
         day: The day.
         charge_micro_usd: What it cost.
         usual_micro_usd: The median of its weekday before.
-        compared_n: How many earlier days of its weekday that is made of.
+        compared_n: The number of earlier days of its weekday in that median.
     """
 
     day: date
@@ -79,7 +79,7 @@ class Unusual:
 
     @property
     def text(self) -> str:
-        """Say what is unusual about it."""
+        """Explain what is unusual about it."""
         weekday = f"{self.day:%A}"
         median = f"the median of the {self.compared_n} {weekday}s before"
         charge = format_usd(self.charge_micro_usd)
@@ -95,7 +95,7 @@ class Unusual:
 
 
 def by_columns(by: str | Sequence[str] | None) -> list[str]:
-    """Return the columns of the daily spend that are looked at one by one.
+    """Return the columns of the daily spend to judge separately.
 
     Raises:
         InputError: There is no such column.
@@ -109,7 +109,7 @@ def by_columns(by: str | Sequence[str] | None) -> list[str]:
 
 
 def refuse_incomplete(start: date, yesterday: date) -> None:
-    """Refuse a range in which no day is over.
+    """Reject a range in which no day is over.
 
     Args:
         start: The first day to judge.
@@ -224,7 +224,7 @@ def _is_unusual(distances: Real, place: int, days_n: int) -> bool:
     distance = abs(distances[place])
     before = distances[max(0, place - days_n) : place]
     before = np.abs(before[~np.isnan(before)])
-    # With a few distances the median says little: a day must then be far off.
+    # With few distances the median is unreliable: require a larger one.
     usual = float(np.median(before)) if len(before) >= WEEK else LEAST_FACTOR / 4
     spread = max(LEAST_SPREAD, TO_DEVIATION * usual)
     return bool(distance > max(THRESHOLD * spread, np.log(LEAST_FACTOR)))
@@ -261,6 +261,6 @@ def _notes(unjudged_n: int) -> list[str]:
         return []
     days = "1 day has" if unjudged_n == 1 else f"{unjudged_n} days have"
     return [
-        f"{days} less than three weeks of spend before; nothing can be said of what "
-        "is usual there."
+        f"{days} less than three weeks of spend before; too little to tell what is "
+        "usual."
     ]

@@ -1,9 +1,9 @@
-"""What a month will come to: the weekday's habit, and how wrong it was before.
+"""Forecast a month's total, with an 80 % interval from past forecast errors.
 
 The forecast adds up what the remaining weekdays usually cost. The same forecast is
-made at each earlier day of the last thirteen weeks for as many days ahead, and its
-errors there are the range: eight of ten lie between their 10th and 90th percentile.
-Where few stretches of that length have passed, the range is widened.
+made for each earlier day of the last thirteen weeks, for the same number of days ahead.
+The 10th and 90th percentiles of its errors give the interval. If there are few past
+periods of that length, the interval is widened.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 HISTORY_DAYS = 13 * WEEK
 TRAINING_DAYS = 3 * WEEK
-"""Days before the first forecast that is compared with what came."""
+"""Days of history before the first backtested forecast."""
 WIDENING = 4.5
-"""How much wider the range is where few stretches have passed; set on simulated
-months so that eight of ten totals lie within it."""
+"""How much to widen the interval if there are few past periods; tuned on simulated
+months so that 80 % of totals are inside it."""
 LEVEL_DAYS = 8 * WEEK
 CENT_MICRO_USD = 10_000
 LOW, MIDDLE, HIGH = 0.1, 0.5, 0.9
@@ -44,30 +44,29 @@ NORMAL_80 = 1.2816
 
 
 class Range(NamedTuple):
-    """What some days ahead come to, micro-USD."""
+    """The forecast total of a number of days, micro-USD."""
 
     low: float
     expected: float
     high: float
 
     def add(self, micro_usd: float) -> Range:
-        """Return the range with an amount added to all of it."""
+        """Return the range shifted by an amount."""
         return Range(*(each + micro_usd for each in self))
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a month will come to, micro-USD.
+    """The forecast of a month; amounts are micro-USD.
 
     Args:
         month: The month, YYYY-MM in UTC.
-        so_far_micro_usd: What is charged up to now, today included; exact.
-        expected_micro_usd: What the whole month is expected to come to.
-        low_micro_usd: Nine of ten months come to this or more.
-        high_micro_usd: Nine of ten months come to this or less: eight of ten lie
-            between the two.
+        so_far_micro_usd: The charges so far, including today; exact.
+        expected_micro_usd: The expected total of the whole month.
+        low_micro_usd: The lower end of the 80 % interval.
+        high_micro_usd: The upper end of the 80 % interval.
         method: How it was made, in a sentence.
-        text: What it says, in a sentence or two.
+        text: A summary, in a sentence or two.
         budget: The budget that it is compared with; None for none.
         days: The charges of each day up to today, and the ranges of the days from
             today on, cumulative.
@@ -87,7 +86,7 @@ class Forecast:
         return self.text
 
     def frame(self) -> pd.DataFrame:
-        """Return the month day by day, cumulative.
+        """Return the cumulative forecast by day.
 
         Returns:
             A row a day of the month: day (datetime64[us, UTC]); spent_micro_usd
@@ -125,15 +124,15 @@ def _padded(
 
 
 def first_day_needed(month: str) -> date:
-    """Return the first day whose charges a forecast of a month is made of."""
+    """Return the first day whose charges a forecast of a month uses."""
     return date.fromisoformat(f"{month}-01") - HISTORY_DAYS * A_DAY
 
 
 def refuse_future(month: str, today: date) -> None:
-    """Refuse a month that has not begun.
+    """Reject a month that has not begun.
 
     Raises:
-        InputError: It has not begun.
+        InputError: The month has not begun.
     """
     current = month_of(today)
     if month > current:
@@ -154,15 +153,15 @@ def forecast_month(
     *,
     note: str = "",
 ) -> Forecast:
-    """Forecast a month from the charges of its days and of those before.
+    """Forecast a month from its charges so far and those before it.
 
     Args:
         month: The month, YYYY-MM.
         totals: The charges of each day from `first_day_needed(month)` to today, or
             to the end of the month if that is earlier; micro-USD.
-        today: The day in UTC by the service's clock; its charges are not complete.
+        today: Today in UTC by the service's clock; its charges are incomplete.
         budget: What to compare it with; None for nothing.
-        note: What is to be said about the charges themselves; empty for nothing.
+        note: A note about the charges to append to the text; empty for none.
 
     Raises:
         InputError: The month has not begun.
@@ -203,19 +202,19 @@ def _ahead(
 
     Args:
         complete: The charges of the complete days, from the first spend.
-        of_today: What is charged today so far.
-        so_far: What is charged this month so far, today included.
-        left_n: How many days are left, today included.
+        of_today: Charges so far today.
+        so_far: Charges so far this month, including today.
+        left_n: The number of days left, including today.
     """
     if not len(complete):
         return [(so_far, so_far, so_far)] * left_n
     known = habits(complete)
     ranges = [_range(complete, known, days_n) for days_n in range(1, left_n + 1)]
-    # Today has cost more than usual: that is known, and no part of the forecast.
+    # What today has cost beyond the usual is known and not part of the forecast.
     surplus = max(0.0, of_today - ranges[0].expected)
     before = so_far - of_today
     columns = np.array([each.add(before + surplus) for each in ranges])
-    # Ranges are made for each length on its own; a sum of charges never falls.
+    # Each length has its own range, but a cumulative sum never falls.
     columns = np.minimum.accumulate(columns[::-1])[::-1]
     columns[:, 0] = np.minimum(columns[:, 0], columns[:, 1])
     columns[:, 2] = np.maximum(columns[:, 2], columns[:, 1])
@@ -224,7 +223,7 @@ def _ahead(
 
 
 def _range(complete: Whole, known: Real, days_n: int) -> Range:
-    """Return what the days that follow the complete ones come to."""
+    """Forecast the total of the days that follow the complete ones."""
     if len(complete) <= TRAINING_DAYS:
         return _rough_range(complete, days_n)
     back_n = min(days_n, (len(complete) - TRAINING_DAYS) // 2 or 1)
@@ -247,16 +246,16 @@ def _range(complete: Whole, known: Real, days_n: int) -> Range:
 
 
 def _usual(known: Real, at: Whole, days_n: int) -> Real:
-    """Return what the habits of a day say of the days that follow it."""
+    """Return the usual total of the days that follow each position."""
     weekdays = (at[:, None] + np.arange(days_n)) % WEEK
     total: Real = known[at[:, None], weekdays].sum(axis=1)
     return total
 
 
 def _level(sums: Whole, known: Real, at: Whole, days_n: int) -> Real:
-    """Return what errors are measured by: the habits, or half the mean if it is more.
+    """Return the scale of errors: the usual cost, or half the mean if it is higher.
 
-    Where most days cost nothing, habits are 0 and only the mean tells the size.
+    If most days cost nothing, the medians are 0 and only the mean shows the scale.
     """
     begin = np.maximum(at - LEVEL_DAYS, 0)
     mean = (sums[at] - sums[begin]) / (at - begin)
@@ -265,7 +264,7 @@ def _level(sums: Whole, known: Real, at: Whole, days_n: int) -> Real:
 
 
 def _rough_range(complete: Whole, days_n: int) -> Range:
-    """Return a range from the mean of a few days, before there are habits."""
+    """Return a range from the mean, while there are too few days for medians."""
     mean = float(complete.mean()) * days_n
     if len(complete) < WEEK:
         return Range(0.0, mean, 3 * mean)
@@ -279,18 +278,18 @@ def _method(days_n: int, left_n: int) -> str:
         return "There is no complete day with spend before today, so nothing is added."
     if days_n < WEEK:
         return (
-            f"The mean of {_counted(days_n)} for each day left; the range is from "
-            "nothing more to three times that, because less than a week is known."
+            f"Each remaining day is the mean of {_counted(days_n)}; the interval runs "
+            "from $0 to three times that, because there is less than a week of data."
         )
     if days_n <= TRAINING_DAYS:
         return (
-            f"The mean of {_counted(days_n)} for each day left; the range is made from "
-            "how much these days differ."
+            f"Each remaining day is the mean of {_counted(days_n)}; the interval comes "
+            "from how much these days vary."
         )
     return (
-        "The median of each weekday over its last eight weeks, corrected by how far "
-        "such forecasts were off; the range holds eight of ten errors that the same "
-        f"forecast made for up to {_counted(left_n)} ahead within the last "
+        "The median of each weekday over its last eight weeks, corrected for the "
+        "typical error of past forecasts; the 80 % interval comes from the errors of "
+        f"the same forecast for up to {_counted(left_n)} ahead within the last "
         f"{_counted(days_n)}."
     )
 
@@ -300,22 +299,28 @@ def _counted(days_n: int) -> str:
 
 
 def _text(month: str, so_far: int, total: tuple[int, int, int], complete_n: int) -> str:
-    begin = f"{format_usd(so_far)} is charged in {_named(month)} so far"
+    begin = f"{format_usd(so_far)} has been charged so far in {_named(month)}"
     if not complete_n:
         return (
-            f"{begin}. There is no complete day of spend to forecast from; ask again "
+            f"{begin}. There is no complete day of spend to forecast from; try again "
             "tomorrow."
         )
     low, expected, high = (_cents(each) for each in total)
     said = (
-        f"{begin}; about {expected} is expected by the end of the month, and between "
-        f"{low} and {high} in eight of ten cases."
+        f"{begin}; about {expected} is expected by the end of the month (80 % "
+        f"interval: {low} to {high})."
     )
     if complete_n < WEEK:
         are = "is" if complete_n == 1 else "are"
-        said += f" Only {_counted(complete_n)} of spend {are} known, so this is rough."
+        said += (
+            f" Only {_counted(complete_n)} of spend {are} available, so this is a "
+            "rough estimate."
+        )
     elif complete_n <= TRAINING_DAYS:
-        said += " Less than three weeks of spend are known, so this is rough."
+        said += (
+            " Less than three weeks of spend are available, so this is a rough "
+            "estimate."
+        )
     return said
 
 
@@ -329,15 +334,17 @@ def _budget_text(
     named = f"the budget of {format_usd(limit)}"
     if is_over:
         excess = expected - limit
-        is_within = "was kept" if excess <= 0 else f"was exceeded by {_cents(excess)}"
+        is_within = (
+            "was not exceeded" if excess <= 0 else f"was exceeded by {_cents(excess)}"
+        )
         return f" {named.capitalize()} {is_within}."
     if high <= limit:
-        return f" All of this is within {named}."
+        return f" The whole interval is within {named}."
     if low > limit:
-        return f" All of this is over {named}."
+        return f" The whole interval is over {named}."
     if expected <= limit:
-        return f" That is within {named}, but the upper end is over it."
-    return f" That is {_cents(expected - limit)} over {named}."
+        return f" The estimate is within {named}, but the upper end is over it."
+    return f" The estimate is {_cents(expected - limit)} over {named}."
 
 
 def _named(month: str) -> str:
@@ -345,6 +352,6 @@ def _named(month: str) -> str:
 
 
 def _cents(micro_usd: int) -> str:
-    """Write an estimate in whole cents: its micro-dollars mean nothing."""
+    """Format an estimate in whole cents; finer digits are not meaningful."""
     cents = (2 * micro_usd + CENT_MICRO_USD) // (2 * CENT_MICRO_USD)
     return format_usd(cents * CENT_MICRO_USD)

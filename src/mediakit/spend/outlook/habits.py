@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 WEEK = 7
 HABIT_WEEKS = 8
-"""How many of a weekday make its habit: enough to outvote a burst, few enough to follow
-a change of level."""
+"""How many recent days of a weekday the median uses: enough to ignore a burst, few
+enough to follow a change of level."""
 A_DAY = timedelta(days=1)
 
 Whole = np.ndarray[Any, np.dtype[np.int64]]
@@ -30,12 +30,12 @@ def daily_totals(frame: pd.DataFrame, first: date, last: date) -> Whole:
         last: The last day, included.
 
     Returns:
-        A number a day, micro-USD.
+        One amount per day, micro-USD.
     """
     totals = np.zeros((last - first).days + 1, "int64")
     charges = frame["charge_micro_usd"].astype("Int64")
     known = (charges.notna() & frame["day"].notna()).to_numpy()
-    # A day is its UTC midnight: cut the zone off, convert nothing.
+    # A day is its UTC midnight: drop the zone without converting.
     days = frame["day"].dt.tz_localize(None).to_numpy()[known]
     places = (days.astype("datetime64[D]") - np.datetime64(first, "D")).astype("int64")
     within = (places >= 0) & (places < len(totals))
@@ -45,17 +45,19 @@ def daily_totals(frame: pd.DataFrame, first: date, last: date) -> Whole:
 
 
 def unread_text(frame: pd.DataFrame) -> str:
-    """Say how many rows name no charge; an empty text when all do."""
+    """Say how many rows have no charge; an empty text if all have one."""
     count = int(frame["charge_micro_usd"].isna().sum())
     if not count:
         return ""
-    rows, name = ("row", "names") if count == 1 else ("rows", "name")
-    has = "it" if count == 1 else "them"
-    return f"{count} {rows} of the report {name} no charge; no sum has {has}."
+    rows, has, are = ("row", "has", "is") if count == 1 else ("rows", "have", "are")
+    return (
+        f"{count} {rows} of the report {has} no charge and {are} not included in any "
+        "sum."
+    )
 
 
 def since_first_spend(totals: Whole) -> Whole:
-    """Leave out the days before the first spend, which say nothing about habits."""
+    """Drop the days before the first spend."""
     spent = np.flatnonzero(totals)
     return totals[spent[0] :] if len(spent) else totals[:0]
 
@@ -67,7 +69,7 @@ def habits(totals: Whole) -> Real:
         totals: A number a day, without gaps.
 
     Returns:
-        A row more than days: row n is made of the first n days only. Column k is the
+        One more row than days: row n uses only the first n days. Column k is the
         median of the last eight days whose place is k modulo 7, NaN before the first.
     """
     known = np.full((len(totals) + 1, WEEK), np.nan)

@@ -1,4 +1,4 @@
-"""The comparison of a month: frames in, a reconciliation out; nothing is fetched."""
+"""Compare one month: takes frames, returns a reconciliation, fetches nothing."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sources:
-    """All that a month is compared from.
+    """The inputs of one month's comparison.
 
     Args:
         month: The month, "YYYY-MM".
-        read: The days that `daily` covers: the month and some around it.
-        today: The service's day.
-        history: As `client.history.frame()` gives it.
-        daily: As `client.spend.daily(...)` gives it; None if it could not be read.
-        monthly: As `client.spend.monthly(...)` gives it; None likewise.
-        csv: As `client.spend.monthly_csv(...)` gives it; None likewise.
-        kinds: Our names of functions, by path.
-        own_keys: The ids of the keys that the history holds; None to find them.
+        read: The days that `daily` covers: the month and a margin on each side.
+        today: Today by the service's clock.
+        history: As `client.history.frame()` returns it.
+        daily: As `client.spend.daily(...)` returns it; None if it could not be read.
+        monthly: As `client.spend.monthly(...)` returns it; None likewise.
+        csv: As `client.spend.monthly_csv(...)` returns it; None likewise.
+        kinds: mediakit's function names, by path.
+        own_keys: The IDs of this history's API keys; None to infer them.
         ahead: How far the service's clock is ahead of this machine's.
         refusals: Why a report could not be read, by "daily", "monthly" or "csv".
     """
@@ -96,7 +96,7 @@ def compared(sources: Sources) -> Reconciliation:
 
 
 def _with_functions(ours: Ours, daily: Daily, keys: tuple[str, ...]) -> Ours:
-    """Give charges of unknown functions to those of which as much is missing here."""
+    """Assign charges of unknown functions to functions that lack that amount."""
     unknown = [charge for charge in ours.charges if charge.is_of_unknown_function]
     missing: dict[str, int] = defaultdict(int)
     for (_, key, path), spent in daily.items():
@@ -107,7 +107,7 @@ def _with_functions(ours: Ours, daily: Daily, keys: tuple[str, ...]) -> Ours:
     for charge in sorted(unknown, key=lambda charge: -charge.micro_usd):
         room = {path: more - charge.micro_usd for path, more in missing.items()}
         able = [(more, path) for path, more in room.items() if more >= 0]
-        # One that is exactly missing; else the function of which most is.
+        # Prefer an exact match; else the function that lacks the most.
         more, path = min(able, default=(0, charge.path))
         path = max(able)[1] if more else path
         missing[path] -= charge.micro_usd
@@ -197,12 +197,12 @@ def _open(ours: Ours) -> Iterator[str]:
 
 
 def _as_reported(part: Part) -> Part:
-    """Let only the daily report differ, where it is the odd one."""
+    """Keep the monthly report and CSV unchanged if the daily report is wrong."""
     if part.reason is not Reason.DAILY:
         return part
     if part.days:
         return replace(part, monthly=0, csv=0)
-    # Nobody knows whose row it is: what the other two have more is shown for them.
+    # The row's owner is unknown: show the difference on the other two reports.
     return replace(part, monthly=-part.difference, csv=-part.difference)
 
 
@@ -265,7 +265,7 @@ def _reports(
     monthly: ReportSums | None,
     csv: ReportSums | None,
 ) -> Iterator[Part]:
-    """Give the parts of the month's reports that differ."""
+    """Yield a part for each difference between the month's reports."""
     over: dict[Reason, int] = defaultdict(int)
     for one in odd:
         over[one.reason] += one.difference
@@ -292,7 +292,7 @@ def _reports(
 
 
 def _without_daily(sources: Sources, ours: Ours) -> list[Part]:
-    """Show what the history holds, where there is nothing to hold it against."""
+    """List the history's charges when there is no daily report to compare with."""
     sums: dict[str, int] = defaultdict(int)
     for charge in ours.charges:
         if charge.day in sources.span:
@@ -319,7 +319,7 @@ def _unread(sources: Sources) -> Iterator[Part]:
             lost |= frame["day"].isna()
         if lost.any():
             name = REPORTS[reason.value]
-            detail = f"{int(lost.sum())} rows of the {name} name no charge or no day."
+            detail = f"{int(lost.sum())} rows of the {name} have no charge or no day."
             yield Part(Reason.UNREAD, None, detail=detail)
 
 

@@ -1,4 +1,4 @@
-"""A daily report that its own month contradicts: which row is lost or doubled."""
+"""Find the row that a daily report lacks or duplicates."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ Cells = dict[tuple[date, str], int]
 def corrected(
     sides: FunctionSides, others: Cells, difference: int
 ) -> tuple[FunctionSides, Cells, Part]:
-    """Find the day on which the daily report is wrong, and set it right.
+    """Find the day on which the daily report is wrong, and correct it.
 
-    It is one of our days if both sides agree better once that is set right; else one of
-    another key's that is doubled. A lost row of another key leaves no trace but the
-    sum.
+    It is one of our days if correcting it brings the two sides closer; otherwise it is
+    a duplicated row of another key. A missing row of another key shows only in the sum.
 
     Args:
         sides: Our side of the function.
         others: What other keys spent, by day and key.
-        difference: What the daily report says less what the other reports say.
+        difference: The daily report minus the other reports, micro-USD.
 
     Returns:
-        Both corrected, and the part that names the row; without a day if nobody knows.
+        Both corrected, and the part for the row; without a day if it is unknown.
     """
     part = Part(Reason.DAILY, sides.path, difference=difference)
     ours = _our_day(sides, difference)
@@ -47,7 +46,7 @@ def corrected(
 
 
 def _our_day(sides: FunctionSides, difference: int) -> date | None:
-    """Return the day of ours that the difference explains best; None if none."""
+    """Return our day that best explains the difference; None if there is none."""
     days = settled_days(sides)
     able = [day for day in days.days if _may_be_wrong(sides, days, day, difference)]
     trials = ((settled_days(_without(sides, day, difference)), day) for day in able)

@@ -1,4 +1,4 @@
-"""One function of one month: what our keys spent, held against the history."""
+"""Explain one function's month: the spend of our keys against the history."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Span:
     last: date
 
     def __contains__(self, day: date | None) -> bool:
-        """Tell whether a day is one of them."""
+        """Tell whether a day is within the span."""
         return day is not None and self.first <= day <= self.last
 
 
@@ -38,11 +38,11 @@ class FunctionSides:
 
     Args:
         path: The function, `vendor/model/function`.
-        cells: What the service reports of our keys, by day.
-        charges: What the history holds.
-        open_jobs: What of it has no charge read.
+        cells: What the service reports for our keys, by day.
+        charges: The settled charges in the history.
+        open_jobs: The jobs whose charge is not read yet.
         month: The days to explain.
-        read: The days that the service was asked about: the month and some around.
+        read: The days requested: the month and a margin on each side.
         ahead: How far the service's clock is ahead of this machine's.
     """
 
@@ -56,7 +56,7 @@ class FunctionSides:
 
 
 def settled_days(sides: FunctionSides) -> Days:
-    """Find the service's day of each charge; return what still differs by day."""
+    """Find the service's day for each charge; return the remaining differences."""
     charges = placed(sides.charges, sides.ahead)
     days = Days(sides.cells, charges, sides.read.first, sides.read.last)
     days.settle()
@@ -64,11 +64,11 @@ def settled_days(sides: FunctionSides) -> Days:
 
 
 def explained(sides: FunctionSides) -> Iterator[Part]:
-    """Take a function's month apart into parts by day.
+    """Split a function's month into parts by day.
 
-    What differs on a day is explained in this order: charges that were settled on
-    another day, charges that the service restated, jobs whose charge is not read yet,
-    and then what one side misses.
+    A day's difference is explained in this order: charges that settled on another
+    day, charges that the service restated, jobs whose charge is not read yet, and
+    then charges that one side lacks.
     """
     days = settled_days(sides)
     waiting = list(sides.open_jobs)
@@ -111,7 +111,7 @@ def _held_parts(
     restated: Sequence[Placed],
     unnamed_micro_usd: int,
 ) -> Iterator[Part]:
-    """Give the parts of what both sides have on a day."""
+    """Yield the parts for charges that both sides have on a day."""
     held.sort(key=lambda place: _reason(place, sides.month))
     for reason, group in groupby(held, lambda place: _reason(place, sides.month)):
         places = list(group)
@@ -142,7 +142,7 @@ def _held_parts(
 def _also_moved(
     sides: FunctionSides, day: date, held: Iterable[Placed]
 ) -> Iterator[Part]:
-    """Name charges that came over the border and have another verdict besides."""
+    """Yield charges moved in from another month that also have another verdict."""
     for place in held:
         is_in = place.charge.day not in sides.month
         if is_in and place.charge.changed_micro_usd:
@@ -204,13 +204,13 @@ def _restated(here: Sequence[Placed], apart: int) -> tuple[Placed, ...]:
     return next(fitting, ()) if apart else ()
 
 
-# -- what one side misses --------------------------------------------------------------
+# -- what one side lacks ---------------------------------------------------------------
 
 
 def _absent(
     here: Sequence[Placed], total: int, jobs: int | None
 ) -> tuple[list[Placed], int]:
-    """Find the charges that the service does not have; else return the sum unnamed."""
+    """Find the charges that the service lacks; if none fit, return only the sum."""
     able = [place for place in here if 0 < place.charge.micro_usd <= total]
     amounts = [place.charge.micro_usd for place in able]
     counts = (-jobs, None) if jobs is not None and jobs < 0 else (None,)
@@ -245,9 +245,9 @@ def _missing_here(
 def _some_of(
     able: Sequence[OpenJob], total: int, count: int | None
 ) -> tuple[tuple[OpenJob, ...], int]:
-    """Find completed jobs of a known price that are a part of what is missing.
+    """Find completed jobs of a known price that explain part of what is missing.
 
-    Only if the service counts more jobs than these: another one is lost then.
+    Applies only if the service counts more jobs than these; the rest is missing here.
     """
     sure = [j for j in able if j.has_ended and j.low_micro_usd == j.high_micro_usd]
     for size in range(min(len(sure), (count or 1) - 1), 0, -1):

@@ -1,4 +1,4 @@
-"""Which API keys of the service this history holds."""
+"""Infer which of the API keys in the daily report belong to this history."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ Choice = tuple[int, ...]
 def own_keys(daily: Daily, ours: Ours) -> tuple[str, ...]:
     """Choose the keys whose spend differs least from the history's.
 
-    The difference is summed over days and functions. What one day has more and the
-    next has less, exactly, is none. A charge that was read days after its job counts
-    on the job's day. Charges without one, and jobs whose charge is not read yet, may
-    stand on any day. Of equal choices the one whose days agree better is taken, then
-    the one that leaves fewer charges over, then the one with fewer keys. Up to twelve
-    keys every choice is tried; beyond, keys are added while that brings the two sides
-    closer.
+    The difference is summed over days and functions. A surplus on one day that the
+    next day lacks exactly does not count. A charge that was read days after its job
+    counts on the job's day. A charge whose job has no known day, and a job whose
+    charge is not read yet, can match any day. Ties go to the choice whose days agree
+    better, then to the one with fewer unmatched charges, then to the one with fewer
+    keys. With up to twelve keys, every combination is tried; with more, keys are added
+    one at a time while that reduces the difference.
 
     Args:
         daily: What the service reports.
         ours: What the history holds.
 
     Returns:
-        The keys' ids in order; none if the history holds nothing of these days.
+        The key IDs in order; empty if the history has no charges on these days.
     """
     keys = sorted({key for _, key, _ in daily})
     if not keys:
@@ -66,7 +66,7 @@ def _greedy(scale: _Scale, count: int) -> Choice:
 
 
 class _Scale:
-    """Weighs choices of keys against the history.
+    """Scores combinations of keys against the history.
 
     Args:
         daily: What the service reports; not empty.
@@ -104,7 +104,7 @@ class _Scale:
         self._undated = self._certain + self._waiting
 
     def best(self, choices: list[Choice]) -> Choice:
-        """Return the choice that differs least; of equals the first."""
+        """Return the choice that differs least; the first if several tie."""
         import numpy as np
 
         chosen = np.zeros((len(choices), len(self._theirs)), dtype="int64")
@@ -115,7 +115,7 @@ class _Scale:
         more = apart.clip(min=0).sum(axis=2)
         left_over = (self._certain - more).clip(min=0).sum(axis=1)
         open_over = (self._undated - more).clip(min=0).sum(axis=1)
-        # With jobs of ours that wait for a charge there is a key of ours.
+        # Jobs of ours that wait for a charge imply that at least one key is ours.
         has_waiting = bool(self._waiting.any())
         costs = zip(
             self._unmet(_evened_out(apart)).tolist(),
@@ -131,7 +131,7 @@ class _Scale:
         return choices[best]
 
     def _unmet(self, apart: Cells) -> Cells:
-        """Sum for each choice what differs and may not stand on any day."""
+        """Sum for each choice the differences that undated charges cannot explain."""
         more = apart.clip(min=0).sum(axis=2)
         less = (-apart).clip(min=0).sum(axis=2)
         unmet: Cells = ((more - self._undated).clip(min=0) + less).sum(axis=1)
@@ -139,10 +139,10 @@ class _Scale:
 
 
 def _evened_out(apart: Cells) -> Cells:
-    """Let a day and the next agree where one has exactly what the other lacks.
+    """Cancel a surplus on one day against an equal shortfall on the next.
 
     Args:
-        apart: What differs, by choice, function and day.
+        apart: The differences, by choice, function and day.
     """
     import numpy as np
 
@@ -161,7 +161,7 @@ def _likely_day(charge: Charge) -> date:
 
 
 def _undated(ours: Ours) -> dict[str, int]:
-    """Sum by function the charges whose jobs may have run on any day."""
+    """Sum by function the charges whose jobs have no known day."""
     sums: dict[str, int] = defaultdict(int)
     for charge in ours.charges:
         if charge.sure_from is None:
@@ -170,7 +170,7 @@ def _undated(ours: Ours) -> dict[str, int]:
 
 
 def _waiting(ours: Ours) -> dict[str, int]:
-    """Sum by function what jobs may cost whose charge is not read yet."""
+    """Sum by function the possible cost of jobs whose charge is not read yet."""
     sums: dict[str, int] = defaultdict(int)
     for job in ours.open_jobs:
         sums[job.path] += job.high_micro_usd or job.low_micro_usd

@@ -1,4 +1,4 @@
-"""The parts that a month's spend is taken apart into: each has one verdict."""
+"""The parts that a month's spend is split into; each has one verdict."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from functools import reduce
 
 
 class Verdict(StrEnum):
-    """What a comparison comes to."""
+    """The outcome of a comparison."""
 
     MATCH = "match"
     """Both sides agree."""
     PENDING = "pending"
-    """A job of this history ended, and its charge is not read yet."""
+    """A job in this history ended, but its charge is not read yet."""
     ELSEWHERE = "elsewhere"
-    """Another API key spent it."""
+    """Another API key was charged."""
     MISSING_HERE = "missing_here"
-    """The service reports more than this history holds."""
+    """The service reports more than this history has."""
     MISSING_THERE = "missing_there"
-    """This history holds more than the service reports."""
+    """This history has more than the service reports."""
     RATE_CHANGED = "rate_changed"
-    """Both sides agree, and the price is not the one that was promised."""
+    """Both sides agree, but the charge differs from the estimate."""
 
 
 class Reason(StrEnum):
-    """Why a part has its verdict; a part's note says it."""
+    """Why a part has its verdict; its note explains it."""
 
     SAME = "same"
     NEAR = "near"
@@ -67,21 +67,21 @@ _VERDICTS = {
 class Part:
     """One part of the spend of a function; amounts are micro-USD.
 
-    Parts add up: the sum of a column over all parts is what that side says in all.
+    Parts add up: the sum of a column over all parts is that side's total.
 
     Args:
         reason: Why it has its verdict.
         path: The function, `vendor/model/function`; None for all of them.
-        key: The API key; None where it is about none or not known.
-        days: The days that it is about, in order.
-        history: What the history holds.
-        daily: What the daily report says.
-        monthly: What the monthly report says.
-        csv: What the month's CSV says.
-        difference: Service less history; for a changed rate charge less estimate.
+        key: The API key; None if it is unknown or does not apply.
+        days: The days that it covers, in order.
+        history: The amount in the history.
+        daily: The amount in the daily report.
+        monthly: The amount in the monthly report.
+        csv: The amount in the month's CSV.
+        difference: Service minus history; for a changed rate, charge minus estimate.
         job_ids: The jobs that it names.
         bound: The most that open jobs may cost; None if there is no bound.
-        detail: What a note says beyond its reason.
+        detail: Additional text for the note.
     """
 
     reason: Reason
@@ -99,9 +99,9 @@ class Part:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Return the verdict; of two reports that differ, by the sign.
+        """Return the verdict; for two reports that differ, by the sign.
 
-        None where something could not be read: then there is nothing to judge.
+        None if something could not be read.
         """
         verdict = _VERDICTS.get(self.reason)
         if self.reason is Reason.UNREAD:
@@ -113,14 +113,14 @@ class Part:
 
     @property
     def day(self) -> date | None:
-        """Return the first day that it is about."""
+        """Return the first day that it covers."""
         return self.days[0] if self.days else None
 
 
 def by_month(parts: Iterable[Part]) -> list[Part]:
-    """Add up the days of parts that say the same.
+    """Merge the parts that differ only by day.
 
-    Inside of a month it does not matter on which of two days a charge is settled.
+    Within a month, it does not matter on which day a charge settles.
     """
     groups: dict[tuple[object, ...], list[Part]] = {}
     for part in parts:
@@ -132,7 +132,7 @@ def by_month(parts: Iterable[Part]) -> list[Part]:
 
 
 def in_order(parts: Iterable[Part]) -> list[Part]:
-    """Order parts by day, function, verdict and key; those about all come last."""
+    """Order parts by function, reason, key and day; those without a function last."""
     reasons = list(Reason)
     return sorted(
         parts,

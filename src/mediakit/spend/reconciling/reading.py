@@ -1,4 +1,4 @@
-"""Reading what a month is compared from."""
+"""Read the reports and the history that a reconciliation compares."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class Reconciler:
     """Reads a month's history and reports, and compares them.
 
     Args:
-        billing: Asks the service.
-        history: What was bought from here.
+        billing: Reads the reports from the service.
+        history: The request history.
         catalog: Names the functions.
-        clock: Tells what the month is, in UTC, until the service has told it.
+        clock: Gives the current month in UTC until the service's time is known.
     """
 
     def __init__(
@@ -69,14 +69,14 @@ class Reconciler:
             raise _not_a_past_month(asked, self._clock.now())
         result, is_over = await self._once(asked, keys)
         if not result.is_explained and not is_over:
-            # A charge may have settled between two reads of a month that goes on.
+            # A charge may have settled between two reads of the current month.
             result, _ = await self._once(result.month, keys)
         return result
 
     async def _once(
         self, asked: str | None, keys: tuple[str, ...] | None
     ) -> tuple[Reconciliation, bool]:
-        # The history is read first: what settles meanwhile is an open job there.
+        # Read the history first: a charge that settles meanwhile is still an open job.
         history = await self._history.frame()
         reads = _Reads(self._clock)
         month = asked or f"{self._clock.now():%Y-%m}"
@@ -115,7 +115,7 @@ class Reconciler:
 
 @dataclass
 class _Reads:
-    """The reads of one comparison: what was refused, and what time it is there."""
+    """The reads of one comparison: refusals, and the service's time."""
 
     clock: Clock
     told_at: datetime | None = None
@@ -125,7 +125,7 @@ class _Reads:
 
     @property
     def now(self) -> datetime:
-        """Return the service's time, as far as it tells it."""
+        """Return the service's time, or the local time if it is unknown."""
         return self.told_at or self.clock.now()
 
     @property
@@ -163,7 +163,7 @@ class _Reads:
             return None
 
     def check(self) -> None:
-        """Raise if there is nothing to compare with: neither days nor month."""
+        """Raise if neither the daily nor the monthly report could be read."""
         if {"daily", "monthly"} <= self.refusals.keys():
             raise self.errors[0]
 

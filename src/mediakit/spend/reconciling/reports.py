@@ -1,4 +1,4 @@
-"""The service's reports of one month against each other, and against its balance."""
+"""Compare the service's reports of one month with each other and the balance."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _MOVEMENTS = (
 
 @dataclass(frozen=True)
 class ReportSums:
-    """What one report says.
+    """The sums of one report.
 
     Args:
         by_path: Its rows by function, micro-USD.
-        stated: Its own total; None if it states none.
+        stated: The total that it states; None if it states none.
     """
 
     by_path: Mapping[str, int]
@@ -37,12 +37,12 @@ class ReportSums:
 
 @dataclass(frozen=True)
 class Odd:
-    """A report that differs from the others about one function.
+    """A report that differs from the others on one function.
 
     Args:
         reason: Which report it is.
         path: The function.
-        difference: What it says less what the others say, micro-USD.
+        difference: Its amount minus that of the others, micro-USD.
     """
 
     reason: Reason
@@ -57,8 +57,9 @@ def odd_reports(
 ) -> Iterator[Odd]:
     """Find which report differs from the others, by function.
 
-    The report that two others contradict is the odd one. If all three differ, or there
-    are only two, the daily report is taken as right: it is the one by key and day.
+    The odd report is the one that the other two contradict. If all three differ, or
+    only two are available, the daily report is taken as correct because it is the most
+    detailed.
 
     Args:
         daily: The daily report's sums by function over the month.
@@ -81,12 +82,12 @@ def odd_reports(
 
 
 def odd_total(reason: Reason, sums: ReportSums, known: int) -> Iterator[Part]:
-    """Name a report whose own total is not the sum of its rows.
+    """Yield a part if a report's total is not the sum of its rows.
 
     Args:
         reason: Which report it is.
-        sums: What it says.
-        known: What its rows are known to have too much; then its total is right.
+        sums: Its sums.
+        known: The known excess in its rows; if that explains it, the total is right.
     """
     if sums.stated is None:
         return
@@ -98,12 +99,12 @@ def odd_total(reason: Reason, sums: ReportSums, known: int) -> Iterator[Part]:
 def odd_balance(report: Mapping[str, Any], charged_micro_usd: int) -> Iterator[Part]:
     """Check that the balance fell by what was charged (spec 4.19).
 
-    Only owners and admins see the movements of a balance; an organization that pays by
+    Only owners and admins can see balance movements; an organization that pays by
     invoice has none.
 
     Args:
-        report: The monthly report around its rows.
-        charged_micro_usd: What it says was charged.
+        report: The fields of the monthly report other than its rows.
+        charged_micro_usd: The amount that it says was charged.
     """
     moved = [whole_number(report.get(name)) for name in _MOVEMENTS]
     known = [amount for amount in moved if amount is not None]

@@ -1,4 +1,4 @@
-"""What a comparison comes to: a sentence, and a frame of what it rests on."""
+"""The result of a comparison: a summary sentence and a frame of details."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reconciliation:
-    """What one month's comparison of history and bill comes to (spec 4.19).
+    """The result of comparing one month's history with the bill (spec 4.19).
 
     Args:
         month: The month, "YYYY-MM" in UTC.
         is_explained: Whether everything could be compared and nothing is missing on
             either side: each row is match, pending, elsewhere or rate_changed.
-        text: One sentence for people.
+        text: A one-sentence summary.
         charged_micro_usd: The monthly report's total; None if it could not be read.
-        history_micro_usd: What this history holds of that month, by the day on which
-            the service settled it, each row of the history counted.
-        own_keys: The ids of the API keys that this history holds.
+        history_micro_usd: The charges in this history for that month, by the service's
+            settlement day; every row of the history counts.
+        own_keys: The IDs of the API keys that belong to this history.
     """
 
     month: str
@@ -50,26 +50,26 @@ class Reconciliation:
         return f"<p>{html_text(self.text)}</p>{table}"
 
     def frame(self, by: Literal["month", "day"] = "month") -> pd.DataFrame:
-        """Return what the sentence rests on.
+        """Return the details behind the summary.
 
-        The rows add up: the sum of a column is what that side says in all.
+        The rows add up: the sum of a column is that side's total.
 
         Args:
             by: "month" for one row per function, API key and verdict; "day" for the
-                same by day, where a charge that was read on another day than the
-                service settled it still counts as a match, which the note says.
+                same by day. A charge that was read on a different day from its
+                settlement still counts as a match; the note says so.
 
         Returns:
             Columns day (datetime64[us, UTC], by day only), function, kind and
             api_key_id (category), history_micro_usd, daily_micro_usd,
             monthly_micro_usd, csv_micro_usd and difference_micro_usd (Int64), verdict
-            (category), note (str), job_ids (lists of str). The difference is what
-            the service says less what the history holds; of two reports, what the odd
-            one says less what the others say; for rate_changed, the charge less the
-            estimate, or less the first charge where the service restated it. It is
-            positive for missing_here and negative for missing_there. What could not
-            be read is <NA>, and so is the verdict about it. By day the month's
-            reports are <NA>.
+            (category), note (str), job_ids (lists of str). The difference is the
+            service's amount minus the history's. If one report differs from the
+            others, it is that report minus the others; for rate_changed, the charge
+            minus the estimate, or minus the first charge if the service restated it.
+            It is positive for missing_here and negative for missing_there. Amounts
+            that could not be read, and their verdicts, are <NA>. By day, the amounts
+            of the monthly report and the CSV are <NA>.
 
         Raises:
             InputError: There is no such frame.

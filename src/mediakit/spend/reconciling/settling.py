@@ -1,4 +1,4 @@
-"""On which day the service settled what this history read as settled on another day."""
+"""Match each charge in the history to the day on which the service settled it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ ONE_DAY = timedelta(days=1)
 
 @dataclass
 class Placed:
-    """A charge of the history, and the day on which the service has it.
+    """A charge in the history, and the day on which the service reports it.
 
     Args:
         charge: The charge.
         first: The first day on which the service can have settled it.
         last: The last such day.
-        day: The day on which the service has it, as far as is known; None for a day
+        day: The day on which the service reports it, if known; None for a day
             before all days that were read.
     """
 
@@ -31,19 +31,19 @@ class Placed:
 
     @property
     def is_moved(self) -> bool:
-        """Tell whether the service has it on another day."""
+        """Tell whether the service reports it on another day."""
         return self.day != self.charge.day
 
     def can_be(self, day: date) -> bool:
-        """Tell whether the service can have it on a day."""
+        """Tell whether the service can report it on a day."""
         return self.first <= day <= self.last and not self.is_moved
 
 
 def placed(charges: Iterable[Charge], ahead: timedelta) -> list[Placed]:
-    """Give charges the day on which they were read, and a reach around it.
+    """Place charges on the day they were read, with the range of possible days.
 
-    A charge can have been settled from when its job was submitted, and within a day of
-    when it was read; a clock of the service that is ahead or behind adds to that.
+    A charge can have settled at any time from its job's submission to a day after it
+    was read; a service clock that is ahead or behind widens this range.
 
     Args:
         charges: The charges.
@@ -61,11 +61,11 @@ def placed(charges: Iterable[Charge], ahead: timedelta) -> list[Placed]:
 
 
 class Days:
-    """One function's days: what the service has, less what the history has.
+    """One function's daily differences: the service minus the history.
 
     Args:
-        cells: What the service reports of our keys, by day.
-        charges: What the history holds, changed as days are found.
+        cells: What the service reports for our keys, by day.
+        charges: The charges in the history, updated as their days are found.
         first: The first day that was read.
         last: The last one.
     """
@@ -89,27 +89,27 @@ class Days:
 
     @property
     def apart(self) -> int:
-        """Return how much all days differ, micro-USD."""
+        """Return the sum of all daily differences, micro-USD."""
         return sum(map(abs, self.micro_usd.values()))
 
     @property
     def moved(self) -> int:
-        """Return how many charges are another day's than the one they were read on."""
+        """Return how many charges were moved to a different day."""
         return sum(place.is_moved for place in self.charges)
 
     def jobs(self, day: date) -> int | None:
-        """Return how many jobs more the service counts; None if it does not say."""
+        """Return how many more jobs the service counts; None if it does not say."""
         return self._jobs[day]
 
     def on(self, day: date) -> list[Placed]:
-        """Return the charges that are known to be a day's."""
+        """Return the charges placed on a day."""
         return [place for place in self.charges if place.day == day]
 
     def settle(self) -> None:
-        """Move charges to the days on which the service has them.
+        """Move charges to the days on which the service reports them.
 
-        Charges are moved only if the amounts fit exactly: then two days that differed
-        agree, or one of them does and the other had a difference already.
+        Charges are moved only if the amounts fit exactly, so that at least one of the
+        two days agrees and the other already had a difference.
         """
         while any(self._move_to(target) for target in self.days):
             pass
@@ -120,7 +120,7 @@ class Days:
             self._move_before_all(source)
 
     def move(self, places: Iterable[Placed], day: date | None) -> None:
-        """Count charges on another day."""
+        """Place charges on another day."""
         for place in places:
             self._take(place, place.day, 1)
             place.day = day
@@ -135,7 +135,7 @@ class Days:
             self._jobs[day] = jobs + sign
 
     def _move_to(self, target: date) -> bool:
-        """Move charges to a day from one other; tell whether that was done."""
+        """Move charges to a day from one other day; return whether any moved."""
         if self.micro_usd[target] == 0:
             return False
         near = sorted(self._sources(), key=lambda day: (abs(day - target), day))
@@ -158,7 +158,7 @@ class Days:
 
     def _fitting(self, source: date, target: date) -> list[Placed] | None:
         if source not in self.micro_usd:
-            # Read long after its job, when the days that were read were over.
+            # Read long after its job, after the last of these days.
             total = self.micro_usd[target]
             return self._summing(source, target, total, None) if total > 0 else None
         here, there = -self.micro_usd[source], self.micro_usd[target]
@@ -177,7 +177,7 @@ class Days:
     def _is_odd(self, day: date) -> bool:
         """Tell whether a day's amount and its count of jobs differ in other ways.
 
-        More money without more jobs: then something else is in it, too.
+        More money without more jobs means that the difference has another cause, too.
         """
         jobs = self._jobs[day]
         return jobs is not None and jobs * self.micro_usd[day] <= 0
@@ -200,7 +200,7 @@ class Days:
         return None if places is None else [able[place] for place in places]
 
     def _able(self, source: date, target: date | None) -> list[Placed]:
-        """List a day's charges that may be another day's; None is before all days."""
+        """List a day's charges that may move; None is the time before all days."""
         return [
             place
             for place in self.on(source)
@@ -213,7 +213,7 @@ class Days:
         ]
 
     def _even_out(self, source: date, target: date) -> None:
-        """Let two days agree whose charges are too many to tell which were moved."""
+        """Balance two days that have too many charges to tell which moved."""
         able = sum(place.charge.micro_usd for place in self._able(source, target))
         if source not in self.micro_usd:
             return
@@ -223,9 +223,9 @@ class Days:
             self.micro_usd[target] -= moved
 
     def _spread(self, source: date) -> None:
-        """Let a day agree with several others that together lack what it has more.
+        """Balance a day's surplus against several days that together lack it.
 
-        So it is when a history was rebuilt: all was read on one day.
+        This happens after a history is rebuilt: all charges are read on one day.
         """
         targets = [day for day in self.days if self.micro_usd[day] > 0]
         targets = [day for day in targets if self._able(source, day)]
@@ -235,7 +235,7 @@ class Days:
                 self._even_out(source, target)
 
     def _move_before_all(self, source: date) -> None:
-        """Take what was read long after its job to be of a day that was not read."""
+        """Assign charges read long after their jobs to days before the range."""
         if self.micro_usd[source] < 0:
             places = self._summing(source, None, -self.micro_usd[source], None)
             self.move(places or (), None)

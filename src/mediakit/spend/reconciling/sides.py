@@ -1,4 +1,4 @@
-"""Both sides of a comparison, read from frames: what is charged there and known here.
+"""Both sides of a comparison, read from frames: the service and the history.
 
 The service reports sums by day, key and function, and names no job. The history holds
 every job, but dates a charge by the instant at which it was first read as settled, and
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 CHARGE = "charge_micro_usd"
 RESTATED = "restated_charge_micro_usd"
 NO_KEY = "not named"
-# A request whose answer was never read made a job then, or made none.
+# A request whose response was never read may or may not have made a job.
 INTENT_DAYS = 2
 
 
@@ -54,7 +54,7 @@ class Charge:
         day: The UTC day on which the charge was first read as settled.
         sure_from: The day on which the job is known to have existed; None if unknown.
         micro_usd: The charge.
-        restated_micro_usd: What the service reports now; None while it is the same.
+        restated_micro_usd: The charge that the service reports now; None if unchanged.
         estimate_micro_usd: The estimate, where it was exact and the job completed.
         is_counted: Whether the service counts the job: only completed jobs cost.
     """
@@ -70,17 +70,17 @@ class Charge:
 
     @property
     def is_of_unknown_function(self) -> bool:
-        """Tell whether it was rebuilt by its id alone, which names no function."""
+        """Tell whether it was rebuilt from its ID alone, which has no function."""
         return "/" not in self.path
 
     @property
     def is_read_late(self) -> bool:
-        """Tell whether the day says little about the service's day."""
+        """Tell whether it was read too late to indicate the service's day."""
         return self.sure_from is None or self.day - self.sure_from > timedelta(days=1)
 
     @property
     def changed_micro_usd(self) -> int:
-        """Return how much the charge differs from what was promised; 0 if it holds."""
+        """Return the charge minus the expected amount; 0 if they are equal."""
         latest = self.micro_usd
         if self.restated_micro_usd is not None:
             latest = self.restated_micro_usd
@@ -90,10 +90,10 @@ class Charge:
 
 @dataclass(frozen=True)
 class OpenJob:
-    """A job, or a request without an answer, whose charge is not read yet.
+    """A job, or an unanswered request, whose charge is not read yet.
 
     Args:
-        name: The job id; of a request without an answer its idempotency key.
+        name: The job ID; the idempotency key for an unanswered request.
         path: The function, `vendor/model/function`.
         day: The UTC day on which it ended, or was submitted.
         first: The first day on which it can have been charged.
@@ -115,12 +115,12 @@ class OpenJob:
 
 @dataclass(frozen=True)
 class Ours:
-    """What the history holds.
+    """The history's side of a comparison.
 
     Args:
         charges: Each job once.
-        twice: Rows beyond the first of a job.
-        open_jobs: What ended, or may have ended, without a charge read.
+        twice: Duplicate rows of a job.
+        open_jobs: Jobs that have or may have ended, whose charge is not read yet.
     """
 
     charges: tuple[Charge, ...]
@@ -129,7 +129,7 @@ class Ours:
 
 
 def path_of(row: dict[str, Any]) -> str:
-    """Name a service's row as the path of its function, as far as it says it."""
+    """Return the function path of a service row, as far as the row states it."""
     model, function = row.get("model"), row.get("function")
     path = row.get("model_id")
     if not path and function and "/" in function:
@@ -191,16 +191,16 @@ _SIDE = (
 
 
 def history_side(frame: pd.DataFrame, first: date, last: date) -> Ours:
-    """Read what the history holds that can concern the days from first to last.
+    """Read the part of the history that can affect the days from first to last.
 
     Args:
-        frame: As `client.history.frame()` gives it.
+        frame: As `client.history.frame()` returns it.
         first: The first day.
         last: The last day, included.
     """
     import pandas as pd
 
-    # Only rows of these days become Python objects: a history may hold a million.
+    # Only rows of these days become Python objects: a history can have a million.
     floor = pd.Timestamp(first, tz="UTC")
     ceiling = pd.Timestamp(last, tz="UTC") + pd.Timedelta(days=1)
     began = frame["submitted_at"].fillna(frame["created_at"])
@@ -269,7 +269,7 @@ def _bounds(row: dict[str, Any]) -> tuple[int, int | None]:
     low = _whole(row["estimate_low_micro_usd"]) or 0
     high = _whole(row["estimate_high_micro_usd"])
     if row["estimate_kind"] == EstimateKind.NOMINAL:
-        # Charged on the tokens that the model reports: half to double the nominal.
+        # Charged by the tokens that the model reports: half to double the nominal.
         return low // 2, None if high is None else 2 * high
     return low, high
 

@@ -1,4 +1,4 @@
-"""What a comparison says to people."""
+"""Texts of a reconciliation: notes, and the summary sentence."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def month_name(month: str) -> str:
 
 
 def listed(items: Sequence[str], most: int = _MOST_NAMED) -> str:
-    """Write a list for people, at most so many of it by name."""
+    """Join items into a phrase; items beyond `most` are only counted."""
     shown = list(items[:most])
     if len(items) > most:
         shown.append(f"{len(items) - most} more")
@@ -47,12 +47,12 @@ def listed(items: Sequence[str], most: int = _MOST_NAMED) -> str:
 
 
 def days_text(days: Sequence[date]) -> str:
-    """Write days, at most three of them by name."""
+    """Join days into a phrase; days beyond the third are only counted."""
     return listed([day.isoformat() for day in days])
 
 
 def note(part: Part, month: str) -> str:
-    """Say why a part has its verdict; nothing where both sides simply agree.
+    """Explain why a part has its verdict; empty if both sides simply agree.
 
     Args:
         part: The part.
@@ -73,23 +73,23 @@ def _more(micro_usd: int) -> str:
 
 def _near(part: Part, _: str) -> str:
     return (
-        f"Read here as settled on another day: {listed(part.job_ids)}. The day on "
-        "which a charge is read may differ by a day from the service's, or by as long "
-        "as nobody read it."
+        f"Dated differently here: {listed(part.job_ids)}. The history dates a charge "
+        "by when it first read it as settled, which can differ from the service's "
+        "settlement day."
     )
 
 
 def _came_in(part: Part, month: str) -> str:
     return (
         f"Settled on the other side of midnight: the service counts "
-        f"{listed(part.job_ids)} in {month}; it was read here in another month."
+        f"{listed(part.job_ids)} in {month}; this history dates it in another month."
     )
 
 
 def _went_out(part: Part, month: str) -> str:
     return (
-        f"Settled on the other side of midnight: {listed(part.job_ids)} was read here "
-        f"in {month}; the service counts it in another month."
+        f"Settled on the other side of midnight: this history dates "
+        f"{listed(part.job_ids)} in {month}; the service counts it in another month."
     )
 
 
@@ -97,35 +97,35 @@ def _rate(part: Part, _: str) -> str:
     jobs = _jobs(part.job_ids)
     return (
         f"{jobs} cost {_more(part.difference)} than the exact estimate, first on "
-        f"{part.day}: {listed(part.job_ids)}. The price list of mediakit is not the "
-        "service's any more; client.spend.rates() says since when."
+        f"{part.day}: {listed(part.job_ids)}. The price list of mediakit no longer "
+        "matches the service's; client.spend.rates() shows since when."
     )
 
 
 def _restated(part: Part, _: str) -> str:
     return (
-        f"The service reports another charge now than when it was first read: "
-        f"{listed(part.job_ids)}; {_more(part.difference)} than promised."
+        f"The service has changed this charge since it was first read: "
+        f"{listed(part.job_ids)}; {_more(part.difference)} than expected."
     )
 
 
 def _pending(part: Part, month: str) -> str:
-    what = f"The charge of {listed(part.job_ids)} is not read yet"
+    what = f"The charge for {listed(part.job_ids)} has not been read yet"
     if part.daily:
-        return f"{what}; {format_usd(part.daily)} of the bill can be it."
-    most = "" if part.bound is None else f", at most {format_usd(part.bound)},"
-    return f"{what}{most} and the service has not counted it in {month}."
+        return f"{what}; it may account for {format_usd(part.daily)} of the bill."
+    most = "" if part.bound is None else f" (at most {format_usd(part.bound)})"
+    return f"{what}{most}, and the service has not counted it in {month}."
 
 
 def _elsewhere(_: Part, __: str) -> str:
-    return "Spent with another API key; this history does not hold it."
+    return "Charged to another API key; this history does not record it."
 
 
 def _lost(part: Part, _: str) -> str:
     return (
-        f"The service charged it on {days_text(part.days)}, and this history holds no "
-        f"job for it. {REBUILD} brings back jobs by id, from saved files or from the "
-        "log of deliveries."
+        f"The service charged this on {days_text(part.days)}, but this history has no "
+        f"job for it. {REBUILD} restores jobs by ID, from saved files or from the "
+        "delivery log."
     )
 
 
@@ -138,10 +138,10 @@ def _twice(part: Part, _: str) -> str:
 
 def _not_there(part: Part, _: str) -> str:
     if part.job_ids:
-        return f"The service does not report the charge of {listed(part.job_ids)}."
+        return f"The service does not report the charge for {listed(part.job_ids)}."
     return (
-        f"This history holds more on {days_text(part.days)} than the service reports, "
-        "and no charges of that day add up to the difference."
+        f"This history has more on {days_text(part.days)} than the service reports, "
+        "and no combination of that day's charges adds up to the difference."
     )
 
 
@@ -151,7 +151,7 @@ def _total(part: Part, _: str) -> str:
 
 
 def _balance(part: Part, _: str) -> str:
-    return f"The balance fell by {_more(part.difference)} than what was charged."
+    return f"The balance fell by {_more(part.difference)} than the amount charged."
 
 
 _NOTES: Mapping[Reason, Callable[[Part, str], str]] = {
@@ -172,11 +172,11 @@ _NOTES: Mapping[Reason, Callable[[Part, str], str]] = {
 
 def _report_note(part: Part) -> str:
     name = REPORTS[part.reason.value]
-    row = "a row may be doubled" if part.difference > 0 else "a row may be missing"
+    row = "a row may be duplicated" if part.difference > 0 else "a row may be missing"
     when = f" on {days_text(part.days)}" if part.days else ""
     return (
-        f"The {name} has {_more(part.difference)} of this function{when} than the "
-        f"other reports: {row} in it."
+        f"The {name} has {_more(part.difference)} for this function{when} than the "
+        f"other reports: {row}."
     )
 
 
@@ -184,7 +184,7 @@ def _jobs(job_ids: Sequence[str]) -> str:
     return "1 job" if len(job_ids) == 1 else f"{len(job_ids)} jobs"
 
 
-# -- the sentence on top ---------------------------------------------------------------
+# -- the summary sentence --------------------------------------------------------------
 
 
 def sentence(
@@ -195,13 +195,13 @@ def sentence(
     is_so_far: bool,
     kinds: Mapping[str, str],
 ) -> str:
-    """Say in one sentence what was charged and whether that is explained.
+    """Summarize in one sentence what was charged and whether it is explained.
 
     Args:
         parts: The parts of the month.
         month: The month, "YYYY-MM".
-        charged_micro_usd: What the service charged; None if it could not be read.
-        is_so_far: Whether the month is not over.
+        charged_micro_usd: The total charge; None if it could not be read.
+        is_so_far: Whether the month is still running.
         kinds: Our names of the functions, by path.
     """
     parts = list(parts)
@@ -212,7 +212,7 @@ def sentence(
     if charged_micro_usd is None:
         return f"{when} cannot be reconciled: {'; '.join(dict.fromkeys(unread))}."
     if not parts and not charged_micro_usd:
-        return f"Nothing was charged in {when}, and this history holds no charge of it."
+        return f"Nothing was charged in {when}, and this history has no charge for it."
     charged = f"{format_usd(charged_micro_usd)} charged in {when}"
     said = []
     if open_parts:
@@ -239,11 +239,11 @@ def _open_reason(part: Part) -> str:
     more = "too much" if part.difference > 0 else "too little"
     name = REPORTS.get(part.detail or part.reason.value)
     texts = {
-        Reason.LOST: f"is missing here{on} ({REBUILD} can bring it back)",
+        Reason.LOST: f"is missing here{on} ({REBUILD} can restore it)",
         Reason.TWICE: f"is counted twice here{ids}",
         Reason.NOT_THERE: f"is missing in the service's reports{ids or on}",
-        Reason.BALANCE: f"{more} was taken from the balance (ask the service)",
-        Reason.TOTAL: f"{more} is in the total of the {name} (ask the service)",
+        Reason.BALANCE: f"{more} was taken from the balance (contact the service)",
+        Reason.TOTAL: f"{more} is in the total of the {name} (contact the service)",
     }
-    in_report = f"{more} is in the {name}{on} (ask the service)"
+    in_report = f"{more} is in the {name}{on} (contact the service)"
     return texts.get(part.reason, in_report)

@@ -1,4 +1,4 @@
-"""The spend of a month in the notebook: figures, plots, and files to take along."""
+"""The dashboard of a month's spend: figures, plots and exports."""
 
 from __future__ import annotations
 
@@ -43,23 +43,22 @@ _places = CellPlaces()
 
 
 class Dashboard:
-    """The spend of a month; showing it is enough to use it.
+    """An interactive dashboard of a month's spend.
 
-    Reports are read on the I/O thread and plots are drawn on a worker thread. A
-    dashboard that is made again, because its cell was run again, takes over what was
-    chosen and closes the one that it replaces.
+    Reports are read on the I/O thread and plots are drawn on a worker thread. When its
+    cell runs again, a new dashboard takes over the selection and closes the old one.
 
     Args:
         spend: The reports.
         io: The I/O thread.
-        today: Tells the day in UTC.
+        today: Returns the day in UTC.
         month: The month to begin with; the current one when None.
-        budget: What the month is held against, a `Budget` or an amount.
-        cell: The cell that makes it; None outside of any.
-        environment: Tells whether it is Voilà's; this process's own when omitted.
+        budget: The budget to compare with, a `Budget` or an amount.
+        cell: The cell that creates it; None outside a cell.
+        environment: The environment, to detect Voilà; this process's when omitted.
 
     Raises:
-        InputError: It is no month, or it has not begun.
+        InputError: It is not a month, or it has not begun.
     """
 
     def __init__(
@@ -119,7 +118,7 @@ class Dashboard:
         if before._asked == self._asked and was.month in self._state.months:
             self._state = replace(self._state, month=was.month)
 
-    # -- what people read ---------------------------------------------------------
+    # -- public properties --------------------------------------------------------
 
     @property
     def state(self) -> DashboardState:
@@ -128,21 +127,21 @@ class Dashboard:
 
     @property
     def widget(self) -> Any:
-        """Return the widget that carries the dashboard."""
+        """Return the root widget of the dashboard."""
         return self._view.widget
 
     def __repr__(self) -> str:
         return f"<Dashboard of {self._state.month}>"
 
     def _ipython_display_(self) -> None:
-        """Show the live dashboard, and a place where its numbers stay."""
+        """Show the live dashboard and its static copy."""
         self._keep()
         self._handle.display()
         show: Callable[..., None] = publish_display_data
         show({**self._repr_mimebundle_(), "text/html": "", "text/plain": ""})
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
-        """Return the live widget, and what stays of it without a kernel."""
+        """Return the live widget, and a static copy for use without a kernel."""
         bundle: dict[str, Any] = dict(self.widget._repr_mimebundle_(**kwargs))
         bundle["text/plain"] = repr(self)
         bundle["text/html"] = kept_html(self._state)
@@ -159,7 +158,7 @@ class Dashboard:
             self._handle.close()
             self._view.close()
 
-    # -- what people do -----------------------------------------------------------
+    # -- user actions -----------------------------------------------------------
 
     def choose_month(self, month: str) -> None:
         """Show another month.
@@ -168,7 +167,7 @@ class Dashboard:
             month: "YYYY-MM" in UTC.
 
         Raises:
-            InputError: It is no month, or it has not begun.
+            InputError: It is not a month, or it has not begun.
         """
         with self._lock:
             chosen = readable_month(month, self._today())
@@ -205,7 +204,7 @@ class Dashboard:
     def _save(self, folder: str) -> None:
         self._errands.run(partial(self._write, folder))
 
-    # -- what the I/O thread does -------------------------------------------------
+    # -- on the I/O thread --------------------------------------------------------
 
     def _read(self) -> None:
         self._turn += 1
@@ -228,7 +227,7 @@ class Dashboard:
             return
         known = state.reading
         if known is not None and known.by is not state.by and known.is_checked:
-            # Only the division has changed: what the month comes to has not.
+            # Only the grouping has changed; the totals of the month are the same.
             reading = with_checks_of(reading, known)
         self._take(lambda s: s.having_read(reading))
         if not reading.is_empty:
@@ -251,7 +250,7 @@ class Dashboard:
         """Draw the plots that are always shown.
 
         Args:
-            first: The first one that is drawn; those before it stay.
+            first: The first plot to redraw; earlier ones are kept.
         """
         self._drawing += 1
         drawing, state = self._drawing, self._state
@@ -301,7 +300,7 @@ class Dashboard:
             said = sentence_of(error)
         self._take(partial(replace, said=said))
 
-    # -- what is shown ------------------------------------------------------------
+    # -- display ------------------------------------------------------------------
 
     def _take(self, change: Callable[[DashboardState], DashboardState]) -> None:
         with self._lock:

@@ -1,4 +1,4 @@
-"""The charges of a month as a file: a link in the page, or a file in a folder."""
+"""Export the charges of a month: as a download link, or to a folder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VOILA = "VOILA_REQUEST_URL"
 
 
 class Format(StrEnum):
-    """The formats, as the buttons name them."""
+    """The formats, named as on the buttons."""
 
     CSV = "CSV"
     PARQUET = "Parquet"
@@ -59,7 +59,7 @@ class Prepared:
         name: Its name.
         content: Its bytes.
         media_type: Its type.
-        rows: How many charges it holds.
+        rows: The number of charges.
         total_micro_usd: Their exact sum.
     """
 
@@ -71,14 +71,14 @@ class Prepared:
 
     @property
     def facts(self) -> str:
-        """Say what is in it."""
+        """Describe its content."""
         charges = "charge" if self.rows == 1 else "charges"
         total = format_usd(self.total_micro_usd)
         return f"{self.rows:,} {charges}, {total}, {size_text(len(self.content))}"
 
 
 def prepare(charges: pd.DataFrame, form: Format, stem: str) -> Prepared:
-    """Make the file; it takes time and blocks.
+    """Make the file; blocks.
 
     Args:
         charges: The charges.
@@ -104,7 +104,7 @@ def prepare(charges: pd.DataFrame, form: Format, stem: str) -> Prepared:
 
 
 def save(prepared: Prepared, folder: str) -> Path:
-    """Write the file into a folder and return where it is; it blocks.
+    """Write the file to a folder and return its path; blocks.
 
     Raises:
         InputError: There is no such folder, or it cannot be written.
@@ -118,7 +118,7 @@ def save(prepared: Prepared, folder: str) -> Path:
 
 
 def data_link(prepared: Prepared, words: str) -> str:
-    """Return a link that holds the file itself; escaped."""
+    """Return an HTML link with the file embedded."""
     data = b64encode(prepared.content).decode()
     return (
         f'<a download="{escape(prepared.name)}" '
@@ -127,7 +127,7 @@ def data_link(prepared: Prepared, words: str) -> str:
 
 
 def link_html(prepared: Prepared, *, may_save: bool) -> str:
-    """Return the link, or why there is none: the page holds only so much."""
+    """Return the link, or the reason if the file is too large for one."""
     if len(prepared.content) > MOST_LINK_BYTES:
         instead = 'Use "Save to folder".' if may_save else "Use client.spend.charges()."
         text = (
@@ -140,12 +140,12 @@ def link_html(prepared: Prepared, *, may_save: bool) -> str:
 
 
 def size_text(size_bytes: int) -> str:
-    """Write a size: "12 kB", "3.4 MB"."""
+    """Format a size, such as "12 kB" or "3.4 MB"."""
     if size_bytes < MB:
         return f"{max(1, round(size_bytes / KB)):,} kB"
     return f"{size_bytes / MB:.1f} MB"
 
 
 def saves_here(environment: Mapping[str, str]) -> bool:
-    """Tell whether "Save to folder" is offered: visitors of Voilà have no folder."""
+    """Tell whether to offer "Save to folder"; Voilà visitors have no folder."""
     return VOILA not in environment

@@ -1,4 +1,4 @@
-"""The figures of a month in words, and its frames narrowed to one choice; pure."""
+"""The figures of a month, and its frames filtered by one selection; pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MICRO_PER_CENT = MICRO_PER_USD // 100
 WHOLE_DOLLARS_FROM = 100 * MICRO_PER_USD
 NOT_KNOWN = {By.PROJECT: "no project", By.KEY: "no key"}
-UNKNOWN = "–"  # noqa: RUF001 - a dash is what is shown
+UNKNOWN = "–"  # noqa: RUF001 - the dash is intended
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class Figure:
     """One number at the top.
 
     Args:
-        text: The number, short.
-        label: What it is.
-        exact: All digits, where `text` is rounded.
+        text: The short number.
+        label: The label.
+        exact: All digits, if `text` is rounded.
     """
 
     text: str
@@ -39,8 +39,8 @@ class Verdict:
 
     Args:
         text: The sentence.
-        mark: The sign before it.
-        tone: How it is coloured.
+        mark: The symbol before it.
+        tone: The style class for its colour.
     """
 
     text: str
@@ -49,7 +49,7 @@ class Verdict:
 
 
 def cents_text(micro_usd: int) -> str:
-    """Write an amount to the cent; below a cent it is "<$0.01", never zero."""
+    """Format an amount to the cent; less than a cent is "<$0.01", not zero."""
     size = abs(micro_usd)
     if 0 < size < MICRO_PER_CENT:
         return "<$0.01" if micro_usd > 0 else "-<$0.01"
@@ -58,7 +58,7 @@ def cents_text(micro_usd: int) -> str:
 
 
 def range_text(low_micro_usd: int, high_micro_usd: int) -> str:
-    """Write a range that is not known exactly: in whole dollars if it reaches $100."""
+    """Format an estimated range: in whole dollars if it reaches $100."""
     if high_micro_usd < WHOLE_DOLLARS_FROM:
         ends = [cents_text(low_micro_usd), cents_text(high_micro_usd)]
     else:
@@ -68,11 +68,11 @@ def range_text(low_micro_usd: int, high_micro_usd: int) -> str:
 
 
 def function_title(path: object, kind: object) -> str:
-    """Write a function's name for people: "Text to video".
+    """Return a function's display name, such as "Text to video".
 
     Args:
-        path: Its path, or the last part of it, which is what the daily report knows.
-        kind: Our own name of it; missing where it is not bound.
+        path: Its path, or the last part of it, as in the daily report.
+        kind: mediakit's name for it; missing if it is not bound.
     """
     name = kind if isinstance(kind, str) else str(path).rsplit("/", 1)[-1]
     words = name.replace("-", " ")
@@ -80,10 +80,10 @@ def function_title(path: object, kind: object) -> str:
 
 
 def names_of(frame: pd.DataFrame, by: By) -> pd.Series[Any] | None:
-    """Return what each row is called by; None where the frame does not know it.
+    """Return the display name of each row; None if the frame does not have it.
 
-    The reports have one name for functions of several models, so that our own name
-    tells them apart.
+    Functions of several models can share a name in the reports; mediakit's own name
+    distinguishes them.
     """
     import pandas as pd
 
@@ -99,7 +99,7 @@ def names_of(frame: pd.DataFrame, by: By) -> pd.Series[Any] | None:
 
 
 def named(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with the names that the plots show in place of paths."""
+    """Return a frame with display names for the plots in place of paths."""
     found = {by.column: names_of(frame, by) for by in By}
     made = frame.drop(columns="kind", errors="ignore")
     made = made.assign(**{n: names for n, names in found.items() if names is not None})
@@ -118,10 +118,10 @@ def values_of(reading: MonthReading) -> tuple[str, ...]:
 
 
 def narrowed(reading: MonthReading, only: str | None) -> MonthReading:
-    """Return a reading of one function, project or key.
+    """Return the reading filtered by one function, project or key.
 
-    Charges do not know the key of a job, and monthly reports no project: these stay
-    whole where they cannot be narrowed. Budget and forecast are of the whole month.
+    Charges have no API key and monthly reports have no project, so these are not
+    filtered. Budget and forecast always cover the whole month.
     """
     if only is None:
         return reading
@@ -143,7 +143,7 @@ def _rows_of(frame: pd.DataFrame, by: By, value: str) -> pd.DataFrame:
     if names is None:
         return frame
     found = frame[names == value].reset_index(drop=True)
-    # The plots draw all days of the range as long as the total is that of the rows.
+    # The plots draw all days of the range only if the total is that of the rows.
     found.attrs = {**frame.attrs, "total_micro_usd": int(found[CHARGE].sum())}
     return found
 
@@ -185,7 +185,7 @@ def forecast_figure(forecast: Any) -> Figure:
 
 
 def _kept_figure(charges: pd.DataFrame) -> Figure:
-    label = "a kept result"
+    label = "per kept result"
     kept = int(charges["keep"].sum())
     if not kept:
         return Figure(UNKNOWN, f"{label} (none kept)")

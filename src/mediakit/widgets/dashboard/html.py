@@ -1,7 +1,7 @@
-"""The dashboard as HTML, live and as it stays in a saved notebook; pure.
+"""The dashboard as HTML, live and as a static copy in a saved notebook; pure.
 
-Everything from outside is escaped. The live part takes its colours from the theme's
-variables; what stays in the notebook reads without any style.
+All external text is escaped. The live part takes its colours from the theme's
+variables; the static copy is readable without a style sheet.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LONGEST_CELL = 80
 MICRO_USD = "_micro_usd"
 DARK = "body[data-jp-theme-light=false]"
 
-# The signs of a legend, in the colour `--mk-c`.
+# The legend swatches, in the colour `--mk-c`.
 SIGNS = """
 i.mk-patch{background:var(--mk-c);print-color-adjust:exact;
  -webkit-print-color-adjust:exact}
@@ -105,12 +105,12 @@ CSS = f"""
 
 
 def head_html(title: str) -> str:
-    """Write the heading, with the style sheets of everything below."""
+    """Return the heading, with the style sheets of the dashboard."""
     return f"{style_block()}<style>{CSS}</style><h3>{escape(title)}</h3>"
 
 
 def status_html(state: DashboardState) -> str:
-    """Write the figures and the verdict, or what stands in their place."""
+    """Return the figures and the verdict, or the notice in their place."""
     if state.trouble:
         return error_html(state.trouble)
     if state.reading is None or state.reading.is_empty:
@@ -125,7 +125,7 @@ def _loading_html(text: str) -> str:
 
 
 def figures_html(figures: Iterable[Figure]) -> str:
-    """Write the figures; what is rounded has all digits as its tooltip."""
+    """Return the figures; rounded numbers show all digits in a tooltip."""
     pairs = "".join(
         f"<div><b{_tooltip(figure.exact)}>{html_text(figure.text)}</b> "
         f"<span>{html_text(figure.label)}</span></div>"
@@ -156,7 +156,7 @@ def _checks_html(state: DashboardState) -> str:
 
 
 def panels_html(panels: Iterable[Panel]) -> str:
-    """Write plots beside each other, in the colours of the page's theme."""
+    """Return plots side by side, in the colours of the page's theme."""
     figures = "".join(map(_panel_html, panels))
     return f'<div class="mk-sp-panels">{figures}</div>' if figures else ""
 
@@ -197,11 +197,11 @@ def _behind_html(panel: Panel) -> str:
 
 
 def table_html(frame: pd.DataFrame, most_rows: int | None = MOST_ROWS) -> str:
-    """Write the first rows of a frame, and how many more there are.
+    """Return the first rows of a frame, and the number of remaining rows.
 
     Args:
-        frame: Any spend frame; amounts are written exactly, in dollars.
-        most_rows: So many rows; None for all.
+        frame: Any spend frame; amounts are shown in exact dollars.
+        most_rows: The most rows to show; None for all.
     """
     names = [str(name) for name in frame.columns]
     shown = frame if most_rows is None else frame.head(most_rows)
@@ -246,11 +246,11 @@ def _cell_text(name: str, value: Any) -> str:
     return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
 
 
-# -- what stays in a saved notebook -------------------------------------------------
+# -- the copy in a saved notebook ---------------------------------------------------
 
 
 def kept_html(state: DashboardState) -> str:
-    """Write the same numbers and pictures without any style sheet or script."""
+    """Return the same numbers and pictures without style sheets or scripts."""
     return (
         f'<div style="margin:4px 0 8px"><div><b>{html_text(state.title)}</b>. '
         f"Run the cell to use it.</div>{''.join(_kept_parts(state))}</div>"
@@ -276,7 +276,7 @@ def _kept_parts(state: DashboardState) -> Iterator[str]:
 def _kept_panel_html(panel: Panel) -> str:
     if not panel.light:
         return ""
-    # One picture for all themes: nothing here knows which one the page has.
+    # One picture for all themes: the theme of the page is unknown here.
     style = 'style="background:#fff;border-radius:4px;max-width:100%;width:520px"'
     legend = " ".join(map(_kept_swatch_html, panel.legend))
     return (
@@ -288,7 +288,7 @@ def _kept_panel_html(panel: Panel) -> str:
 
 
 def _kept_swatch_html(swatch: Swatch) -> str:
-    # A style sheet would draw it; here, a character does.
+    # Without a style sheet, the swatch is a character.
     sign = {"line": "━", "dashed": "┅"}.get(swatch.shape, "■")
     faint = ";opacity:.35" if len(swatch.light) > 7 and swatch.light[7:] != "ff" else ""
     return (
@@ -299,7 +299,7 @@ def _kept_swatch_html(swatch: Swatch) -> str:
 
 
 def kept_text(state: DashboardState) -> str:
-    """Write the numbers as plain text."""
+    """Return the numbers as plain text."""
     if state.reading is None or state.notice:
         return f"{state.title}: {state.notice}"
     figures = figures_of(state.reading, state.only)

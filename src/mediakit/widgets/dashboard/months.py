@@ -1,4 +1,4 @@
-"""Calendar months in UTC, as the dashboard offers and compares them; pure."""
+"""Calendar months in UTC for the dashboard; pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def month_before(month: str) -> str:
 
 
 def month_title(month: str) -> str:
-    """Write a month for people: "October 2026"."""
+    """Return a month's display name, such as "October 2026"."""
     return f"{first_day(month):%B %Y}"
 
 
@@ -30,7 +30,7 @@ def offered(today: date, chosen: str) -> tuple[str, ...]:
 
     Args:
         today: The day in UTC.
-        chosen: The month that is shown; it is offered however old it is.
+        chosen: The displayed month; always included, however old it is.
     """
     months = [month_of(today)]
     while len(months) < MOST_OFFERED or months[-1] > chosen:
@@ -42,7 +42,7 @@ def readable_month(month: str | None, today: date) -> str:
     """Return the month to show; the current one when None.
 
     Raises:
-        InputError: It is no month, or it has not begun.
+        InputError: It is not a month, or it has not begun.
     """
     current = month_of(today)
     asked = current if month is None else month_text(month)
@@ -53,9 +53,9 @@ def readable_month(month: str | None, today: date) -> str:
 
 
 def compared_days(month: str, today: date) -> tuple[date, date, str]:
-    """Return which days of the month before a month is compared with.
+    """Return the days of the previous month to compare a month with.
 
-    A month that is not over is compared with as many days of the one before.
+    The current month is compared with the same number of days.
 
     Args:
         month: The month.

@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 INCHES = (5.5, 2.7)
 DPI = 140
 
-Line = tuple[str, str, str]  # the text of a legend's line, its colour and its shape
+Line = tuple[str, str, str]  # the text, colour and shape of a legend entry
 Draw = Callable[["Axes", "Theme"], "Axes"]
 _drawing = threading.Lock()  # matplotlib's fonts are shared by all threads
 
 
 @dataclass(frozen=True)
 class Swatch:
-    """One line of a legend.
+    """One entry of a legend.
 
     Args:
-        text: What it says.
+        text: The text.
         light: The colour on a light background.
         dark: The colour on a dark one.
         shape: "patch", "line" or "dashed".
@@ -48,7 +48,7 @@ class Swatch:
 
     @property
     def sign(self) -> str:
-        """Return its colour as a tag; a style sheet gives it the theme's one."""
+        """Return the swatch as a tag; a style sheet selects the theme's colour."""
         colours = f"--mk-light:{self.light};--mk-dark:{self.dark}"
         return f'<i class="mk-{self.shape}" style="{colours}" aria-hidden="true"></i>'
 
@@ -59,11 +59,11 @@ class Panel:
 
     Args:
         title: The heading.
-        alt: What it shows, in words.
+        alt: The text alternative.
         light: The picture for a light background, as PNG; empty for none.
         dark: The picture for a dark one.
         legend: Its legend.
-        frame: What is drawn; None for nothing.
+        frame: The plotted data; None if there is none.
         trouble: Why there is no picture, as a sentence.
     """
 
@@ -81,12 +81,12 @@ class Panel:
         return f"data:image/png;base64,{data}"
 
     def picture(self, theme: Theme, attributes: str = "") -> str:
-        """Return the picture as a tag, with its words."""
+        """Return the picture as a tag, with its text alternative."""
         return f'<img src="{self.uri(theme)}" alt="{escape(self.alt)}" {attributes}>'
 
 
 def day_panel(reading: MonthReading) -> Panel:
-    """Draw the spend by day; it blocks."""
+    """Draw the spend by day; blocks."""
     daily = named(reading.daily)
 
     def by_day(ax: Axes, theme: Theme) -> Axes:
@@ -107,7 +107,7 @@ def _with_sums(panel: Panel, column: str) -> Iterator[Swatch]:
 
 
 def budget_panel(reading: MonthReading) -> Panel:
-    """Draw the month against its budget, with the forecast; it blocks."""
+    """Draw the month against its budget, with the forecast; blocks."""
     budget, forecast = reading.budget, reading.forecast
 
     def cumulative(ax: Axes, theme: Theme) -> Axes:
@@ -125,7 +125,7 @@ def _budget_title(reading: MonthReading) -> str:
 
 
 def further_panels(reading: MonthReading) -> tuple[Panel, ...]:
-    """Draw what stands behind the disclosure; it blocks."""
+    """Draw the plots under "More plots"; blocks."""
     by = reading.by.column
     daily, before = named(reading.daily), named(reading.before)
     charges = named(reading.charges)
@@ -146,13 +146,13 @@ def further_panels(reading: MonthReading) -> tuple[Panel, ...]:
     return (
         panel_of(f"Share by {reading.by.name_of_daily}", share),
         panel_of("Charge against estimate", estimates),
-        panel_of("Cost of a kept result", keepers),
-        panel_of(f"Change on {reading.before_name}", changes),
+        panel_of("Cost per kept result", keepers),
+        panel_of(f"Change from {reading.before_name}", changes),
     )
 
 
 def panel_of(title: str, draw: Draw) -> Panel:
-    """Draw a plot for both themes; what it refuses is said in its place.
+    """Draw a plot for both themes; an error is shown in its place.
 
     Args:
         title: The heading.
@@ -187,7 +187,7 @@ def _drawn(draw: Draw, theme: Theme) -> tuple[bytes, Axes, list[Line]]:
 
 
 def _taken_legend(axes: Axes) -> list[Line]:
-    """Take the legend out of the picture, where it is read and wraps as text."""
+    """Move the legend out of the picture, so that it can wrap as text."""
     legend = axes.get_legend()
     if legend is None:
         return []
@@ -197,12 +197,12 @@ def _taken_legend(axes: Axes) -> list[Line]:
         return []
     texts = [" ".join(text.get_text().split()) for text in legend.get_texts()]
     legend.remove()
-    # They are listed from the top of the stack down, which is the smallest first.
+    # Entries are listed from the top of the stack, that is, smallest first.
     return [(t, *sign) for t, sign in zip(texts, known, strict=True)][::-1]
 
 
 def _sign_of(handle: Any) -> tuple[str, str] | None:
-    """Return colour and shape of a legend's sign; None for one that is neither."""
+    """Return the colour and shape of a legend handle; None for other types."""
     from matplotlib.colors import to_hex
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch

@@ -1,4 +1,4 @@
-"""What a month's dashboard and report are made from, read once."""
+"""Read the data of a month's dashboard and report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CHARGE = "charge_micro_usd"
 
 
 class By(StrEnum):
-    """What the spend is divided by, as the toggle names it."""
+    """How the spend is grouped, named as on the toggle."""
 
     FUNCTION = "Function"
     PROJECT = "Project"
@@ -36,7 +36,7 @@ class By(StrEnum):
 
     @property
     def name_of_daily(self) -> str:
-        """Return what `spend.daily(by=...)` calls it."""
+        """Return its name in `spend.daily(by=...)`."""
         return self.value.lower()
 
     @property
@@ -46,7 +46,7 @@ class By(StrEnum):
 
 
 class SpendReports(Protocol):
-    """The reports that a month is read from; `AsyncSpend` has them."""
+    """The reports that a dashboard needs; `AsyncSpend` implements them."""
 
     async def daily(
         self, start: str | date, end: str | date, *, by: str
@@ -73,18 +73,18 @@ class MonthReading:
     Args:
         month: The month, "YYYY-MM" in UTC.
         today: The day in UTC on which it was read.
-        by: What the daily frames are by.
+        by: How the daily frames are grouped.
         daily: The month's days.
-        before: The days that it is compared with.
+        before: The days to compare with.
         before_name: Their name, such as "September".
         monthly: The service's monthly report.
-        monthly_before: The same of the month before.
+        monthly_before: The same for the month before.
         charges: The settled charges of this history.
-        budget: What the month is held against; None for nothing.
+        budget: The budget to compare with; None for none.
         reconciliation: What `spend.reconcile` returned; None before it is read.
         forecast: What `spend.forecast` returned; None before it is read, and for
             months that are over.
-        troubles: What could not be read of these two, as sentences.
+        troubles: Why one of these two could not be read, as sentences.
     """
 
     month: str
@@ -103,7 +103,7 @@ class MonthReading:
 
     @property
     def is_current(self) -> bool:
-        """Tell whether the month is not over."""
+        """Tell whether the month is still running."""
         return self.month == month_of(self.today)
 
     @property
@@ -130,8 +130,8 @@ async def read_month(
     Args:
         spend: The reports.
         month: The month, "YYYY-MM".
-        by: What the daily frames are by.
-        budget: What the month is held against; None for nothing.
+        by: How the daily frames are grouped.
+        budget: The budget to compare with; None for none.
         today: The day in UTC.
 
     Raises:
@@ -158,7 +158,7 @@ async def read_month(
 
 
 def with_checks_of(reading: MonthReading, other: MonthReading) -> MonthReading:
-    """Return a reading with another's reconciliation and forecast of its month."""
+    """Return the reading with the checks of another reading of its month."""
     return replace(
         reading,
         reconciliation=other.reconciliation,
@@ -170,7 +170,7 @@ def with_checks_of(reading: MonthReading, other: MonthReading) -> MonthReading:
 async def read_checks(spend: SpendReports, reading: MonthReading) -> MonthReading:
     """Return the reading with reconciliation and forecast.
 
-    What cannot be read is a sentence in `troubles`; the frames are shown without it.
+    Each read error becomes a sentence in `troubles`; the frames are shown anyway.
     """
     month, troubles = reading.month, list[str]()
     reconciliation = await _attempt(spend.reconcile(month), troubles)

@@ -1,6 +1,6 @@
 """The spend of a month as one HTML page, for somebody without Jupyter.
 
-It needs no network and no script: pictures and the CSV are part of it.
+It needs no network and no script: pictures and the CSV are embedded.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ async def write_report(
 
 
 def page_html(reading: MonthReading) -> str:
-    """Return the page; it draws the plots, which takes time."""
+    """Draw the plots and return the page; blocks."""
     title = f"Spend · {month_title(reading.month)}"
     body = _empty_html(reading) if reading.is_empty else "\n".join(_parts(reading))
     return "\n".join(
@@ -202,7 +202,7 @@ def _sums_html(reading: MonthReading) -> str:
 
 
 def aligned(amounts: Sequence[int]) -> Callable[[int], str]:
-    """Return what writes amounts exactly, all with as many decimals as one needs."""
+    """Return a formatter that shows all amounts exactly, with equal decimals."""
     places = max((len(format_usd(n).partition(".")[2]) for n in amounts), default=2)
 
     def write(micro_usd: int) -> str:

@@ -1,4 +1,4 @@
-"""The spend reports as people get them from a client: with a dashboard and a page."""
+"""The spend reports of a client, including the dashboard and the HTML report."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class AsyncSpend(spend.AsyncSpend):
-    """The spend reports, awaited, which can be written as a page."""
+    """The async spend reports, including the HTML report."""
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}; report(...) writes a month as a page>"
@@ -23,23 +23,23 @@ class AsyncSpend(spend.AsyncSpend):
     async def report(
         self, month: str | None, path: str | Path, *, budget: AnyBudget | None = None
     ) -> Path:
-        """Write the spend of a month as one HTML page, to be opened without Jupyter.
+        """Write the spend of a month as one HTML page, which opens without Jupyter.
 
-        It holds the totals, the plots, what the reconciliation says, and every charge
-        of this history as a table and as CSV. An existing file is replaced.
+        It has the totals, the plots, the result of the reconciliation, and every charge
+        in this history as a table and as CSV. An existing file is replaced.
 
         Args:
             month: YYYY-MM in UTC; None for the current one.
             path: The file, such as "october.html".
-            budget: What the month is held against, a `Budget` or an amount.
+            budget: The budget to compare with, a `Budget` or an amount.
 
         Returns:
             The file.
 
         Raises:
-            InputError: The month cannot be read or has not begun, the budget is no
-                amount, or the file cannot be written.
-            ServiceError: The service does not answer.
+            InputError: The month cannot be read or has not begun, the budget is not
+                an amount, or the file cannot be written.
+            ServiceError: The service does not respond.
         """
         from mediakit.widgets.dashboard.report import write_report
 
@@ -63,26 +63,26 @@ class Spend(spend.Spend):
     def report(
         self, month: str | None, path: str | Path, *, budget: AnyBudget | None = None
     ) -> Path:
-        """Write the spend of a month as one HTML page, to be opened without Jupyter."""
+        """Write the spend of a month as one HTML page, which opens without Jupyter."""
         return self._io.call(self._core.report, month, path, budget=budget)
 
     def dashboard(
         self, month: str | None = None, *, budget: AnyBudget | None = None
     ) -> Dashboard:
-        """Return the dashboard of a month, to be shown in the cell.
+        """Return the dashboard of a month, to display in a cell.
 
-        It shows the figures, the plots with the frames behind them, and what the
-        reconciliation says, and exports the charges as CSV, Parquet, Excel and FOCUS.
-        A cell that is run again keeps what was chosen.
+        It shows the figures, the plots with their data, and the result of the
+        reconciliation, and exports the charges as CSV, Parquet, Excel and FOCUS. When
+        the cell runs again, the selection is kept.
 
         Args:
             month: The month to begin with, YYYY-MM in UTC; the current one when
                 omitted.
-            budget: What the month is held against, a `Budget` or an amount.
+            budget: The budget to compare with, a `Budget` or an amount.
 
         Raises:
-            InputError: The month cannot be read or has not begun, or the budget is no
-                amount.
+            InputError: The month cannot be read or has not begun, or the budget is not
+                an amount.
         """
         from mediakit.widgets.card_handle import current_cell
         from mediakit.widgets.dashboard.dashboard import Dashboard

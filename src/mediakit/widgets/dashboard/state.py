@@ -18,8 +18,8 @@ class DashboardState:
     Args:
         month: The chosen month, "YYYY-MM".
         months: The months that are offered, the newest first.
-        by: What the spend is divided by.
-        only: The one function, project or key that is shown; None for all.
+        by: How the spend is grouped.
+        only: The only function, project or key shown; None for all.
         reading: The frames of the month; None before they are read.
         is_loading: The month is being read.
         is_checking: Reconciliation and forecast are being read.
@@ -28,8 +28,8 @@ class DashboardState:
         shows_export: The export row is shown.
         panels: The two plots that are always shown.
         further: The further plots, once they are drawn.
-        export: What was prepared for download; None for nothing.
-        said: What was done or went wrong last, beside the export.
+        export: The file prepared for download; None for none.
+        said: The latest export message.
     """
 
     month: str
@@ -53,9 +53,9 @@ class DashboardState:
         return replace(loading, reading=None, panels=(), further=())
 
     def choosing_by(self, by: By) -> DashboardState:
-        """Return the state in which the month is being read by something else.
+        """Return the state in which the month is being read with another grouping.
 
-        Numbers and plots stay until others are there, so that nothing jumps.
+        Numbers and plots stay until new ones are available, to avoid layout shifts.
         """
         return replace(self.retrying(), by=by, only=None)
 
@@ -84,7 +84,7 @@ class DashboardState:
         return replace(self, reading=reading, is_checking=False)
 
     def failing(self, sentence: str) -> DashboardState:
-        """Return the state after the month could not be read; old numbers go."""
+        """Return the state after a failed read, without the old numbers."""
         return replace(
             self,
             trouble=sentence,
@@ -102,7 +102,7 @@ class DashboardState:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """Return what can be shown alone, in the order of its charge."""
+        """Return the values that can be selected, the largest charge first."""
         if self.reading is None or self.reading.by is not self.by:
             return ()
         return values_of(self.reading)

@@ -26,11 +26,11 @@ ALL_WORDS = {By.FUNCTION: "functions", By.PROJECT: "projects", By.KEY: "keys"}
 
 @dataclass(frozen=True)
 class DashboardActs:
-    """What is done in the dashboard.
+    """The callbacks of the dashboard's controls.
 
     Args:
         choose_month: Shows another month.
-        choose_by: Divides the spend by something else.
+        choose_by: Groups the spend by another column.
         choose_only: Shows one function, project or key; None for all.
         refresh: Reads the month again.
         show_more: Shows the further plots, or hides them.
@@ -53,10 +53,10 @@ class DashboardView:
     """The widgets of one dashboard.
 
     Args:
-        look: Makes them.
+        look: Creates them.
         guard: Wraps their handlers.
-        acts: What is done in it.
-        handle: Keeps what the notebook shows without a kernel.
+        acts: The callbacks.
+        handle: Updates the static copy in the notebook.
         may_save: Whether files can be saved into a folder.
     """
 
@@ -78,7 +78,7 @@ class DashboardView:
         self.by = make(
             w.ToggleButtons,
             "mk-bare mk-sp-by",
-            description="Divide by",
+            description="Group by",
             options=tuple(each.value for each in By),
         )
         self.only = make(w.Dropdown, "mk-bare mk-sp-pick", description="Show only")
@@ -138,13 +138,13 @@ class DashboardView:
 
     def _chosen(self, act: Callable[[Any], object]) -> Callable[[Any], None]:
         def hear(change: Any) -> None:
-            if not self._is_showing:  # else the state has changed it, not a person
+            if not self._is_showing:  # otherwise the state changed it, not the user
                 act(change.new)
 
         return hear
 
     def show(self, state: DashboardState) -> None:
-        """Bring every widget in line with a state; only differences are sent."""
+        """Update every widget to a state; only differences are sent."""
         self._is_showing = True
         try:
             self._show_controls(state)
@@ -193,7 +193,7 @@ class DashboardView:
         return children
 
     def close(self) -> None:
-        """Close every widget, also those that are not shown now."""
+        """Close every widget, including hidden ones."""
         for part in (
             self._export_row,
             *self.formats.values(),
