@@ -324,6 +324,8 @@ def test_totals_that_agree_are_not_written_again(tmp_path: Path) -> None:
 
 
 VERSION_2 = (
+    "DROP TABLE mediakit_origins",
+    "DROP TABLE mediakit_drafts",
     "DROP INDEX ix_mediakit_sweep",
     "DROP INDEX ix_mediakit_function",
     "DROP TABLE mediakit_parents",
