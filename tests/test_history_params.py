@@ -63,14 +63,15 @@ def test_each_parameter_is_a_typed_column_of_its_own(history: History) -> None:
     assert listed(frame["images"]) == [None, '["a", {"b": 1}]', None]
     assert listed(frame["seed"]) == [None, None, float(2**63)]
     kinds = {name: str(frame[name].dtype) for name in frame.columns[-7:]}
+    text = "str" if int(pd.__version__.partition(".")[0]) >= 3 else "object"
     assert kinds == {
         "audio": "boolean",
         "cfg": "float64",
         "duration": "Int64",
-        "images": "str",
+        "images": text,
         "resolution": "category",
         "seed": "float64",
-        "text": "str",
+        "text": text,
     }
 
 

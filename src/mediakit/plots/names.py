@@ -110,14 +110,17 @@ def _by_function(
 ) -> tuple[npt.NDArray[np.intp], list[str]]:
     import pandas as pd
 
-    shorts = kinds.astype("object").where(kinds.notna(), "").astype("str")
-    pairs = pd.MultiIndex.from_arrays([functions, shorts])
-    codes, found = pd.factorize(pairs)
-    paths_of = Counter(kind for _, kind in found)
-    kinds_of = Counter(path for path, _ in found)
+    path_codes, paths = pd.factorize(functions)
+    # Codes begin at 0: a function without a kind has one, too.
+    kind_codes, shorts = pd.factorize(kinds.astype("object").where(kinds.notna(), ""))
+    codes, found = pd.factorize(path_codes * max(len(shorts), 1) + kind_codes)
+    places = [divmod(pair, max(len(shorts), 1)) for pair in found.tolist()]
+    names = [(str(paths[path]), str(shorts[kind])) for path, kind in places]
+    paths_of = Counter(kind for _, kind in names)
+    kinds_of = Counter(path for path, _ in names)
     return codes, [
         _function_name(path, kind, paths_of[kind], kinds_of[path])
-        for path, kind in found
+        for path, kind in names
     ]
 
 

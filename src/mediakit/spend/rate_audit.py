@@ -17,7 +17,7 @@ from mediakit.history import Entry, History
 from mediakit.money import PER_MILLION, divide_half_up, format_usd
 from mediakit.rates import EstimateKind
 from mediakit.records import JobStatus
-from mediakit.spend.answers.columns import as_category, as_days
+from mediakit.spend.answers.columns import as_category, as_days, as_texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,8 +102,7 @@ def _frame(
     columns: dict[str, Any] = {}
     for name in by:
         values = [_text(names[name]) for names, _ in groups]
-        as_text = partial(pd.array, dtype="str")
-        columns[name] = (as_text if name == "line" else as_category)(values)
+        columns[name] = (as_texts if name == "line" else as_category)(values)
     columns["estimate_kind"] = pd.Categorical(
         columns["estimate_kind"], categories=[kind.value for kind in EstimateKind]
     )

@@ -91,7 +91,7 @@ def as_sent(values: Sequence[Any]) -> Any:
         if int(pd.isna(whole).sum()) == values.count(None):
             return whole
     if kinds == {str}:
-        return _texts(values)
+        return as_texts(values)
     if kinds == {bool}:
         return pd.array(list(values), dtype="boolean")
     if float in kinds and kinds <= {int, float}:
@@ -99,7 +99,7 @@ def as_sent(values: Sequence[Any]) -> Any:
     return pd.Series(list(values), dtype="object").array
 
 
-def _texts(values: Sequence[Any]) -> Any:
+def as_texts(values: Sequence[Any]) -> Any:
     """Return texts: str on pandas 3, object before it, where "str" has no None."""
     import pandas as pd
 
