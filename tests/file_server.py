@@ -24,6 +24,7 @@ class FileServer(ThreadingHTTPServer):
         redirects: Where a name leads, by name.
         headers: Further headers of every answer, in place of the usual ones.
         silent: Answer with headers, and never with a body.
+        silent_after: As many requests get a whole answer first.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class FileServer(ThreadingHTTPServer):
         redirects: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
         silent: bool = False,
+        silent_after: int = 0,
     ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.files = dict(files)
@@ -41,6 +43,7 @@ class FileServer(ThreadingHTTPServer):
         self.redirects = dict(redirects or {})
         self.headers = dict(headers or {})
         self.silent = silent
+        self.silent_after = silent_after
         self.requests: list[tuple[str, httpx.Headers]] = []
         self.sent_bytes = 0
         self.stopped = threading.Event()
@@ -95,7 +98,7 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in said.items():
             self.send_header(name, value)
         self.end_headers()
-        if self.server.silent:
+        if self.server.silent and len(self.server.requests) > self.server.silent_after:
             self.server.stopped.wait()
         else:
             self._send(body)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import sys
+import time
 from io import BytesIO
 from pathlib import Path
+from types import FrameType
 from typing import Literal
 
 import av
@@ -199,6 +202,39 @@ def test_what_cannot_be_reached_is_not_known(url: str) -> None:
 def test_a_server_that_falls_silent_is_not_waited_for(clip: bytes) -> None:
     with FileServer({"a": clip}, silent=True) as server:
         assert look(server.url("a"), limit_s=0.2) is None
+
+
+def test_a_server_that_falls_silent_in_the_middle_of_a_read_is_given_up_in_silence(
+    clip: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unraisable: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
+    files = {"a": with_far_end(clip)}
+    with FileServer(files, silent=True, silent_after=1) as server:
+        assert look(server.url("a"), limit_s=0.5) is None
+        wait_for_readers()
+
+    assert len(server.requests) > 1
+    assert unraisable == []
+
+
+def wait_for_readers() -> None:
+    """Wait until the reader threads have nothing left to do."""
+    deadline_s = time.monotonic() + 30
+    while any(
+        "readinto" in frame_names(frame) for frame in sys._current_frames().values()
+    ):
+        assert time.monotonic() < deadline_s, "a reader waits for ever"
+        time.sleep(0.01)
+
+
+def frame_names(frame: FrameType | None) -> set[str]:
+    """Return the names of the functions that a thread is in."""
+    names = set()
+    while frame is not None:
+        names.add(frame.f_code.co_name)
+        frame = frame.f_back
+    return names
 
 
 def test_a_url_and_its_signature_reach_no_log(

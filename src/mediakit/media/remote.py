@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping
+from concurrent import futures
 from contextlib import AbstractAsyncContextManager, aclosing
 from http import HTTPStatus
 from io import SEEK_CUR, SEEK_END, SEEK_SET, BufferedReader, RawIOBase
@@ -137,7 +139,7 @@ class RemoteFile(RawIOBase):
         self._blocks: dict[int, bytes] = {}
         self._has_ranges = True
         self.size_bytes = 0
-        from_thread.run(self._fetch, 0)
+        self._wait_for(0)
 
     def readable(self) -> bool:
         """Tell that it can be read."""
@@ -163,12 +165,23 @@ class RemoteFile(RawIOBase):
             return 0
         index, offset = divmod(self._position, BLOCK_BYTES)
         if index not in self._blocks:
-            from_thread.run(self._fetch, index)
+            self._wait_for(index)
         view = memoryview(buffer).cast("B")
         piece = self._blocks[index][offset : offset + len(view)]
         view[: len(piece)] = piece
         self._position += len(piece)
         return len(piece)
+
+    def _wait_for(self, index: int) -> None:
+        if self._given_up.is_set():
+            raise OSError("the read was abandoned")
+        try:
+            from_thread.run(self._fetch, index)
+        except (asyncio.CancelledError, futures.CancelledError):
+            # The decoder, which calls this from C, passes on an Exception and no more,
+            # and tries again after one.
+            self._given_up.set()
+            raise OSError("the read was abandoned") from None
 
     async def _fetch(self, index: int) -> None:
         if self._left_bytes <= 0 or not self._has_ranges:

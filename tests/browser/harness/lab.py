@@ -17,9 +17,9 @@ from playwright.sync_api import ConsoleMessage, Error, Locator, Page, ViewportSi
 from tests.browser.harness.server import LabServer
 from tests.browser.harness.wait import screenshot, within
 
-OPEN_S = 60.0
+OPEN_S = 180.0
 RUN_S = 120.0
-STEP_S = 30.0
+STEP_S = 90.0
 NO_ARGS: Mapping[str, object] = MappingProxyType({})
 PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 # JupyterLab's own, when a kernel ends while questions to it are open.
