@@ -20,7 +20,7 @@ from tests.browser.harness.wait import screenshot, within
 pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).parents[2]
-OPEN_S, DRAWN_S = 90.0, 60.0
+OPEN_S, DRAWN_S = 180.0, 120.0
 TOTAL = "$53.40"
 TOTAL_MICRO_USD = 53_399_146
 # The reports of a made-up year: the dashboard is the same over any service.

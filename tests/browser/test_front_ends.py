@@ -21,7 +21,7 @@ CONNECTS = "import mediakit as mk\nclient = mk.connect()"
 SHOWS = 'client.form("text-to-video", prompt="a paper kite over dunes", duration=5)'
 PROMPT = "a red balloon over a mountain lake at dawn"
 IDLE = ".jp-Notebook-ExecutionIndicator[data-status=idle]"
-OPEN_S, STEP_S, JOB_S = 90.0, 30.0, 90.0
+OPEN_S, STEP_S, JOB_S = 180.0, 90.0, 240.0
 STARTS_S, TRIES = 10.0, 3
 
 

@@ -9,7 +9,7 @@ from tests.browser.harness import Lab, LabServer, video_facts
 
 pytestmark = pytest.mark.browser
 
-JOB_S = 90.0
+JOB_S = 240.0
 COMPOSE = """
 from PIL import Image
 import mediakit as mk
@@ -72,5 +72,5 @@ def test_every_function_shows_its_form_without_an_error_in_the_console(
     lab.run_cell(0, timeout_s=JOB_S)
     buttons = lab.cell(0).get_by_role("button", name="Generate")
 
-    expect(buttons).to_have_count(17, timeout=30_000)
+    expect(buttons).to_have_count(17, timeout=90_000)
     assert lab.console_errors() == []

@@ -280,7 +280,7 @@ def test_after_a_seek_six_videos_play_within_a_frame_of_each_other(
     lab.page.keyboard.press("c")
     dialog = wall.get_by_role("dialog")
     expect(dialog.locator("video")).to_have_count(6)
-    expect(dialog.get_by_role("button", name="Play")).to_be_enabled(timeout=30_000)
+    expect(dialog.get_by_role("button", name="Play")).to_be_enabled(timeout=90_000)
     lab.page.keyboard.press(" ")
     expect(dialog.get_by_role("button", name="Pause")).to_be_visible()
 

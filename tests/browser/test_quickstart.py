@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 QUICKSTART = Path(__file__).parents[2] / "notebooks" / "01_quickstart.ipynb"
 CONNECT, FORM = 1, 3
 PROMPT = "a red balloon over a mountain lake at dawn"
-JOB_S = 90.0
+JOB_S = 240.0
 
 
 def opened(lab: Lab, lab_server: LabServer) -> None:

@@ -15,7 +15,7 @@ from tests.browser.harness.lab import THEMES
 
 pytestmark = pytest.mark.browser
 
-JOB_S = 90.0
+JOB_S = 240.0
 PROMPT = "a kite over dunes"
 LONG_PROMPT = "a balloon over a tower" + ", farther away than before" * 20
 CANARY = "<img src=x onerror='window.canary=1'>"

@@ -10,7 +10,7 @@ from tests.browser.harness.lab import THEMES
 
 pytestmark = pytest.mark.browser
 
-RUN_MS = 90_000
+RUN_MS = 240_000
 CONNECT = "import mediakit as mk\nclient = mk.connect(home='sweep')"
 PLAN = """
 plan = client.sweep(
