@@ -10,7 +10,7 @@ from mediakit.media.bodies import (
     probe_named,
     stand_in,
 )
-from mediakit.media.kept import kept_file
+from mediakit.media.kept import kept_file, kernel_folder, plain_name
 from mediakit.media.objects import file_of
 from mediakit.media.posters import (
     POSTER_MAX_PX,
@@ -30,8 +30,10 @@ __all__ = [
     "file_of",
     "is_url",
     "kept_file",
+    "kernel_folder",
     "lengths_wanted",
     "local_file",
+    "plain_name",
     "poster_jpeg",
     "preflight",
     "probe",

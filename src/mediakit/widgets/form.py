@@ -20,7 +20,7 @@ from mediakit.client.plain import full_names, plain_fields
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import ConflictError, MediakitError
 from mediakit.history import Entry
-from mediakit.media import kept_file
+from mediakit.media import kernel_folder
 from mediakit.rates import Estimate
 from mediakit.records import JobStatus
 from mediakit.widgets.assigning import assigned, assigned_together
@@ -43,6 +43,7 @@ from mediakit.widgets.look import Kit, Look
 from mediakit.widgets.python_call import is_extra, python_call
 from mediakit.widgets.seen_price import ARRIVES_S, SeenPrice, is_dearer
 from mediakit.widgets.sending_line import SENDING_TEXT, explained
+from mediakit.widgets.uploads.folder import UploadFolder
 
 if TYPE_CHECKING:
     from mediakit.widgets.form_sweep import SweepChoice
@@ -147,7 +148,10 @@ class Form:
         self._go_on()
 
     def _make_view(self) -> FormView:
-        self._kit = Kit(Look(), self._guard, self._keep)
+        self._uploads = UploadFolder(self.client.core.home or kernel_folder())
+        self._kit = Kit(
+            Look(), self._guard, self._keep, work=self._work, uploads=self._uploads
+        )
         view = FormView(
             self.function,
             self._kit,
@@ -405,11 +409,15 @@ class Form:
         )
 
     def _keep(self, name: str, content: bytes, done: Callable[[Path], None]) -> None:
-        async def keep() -> None:
-            path = await to_thread.run_sync(kept_file, name, content)
-            self._guard(done)(path)
+        self._work(lambda: self._uploads.keep(name, content), done)
 
-        self._errands.run(keep)
+    def _work(self, work: Callable[[], Any], done: Callable[[Any], object]) -> None:
+        """Do something on a worker thread, and hand over what it returns."""
+
+        async def run() -> None:
+            self._guard(done)(await to_thread.run_sync(work))
+
+        self._errands.run(run)
 
     # What the I/O thread does.
 

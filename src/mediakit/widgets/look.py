@@ -15,6 +15,8 @@ from typing import Any
 import ipywidgets as w
 
 from mediakit.widgets.guard import Guard
+from mediakit.widgets.uploads.completing import Work
+from mediakit.widgets.uploads.folder import UploadFolder
 
 Keep = Callable[[str, bytes, Callable[[Path], None]], None]
 """Stores the bytes of a file under a name and tells, later, where they are."""
@@ -82,6 +84,9 @@ class Kit:
         draw: Draws a whole number between two, both included.
         prompts: What the prompts' documentation says, such as which media they cite.
         cite: Puts a citation into the prompt; None where there is no prompt.
+        work: Does what may block; None where no thread is there for it, and paths
+            then complete no more, and files come from the browser in one message.
+        uploads: Where files from the browser stay; None where none are kept.
     """
 
     look: Look
@@ -90,6 +95,8 @@ class Kit:
     draw: Callable[[int, int], int] = field(default=random.randint)
     prompts: str = ""
     cite: Callable[[str], object] | None = None
+    work: Work | None = None
+    uploads: UploadFolder | None = None
 
 
 def close_tree(widget: Any) -> None:

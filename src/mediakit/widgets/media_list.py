@@ -146,7 +146,7 @@ class MediaBox(MediaControl):
 
     def write(self, value: object) -> None:
         """Show a path or URL."""
-        self._row.box.value = "" if value is None else str(value)
+        self._row.value = "" if value is None else str(value)
 
     def place_upload(self, upload: Any) -> None:
         """Put the upload button behind the box."""
@@ -213,7 +213,7 @@ class MediaList(MediaControl):
         values = list(value) if isinstance(value, list | tuple) else []
         self._resize(len(values))
         for row, item in zip(self._rows, values, strict=True):
-            row.box.value = str(item)
+            row.value = str(item)
         self._arrange()
 
     def place_upload(self, upload: Any) -> None:
@@ -227,7 +227,7 @@ class MediaList(MediaControl):
         if not free:
             self._resize(len(self._rows) + 1)
             free = self._rows[-1:]
-        free[0].box.value = path
+        free[0].value = path
         self._arrange()
 
     def tell(self) -> None:

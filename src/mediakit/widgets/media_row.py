@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from base64 import b64encode
 from html import escape
 from typing import Any
@@ -13,6 +14,9 @@ from mediakit.schema import MediaName
 from mediakit.widgets.control import Control
 from mediakit.widgets.form_media import Inspection
 from mediakit.widgets.theme import line_html
+from mediakit.widgets.uploads.accepting import suffixes
+from mediakit.widgets.uploads.completing import PathCompleter, lists_folders
+from mediakit.widgets.uploads.folder import own_name
 
 
 def facts_text(info: MediaInfo) -> str:
@@ -42,6 +46,8 @@ def found_html(kind: MediaName, value: str, found: Inspection | None) -> str:
     else:
         source = data_url(found.thumbnail)
         facts = facts_text(found.info) if found.info else ""
+        if facts and own_name(value):
+            facts = f"Uploaded · {facts}"
     picture = f'<img src="{escape(source, quote=True)}" alt="">' if source else ""
     if not picture and not facts:
         return ""
@@ -62,6 +68,9 @@ def data_url(jpeg: bytes | None) -> str:
 class MediaRow:
     """One path or URL: its box, its picture and facts, its problem.
 
+    The box shows an uploaded file by its own name, for as long as nobody types there.
+    Other paths complete as they are typed.
+
     Args:
         owner: The control that the row belongs to.
         value: The path or URL.
@@ -70,25 +79,46 @@ class MediaRow:
 
     def __init__(self, owner: Control, value: str, name: str) -> None:
         make = owner.kit.look.make
-        self._found = self._problem = ""
+        self._found = self._problem = self._upload = ""
         self.box = make(
-            w.Text,
+            w.Combobox,
             "mk-wide",
             description=name,
             placeholder="path or URL",
-            value=value,
             continuous_update=True,
         )
+        self.value = value
+        self._completer: PathCompleter | None = None
+        if owner.kit.work is not None and lists_folders(os.environ):
+            self._completer = PathCompleter(
+                owner.kit.work, lambda: suffixes(owner.spec), self._show_options
+            )
         self._below = make(w.HTML, "mk-note")
         self._line = make(w.HBox, "mk-row", children=(self.box,))
         self.widget = make(w.VBox, "mk-media", children=(self._line, self._below))
-        # What was found belongs to what stood in the box before.
-        owner.watch(self.box, lambda _: self.show_found(""))
+        owner.watch(self.box, self._typed)
 
     @property
     def value(self) -> str:
-        """Return the path or URL, without blanks around it."""
-        return str(self.box.value).strip()
+        """The path or URL, without blanks around it."""
+        text = str(self.box.value).strip()
+        return self._upload if text and text == own_name(self._upload) else text
+
+    @value.setter
+    def value(self, value: str) -> None:
+        name = own_name(value)
+        self._upload = value if name else ""
+        self.box.value = name or value
+
+    def _typed(self, text: str) -> None:
+        self._upload = ""
+        # What was found belongs to what stood in the box before.
+        self.show_found("")
+        if self._completer is not None:
+            self._completer.typed(text.strip())
+
+    def _show_options(self, options: tuple[str, ...]) -> None:
+        self.box.options = options
 
     @property
     def buttons(self) -> tuple[Any, ...]:
@@ -106,6 +136,8 @@ class MediaRow:
 
     def show_problem(self, text: str) -> None:
         """Show what is wrong with the medium; nothing takes no room."""
+        if self._upload:
+            text = text.replace(self._upload, own_name(self._upload) or "")
         self._problem = f"<div>{line_html(text, 'bad')}</div>" if text else ""
         self._show()
 

@@ -1,0 +1,1 @@
+"""Files from the browser, of any size, and paths that complete as people type."""
