@@ -299,23 +299,6 @@ def test_a_local_picture_is_looked_at_uploaded_and_sent(
     assert form.request()["image_url"] == str(picture)
 
 
-def test_a_file_from_the_browser_is_kept_and_looked_at(
-    make_form: Callable[..., Form], tmp_path: Path
-) -> None:
-    content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
-    form = make_form("image-upscale")
-    upload = control(form, "image_url").parts[-1]
-
-    file = {"name": "my cat.png", "type": "image/png", "size": len(content)}
-    file |= {"content": memoryview(content), "last_modified": 0}
-    upload.set_state({"value": [file]})
-    until(lambda: form.state.submit_reason is None, form)
-    kept = Path(str(form.request()["image_url"]))
-    assert kept.name == "my cat.png"
-    assert kept.read_bytes() == content
-    assert "64 x 48" in shown(form)
-
-
 def test_a_file_that_is_no_picture_has_its_sentence_in_its_row(
     make_form: Callable[..., Form], tmp_path: Path
 ) -> None:

@@ -21,6 +21,7 @@ from mediakit.widgets.form_draft import digest_of
 from mediakit.widgets.form_media import FormMedia, Inspection, MediaKey
 from mediakit.widgets.funds import Affordability, Funds
 from mediakit.widgets.json_values import FURTHER, sendable, unreadable
+from mediakit.widgets.uploads.folder import shown_path
 from mediakit.widgets.words import (
     how_to_give,
     is_missing,
@@ -287,7 +288,7 @@ class FormState:
         if self.problems:
             return self._problem_reason(self.problems[0])
         if self.media.unseen:
-            return f"Looking at {self.media.unseen[0][1]}."
+            return f"Looking at {shown_path(self.media.unseen[0][1])}."
         return self._price_reason()
 
     @property

@@ -29,6 +29,7 @@ from mediakit.widgets.objects import fill
 from mediakit.widgets.price_bar import PriceBar
 from mediakit.widgets.theme import error_html, line_html, style_block
 from mediakit.widgets.timeline_still import still_html
+from mediakit.widgets.uploads.folder import with_own_names
 from mediakit.widgets.words import label_of, problems_text, title_of
 
 MOST_RESULTS = 12
@@ -460,6 +461,7 @@ def _value_html(state: FormState, name: str, value: object) -> str:
     spec = state.function.fields.get(name)
     axis = None if spec is None else Axis.of(spec, state.function.rules)
     picture = "" if axis is None else still_html(axis, value)
+    value = with_own_names(value)
     text = (
         json.dumps(value, ensure_ascii=False)
         if isinstance(value, dict | list)

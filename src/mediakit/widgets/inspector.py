@@ -13,6 +13,7 @@ from mediakit.media import THUMBNAIL_MAX_PX, poster_jpeg, probe, thumbnail_jpeg
 from mediakit.rules import Problem
 from mediakit.schema import MediaName
 from mediakit.widgets.form_media import Inspection, MediaKey
+from mediakit.widgets.uploads.folder import note_use, own_name
 
 Stamp = tuple[int, int]
 
@@ -49,7 +50,13 @@ class Inspector:
             stat = path.stat()
         except (OSError, RuntimeError, ValueError):
             # No such file, no such user, or a name that no file can have.
+            name = own_name(text)
+            if name is not None:
+                return _refused(
+                    name, "the upload is not kept any more; upload it again"
+                )
             return _refused(text, "no such file; give a path or an http(s) URL")
+        note_use(text)
         stamp = (stat.st_mtime_ns, stat.st_size)
         if (key, stamp) not in self._seen:
             self._seen[key, stamp] = _inspect(path, kind)

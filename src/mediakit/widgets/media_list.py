@@ -15,9 +15,16 @@ from mediakit.widgets.control import Control, Note
 from mediakit.widgets.form_media import Inspection, MediaKey
 from mediakit.widgets.look import Kit, close_tree
 from mediakit.widgets.media_row import MediaRow, found_html
+from mediakit.widgets.uploads.accepting import (
+    UploadRefusedError,
+    accept_text,
+    refusal,
+)
+from mediakit.widgets.uploads.upload_widget import make_upload
 from mediakit.widgets.words import problem_text
 
 UPLOAD_LIMIT = "Upload takes up to about 10 MB; larger files by path"
+"""Holds where anywidget is not there to send files in pieces."""
 TAGS = {"image": "Image", "video": "Video", "audio": "Audio"}
 
 
@@ -31,6 +38,7 @@ class MediaControl(Control):
             raise TypeError(f"{spec.name} does not say which medium it takes")
         self.kind: MediaName = item.media_kind
         self._found: Mapping[MediaKey, Inspection] = {}
+        self._upload_limit = UPLOAD_LIMIT
 
     @property
     @abstractmethod
@@ -66,20 +74,42 @@ class MediaControl(Control):
         return tuple(p for p in problems if p.field in texts)
 
     def make_upload(self) -> Any:
-        """Make the button that takes a file from the browser.
+        """Make the button that takes files from the browser.
 
-        A used one keeps its bytes, and one that was given too large a file is dead,
-        so it is made anew after each use.
+        Without anywidget a file comes in one message. Such a button keeps its bytes
+        once used, and is dead once it was given too large a file, so it is made anew
+        after each use.
         """
+        accept = accept_text(self.spec)
+        words = f" {self.spec.limits.words}." if self.spec.limits else ""
+        upload = make_upload(
+            self.kit,
+            check=self._refusal,
+            take=self._kept,
+            label=self.label,
+            accept=accept,
+            hint=f"Upload from this computer, or drop a file here.{words}",
+            multiple=self.spec.item is not None,
+        )
+        if upload is not None:
+            self._upload_limit = ""
+            return upload
         upload = self.kit.look.make(
             w.FileUpload,
             "mk-small",
-            accept=f"{self.kind}/*",
+            accept=accept,
             description="Upload",
-            tooltip=f"Take a file from this computer. {UPLOAD_LIMIT}",
+            tooltip=f"Upload from this computer. {UPLOAD_LIMIT}",
         )
         upload.observe(self.kit.guard(self._uploaded), "value")
         return upload
+
+    def _refusal(self, name: str, size_bytes: int, content_type: str) -> str | None:
+        most = self.spec.max_length if self.spec.item else None
+        if most is not None and len(self.given) >= most:
+            files = "file" if most == 1 else "files"
+            return f"{name} was not uploaded: this field takes {most} {files}."
+        return refusal(self.spec, name, size_bytes, content_type)
 
     def _uploaded(self, change: Any) -> None:
         if not change.new:
@@ -87,7 +117,11 @@ class MediaControl(Control):
         file = change.new[0]
         self.place_upload(self.make_upload())
         change.owner.close()
-        self.kit.keep(file["name"], bytes(file["content"]), self._kept)
+        name, content = file["name"], bytes(file["content"])
+        problem = self._refusal(name, len(content), file["type"])
+        if problem is not None:
+            raise UploadRefusedError(problem)
+        self.kit.keep(name, content, self._kept)
 
     def _kept(self, path: Path) -> None:
         with self.quietly():
@@ -120,7 +154,7 @@ class MediaBox(MediaControl):
     @property
     def note(self) -> Note:
         """Say how large an upload may be while nothing is given."""
-        return Note("" if self._row.value else UPLOAD_LIMIT)
+        return Note("" if self._row.value else self._upload_limit)
 
     @property
     def parts(self) -> tuple[Any, ...]:
@@ -306,7 +340,8 @@ class MediaList(MediaControl):
 
     def _head_html(self, count: int) -> str:
         most = f" of {self.spec.max_length}" if self.spec.max_length else ""
+        limit = f"· {self._upload_limit}" if self._upload_limit else ""
         return (
             f"<span>{count or 'none'}{most if count else ''}</span>"
-            f' <span class="mk-quiet mk-small-print">· {UPLOAD_LIMIT}</span>'
+            f' <span class="mk-quiet mk-small-print">{limit}</span>'
         )

@@ -53,6 +53,11 @@ def suffixes(spec: FieldSpec) -> tuple[str, ...]:
     return tuple(suffix for each in formats for suffix in _SUFFIXES[each])
 
 
+def accept_text(spec: FieldSpec) -> str:
+    """Write which files a dialog for a field of media shows, as browsers read it."""
+    return ",".join(suffixes(spec)) if _formats(spec) else f"{_medium(spec)}/*"
+
+
 def refusal(
     spec: FieldSpec, name: str, size_bytes: int, content_type: str
 ) -> str | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from mediakit.clock import Clock, SystemClock
-from mediakit.media import plain_name
+from mediakit.media import is_url, plain_name
 
 FOLDER = "uploads"
 KEPT_DAYS = 90
@@ -33,12 +33,36 @@ def own_name(value: str) -> str | None:
         None for everything that is no path of an uploaded file.
     """
     *_, folder, digest, name = ("", "", *value.replace("\\", "/").split("/"))
-    return name if folder == FOLDER and _HASH.fullmatch(digest) else None
+    is_kept = folder == FOLDER and _HASH.fullmatch(digest) and not is_url(value)
+    return name if is_kept else None
 
 
 def shown_path(value: str) -> str:
     """Write a path for people: an uploaded file by its own name."""
     return own_name(value) or value
+
+
+def with_own_names(value: object) -> object:
+    """Return a value of a form with uploaded files by their own names."""
+    if isinstance(value, str):
+        return shown_path(value)
+    if isinstance(value, list | tuple):
+        return [with_own_names(each) for each in value]
+    if isinstance(value, dict):
+        return {name: with_own_names(each) for name, each in value.items()}
+    return value
+
+
+def note_use(value: str) -> None:
+    """Note that a file is in use, so that it stays where it was uploaded.
+
+    Args:
+        value: Its path; other files are not concerned.
+    """
+    if own_name(value) is not None:
+        with suppress(OSError):
+            # The folder's time: the file's own tells whether it has changed.
+            os.utime(Path(value).parent)
 
 
 class UploadFolder:
@@ -89,12 +113,6 @@ class UploadFolder:
         self._make()
         return shutil.disk_usage(self._folder).free >= size_bytes + MIN_FREE_BYTES
 
-    def used(self, value: str) -> None:
-        """Note that an uploaded file is in use, so that it stays."""
-        with suppress(OSError):
-            # The folder's time: the file's own tells whether it has changed.
-            os.utime(Path(value).parent)
-
     def _make(self) -> Path:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self._folder
@@ -110,7 +128,7 @@ class UploadFolder:
             part.unlink()
         else:
             part.replace(path)
-        self.used(str(path))
+        note_use(str(path))
         self._make_room()
         return path
 

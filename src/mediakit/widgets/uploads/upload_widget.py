@@ -1,0 +1,70 @@
+"""The button that sends files to the kernel, where anywidget is there to carry it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from mediakit.widgets.look import Kit
+from mediakit.widgets.timeline_widget import has_anywidget
+from mediakit.widgets.uploads.receiving import Check, Receiver
+
+HERE = Path(__file__).parent
+
+
+def make_upload(
+    kit: Kit, *, check: Check, take: Callable[[Path], object], **traits: object
+) -> Any | None:
+    """Make a button that takes files of any size from the browser.
+
+    Args:
+        kit: What widgets are made with.
+        check: Says why a file is not taken, before a byte of it is sent.
+        take: Hears where a file is that has arrived.
+        traits: See `widget_type`.
+
+    Returns:
+        The widget; None where nothing can carry it.
+    """
+    if kit.work is None or kit.uploads is None or not has_anywidget():
+        return None
+    widget = kit.look.make(widget_type(), "mk-upload", **traits)
+    receiver = Receiver(
+        lambda message: widget.send(message),
+        kit.uploads,
+        kit.work,
+        check=check,
+        take=take,
+    )
+    widget.on_msg(kit.guard(receiver.hear))
+    widget.on_close = receiver.close
+    return widget
+
+
+@cache
+def widget_type() -> Any:
+    """Return the class of the widget; only where anywidget is installed.
+
+    It shows a button, or how far the upload is. How that stands is known in the page
+    alone: a page that is loaded again has no file to go on with.
+    """
+    import anywidget
+    from traitlets import Bool, Unicode
+
+    class UploadWidget(anywidget.AnyWidget):
+        _esm = HERE / "upload.js"
+        _css = HERE / "upload.css"
+        label = Unicode().tag(sync=True)  # of the field, for those who cannot see it
+        accept = Unicode().tag(sync=True)  # what the file dialog shows
+        hint = Unicode().tag(sync=True)  # the tooltip
+        multiple = Bool(default_value=False).tag(sync=True)
+        disabled = Bool(default_value=False).tag(sync=True)
+        on_close: Callable[[], object] = partial(bool)
+
+        def close(self) -> None:
+            self.on_close()
+            super().close()
+
+    return UploadWidget

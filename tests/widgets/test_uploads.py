@@ -1,0 +1,509 @@
+"""Files from the browser: in pieces, under their own names, never lost in silence."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit import Client
+from mediakit.catalog import Catalog
+from mediakit.clock import SystemClock
+from mediakit.sandbox.server import RunningSandbox
+from mediakit.widgets.control import Control
+from mediakit.widgets.controls import build
+from mediakit.widgets.form import Form
+from mediakit.widgets.form_view import values_html
+from mediakit.widgets.guard import guarded
+from mediakit.widgets.look import Kit, Look, close_tree
+from mediakit.widgets.media_list import MediaControl
+from mediakit.widgets.uploads import folder as folder_module
+from mediakit.widgets.uploads import upload_widget
+from mediakit.widgets.uploads.folder import (
+    DAY_S,
+    KEPT_DAYS,
+    UploadFolder,
+    own_name,
+    shown_path,
+)
+from mediakit.widgets.uploads.receiving import PIECE_BYTES
+from tests.media_samples import make_png
+from tests.test_form import (
+    box,
+    control,
+    error_of,
+    generate_button,
+    make_form,
+    shown,
+    until,
+)
+from tests.test_form_return import Kernels, kernels
+from tests.test_media_list import fail, give_file
+
+__all__ = ["kernels", "make_form"]
+
+
+class Page:
+    """The page's half of an upload, as `upload.js` speaks.
+
+    Args:
+        field: The field whose button is used.
+        waits: Send a piece only when the test says so.
+    """
+
+    def __init__(self, field: Control, *, waits: bool = False) -> None:
+        self.upload: Any = field.parts[-1]
+        self.upload.send = self.hear
+        self.waits = waits
+        self.said: list[dict[str, Any]] = []
+        self.content = b""
+
+    def offer(self, name: str, content: bytes, content_type: str = "") -> None:
+        self.content = content
+        self.offer_size(name, len(content), content_type)
+
+    def offer_size(self, name: str, size_bytes: int, content_type: str = "") -> None:
+        about = {"name": name, "size": size_bytes, "type": content_type}
+        self.tell({"kind": "offer", "id": "1", **about})
+
+    def tell(self, message: dict[str, Any], buffers: Sequence[bytes] = ()) -> None:
+        self.upload._handle_custom_msg(message, [memoryview(each) for each in buffers])
+
+    def hear(self, message: dict[str, Any]) -> None:
+        self.said.append(message)
+        if message["kind"] == "want" and not self.waits:
+            self.give(message["at"], message["length"])
+
+    def give(self, at: int, length: int) -> None:
+        piece = self.content[at : at + length]
+        self.tell({"kind": "piece", "id": "1", "at": at}, [piece])
+
+    def cancel(self) -> None:
+        self.tell({"kind": "cancel", "id": "1"})
+
+    @property
+    def kinds(self) -> list[str]:
+        return [message["kind"] for message in self.said]
+
+    @property
+    def refusal(self) -> str:
+        assert self.kinds[-1] == "refused", self.said
+        return str(self.said[-1]["text"])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> UploadFolder:
+    return UploadFolder(tmp_path / "home")
+
+
+def files_in(home: Path) -> list[Path]:
+    return [path for path in (home / "uploads").rglob("*") if path.is_file()]
+
+
+@pytest.fixture
+def field(folder: UploadFolder) -> Iterator[Callable[[str, str], MediaControl]]:
+    made: list[MediaControl] = []
+
+    def make(kind: str, name: str) -> MediaControl:
+        kit = Kit(
+            Look(),
+            guarded(fail),
+            lambda name, content, done: done(folder.keep(name, content)),
+            work=lambda do, done: done(do()),
+            uploads=folder,
+        )
+        control = build(Catalog.default().function(kind).fields[name], kit)
+        assert isinstance(control, MediaControl)
+        made.append(control)
+        return control
+
+    yield make
+    for each in made:
+        close_tree(each.widget)
+
+
+def noisy_png(folder: Path) -> bytes:
+    """Return a picture of several pieces."""
+    from PIL import Image
+
+    path = folder / "noise.png"
+    Image.effect_noise((1200, 1000), 80).save(path)
+    content = path.read_bytes()
+    assert len(content) > 2 * PIECE_BYTES
+    return content
+
+
+# -- arriving --------------------------------------------------------------------------
+
+
+def test_a_file_arrives_in_pieces_under_its_own_name(
+    make_form: Callable[..., Form], tmp_path: Path
+) -> None:
+    content = noisy_png(tmp_path)
+    form = make_form("image-upscale")
+    page = Page(control(form, "image_url"))
+
+    page.offer("my cat.png", content, "image/png")
+    until(lambda: form.state.submit_reason is None, form)
+    kept = Path(str(form.request()["image_url"]))
+    assert kept.parent.parent == tmp_path / "home" / "uploads"
+    assert kept.name == "my cat.png"
+    assert kept.read_bytes() == content
+    assert page.kinds[-1] == "done"
+    assert box(form, "image_url").value == "my cat.png"
+    assert "Uploaded · 1200 x 1000" in shown(form)
+    assert str(kept) not in shown(form)
+    kept_html = values_html(form.state)
+    assert "my cat.png" in kept_html
+    assert str(kept) not in kept_html
+
+
+def test_one_piece_is_under_way_at_a_time(
+    field: Callable[[str, str], MediaControl], tmp_path: Path
+) -> None:
+    page = Page(field("image-upscale", "image_url"), waits=True)
+    page.offer("noise.png", bytes(2 * PIECE_BYTES + 5))
+
+    wanted = []
+    while page.kinds[-1] == "want":
+        message = page.said[-1]
+        wanted.append((message["at"], message["length"]))
+        page.give(*wanted[-1])
+    assert wanted == [
+        (0, PIECE_BYTES),
+        (PIECE_BYTES, PIECE_BYTES),
+        (2 * PIECE_BYTES, 5),
+    ]
+    assert page.kinds == ["want", "want", "want", "done"]
+    (kept,) = files_in(tmp_path / "home")
+    assert kept.stat().st_size == 2 * PIECE_BYTES + 5
+
+
+def test_several_files_fill_the_rows_of_a_list(
+    field: Callable[[str, str], MediaControl],
+) -> None:
+    images = field("keyframes", "images")
+    page = Page(images)
+    for name in ("a.png", "b.png"):
+        page.offer(name, name.encode())
+
+    assert page.upload.multiple
+    assert [row.box.value for row in images.given] == ["a.png", "b.png"]
+    assert [own_name(path) for path in images.value] == ["a.png", "b.png"]  # type: ignore[attr-defined]
+    assert not field("image-upscale", "image_url").parts[-1].multiple
+
+
+def test_what_is_typed_over_a_name_is_a_path_again(
+    field: Callable[[str, str], MediaControl],
+) -> None:
+    image = field("image-upscale", "image_url")
+    Page(image).offer("cat.png", b"png")
+    assert own_name(str(image.value)) == "cat.png"
+
+    image.rows[0].box.value = "cat.pn"
+    image.rows[0].box.value = "cat.png"
+    assert image.value == "cat.png"
+
+
+# -- refused ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "size_bytes", "content_type", "sentence"),
+    [
+        (
+            "long.mp4",
+            240_000_000,
+            "video/mp4",
+            "long.mp4 is 240.0 MB. This field takes files of up to 200 MB.",
+        ),
+        (
+            "notes.txt",
+            10,
+            "text/plain",
+            "notes.txt is not a video that this field takes (mp4 or mov).",
+        ),
+        (
+            "film.mkv",
+            10,
+            "",
+            "film.mkv is not a video that this field takes (mp4 or mov).",
+        ),
+        ("none.mov", 0, "", "none.mov is empty. Choose another file."),
+    ],
+)
+def test_a_file_that_will_not_do_is_refused_before_a_byte_is_sent(
+    field: Callable[[str, str], MediaControl],
+    tmp_path: Path,
+    name: str,
+    size_bytes: int,
+    content_type: str,
+    sentence: str,
+) -> None:
+    videos = field("r1", "video_urls")
+    page = Page(videos)
+
+    page.offer_size(name, size_bytes, content_type)
+    assert page.kinds == ["refused"]
+    assert page.refusal == sentence
+    assert videos.value is None
+    assert files_in(tmp_path / "home") == []
+
+
+def test_a_field_without_formats_refuses_another_medium(
+    field: Callable[[str, str], MediaControl],
+) -> None:
+    page = Page(field("image-upscale", "image_url"), waits=True)
+
+    page.offer_size("clip.mp4", 10, "video/mp4")
+    assert "clip.mp4 is not a picture" in page.refusal
+    page.offer_size("raw.dng", 10, "")
+    assert page.kinds[-1] == "want"  # what nobody knows is looked at once it is there
+
+
+def test_a_full_list_takes_no_further_file(
+    field: Callable[[str, str], MediaControl],
+) -> None:
+    images = field("keyframes", "images")
+    page = Page(images)
+    for n in range(6):
+        page.offer(f"{n}.png", f"{n}".encode())
+
+    assert page.refusal == "5.png was not uploaded: this field takes 5 files."
+    assert len(images.given) == 5
+
+
+def test_a_full_disk_is_told_before_a_byte_is_sent(
+    field: Callable[[str, str], MediaControl], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Page(field("image-upscale", "image_url"))
+    monkeypatch.setattr(folder_module, "MIN_FREE_BYTES", 1 << 62)
+
+    page.offer("cat.png", b"png")
+    assert page.refusal == (
+        "cat.png was not uploaded: the disk has no room for it (3 bytes)."
+    )
+
+
+def test_pieces_that_are_not_what_was_asked_for_end_the_upload(
+    field: Callable[[str, str], MediaControl], tmp_path: Path
+) -> None:
+    page = Page(field("image-upscale", "image_url"), waits=True)
+    page.offer("cat.png", b"content")
+
+    page.tell({"kind": "piece", "id": "1", "at": 3}, [b"tent"])
+    assert "cat.png was not uploaded" in page.refusal
+    assert files_in(tmp_path / "home") == []
+    page.give(0, 7)
+    assert page.kinds == ["want", "refused"]
+
+
+# -- ended -----------------------------------------------------------------------------
+
+
+def test_a_cancelled_upload_leaves_nothing(
+    field: Callable[[str, str], MediaControl], tmp_path: Path
+) -> None:
+    image = field("image-upscale", "image_url")
+    page = Page(image, waits=True)
+    page.offer("cat.png", bytes(PIECE_BYTES + 1))
+    page.give(0, PIECE_BYTES)
+    assert len(files_in(tmp_path / "home")) == 1
+
+    page.cancel()
+    assert files_in(tmp_path / "home") == []
+    page.give(PIECE_BYTES, 1)  # it was on its way
+    assert page.kinds == ["want", "want"]
+    assert image.value is None
+    page.waits = False
+    page.offer("cat.png", b"another")
+    assert page.kinds[-1] == "done"
+
+
+def test_a_closed_field_leaves_no_half_of_a_file(
+    field: Callable[[str, str], MediaControl], tmp_path: Path
+) -> None:
+    image = field("image-upscale", "image_url")
+    page = Page(image, waits=True)
+    page.offer("cat.png", bytes(PIECE_BYTES + 1))
+    page.give(0, PIECE_BYTES)
+
+    close_tree(image.widget)
+    assert files_in(tmp_path / "home") == []
+
+
+# -- where anywidget is not ------------------------------------------------------------
+
+
+@pytest.fixture
+def _no_anywidget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upload_widget, "has_anywidget", lambda: False)
+
+
+@pytest.mark.usefixtures("_no_anywidget")
+def test_without_anywidget_a_file_comes_whole_and_the_limit_is_said(
+    make_form: Callable[..., Form], tmp_path: Path
+) -> None:
+    content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
+    form = make_form("image-upscale")
+    image = control(form, "image_url")
+    assert isinstance(image, MediaControl)
+    assert "about 10 MB; larger files by path" in shown(form)
+
+    give_file(image, "my cat.png", content)
+    until(lambda: form.state.submit_reason is None, form)
+    kept = Path(str(form.request()["image_url"]))
+    assert (kept.name, kept.read_bytes()) == ("my cat.png", content)
+    assert box(form, "image_url").value == "my cat.png"
+
+
+@pytest.mark.usefixtures("_no_anywidget")
+def test_without_anywidget_a_file_that_will_not_do_has_its_sentence(
+    make_form: Callable[..., Form],
+) -> None:
+    form = make_form("r1")
+    audios = control(form, "audio_urls")
+    assert isinstance(audios, MediaControl)
+
+    give_file(audios, "long.wav", bytes(15_000_001))
+    assert "This field takes files of up to 15 MB." in error_of(form)
+    assert audios.value is None
+    give_file(audios, "notes.txt", b"text")
+    assert "notes.txt is not a sound file" in error_of(form)
+
+
+# -- staying ---------------------------------------------------------------------------
+
+
+def test_copied_code_runs_in_another_process_with_an_uploaded_file(
+    make_form: Callable[..., Form], sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
+    form = make_form("image-upscale")
+    Page(control(form, "image_url")).offer("my cat.png", content, "image/png")
+    until(lambda: form.state.submit_reason is None, form)
+
+    code = form.as_python()
+    assert "my cat.png" in code
+    form.close()
+    form.client.close()
+    connect = f"mk.connect({sandbox.base_url!r}, {sandbox.api_key!r}, home='elsewhere')"
+    lines = ["import mediakit as mk", f"client = {connect}", f"job = {code}"]
+    script = "\n".join([*lines, "print(job.wait(60).status)"])
+    (tmp_path / "another").mkdir()
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path / "another",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "completed" in ran.stdout, ran.stderr
+
+
+def test_an_upload_comes_back_after_a_restart_under_its_name(
+    kernels: Kernels, tmp_path: Path
+) -> None:
+    form = kernels.form(kind="image-upscale")
+    content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
+    Page(control(form, "image_url")).offer("my cat.png", content, "image/png")
+    until(lambda: form.state.submit_reason is None, form)
+    before = form.request()
+
+    kernels.restart()
+    again = kernels.form(kind="image-upscale")
+    until(lambda: again.state.submit_reason is None, again)
+    assert again.request() == before
+    assert box(again, "image_url").value == "my cat.png"
+    assert "Uploaded · 64 x 48" in shown(again)
+
+
+def test_a_form_says_when_an_upload_is_not_kept_any_more(
+    kernels: Kernels, tmp_path: Path
+) -> None:
+    form = kernels.form(kind="image-upscale")
+    content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
+    Page(control(form, "image_url")).offer("my cat.png", content, "image/png")
+    until(lambda: form.state.submit_reason is None, form)
+    path = Path(str(form.request()["image_url"]))
+
+    kernels.restart()
+    path.unlink()
+    again = kernels.form(kind="image-upscale")
+    until(lambda: "not kept any more" in shown(again), again)
+    assert "my cat.png: the upload is not kept any more; upload it again" in shown(
+        again
+    )
+    assert str(path.parent) not in shown(again)
+    assert generate_button(again).disabled
+
+
+def age(path: Path, seconds: float) -> None:
+    import os
+
+    at_s = SystemClock().now().timestamp() - seconds
+    os.utime(path, (at_s, at_s))
+
+
+def test_the_same_file_is_kept_once_and_each_name_is_its_own(
+    folder: UploadFolder, tmp_path: Path
+) -> None:
+    first = folder.keep("a.png", b"same")
+    assert folder.keep("a.png", b"same") == first
+    assert folder.keep("b.png", b"same").parent == first.parent
+    assert folder.keep("a.png", b"other") != first
+    assert len(files_in(tmp_path / "home")) == 3
+    assert (tmp_path / "home" / "uploads").stat().st_mode & 0o077 == 0
+
+
+def test_what_was_not_used_for_long_goes_when_another_file_comes(
+    folder: UploadFolder, tmp_path: Path
+) -> None:
+    old, used = folder.keep("old.png", b"old"), folder.keep("used.png", b"used")
+    for path in (old, used):
+        age(path.parent, (KEPT_DAYS + 1) * DAY_S)
+    left = tmp_path / "home" / "uploads" / "left.part"
+    left.write_bytes(b"half")
+    age(left, 2 * DAY_S)
+
+    folder_module.note_use(str(used))
+    folder.keep("new.png", b"new")
+    assert not old.exists()
+    assert not left.exists()
+    assert used.exists()
+
+
+def test_the_longest_unused_go_when_all_is_too_much(tmp_path: Path) -> None:
+    folder = UploadFolder(tmp_path / "home", max_bytes=250)
+    kept = [folder.keep(f"{n}.png", bytes([n]) * 100) for n in range(3)]
+    for days, path in zip((4, 3, 2), kept, strict=True):
+        age(path.parent, days * DAY_S)
+
+    folder.keep("new.png", b"n" * 100)
+    assert [path.exists() for path in kept] == [False, False, True]
+    today = [folder.keep(f"today{n}.png", bytes([n + 9]) * 100) for n in range(4)]
+    assert all(path.exists() for path in today)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["cat.png", "", "https://a.test/uploads/0123456789abcdef/x.png?a", "uploads/x.png"],
+)
+def test_only_paths_of_uploads_are_shown_by_name(value: str) -> None:
+    assert shown_path(value) == value
+
+
+def test_a_client_without_a_home_keeps_uploads_for_its_kernel(client: Client) -> None:
+    client.core.home = None
+    form = Form(client, client.catalog.function("image-upscale"))
+    try:
+        Page(control(form, "image_url")).offer("cat.png", b"png")
+        until(lambda: form.request().get("image_url"), form)
+        assert own_name(str(form.request()["image_url"])) == "cat.png"
+    finally:
+        form.close()
+        until(lambda: not form._errands._tasks)
