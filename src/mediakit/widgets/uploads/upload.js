@@ -8,6 +8,8 @@ const QUIET_MS = 3000; // after which the kernel seems busy
 const sizeText = (bytes) =>
   bytes >= MB ? `${(bytes / MB).toFixed(1)} MB` : `${Math.ceil(bytes / 1000)} kB`;
 
+const newId = () => crypto.getRandomValues(new Uint32Array(2)).join("-");
+
 class Uploads {
   constructor(model) {
     this.model = model;
@@ -33,7 +35,7 @@ class Uploads {
 
   next() {
     const file = this.waiting.shift();
-    this.now = file ? { id: crypto.getRandomValues(new Uint32Array(2)).join("-"), file, at: 0 } : null;
+    this.now = file ? { id: newId(), file, at: 0 } : null;
     if (file) {
       const { name, size, type } = file;
       this.send({ kind: "offer", id: this.now.id, name, size, type });
@@ -68,7 +70,8 @@ class Uploads {
     try {
       piece = await file.slice(at, at + length).arrayBuffer();
     } catch {
-      if (this.now?.id === id) this.cancel(`The browser cannot read ${file.name} any more.`);
+      const problem = `The browser cannot read ${file.name} any more.`;
+      if (this.now?.id === id) this.cancel(problem);
       return;
     }
     // It may have been cancelled while the piece was read.
@@ -195,7 +198,7 @@ export default () => {
         placed.disconnect();
         takeDrops(zone, uploads, ended.signal);
       });
-      placed.observe(el);
+      placed.observe(parts.button);
       return () => {
         placed.disconnect();
         ended.abort();
