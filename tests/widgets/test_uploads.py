@@ -19,10 +19,12 @@ from mediakit.widgets.controls import build
 from mediakit.widgets.form import Form
 from mediakit.widgets.form_view import values_html
 from mediakit.widgets.guard import guarded
+from mediakit.widgets.job_actions import VARY
+from mediakit.widgets.job_view import JobView
 from mediakit.widgets.look import Kit, Look, close_tree
 from mediakit.widgets.media_list import MediaControl
 from mediakit.widgets.uploads import folder as folder_module
-from mediakit.widgets.uploads import upload_widget
+from mediakit.widgets.uploads import own_names, upload_widget
 from mediakit.widgets.uploads.folder import (
     DAY_S,
     KEPT_DAYS,
@@ -38,10 +40,12 @@ from tests.test_form import (
     error_of,
     generate_button,
     make_form,
+    press_generate,
     shown,
     until,
 )
 from tests.test_form_return import Kernels, kernels
+from tests.test_job_view import press
 from tests.test_media_list import fail, give_file
 
 __all__ = ["kernels", "make_form"]
@@ -440,6 +444,57 @@ def test_a_form_says_when_an_upload_is_not_kept_any_more(
     )
     assert str(path.parent) not in shown(again)
     assert generate_button(again).disabled
+
+
+def bought_with(form: Form, name: str, content: bytes) -> JobView:
+    """Upload a file to a form and make a job with it."""
+    Page(control(form, "image_url")).offer(name, content, "image/png")
+    until(lambda: form.state.submit_reason is None, form)
+    press_generate(form)
+    (view,) = form.jobs
+    until(lambda: name in view.card_html)
+    return view
+
+
+def test_a_card_names_the_file_and_vary_brings_it_back(
+    make_form: Callable[..., Form], tmp_path: Path
+) -> None:
+    content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
+    form = make_form("image-upscale")
+    view = bought_with(form, "my cat.png", content)
+    path = form.request()["image_url"]
+    assert str(view.state.body["image_url"]).startswith("http")
+
+    box(form, "image_url").value = "another.png"
+    press(view, VARY)
+    assert form.request()["image_url"] == path
+    assert box(form, "image_url").value == "my cat.png"
+    until(lambda: form.state.submit_reason is None, form)
+    assert form.state.is_another_take
+
+
+def test_a_card_names_the_file_after_a_restart(
+    kernels: Kernels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
+    bought_with(kernels.form(kind="image-upscale"), "my cat.png", content)
+
+    kernels.restart()
+    monkeypatch.setattr(own_names, "_paths", {})
+    again = kernels.form(kind="image-upscale")
+    until(lambda: "my cat.png" in again.jobs[0].card_html)
+
+
+def test_a_file_that_is_gone_leaves_the_url_that_the_service_has(
+    make_form: Callable[..., Form], tmp_path: Path
+) -> None:
+    content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
+    form = make_form("image-upscale")
+    view = bought_with(form, "my cat.png", content)
+    Path(str(form.request()["image_url"])).unlink()
+
+    press(view, VARY)
+    assert form.request()["image_url"] == view.state.body["image_url"]
 
 
 def age(path: Path, seconds: float) -> None:

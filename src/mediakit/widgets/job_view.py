@@ -33,6 +33,7 @@ from mediakit.widgets.job_tasks import JobTasks
 from mediakit.widgets.job_words import erased, has_output
 from mediakit.widgets.playback import Embedded
 from mediakit.widgets.preview import Preview, embedded_of, look_at, poster_kept
+from mediakit.widgets.uploads.own_names import learn_names
 
 TICK_S = 1.0
 PATIENCE_S = 3.0
@@ -84,6 +85,8 @@ class JobView:
             job, self._panel, self._tasks, guard, self._lock, home
         )
         self._unsubscribe = job.subscribe(guard(self._on_state))
+        if client is not None:
+            self._tasks.start("names", partial(self._learn_names, client))
 
     # -- for those who keep it ----------------------------------------------------
 
@@ -186,6 +189,14 @@ class JobView:
         self._shown = True
 
     # -- what runs on the I/O thread ----------------------------------------------
+
+    async def _learn_names(self, client: Client[Job]) -> None:
+        """Show uploaded files by their own names."""
+        if await learn_names(client, self.state.body):
+            with self._lock:
+                if not self._closed:
+                    self._panel.show("facts", facts_column_html(self.state))
+                    self._tell()
 
     async def _tick(self) -> None:
         """Move the clock until the job ends or the view is closed."""

@@ -10,6 +10,7 @@ from mediakit.client import JobState
 from mediakit.money import format_usd
 from mediakit.rates import NO_UPPER_PRICE, Estimate, EstimateKind
 from mediakit.records import BillingState, ErrorCode, JobStatus
+from mediakit.widgets.uploads.own_names import names_in
 
 MINUTE_S = 60
 HOUR_S = 3_600
@@ -283,6 +284,7 @@ def _settings(body: Mapping[str, object]) -> Iterator[str]:
         if name in _NOT_ASKED or value is None or value is False or value == []:
             continue
         if isinstance(value, str) and "://" in value:
+            yield from names_in(value)
             continue
         label = name.removesuffix("_s").replace("_", " ")
         if value is True:
@@ -317,5 +319,8 @@ def _duration_text(label: str, value: object) -> str:
 def _list_text(name: str, label: str, items: list[object]) -> str:
     if name.endswith("_s") and all(isinstance(item, int) for item in items):
         return f"{label} {', '.join(map(str, items))} s"
+    names = names_in(items)
+    if names:
+        return ", ".join(names)
     what = label.removesuffix(" urls").removesuffix("s")
     return f"{len(items)} {what}{'' if len(items) == 1 else 's'}"

@@ -108,6 +108,14 @@ class UploadFolder:
             spool.discard()
             raise
 
+    def find(self, digest: str) -> Path | None:
+        """Return the file whose bytes have this hash, by its newest name."""
+        folder = self._folder / digest[:HASH_LENGTH]
+        try:
+            return max(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+        except (OSError, ValueError):  # there is none, or none any more
+            return None
+
     def has_room(self, size_bytes: int) -> bool:
         """Tell whether the disk can take a file of this length and go on."""
         self._make()
