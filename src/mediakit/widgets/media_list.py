@@ -80,16 +80,15 @@ class MediaControl(Control):
         once used, and is dead once it was given too large a file, so it is made anew
         after each use.
         """
-        accept = accept_text(self.spec)
         words = f" {self.spec.limits.words}." if self.spec.limits else ""
         upload = make_upload(
             self.kit,
             check=self._refusal,
             take=self._kept,
             label=self.label,
-            accept=accept,
-            hint=f"Upload from this computer, or drop a file here.{words}",
             multiple=self.spec.item is not None,
+            accept=accept_text(self.spec),
+            hint=f"Upload from this computer, or drop a file here.{words}",
         )
         if upload is not None:
             self._upload_limit = ""
@@ -97,9 +96,9 @@ class MediaControl(Control):
         upload = self.kit.look.make(
             w.FileUpload,
             "mk-small",
-            accept=accept,
             description="Upload",
-            tooltip=f"Upload from this computer. {UPLOAD_LIMIT}",
+            accept=accept_text(self.spec),
+            tooltip=f"Upload from this computer. {UPLOAD_LIMIT}.{words}",
         )
         upload.observe(self.kit.guard(self._uploaded), "value")
         return upload
@@ -172,10 +171,8 @@ class MediaBox(MediaControl):
         self.spec, self.kind = spec, spec.media_kind
         self.named.description = self.heading
         self._row.show_found("")
-        before = self._row.buttons
-        self.place_upload(self.make_upload())
-        for button in before:
-            button.close()
+        upload, *_ = self._row.buttons
+        upload.accept = accept_text(spec)
         return True
 
     def write(self, value: object) -> None:

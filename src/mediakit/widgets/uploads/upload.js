@@ -18,7 +18,7 @@ class Uploads {
     this.now = null; // { id, file, at, slow }
     this.problem = "";
     model.on("msg:custom", (message) => this.hear(message));
-    model.on("change:disabled change:label change:hint", () => this.draw());
+    model.on("change:disabled change:accept", () => this.draw());
   }
 
   add(files) {

@@ -58,7 +58,7 @@ def widget_type() -> Any:
         _css = HERE / "upload.css"
         label = Unicode().tag(sync=True)  # of the field, for those who cannot see it
         accept = Unicode().tag(sync=True)  # what the file dialog shows
-        hint = Unicode().tag(sync=True)  # the tooltip
+        hint = Unicode().tag(sync=True)  # a tooltip of ipywidgets needs a description
         multiple = Bool(default_value=False).tag(sync=True)
         disabled = Bool(default_value=False).tag(sync=True)
         on_close: Callable[[], object] = partial(bool)
