@@ -21,6 +21,8 @@ LARGE_BYTES = 60_000_000
 TOO_LARGE_BYTES = 200_100_000
 MAX_GROWTH_BYTES = 30_000_000
 ARRIVES_MS = 120_000
+READ_MS = 1_000  # a person reads what the button says
+JOB_S = 240.0
 CONNECT = "import mediakit as mk\nclient = mk.connect(home={!r})"
 FORM = 'form = client.form("{}")\nform'
 VALUES = "print(form.as_python())"
@@ -166,7 +168,7 @@ DROP = """(field, [name, text]) => {
 }"""
 
 
-def test_a_file_that_is_dropped_on_a_field_arrives(
+def test_a_file_that_is_dropped_on_a_field_arrives_and_comes_back(
     lab: Lab, lab_server: LabServer, tmp_path: Path
 ) -> None:
     form = opened(lab, lab_server, "dropped", "image-upscale")
@@ -176,8 +178,50 @@ def test_a_file_that_is_dropped_on_a_field_arrives(
     assert box.evaluate(DROP, ["my cat.png", b64encode(content).decode()])
     expect(box).to_have_value("my cat.png")
     expect(form).to_contain_text("Uploaded · 64 x 48")
-    saved = json.dumps(lab.save())
+    generate = form.get_by_role("button", name=re.compile("^Generate"))
+    lab.page.wait_for_timeout(READ_MS)
+    generate.click()
+    lab.see(1, "as estimated", timeout_s=JOB_S)
+    expect(form.locator(".mk-job")).to_contain_text("my cat.png")
+
+    lab.restart_kernel()
+    lab.run_all()
+    form = lab.cell(1).locator(".mk-form")
+    box = form.get_by_role("combobox", name=re.compile("image", re.I)).first
+    expect(box).to_have_value("my cat.png")
+    expect(form).to_contain_text("Uploaded · 64 x 48")
+    expect(form.locator(".mk-job")).to_contain_text("my cat.png")
+    lab.screenshot("upload-returned", form)
+    saved = json.dumps(lab.save()["cells"][1]["outputs"])
     assert "my cat.png" in saved
+    assert "/uploads/" not in saved
+
+
+WITHOUT = """
+from mediakit.widgets.uploads import upload_widget
+upload_widget.has_anywidget = lambda: False
+"""
+
+
+def test_without_anywidget_the_limit_is_said_and_what_will_not_do_is_refused(
+    lab: Lab, lab_server: LabServer, tmp_path: Path
+) -> None:
+    cells = [WITHOUT + CONNECT.format("home-without"), FORM.format("r1")]
+    lab.open(lab_server.add_notebook("without.ipynb", cells))
+    lab.run_all()
+    form = lab.cell(1).locator(".mk-form")
+    expect(form).to_contain_text("about 10 MB; larger files by path")
+    notes, clip = tmp_path / "notes.txt", make_mp4(tmp_path / "good.mp4")
+    notes.write_text("no clip")
+
+    for file in (notes, clip):
+        with lab.page.expect_file_chooser() as dialog:
+            form.get_by_role("button", name="Upload").nth(1).click()
+        dialog.value.set_files(file)
+        if file is notes:
+            lab.see(1, "notes.txt is not a video that this field takes")
+    expect(form.get_by_label("@Video1").first).to_have_value("good.mp4")
+    expect(form).to_contain_text("Uploaded · 854 x 480")
 
 
 def test_a_typed_path_is_completed_in_the_page(lab: Lab, lab_server: LabServer) -> None:

@@ -18,7 +18,9 @@ def python_call(
 ) -> str:
     """Write the call that makes a request.
 
-    Fields that hold their default are left out: they are sent all the same.
+    Fields that hold their default are left out: they are sent all the same. A file from
+    the browser is written with its path in the folder of uploads, where it stays for as
+    long as it is used: the code runs tomorrow, and in another process.
 
     Args:
         catalog: The functions of the client, which knows a kind by its name alone
