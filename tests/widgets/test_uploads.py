@@ -380,6 +380,20 @@ def test_without_anywidget_a_file_that_will_not_do_has_its_sentence(
     assert "notes.txt is not a sound file" in error_of(form)
 
 
+@pytest.mark.usefixtures("_no_anywidget")
+def test_without_anywidget_a_disk_that_takes_no_file_is_said(
+    make_form: Callable[..., Form], tmp_path: Path
+) -> None:
+    form = make_form("image-upscale")
+    image = control(form, "image_url")
+    assert isinstance(image, MediaControl)
+    (tmp_path / "home" / "uploads").write_text("a file is in the way")
+
+    give_file(image, "cat.png", b"png")
+    until(lambda: "cat.png was not uploaded: File exists." in error_of(form))
+    assert image.value is None
+
+
 # -- staying ---------------------------------------------------------------------------
 
 

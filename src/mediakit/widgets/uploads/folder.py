@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from mediakit.clock import Clock, SystemClock
 from mediakit.media import is_url, plain_name
+from mediakit.widgets.uploads.accepting import UploadRefusedError
 
 FOLDER = "uploads"
 KEPT_DAYS = 90
@@ -98,15 +99,19 @@ class UploadFolder:
         """Keep a file and return where it is; the same one has the same place.
 
         Raises:
-            OSError: The disk does not take it.
+            UploadRefusedError: The disk does not take it.
         """
-        spool = self.spool(name)
         try:
-            spool.write(content)
-            return spool.finish()
-        except OSError:
-            spool.discard()
-            raise
+            spool = self.spool(name)
+            try:
+                spool.write(content)
+                return spool.finish()
+            except OSError:
+                spool.discard()
+                raise
+        except OSError as error:
+            why = error.strerror or error
+            raise UploadRefusedError(f"{name} was not uploaded: {why}.") from None
 
     def find(self, digest: str) -> Path | None:
         """Return the file whose bytes have this hash, by its newest name."""
@@ -207,5 +212,6 @@ def _size(path: Path) -> int:
 def _remove(path: Path) -> None:
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+        return
+    with suppress(OSError):  # somebody else has removed it, or has it open
+        path.unlink()
