@@ -20,8 +20,8 @@ from mediakit.sandbox.server import RunningSandbox
 from mediakit.widgets.card_handle import Cell
 from mediakit.widgets.funds import Funds
 from mediakit.widgets.studio import Studio
-from mediakit.widgets.studio_history import HOW_TO_BEGIN, PAGE_ROWS
-from mediakit.widgets.studio_state import Place
+from mediakit.widgets.studio.past.query import HOW_TO_BEGIN, PAGE_ROWS
+from mediakit.widgets.studio.state import Place
 from tests.fast_clock import FastClock
 from tests.intents import intent
 from tests.test_job_view import in_use

@@ -18,24 +18,24 @@ from mediakit.history.entries import fresh_entry
 from mediakit.money import MicroUSD
 from mediakit.records import Balance, JobStatus
 from mediakit.widgets.funds import Funds
-from mediakit.widgets.studio_catalogue import charged_text, matching, offers_of
-from mediakit.widgets.studio_glance import Glance, first_of_month, midnight
-from mediakit.widgets.studio_history import (
-    HOW_TO_BEGIN,
-    NO_MATCH,
-    PAGE_ROWS,
-    HistoryPage,
-    HistoryQuery,
-)
-from mediakit.widgets.studio_html import (
+from mediakit.widgets.studio.glance import Glance, first_of_month, midnight
+from mediakit.widgets.studio.html import (
     glance_html,
     kept_html,
     kept_text,
     offer_html,
     row_html,
 )
-from mediakit.widgets.studio_state import Place, StudioState
-from mediakit.widgets.studio_words import row_of, settings_of, state_of
+from mediakit.widgets.studio.making.offers import charged_text, matching, offers_of
+from mediakit.widgets.studio.past.query import (
+    HOW_TO_BEGIN,
+    NO_MATCH,
+    PAGE_ROWS,
+    HistoryPage,
+    HistoryQuery,
+)
+from mediakit.widgets.studio.past.rows import row_of, settings_of, state_of
+from mediakit.widgets.studio.state import Place, StudioState
 from tests.intents import intent
 
 CATALOG = Catalog.default()

@@ -11,7 +11,7 @@ from mediakit import Client
 from mediakit.errors import ServiceError
 from mediakit.spend import AsyncSpend
 from mediakit.widgets.studio import Studio
-from mediakit.widgets.studio_html import BARS_PX, bars_html
+from mediakit.widgets.studio.html import BARS_PX, bars_html
 from tests.test_studio import bought, make_studio, shown, until
 
 __all__ = ["make_studio"]

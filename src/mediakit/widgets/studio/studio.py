@@ -23,16 +23,16 @@ from mediakit.widgets.funds_store import FundsStore
 from mediakit.widgets.guard import guarded, sentence_of
 from mediakit.widgets.job_view import JobView
 from mediakit.widgets.look import Kit, Look
-from mediakit.widgets.studio_forms import StudioForms
-from mediakit.widgets.studio_glance import Glance
-from mediakit.widgets.studio_history import HistoryQuery
-from mediakit.widgets.studio_history_view import HistoryActs
-from mediakit.widgets.studio_html import kept_html, kept_text
-from mediakit.widgets.studio_reading import read_outlook, read_spend
-from mediakit.widgets.studio_state import Place, StudioState
-from mediakit.widgets.studio_thumbs import Thumbs
-from mediakit.widgets.studio_view import StudioActs, StudioView
-from mediakit.widgets.studio_words import Row, function_of, row_of, settings_of
+from mediakit.widgets.studio.glance import Glance
+from mediakit.widgets.studio.html import kept_html, kept_text
+from mediakit.widgets.studio.making.forms import StudioForms
+from mediakit.widgets.studio.past.query import HistoryQuery
+from mediakit.widgets.studio.past.rows import Row, function_of, row_of, settings_of
+from mediakit.widgets.studio.past.thumbs import Thumbs
+from mediakit.widgets.studio.past.view import HistoryActs
+from mediakit.widgets.studio.reading import read_outlook, read_spend
+from mediakit.widgets.studio.state import Place, StudioState
+from mediakit.widgets.studio.view import StudioActs, StudioView
 
 TYPING_PAUSE_S = 0.3
 

@@ -12,13 +12,13 @@ from mediakit.catalog import Catalog
 from mediakit.widgets.card_handle import CardHandle
 from mediakit.widgets.look import Kit, close_tree
 from mediakit.widgets.names import namers
-from mediakit.widgets.studio_catalogue import offers_of
-from mediakit.widgets.studio_catalogue_view import CatalogueView
-from mediakit.widgets.studio_glance import Glance
-from mediakit.widgets.studio_history_view import HistoryActs, HistoryView
-from mediakit.widgets.studio_html import glance_html, head_html
-from mediakit.widgets.studio_state import Place, StudioState
-from mediakit.widgets.studio_words import Row
+from mediakit.widgets.studio.glance import Glance
+from mediakit.widgets.studio.html import glance_html, head_html
+from mediakit.widgets.studio.making.offers import offers_of
+from mediakit.widgets.studio.making.view import CatalogueView
+from mediakit.widgets.studio.past.rows import Row
+from mediakit.widgets.studio.past.view import HistoryActs, HistoryView
+from mediakit.widgets.studio.state import Place, StudioState
 from mediakit.widgets.theme import error_html, line_html
 from mediakit.widgets.words import title_of
 

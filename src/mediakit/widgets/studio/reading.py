@@ -8,7 +8,7 @@ from mediakit.client import Client, Job
 from mediakit.errors import MediakitError
 from mediakit.spend import AsyncSpend
 from mediakit.widgets.dashboard.figures import forecast_figure
-from mediakit.widgets.studio_glance import Glance, first_of_month, midnight
+from mediakit.widgets.studio.glance import Glance, first_of_month, midnight
 
 
 async def read_spend(client: Client[Job], now: datetime) -> Glance:

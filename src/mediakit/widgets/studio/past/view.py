@@ -12,9 +12,9 @@ import ipywidgets as w
 from mediakit.history import Entry
 from mediakit.records import JobStatus
 from mediakit.widgets.look import Kit, close_tree
-from mediakit.widgets.studio_history import ORDER_WORDS, PAGE_ROWS, HistoryPage
-from mediakit.widgets.studio_html import row_html
-from mediakit.widgets.studio_words import Row
+from mediakit.widgets.studio.html import row_html
+from mediakit.widgets.studio.past.query import ORDER_WORDS, PAGE_ROWS, HistoryPage
+from mediakit.widgets.studio.past.rows import Row
 from mediakit.widgets.theme import line_html
 
 TITLE_LENGTH = 60

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from mediakit.widgets.studio_glance import Glance
-from mediakit.widgets.studio_history import HistoryPage, HistoryQuery
+from mediakit.widgets.studio.glance import Glance
+from mediakit.widgets.studio.past.query import HistoryPage, HistoryQuery
 
 
 class Place(StrEnum):

@@ -9,9 +9,9 @@ from html import escape
 from mediakit.markup import html_text
 from mediakit.money import format_usd
 from mediakit.widgets.card import QUIET
-from mediakit.widgets.studio_catalogue import Offer
-from mediakit.widgets.studio_glance import Glance
-from mediakit.widgets.studio_words import Row
+from mediakit.widgets.studio.glance import Glance
+from mediakit.widgets.studio.making.offers import Offer
+from mediakit.widgets.studio.past.rows import Row
 from mediakit.widgets.theme import line_html, style_block
 
 BARS_PX = 20

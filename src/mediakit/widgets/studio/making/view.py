@@ -9,8 +9,8 @@ from typing import Any
 import ipywidgets as w
 
 from mediakit.widgets.look import Kit
-from mediakit.widgets.studio_catalogue import SHOWN_OFFERS, Offer, matching
-from mediakit.widgets.studio_html import offer_html
+from mediakit.widgets.studio.html import offer_html
+from mediakit.widgets.studio.making.offers import SHOWN_OFFERS, Offer, matching
 from mediakit.widgets.theme import line_html
 
 NO_OFFER = "No function is found by these words. Take one away."
