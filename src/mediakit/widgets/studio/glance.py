@@ -7,7 +7,11 @@ from datetime import datetime
 
 from mediakit.client import BudgetState
 from mediakit.money import format_usd
+from mediakit.widgets.dashboard.figures import cents_text
 from mediakit.widgets.funds import Funds
+
+Fact = tuple[str, str, str]
+"""A short figure, what it is, and the same in full."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,6 @@ class Glance:
         today_micro_usd: Charges that settled since midnight, UTC.
         month_micro_usd: Charges that settled since the month began, UTC.
         budget: The client's own limit; None without one.
-        days_micro_usd: Charges that settled on each day of this month so far, UTC.
         outlook: The month's end, as people read it; empty while it is not known.
     """
 
@@ -27,52 +30,71 @@ class Glance:
     today_micro_usd: int | None = None
     month_micro_usd: int | None = None
     budget: BudgetState | None = None
-    days_micro_usd: tuple[int, ...] = ()
     outlook: str = ""
 
     @property
-    def facts(self) -> tuple[tuple[str, str], ...]:
-        """Return label and amount of each fact, in the order in which they stand."""
-        facts = [
-            ("Left to spend", known_text(self.funds.left_micro_usd)),
-            ("In flight", self._in_flight),
-            ("Charged today (UTC)", known_text(self.today_micro_usd)),
-            ("This month", known_text(self.month_micro_usd)),
+    def facts(self) -> tuple[Fact, ...]:
+        """Return the figures of the header, in the order in which they stand."""
+        left = self.funds.left_micro_usd
+        facts: list[Fact] = [
+            (known_text(left), "balance", f"Balance: {exact_text(left)}"),
+            self._running,
+            (
+                known_text(self.today_micro_usd),
+                "today",
+                f"Charged today (UTC): {exact_text(self.today_micro_usd)}",
+            ),
         ]
-        if self.outlook:
-            facts.append(("Month's end, 80 %", self.outlook))
         if self.budget is not None:
-            left = format_usd(self.budget.left_micro_usd)
-            limit = format_usd(self.budget.limit_micro_usd)
-            facts.append(("Budget", f"{left} left of {limit}"))
+            left = self.budget.left_micro_usd
+            limit = self.budget.limit_micro_usd
+            full = f"Budget: {exact_text(left)} left of {exact_text(limit)}"
+            facts.insert(1, (known_text(left), "left of budget", full))
         return tuple(facts)
 
     @property
-    def _in_flight(self) -> str:
+    def spend_facts(self) -> tuple[Fact, ...]:
+        """Return the figures above the chart of the spend."""
+        today, month = self.today_micro_usd, self.month_micro_usd
+        facts: list[Fact] = [
+            (known_text(today), "today", exact_text(today)),
+            (known_text(month), "this month", exact_text(month)),
+        ]
+        if self.outlook:
+            full = "Forecast of the month's total, 80% interval"
+            facts.append((self.outlook, "expected by the month's end", full))
+        return tuple(facts)
+
+    @property
+    def _running(self) -> Fact:
         held, jobs = self.funds.held_micro_usd, self.funds.held_jobs
-        if self.funds == Funds():  # nothing was read yet
-            return known_text(None)
-        if jobs is None:
-            return format_usd(held) if held else "nothing"
-        if held:
-            return f"{_jobs_text(jobs)}, {format_usd(held)} held"
+        if self.funds == Funds() or (jobs is None and held):  # nothing was read yet
+            return UNKNOWN, "running", "Running jobs: unknown"
+        count = f"{jobs or 0:,}"
+        if not jobs:
+            return count, "running", "Running jobs: 0"
         # Only what has no known price holds nothing; it is not free.
-        holder = "it holds" if jobs == 1 else "they hold"
-        return f"{_jobs_text(jobs)}, what {holder} is not known"
+        holds = f"{format_usd(held)} held" if held else "price unknown"
+        return count, "running", f"Running jobs: {count}, {holds}"
 
     @property
     def text(self) -> str:
         """Return all of it in one line."""
-        return " · ".join(f"{label}: {amount}" for label, amount in self.facts)
+        month = f"This month: {exact_text(self.month_micro_usd)}"
+        return " · ".join([*(full for _, _, full in self.facts), month])
 
 
-def _jobs_text(jobs: int) -> str:
-    return f"{jobs:,} job{'' if jobs == 1 else 's'}"
+UNKNOWN = "–"  # noqa: RUF001 - the dash is intended
 
 
 def known_text(micro_usd: int | None) -> str:
-    """Write an amount; what was not read is not known, never 0."""
-    return "not known" if micro_usd is None else format_usd(micro_usd)
+    """Write an amount to the cent; what was not read is not known, never 0."""
+    return UNKNOWN if micro_usd is None else cents_text(micro_usd)
+
+
+def exact_text(micro_usd: int | None) -> str:
+    """Write an amount exactly, or that it is unknown."""
+    return format_usd(micro_usd)
 
 
 def midnight(now: datetime) -> datetime:

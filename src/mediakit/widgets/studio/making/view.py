@@ -8,12 +8,19 @@ from typing import Any
 
 import ipywidgets as w
 
+from mediakit.schema import Purpose
 from mediakit.widgets.look import Kit
-from mediakit.widgets.studio.html import offer_html
-from mediakit.widgets.studio.making.offers import SHOWN_OFFERS, Offer, matching
+from mediakit.widgets.studio.making.html import heading_html, offer_html
+from mediakit.widgets.studio.making.offers import (
+    SHOWN_OFFERS,
+    Offer,
+    grouped,
+    matching,
+)
 from mediakit.widgets.theme import line_html
 
-NO_OFFER = "No function is found by these words. Take one away."
+ASK = "What do you want to make?"
+NO_OFFER = "No matching functions. Try fewer words."
 NOTHING_BOUND = (
     "No function of this service is known here. Bind them in mediakit.toml, under "
     "[functions], or pass connect(catalog=...)."
@@ -21,7 +28,7 @@ NOTHING_BOUND = (
 
 
 class CatalogueView:
-    """All functions, to be searched and chosen from.
+    """All functions by what people want of them, to be searched and chosen from.
 
     Args:
         kit: What widgets are made with.
@@ -36,27 +43,41 @@ class CatalogueView:
         self._offers = offers
         self._choose = choose
         self._cards: dict[str, Any] = {}
+        self._groups: dict[Purpose, Any] = {}
+        self._headings: dict[Purpose, Any] = {}
         self.search = kit.look.make(
             w.Text,
-            "mk-st-tool mk-st-search",
-            description="Search functions",
-            placeholder="such as picture, sound or per s",
+            "mk-st-ask mk-bare",
+            description=ASK,
+            placeholder=ASK,
             continuous_update=True,
         )
         self.search.observe(kit.guard(lambda _: self._show()), "value")
-        self._said = kit.look.make(w.HTML)
-        tools = kit.look.make(w.HBox, "mk-st-tools", children=(self.search,))
+        self._said = kit.look.make(w.HTML, "mk-live")
         self.grid = kit.look.make(w.Box, "mk-st-grid")
-        children = (tools, self.grid, self._said)
-        self.widget = kit.look.make(w.VBox, children=children)
+        children = (self.search, self.grid, self._said)
+        self.widget = kit.look.make(w.VBox, "mk-st-make", children=children)
         self._show()
 
     def _show(self) -> None:
         found = matching(self._offers, self.search.value)
         shown = found[:SHOWN_OFFERS]
         said = _said(len(found), len(shown)) if self._offers else NOTHING_BOUND
-        self.grid.children = tuple(self._card(offer) for offer in shown)
+        groups = grouped(shown)
+        self.grid.children = tuple(self._group(*group) for group in groups.items())
         self._said.value = line_html(said)
+
+    def _group(self, purpose: Purpose, offers: tuple[Offer, ...]) -> Any:
+        make = self._kit.look.make
+        cards = [self._card(offer) for offer in offers]
+        if purpose not in self._groups:
+            self._headings[purpose] = make(w.HTML, value=heading_html(purpose))
+            self._groups[purpose] = make(w.Box, f"mk-st-group {_width(len(cards))}")
+        group = self._groups[purpose]
+        others = (each for each in group._dom_classes if not each.startswith("mk-st-n"))
+        group._dom_classes = (*others, _width(len(cards)))
+        group.children = (self._headings[purpose], *cards)
+        return group
 
     def _card(self, offer: Offer) -> Any:
         if offer.path not in self._cards:
@@ -69,9 +90,21 @@ class CatalogueView:
             self._cards[offer.path] = card
         return self._cards[offer.path]
 
-    def cards(self) -> tuple[Any, ...]:
-        """Return every card that was made, also those that no search shows now."""
-        return tuple(self._cards.values())
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """Return the names of the functions that are shown, in order."""
+        groups = (group.children[1:] for group in self.grid.children)
+        return tuple(c.children[0].description for cards in groups for c in cards)
+
+    def loose(self) -> tuple[Any, ...]:
+        """Return every widget that was made, also those that no search shows now."""
+        made = (self._cards, self._groups, self._headings)
+        return tuple(widget for some in made for widget in some.values())
+
+
+def _width(cards: int) -> str:
+    """Return the style class of a group; three and more fill the rows."""
+    return f"mk-st-n{min(cards, 3)}"
 
 
 def _said(found: int, shown: int) -> str:
