@@ -180,8 +180,11 @@ def test_asking_for_something_else_begins_at_the_first_page() -> None:
         (HistoryPage(HistoryQuery(text=" ")).found([]), HOW_TO_BEGIN),
         (HistoryPage(HistoryQuery(text="kite")).found([]), NO_MATCH),
         (HistoryPage(HistoryQuery(status=JobStatus.FAILED)).found([]), NO_MATCH),
-        (HistoryPage().found([entry()]), "1 job"),
-        (HistoryPage().found([entry(n) for n in range(13)]), "Jobs 1 to 12"),
+        (HistoryPage().found([entry()]), "1 job · Times are in UTC."),
+        (
+            HistoryPage().found([entry(n) for n in range(13)]),
+            "Jobs 1 to 12 · Times are in UTC.",
+        ),
         (HistoryPage().failed("It is away."), "It is away."),
     ],
 )

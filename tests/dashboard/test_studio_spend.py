@@ -100,6 +100,7 @@ def test_the_studio_shows_the_last_days_and_the_totals_that_explain_them(
     assert studio.state.days.total_micro_usd == 204_000
     assert "Charges of the last 30 days: $0.204 for 1 job" in shown(studio)
     assert "Text to video" in shown(studio)
+    assert '<div title="$0.204"><b>$0.20</b><span>last 30 days</span>' in shown(studio)
 
 
 def test_the_studio_forecasts_the_month_on_the_spend_tab_and_does_without_it(

@@ -115,7 +115,7 @@ def studio(make_studio: Callable[..., Studio], client: Client) -> Studio:
 
 def test_ticked_rows_are_summed_and_the_box_above_selects_all(studio: Studio) -> None:
     assert buttons(studio, "Compare") == []
-    assert "Times are in UTC." in shown(studio)
+    assert "3 jobs · Times are in UTC." in shown(studio)
     tick(studio, 0)
     assert "1 selected · $0.204 charged" in shown(studio)
     assert buttons(studio, "Compare")[0].disabled

@@ -75,7 +75,7 @@ def kept_html(service: str, glance: Glance | None, rows: Iterable[Row]) -> str:
 
 _HEAD = "".join(
     f'<th style="text-align:left">{name}</th>'
-    for name in ("Prompt", "Function", "State", "Charge", "Date", "Job")
+    for name in ("Prompt", "Function", "State", "Charge", "Date (UTC)", "Job")
 )
 
 

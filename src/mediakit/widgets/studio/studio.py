@@ -111,7 +111,7 @@ class Studio:
             open=self._open,
             reuse=self._reuse,
             select=self._selecting.select,
-            selected=self._selecting.acts,
+            selected=replace(self._selecting.acts, compare=self._compare),
             stop_comparing=self._selecting.stop_comparing,
         )
         acts = StudioActs(
@@ -238,6 +238,10 @@ class Studio:
             accepted = "a function of this client's catalogue; bind it to use it again"
             raise InputError("function", got=entry.function, accepted=accepted)
         return function
+
+    def _compare(self) -> None:
+        self._selecting.compare()
+        self._view.history().back.focus()
 
     def _shut(self) -> None:
         self._take_job(None)

@@ -19,7 +19,7 @@ from mediakit.widgets.studio.making.view import CatalogueView
 from mediakit.widgets.studio.page import helpers
 from mediakit.widgets.studio.past.rows import Row
 from mediakit.widgets.studio.past.view import HistoryActs, HistoryView
-from mediakit.widgets.studio.spending.html import days_html, figures_html
+from mediakit.widgets.studio.spending.html import days_html, figures_html, spend_facts
 from mediakit.widgets.studio.state import Place, StudioState
 from mediakit.widgets.words import title_of
 
@@ -140,7 +140,7 @@ class StudioView:
         if state.place is Place.HISTORY:
             self._show_history(state, rows, inside)
         elif state.place is Place.SPEND:
-            facts = (state.glance or Glance()).spend_facts
+            facts = spend_facts(state.glance or Glance(), state.days)
             self._spend.value = figures_html(facts) + days_html(state.days)
             self._place.children = (self._spend,)
         elif inside.form is not None:

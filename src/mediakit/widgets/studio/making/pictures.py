@@ -132,6 +132,11 @@ def _picture(scene: Scene) -> str:
     return f'<path d="M14 12h212v96H14z" {WHITE}/>'
 
 
+def _another(scene: Scene) -> str:
+    before = _small(scene, 14, 62, 0.38, scene.hue + 160)
+    return f'{before}<path d="M112 86h22m-7-7l7 7-7 7" {WHITE}/>'
+
+
 def _sound(scene: Scene) -> str:
     bars = "".join(
         f"M{20 + 10 * place} {60 - high}v{2 * high}"
@@ -164,6 +169,8 @@ def svg_of(path: str, purpose: Purpose) -> str:
         scene = replace(scene, sun_x=WIDTH * 3 // 4)
     if "compose" in path:
         draw = _timeline
+    if "image-to-image" in path:
+        draw = _another
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}">'
         f"{scene.drawn()}{draw(scene)}</svg>"

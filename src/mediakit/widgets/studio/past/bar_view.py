@@ -19,7 +19,6 @@ ERASE_TEXT = (
     "Erase {count} for good? The service deletes the stored media and requests. "
     "Prompts, charges and files that you saved stay here."
 )
-UTC_TEXT = "Times are in UTC."
 
 
 @dataclass(frozen=True)
@@ -109,11 +108,14 @@ class BarView:
         self.all.value = selection.has_all(rows)
         self._quiet = False
         self.all.disabled = not rows
-        self.sum.value = line_html(selection.text or UTC_TEXT)
+        self.sum.value = line_html(selection.text)
         self._line.children = (self.all, self.sum, *self._offered(selection))
         asked = self._asked(state.question, selection)
+        is_new = asked != self._asking.children
         self._asking.children = asked
         self.widget.children = (self._line, self._asking) if asked else (self._line,)
+        if asked and is_new:  # the next key acts on the question
+            (self._no if state.question == "erase" else self.folder).focus()
 
     def _offered(self, selection: Selection) -> tuple[Any, ...]:
         if not selection:

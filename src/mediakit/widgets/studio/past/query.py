@@ -13,6 +13,7 @@ PAGE_ROWS = 12
 HOW_TO_BEGIN = (
     "No jobs yet. Choose a function under Make, fill in its form and press Generate."
 )
+UTC_TEXT = "Times are in UTC."
 NO_MATCH = "No matching jobs. Remove a filter, or try fewer words."
 ORDER_WORDS: dict[Order, str] = {
     "newest": "Newest first",
@@ -140,6 +141,10 @@ class HistoryPage:
             return "Reading the history…"
         if not self.rows:
             return NO_MATCH if self.query.is_narrow else HOW_TO_BEGIN
+        return f"{self._places} · {UTC_TEXT}"
+
+    @property
+    def _places(self) -> str:
         first = len(self.query.pages) * PAGE_ROWS + 1
         last = first + len(self.rows) - 1
         if first == 1 and not self.has_more:

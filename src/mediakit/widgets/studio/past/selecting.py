@@ -60,7 +60,7 @@ class Selecting:
         return SelectionActs(
             select_all=self._select_all,
             clear=lambda: self._take(lambda s: s.selecting(Selection())),
-            compare=self._compare,
+            compare=self.compare,
             ask=self._ask,
             save=self._save,
             erase=self._erase,
@@ -108,7 +108,8 @@ class Selecting:
 
     # -- comparing ----------------------------------------------------------------
 
-    def _compare(self) -> None:
+    def compare(self) -> None:
+        """Show the results side by side."""
         entries = self._now().selection.with_result
         rows = [row_of(entry, self._client.catalog) for entry in entries]
         self.close()

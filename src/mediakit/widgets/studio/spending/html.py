@@ -8,7 +8,7 @@ from html import escape
 
 from mediakit.money import MICRO_PER_USD, format_usd
 from mediakit.widgets.dashboard.figures import cents_text
-from mediakit.widgets.studio.glance import Fact
+from mediakit.widgets.studio.glance import Fact, Glance
 from mediakit.widgets.studio.spending.days import Part, SpendDays
 
 CHART_PX = 160
@@ -31,6 +31,14 @@ def figures_html(facts: tuple[Fact, ...]) -> str:
         for text, label, full in facts
     )
     return f'<div class="mk-st-figures">{figures}</div>'
+
+
+def spend_facts(glance: Glance, days: SpendDays | None) -> tuple[Fact, ...]:
+    """Return the figures above the chart; the last one is the sum of its bars."""
+    if days is None:
+        return glance.spend_facts
+    total, label = days.total_micro_usd, f"last {days.days} days"
+    return (*glance.spend_facts, (cents_text(total), label, format_usd(total)))
 
 
 def days_html(days: SpendDays | None) -> str:
@@ -56,16 +64,17 @@ def chart_html(days: SpendDays) -> str:
         f"{_jobs_text(days.jobs)}, at most {format_usd(most)} a day"
     )
     width = STEP * days.days
+    weeks = range((days.days - 1) % 7, days.days, 7)  # the last one is today
     lines = "".join(_mark_html(mark, top_micro_usd, width) for mark in marks)
     bars = "".join(_bar_html(days, place, top_micro_usd) for place in range(days.days))
     names = "".join(
-        f'<text x="{STEP * place}" y="{CHART_PX + 18}">{_day_text(days.day(place))}'
-        "</text>"
-        for place in range(0, days.days, 7)
+        f'<text class="mk-st-mid" x="{STEP * place + BAR // 2}" y="{CHART_PX + 18}">'
+        f"{_day_text(days.day(place))}</text>"
+        for place in weeks
     )
     return (
         f'<svg class="mk-st-chart" role="img" aria-label="{escape(label)}" '
-        f'viewBox="-58 -10 {width + 62} {CHART_PX + 34}">{lines}{bars}{names}</svg>'
+        f'viewBox="-58 -10 {width + 78} {CHART_PX + 34}">{lines}{bars}{names}</svg>'
     )
 
 
