@@ -23,7 +23,7 @@ from mediakit.widgets.cell_places import CellPlace, CellPlaces
 from mediakit.widgets.form import ANOTHER, Form, is_open
 from mediakit.widgets.form_memory import current_notebook, origin_of
 from mediakit.widgets.job_actions import NEXT
-from mediakit.widgets.studio_forms import StudioForms
+from mediakit.widgets.studio.making.forms import StudioForms
 from tests.kernels import run_cells
 from tests.media_samples import make_png
 from tests.test_form import (

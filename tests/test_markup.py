@@ -20,9 +20,9 @@ from mediakit.widgets.delivery_html import Told, told_html
 from mediakit.widgets.form_state import FormState
 from mediakit.widgets.form_view import values_html
 from mediakit.widgets.job_html import facts_column_html
-from mediakit.widgets.studio_glance import Glance
-from mediakit.widgets.studio_html import kept_html
-from mediakit.widgets.studio_words import Row
+from mediakit.widgets.studio.glance import Glance
+from mediakit.widgets.studio.html import kept_html
+from mediakit.widgets.studio.past.rows import Row
 from tests.job_states import failed, settled, state_of
 
 FORMULAS = r"from $5$ to $$9$$ and \(x\), \[y\], \begin{z}1\end{z}"

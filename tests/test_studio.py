@@ -20,8 +20,8 @@ from mediakit.sandbox.server import RunningSandbox
 from mediakit.widgets.card_handle import Cell
 from mediakit.widgets.funds import Funds
 from mediakit.widgets.studio import Studio
-from mediakit.widgets.studio_history import HOW_TO_BEGIN, PAGE_ROWS
-from mediakit.widgets.studio_state import Place
+from mediakit.widgets.studio.past.query import HOW_TO_BEGIN, PAGE_ROWS
+from mediakit.widgets.studio.state import Place
 from tests.fast_clock import FastClock
 from tests.intents import intent
 from tests.test_job_view import in_use
@@ -115,15 +115,19 @@ def test_an_empty_history_says_how_to_begin_and_every_function_is_offered(
 ) -> None:
     studio = make_studio()
 
-    assert len(studio._view.catalogue.grid.children) == len(client.catalog)
-    assert "Makes a video · from $0.068 per s" in shown(studio)
-    studio._view.catalogue.search.value = "picture per image"
-    titles = [
-        card.children[0].description for card in studio._view.catalogue.grid.children
-    ]
-    assert titles == ["Image upscale", "Keyframes · image to video"]
-    studio._view.catalogue.search.value = "submarine"
-    assert "No function is found" in shown(studio)
+    catalogue = studio._view.catalogue
+    assert len(catalogue.titles) == len(client.catalog)
+    assert "Make a video from words" in shown(studio)
+    assert "from $0.068 a second" in shown(studio)
+    catalogue.search.value = "picture an image"
+    assert "Image upscale" in catalogue.titles
+    assert "Text to video" not in catalogue.titles
+    assert "Make a video from words" not in shown(studio)
+    catalogue.search.value = "submarine"
+    assert catalogue.titles == ()
+    assert "No matching functions. Try fewer words." in shown(studio)
+    catalogue.search.value = ""
+    assert len(catalogue.titles) == len(client.catalog)
     go(studio, Place.HISTORY)
     assert HOW_TO_BEGIN in shown(studio)
 
@@ -136,7 +140,7 @@ def test_a_service_without_functions_says_how_to_bind_them(
     with unbound:
         said = shown(make_studio(unbound))
         assert "Bind them in mediakit.toml" in said
-        assert "found by these words" not in said
+        assert "No matching functions" not in said
 
 
 def test_from_the_catalogue_over_a_form_to_the_history_and_back(
@@ -159,7 +163,8 @@ def test_from_the_catalogue_over_a_form_to_the_history_and_back(
     )
     assert studio.state.glance is not None
     until(lambda: studio.state.glance.funds.left_micro_usd == balance - 204_000, studio)  # type: ignore[union-attr]
-    assert "<span>This month</span><b>$0.204</b>" in shown(studio)
+    assert "<b>$0.20</b> today" in shown(studio)
+    assert "Charged today (UTC): $0.204" in shown(studio)
 
     go(studio, Place.HISTORY)
     until(lambda: "Completed" in shown(studio), studio)
@@ -204,32 +209,31 @@ def test_the_history_is_searched_filtered_sorted_and_turned_over(
         mine = intent(f"k{number}", prompt=f"kite {number}", kind=kind)
         store.claim(replace(mine, service=service.identity, project="Dunes"))
     studio = make_studio()
-    view = studio._view.history
-
     go(studio, Place.HISTORY)
+    view = studio._view.history()
     assert prompts(studio)[0] == "kite 24"
-    assert f"1 to {PAGE_ROWS}" in shown(studio)
+    assert f"Jobs 1 to {PAGE_ROWS}" in shown(studio)
     press(studio, "Next")
     press(studio, "Next")  # before the answer it is the same page
     until(lambda: "13 to 24" in shown(studio), studio)
     press(studio, "Next")
     until(lambda: prompts(studio) == ["kite 0"], studio)
-    assert "25 to 25, the last ones" in shown(studio)
+    assert "Jobs 25 to 25 of 25" in shown(studio)
     assert view.next.disabled
     press(studio, "Previous")
     until(lambda: prompts(studio)[0] == "kite 12", studio)
 
     view.search.value = "kite 2"
     until(lambda: len(prompts(studio)) == 7, studio)
-    assert "7 jobs in all" in shown(studio)
+    assert "7 jobs" in shown(studio)
     view.kind.value = "text-to-image"
     until(lambda: len(prompts(studio)) == 5, studio)
     view.order.value = "oldest"
     until(lambda: prompts(studio)[0] == "kite 2" and is_read(studio), studio)
     view.project.value = "Dunes"
     view.status.value = "completed"
-    until(lambda: "Nothing matches." in shown(studio), studio)
-    assert "Not answered" not in shown(studio)
+    until(lambda: "No matching jobs." in shown(studio), studio)
+    assert "No answer" not in shown(studio)
 
 
 def test_what_has_no_job_is_not_opened_and_its_settings_are_used_again(
@@ -329,10 +333,10 @@ def test_a_search_that_is_too_long_is_a_sentence(
     studio = make_studio()
     go(studio, Place.HISTORY)
 
-    studio._view.history.search.value = "a" * 1_001
+    studio._view.history().search.value = "a" * 1_001
     until(lambda: studio.state.page.trouble, studio)
     assert "up to 1,000 characters" in shown(studio)
-    studio._view.history.search.value = ""
+    studio._view.history().search.value = ""
     until(lambda: studio.state.page.trouble is None, studio)
 
 
@@ -367,14 +371,14 @@ def test_a_rerun_closes_the_studio_before_and_goes_on_where_it_was(
     before.form.values.prompt = "kept"
     form, root = before.form, before.widget
     go(before, Place.HISTORY)
-    before._view.history.search.value = "kite"
+    before._view.history().search.value = "kite"
 
     again = make_studio()
     assert root.comm is None
     assert again.form is form
     assert again.state.place is Place.HISTORY
     assert again.state.page.query.text == "kite"
-    assert again._view.history.search.value == "kite"
+    assert again._view.history().search.value == "kite"
 
     home = tmp_path / "home"
     with Client(sandbox.base_url, sandbox.api_key, home=home) as another:
@@ -415,7 +419,7 @@ def test_what_stays_without_a_kernel_names_spend_and_the_last_jobs_escaped(
 
     bundle = studio._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in bundle
-    assert "Left to spend: <span>$</span>" in bundle["text/html"]
+    assert "Balance: <span>$</span>" in bundle["text/html"]
     assert "&lt;img src=x" in bundle["text/html"]
     assert "<img src=x" not in bundle["text/html"]
     assert bundle["text/plain"] == f"<Studio of {client.service.label}>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -17,25 +18,32 @@ from mediakit.history import Entry, EntryState
 from mediakit.history.entries import fresh_entry
 from mediakit.money import MicroUSD
 from mediakit.records import Balance, JobStatus
+from mediakit.schema import Purpose
 from mediakit.widgets.funds import Funds
-from mediakit.widgets.studio_catalogue import charged_text, matching, offers_of
-from mediakit.widgets.studio_glance import Glance, first_of_month, midnight
-from mediakit.widgets.studio_history import (
+from mediakit.widgets.studio.glance import (
+    UNKNOWN,
+    Glance,
+    first_of_month,
+    midnight,
+)
+from mediakit.widgets.studio.html import glance_html, kept_html, kept_text
+from mediakit.widgets.studio.making.html import offer_html
+from mediakit.widgets.studio.making.offers import (
+    grouped,
+    matching,
+    offers_of,
+    price_text,
+)
+from mediakit.widgets.studio.past.html import row_html
+from mediakit.widgets.studio.past.query import (
     HOW_TO_BEGIN,
     NO_MATCH,
     PAGE_ROWS,
     HistoryPage,
     HistoryQuery,
 )
-from mediakit.widgets.studio_html import (
-    glance_html,
-    kept_html,
-    kept_text,
-    offer_html,
-    row_html,
-)
-from mediakit.widgets.studio_state import Place, StudioState
-from mediakit.widgets.studio_words import row_of, settings_of, state_of
+from mediakit.widgets.studio.past.rows import row_of, settings_of, state_of
+from mediakit.widgets.studio.state import Place, StudioState
 from tests.intents import intent
 
 CATALOG = Catalog.default()
@@ -53,41 +61,51 @@ def entry(number: int = 1, **more: object) -> Entry:
 # -- the catalogue
 
 
-def test_every_function_is_offered_by_name_once() -> None:
+def test_every_function_is_offered_once_under_what_people_want() -> None:
     offers = offers_of(CATALOG)
+    groups = grouped(offers)
 
     assert len({offer.path for offer in offers}) == len(CATALOG)
-    assert [o.title for o in offers] == sorted((o.title for o in offers), key=str.lower)
+    assert list(groups) == [each for each in Purpose if each is not Purpose.SOUND]
+    assert [each for group in groups.values() for each in group] == list(offers)
+    assert [offer.title for offer in groups[Purpose.WORDS]] == ["Text to video"]
+    kinds = [offer.path.split("/")[1] for offer in groups[Purpose.REFERENCES]]
+    assert kinds == ["r1", "r1-finalize", "r2", "r3", "r3b", "r4", "r5", "r5b", "r6"]
+    assert [offer.title for offer in groups[Purpose.PICTURE]] == [
+        "Text to image",
+        "Image to image",
+    ]
 
 
 @pytest.mark.parametrize(
     ("kind", "charged"),
     [
-        ("compose-video", "$0.0002 per s"),
-        ("image-upscale", "from $0.126 per image"),
-        ("region-replace", "$0.03 per request"),
-        ("r4", "$17.50 per 1M tokens"),
-        ("text-to-image", "no rate is known; it is not free"),
+        ("compose-video", "$0.0002 a second"),
+        ("image-upscale", "from $0.126 an image"),
+        ("region-replace", "$0.03 a request"),
+        ("r4", "billed by tokens"),
+        ("text-to-image", "price unknown; you will be charged"),
     ],
 )
 def test_how_a_function_is_charged(kind: str, charged: str) -> None:
-    assert charged_text(CATALOG.function(kind)) == charged
+    assert price_text(CATALOG.function(kind)) == charged
 
 
 def test_a_rate_of_the_users_own_is_what_is_shown() -> None:
     rate = OwnRate(request_micro_usd=MicroUSD(40_000))
 
-    assert charged_text(CATALOG.function("r5b").priced_at(rate)) == "$0.04 per request"
+    assert price_text(CATALOG.function("r5b").priced_at(rate)) == "$0.04 a request"
 
 
 def test_the_lowest_rate_of_a_function_is_never_above_what_its_table_says() -> None:
-    assert charged_text(CATALOG.function("text-to-video")) == "from $0.068 per s"
+    assert price_text(CATALOG.function("text-to-video")) == "from $0.068 a second"
 
 
 @pytest.mark.parametrize(
     ("text", "titles"),
     [
         ("UPSCALE picture", ["Image upscale"]),
+        ("enlarge clip", ["Video upscale"]),
         ("region mask", ["Region replace · video to video"]),
         ("submarine", []),
     ],
@@ -162,8 +180,11 @@ def test_asking_for_something_else_begins_at_the_first_page() -> None:
         (HistoryPage(HistoryQuery(text=" ")).found([]), HOW_TO_BEGIN),
         (HistoryPage(HistoryQuery(text="kite")).found([]), NO_MATCH),
         (HistoryPage(HistoryQuery(status=JobStatus.FAILED)).found([]), NO_MATCH),
-        (HistoryPage().found([entry()]), "One job in all"),
-        (HistoryPage().found([entry(n) for n in range(13)]), "1 to 12"),
+        (HistoryPage().found([entry()]), "1 job · Times are in UTC."),
+        (
+            HistoryPage().found([entry(n) for n in range(13)]),
+            "Jobs 1 to 12 · Times are in UTC.",
+        ),
         (HistoryPage().failed("It is away."), "It is away."),
     ],
 )
@@ -177,16 +198,20 @@ def test_a_page_says_what_it_shows(page: HistoryPage, said: str) -> None:
 @pytest.mark.parametrize(
     ("known", "state", "charge"),
     [
-        ({}, "Not answered", "not settled"),
-        ({"status": JobStatus.QUEUED, "job_id": "media_1"}, "Queued", "not settled"),
+        ({}, "No answer", "not settled yet"),
+        (
+            {"status": JobStatus.QUEUED, "job_id": "media_1"},
+            "Queued",
+            "not settled yet",
+        ),
         (
             {"status": JobStatus.COMPLETED, "charge_micro_usd": 340_000},
             "Completed",
             "$0.34",
         ),
-        ({"status": JobStatus.FAILED}, "Failed", "nothing charged"),
+        ({"status": JobStatus.FAILED}, "Failed", "no charge"),
         ({"status": JobStatus.FAILED, "charge_micro_usd": 0}, "Failed", "$0.00"),
-        ({"state": EntryState.REFUSED}, "Refused", "nothing charged"),
+        ({"state": EntryState.REFUSED}, "Refused", "no charge"),
         (
             {"status": JobStatus.COMPLETED, "deleted_at": NOON, "charge_micro_usd": 1},
             "Erased",
@@ -195,7 +220,7 @@ def test_a_page_says_what_it_shows(page: HistoryPage, said: str) -> None:
         (
             {"status": JobStatus.RUNNING, "gone_at": NOON},
             "Gone from the service",
-            "charge not known",
+            "charge unknown",
         ),
     ],
 )
@@ -208,10 +233,10 @@ def test_how_a_submit_stands_and_what_it_cost(
     assert row.charge == charge
 
 
-def test_a_date_is_written_in_the_zone_of_the_reader() -> None:
+def test_a_date_is_written_in_utc() -> None:
     tokyo = timezone(timedelta(hours=9))
 
-    assert row_of(entry(), CATALOG, UTC).date == "2026-05-31 12:30"
+    assert row_of(entry(), CATALOG).date == "2026-05-31 12:30"
     assert row_of(entry(), CATALOG, tokyo).date == "2026-05-31 21:30"
 
 
@@ -228,10 +253,38 @@ def test_a_result_is_seen_only_while_it_is_there_and_on_the_web() -> None:
     assert url_of(output_url="javascript:alert(1)") is None
 
 
+@pytest.mark.parametrize(
+    ("kind", "body", "told"),
+    [
+        (
+            "video-upscale",
+            {"video_url": "https://a.test/f/walk.mp4?sig=1", "model": "starlight"},
+            "walk.mp4 · starlight",
+        ),
+        ("video-upscale", {"video_url": "https://a.test/walk.mp4"}, "walk.mp4"),
+        (
+            "keyframes",
+            {"images": ["https://a.test/1.png", "https://a.test/2.png"]},
+            "1.png · 2.png",
+        ),
+        ("image-upscale", {}, "Image upscale"),
+    ],
+)
+def test_a_row_without_a_prompt_is_told_by_its_files_and_settings(
+    kind: str, body: dict[str, object], told: str
+) -> None:
+    function = CATALOG.function(kind)
+    raw = json.dumps(body).encode()
+    mine = entry(function=function.path, kind=kind, prompt=None, body=raw)
+
+    assert row_of(mine, CATALOG).prompt == told
+
+
 def test_a_row_shows_a_picture_of_its_kind_and_words_in_place_of_a_prompt() -> None:
     image = "sandbox/text-to-image/text-to-image"
-    of_image = row_of(entry(function=image, prompt=None), CATALOG)
-    unknown = row_of(entry(function="a/b/c", kind="shadow-play", prompt=None), CATALOG)
+    bare = entry(prompt=None, body=b"{}")
+    of_image = row_of(replace(bare, function=image), CATALOG)
+    unknown = row_of(replace(bare, function="a/b/c", kind="shadow-play"), CATALOG)
 
     assert (of_image.icon, of_image.prompt) == ("picture-o", "Text to image")
     assert (unknown.function, unknown.prompt) == ("shadow-play", "shadow-play")
@@ -249,7 +302,8 @@ def test_settings_are_the_body_without_where_its_end_is_posted() -> None:
 
 
 def test_what_was_not_read_is_not_known_and_never_nothing() -> None:
-    assert {amount for _, amount in Glance().facts} == {"not known"}
+    assert {amount for amount, _, _ in Glance().facts} == {UNKNOWN}
+    assert Glance().text.count("unknown") == 4
 
 
 def test_balance_spend_and_budget_stand_side_by_side() -> None:
@@ -262,19 +316,26 @@ def test_balance_spend_and_budget_stand_side_by_side() -> None:
     )
 
     assert glance.text == (
-        "Left to spend: $99.66 · In flight: 1 job, $0.34 held · "
-        "Charged today (UTC): $0.00 · This month: $12.34 · "
-        "Budget: $3.66 left of $5.00"
+        "Balance: $99.66 · Budget: $3.66 left of $5.00 · "
+        "Running jobs: 1, $0.34 held · Charged today (UTC): $0.00 · "
+        "This month: $12.34"
     )
     quiet = replace(glance, funds=Funds(balance), budget=None)
-    assert ("In flight", "nothing") in quiet.facts
+    assert ("0", "running", "Running jobs: 0") in quiet.facts
+
+
+def test_figures_of_the_header_are_in_cents() -> None:
+    balance = Balance(balance_micro_usd=96_038_620)
+    figures = [text for text, _, _ in Glance(Funds(balance), 1, 2).facts]
+
+    assert figures == ["$96.04", "0", "<$0.01"]
 
 
 @pytest.mark.parametrize(
     ("jobs", "said"),
     [
-        (1, "1 job, what it holds is not known"),
-        (34, "34 jobs, what they hold is not known"),
+        (1, "Running jobs: 1, price unknown"),
+        (34, "Running jobs: 34, price unknown"),
     ],
 )
 def test_jobs_whose_price_is_not_known_are_not_said_to_hold_nothing(
@@ -282,7 +343,7 @@ def test_jobs_whose_price_is_not_known_are_not_said_to_hold_nothing(
 ) -> None:
     funds = Funds(Balance(balance_micro_usd=100_000_000), held_jobs=jobs)
 
-    assert ("In flight", said) in Glance(funds).facts
+    assert (f"{jobs}", "running", said) in Glance(funds).facts
 
 
 def test_days_and_months_begin_at_midnight() -> None:
@@ -298,7 +359,7 @@ def test_a_state_moves_from_place_to_place_and_forgets_what_was_said() -> None:
 
     assert state.at(Place.HISTORY).said == ""
     chosen = state.at(Place.HISTORY).choosing("a/b/c")
-    assert (chosen.place, chosen.chosen, chosen.said) == (Place.FUNCTIONS, "a/b/c", "")
+    assert (chosen.place, chosen.chosen, chosen.said) == (Place.MAKE, "a/b/c", "")
     opening = state.opening_job("media_1")
     assert (opening.opening, opening.opened) == ("media_1", None)
     assert opening.with_job("media_1").opened == "media_1"
@@ -322,7 +383,7 @@ def test_nothing_from_outside_becomes_markup() -> None:
         media_type="video",
     )
     row = row_of(mine, CATALOG)
-    offer = replace(offers_of(CATALOG)[0], doc=MARKUP, charged=MARKUP)
+    offer = replace(offers_of(CATALOG)[0], choose=MARKUP, price=MARKUP, path=MARKUP)
     glance = Glance(Funds(trouble=MARKUP))
     pieces = (
         row_html(row),

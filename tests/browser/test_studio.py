@@ -20,15 +20,24 @@ PROMPT = "a kite over dunes"
 LONG_PROMPT = "a balloon over a tower" + ", farther away than before" * 20
 CANARY = "<img src=x onerror='window.canary=1'>"
 STUDIO = "import mediakit as mk\nclient = mk.connect(home='studio')\nclient.studio()"
+GROUPS = [
+    "Make a video from words",
+    "Make a video from pictures",
+    "Make a picture",
+    "Make a video from references",
+    "Change or combine clips",
+    "Enlarge",
+]
 BEFORE = f"""
 import mediakit as mk
 client = mk.connect(home="studio", project="Dunes")
 for place in "lake sea wood town farm hill moor cliff river port mill".split():
     client.submit("text-to-video", prompt=f"a balloon over a {{place}}", duration=3)
 client.submit("text-to-video", prompt={LONG_PROMPT!r}, duration=3)
-client.submit("text-to-image", prompt={CANARY!r}).wait(timeout_s=60)
+client.submit("text-to-image", prompt="a harbour in the morning").wait(timeout_s=60)
 client.submit("image-upscale", image_url="https://example.com/none.png").id
 """
+FROM_OUTSIDE = f"client.submit('text-to-image', prompt={CANARY!r}).wait(timeout_s=60)"
 # Boxes that stand beside or below each other must not meet, nor be wider than they may.
 FITS = """() => {
     const studio = document.querySelector(".mk-studio");
@@ -37,17 +46,23 @@ FITS = """() => {
         return box.width && box.right > studio.getBoundingClientRect().right + 1;
     });
     const met = [...studio.querySelectorAll(".mk-st-row")].filter(row => {
-        const words = row.querySelector(".mk-st-line").getBoundingClientRect();
+        const words = row.querySelector(".mk-st-entry").getBoundingClientRect();
         const button = row.querySelector(".jupyter-button").getBoundingClientRect();
-        return words.right > button.left + 1;
+        return words.right > button.left + 1 && words.bottom > button.top + 1;
     });
     return [...wide, ...met].map(e => e.className || e.tagName);
 }"""
 
 
-def pictures(lab: Lab, studio: Locator, name: str) -> None:
-    """Take a picture in both themes and at both widths; nothing is cut in any."""
-    for theme, width in product(THEMES, (1280, 800)):
+WIDTHS = (1280, 800)
+ALL_WIDTHS = (1600, 1280, 800, 360)
+
+
+def pictures(
+    lab: Lab, studio: Locator, name: str, widths: tuple[int, ...] = WIDTHS
+) -> None:
+    """Take a picture in both themes and at some widths; nothing is cut in any."""
+    for theme, width in product(THEMES, widths):
         lab.theme(theme)
         lab.resize(width, 1300)
         expect(studio).to_be_visible()
@@ -61,21 +76,35 @@ def press(studio: Locator, name: str) -> None:
     studio.get_by_role("button", name=name, exact=True).first.click()
 
 
+def go(studio: Locator, tab: str) -> None:
+    studio.get_by_role("tab", name=tab, exact=True).click()
+    selected = studio.get_by_role("tab", name=tab, exact=True, selected=True)
+    expect(selected).to_be_visible()
+
+
 def test_from_the_catalogue_to_a_paid_clip_and_from_the_history_back_to_its_form(
     lab: Lab, lab_server: LabServer
 ) -> None:
-    lab.open(lab_server.add_notebook("studio.ipynb", [BEFORE, STUDIO]))
+    lab.open(lab_server.add_notebook("studio.ipynb", [BEFORE, STUDIO, FROM_OUTSIDE]))
     lab.resize(1280, 1300)
     lab.hide_sidebar()
     lab.run_cell(0, timeout_s=JOB_S)
     lab.restart_kernel()  # what follows is another process
     lab.run_cell(1)
     studio = lab.cell(1).locator(".mk-studio")
-    lab.see(1, "Left to spend")
-    pictures(lab, studio, "catalogue")
+    lab.see(1, "$97.5")
+    groups = studio.get_by_role("heading", level=4)
+    expect(groups).to_have_text(GROUPS)
+    pictures(lab, studio, "catalogue", ALL_WIDTHS)
 
-    studio.get_by_label("Search functions").fill("prompt native audio")
+    ask = studio.get_by_label("What do you want to make?")
+    ask.fill("submarine")
+    lab.see(1, "No matching functions. Try fewer words.")
+    expect(studio.locator(".mk-st-card")).to_have_count(0)
+    ask.fill("words sound")
     expect(studio.locator(".mk-st-card")).to_have_count(1)
+    expect(groups).to_have_text(["Make a video from words"])
+    expect(studio.locator(".mk-st-card")).to_contain_text("from $0.068 a second")
     press(studio, "Text to video")
     studio.get_by_label("prompt").first.fill(PROMPT)
     lab.see(1, "$0.34")
@@ -84,7 +113,7 @@ def test_from_the_catalogue_to_a_paid_clip_and_from_the_history_back_to_its_form
     studio.locator("video:visible").first.wait_for(timeout=JOB_S * 1000)
     lab.see(1, "as estimated")
 
-    press(studio, "History")
+    go(studio, "History")
     rows = studio.locator(".mk-st-row")
     expect(rows.first).to_contain_text(PROMPT)
     expect(rows.first).to_contain_text("Completed")
@@ -99,9 +128,12 @@ def test_from_the_catalogue_to_a_paid_clip_and_from_the_history_back_to_its_form
     studio.get_by_label("State", exact=True).select_option(index=0)
     expect(rows).to_have_count(12)
     expect(rows.locator("img")).to_have_count(11, timeout=JOB_S * 1000)
-    pictures(lab, studio, "history")
+    expect(rows.nth(1)).to_contain_text("none.png")
+    pictures(lab, studio, "history", ALL_WIDTHS)
+    lab.run_cell(2, timeout_s=JOB_S)
+    expect(rows.first).to_contain_text(CANARY)
     press(studio, "Next")
-    expect(rows).to_have_count(3)
+    expect(rows).to_have_count(4)
 
     studio.get_by_label("Search history").fill("KITE")
     expect(rows).to_have_count(1)
@@ -128,7 +160,7 @@ def test_from_the_catalogue_to_a_paid_clip_and_from_the_history_back_to_its_form
     lab.shutdown_kernel()
     lab.open(lab.notebook, kernel=False)
     lab.see(1, "Run the cell to use it.")
-    lab.see(1, "In flight: nothing")
+    lab.see(1, "Running jobs: 0")
     lab.see(1, "a balloon over a tower")
     expect(lab.cell(1).get_by_role("button", name="Refresh")).to_have_count(0)
     lab.screenshot("studio-without-a-kernel", lab.cell(1))
@@ -152,12 +184,14 @@ def test_states_and_changes_are_there_for_those_who_do_not_see_them(
     lab.open(lab_server.add_notebook("spoken.ipynb", [STUDIO, SUBMIT]))
     lab.run_cell(0)
     studio = lab.cell(0).locator(".mk-studio")
-    places = studio.get_by_role("group", name="Section", exact=True)
-    for place, pressed in (("Functions", "true"), ("History", "false")):
-        button = places.get_by_role("button", name=place, exact=True)
-        expect(button).to_have_attribute("aria-pressed", pressed)
-    spend = studio.get_by_role("status").filter(has_text="Left to spend")
-    expect(spend).to_contain_text("nothing")
+    tabs = studio.get_by_role("tablist")
+    for tab, selected in (("Make", "true"), ("History", "false"), ("Spend", "false")):
+        button = tabs.get_by_role("tab", name=tab, exact=True)
+        expect(button).to_have_attribute("aria-selected", selected)
+        expect(button).not_to_have_attribute("aria-pressed", "true")
+    expect(studio.get_by_role("tabpanel", name="Make")).to_be_visible()
+    spend = studio.get_by_role("status").filter(has_text="balance")
+    expect(spend).to_contain_text("0 running")
 
     press(studio, "Text to video")
     more = studio.get_by_role("button", name="More settings")
@@ -185,3 +219,78 @@ def test_states_and_changes_are_there_for_those_who_do_not_see_them(
     expect(status).to_contain_text("text-to-video")
     with told_in_place(lab, status, "Completed"):
         pass
+
+
+CLIPS = """
+import mediakit as mk
+client = mk.connect(home="several")
+clips = [
+    client.submit("text-to-video", prompt=f"a lighthouse {when}", duration=3)
+    for when in ("at dawn", "at noon", "at dusk", "at night")
+]
+for clip in clips:
+    clip.wait(timeout_s=120).settle(timeout_s=60)
+client.studio()
+"""
+
+
+def test_several_jobs_are_summed_compared_and_erased_and_the_spend_is_drawn(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    lab.open(lab_server.add_notebook("several.ipynb", [CLIPS]))
+    lab.resize(1280, 1300)
+    lab.hide_sidebar()
+    lab.run_cell(0, timeout_s=JOB_S)
+    studio = lab.cell(0).locator(".mk-studio")
+    go(studio, "History")
+    boxes = studio.get_by_role("checkbox", name="Select a lighthouse")
+    expect(boxes).to_have_count(4)
+    boxes.nth(0).click()
+    lab.see(0, "1 selected · $0.204 charged")
+    boxes.nth(2).click(modifiers=["Shift"])
+    lab.see(0, "3 selected · $0.612 charged")
+    expect(boxes.nth(1)).to_be_checked()
+    expect(boxes.nth(3)).not_to_be_checked()
+    studio.get_by_role("checkbox", name="Select all").click()
+    lab.see(0, "4 selected · $0.816 charged")
+    boxes.nth(3).click()
+    boxes.nth(2).click()
+    lab.see(0, "2 selected · $0.408 charged")
+    expect(studio.locator(".mk-st-row img")).to_have_count(4, timeout=JOB_S * 1000)
+    pictures(lab, studio, "selected", ALL_WIDTHS)
+
+    press(studio, "Compare")
+    wall = studio.locator(".mk-st-wall")
+    expect(wall).to_contain_text("at night")
+    expect(wall).to_contain_text("at dusk")
+    expect(wall).not_to_contain_text("at noon")
+    expect(wall.locator(".mk-wall-tile")).to_have_count(2)
+    expect(wall.locator("video").first).to_be_visible()
+    pictures(lab, studio, "compared")
+    press(studio, "Back to the list")
+
+    press(studio, "Save to folder…")
+    studio.get_by_label("Folder", exact=True).fill("films")
+    press(studio, "Save 2 results")
+    lab.see(0, "Saved 2 results to")
+    lab.see(0, "2 selected")
+    press(studio, "Erase…")
+    lab.see(0, "Erase 2 results for good?")
+    pictures(lab, studio, "asked", (1280, 360))
+    press(studio, "Yes, erase 2 results")
+    lab.see(0, "Erased 2 results.")
+    expect(studio.locator(".mk-st-row").nth(0)).to_contain_text("Erased")
+    expect(studio.locator(".mk-st-row").nth(1)).to_contain_text("Erased")
+    expect(studio.locator(".mk-st-row").nth(2)).to_contain_text("Completed")
+
+    studio.get_by_role("tab", name="History").press("ArrowRight")
+    expect(studio.get_by_role("tab", name="Spend")).to_be_focused()
+    expect(studio.get_by_role("tabpanel", name="Spend")).to_be_visible()
+    chart = studio.get_by_role("img", name="Charges of the last 30 days: $0.816 for 4")
+    expect(chart).to_be_visible()
+    expect(chart.locator("rect")).to_have_count(1)
+    total = studio.locator(".mk-st-sums tfoot")
+    expect(total).to_contain_text("$0.816")
+    lab.see(0, "client.spend.dashboard()")
+    pictures(lab, studio, "spend", ALL_WIDTHS)
+    assert lab.console_errors() == []

@@ -12,6 +12,7 @@ from mediakit.schema.bodies import (
 from mediakit.schema.checking import NULL, check, own_problems, read
 from mediakit.schema.fields import FieldKind, FieldSpec, fields_of, is_open
 from mediakit.schema.json_schemas import json_schema
+from mediakit.schema.purposes import Purpose
 from mediakit.schema.requests import (
     HTTP_PATTERN,
     AudioReference,
@@ -58,6 +59,7 @@ __all__ = [
     "OneOf",
     "Part",
     "Prompt",
+    "Purpose",
     "Seed",
     "Shape",
     "Unique",

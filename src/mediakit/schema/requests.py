@@ -24,6 +24,7 @@ from mediakit.limits import MediaLimits
 from mediakit.money import divide_half_up
 from mediakit.rates import MS_PER_S, Line
 from mediakit.rules import Rule
+from mediakit.schema.purposes import Purpose
 
 T = TypeVar("T")
 MediaName = Literal["image", "video", "audio"]
@@ -193,6 +194,8 @@ class Declared:
         media_type: What it makes.
         closed: Whether the service refuses unknown properties.
         priced_by: The fields that its price is made from; None means all of them.
+        purpose: What people want of it; None leaves that to its media.
+        choose: When to choose it, in a sentence or two; empty where nothing is said.
     """
 
     kind: str
@@ -201,6 +204,8 @@ class Declared:
     media_type: MediaName
     closed: bool
     priced_by: frozenset[str] | None
+    purpose: Purpose | None = None
+    choose: str = ""
 
 
 @dataclass(frozen=True)
@@ -237,12 +242,21 @@ class MediaRequest(Part):
         media_type: MediaName = "video",
         closed: bool = True,
         priced_by: tuple[str, ...] | None = None,
+        purpose: Purpose | None = None,
+        choose: str = "",
     ) -> None:
         """Keep what the class line says."""
         super().__init_subclass__()
         fields = None if priced_by is None else frozenset(priced_by)
         cls.declared = Declared(
-            kind, function or kind, spec, media_type, closed, fields
+            kind,
+            function or kind,
+            spec,
+            media_type,
+            closed,
+            fields,
+            purpose,
+            choose,
         )
 
     @classmethod

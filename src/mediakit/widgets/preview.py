@@ -15,6 +15,7 @@ from typing import BinaryIO
 from anyio import CapacityLimiter, to_thread
 
 from mediakit.client import AsyncJob
+from mediakit.client.looks import Looks
 from mediakit.errors import MediakitError
 from mediakit.media import POSTER_MAX_PX, poster_jpeg
 from mediakit.media.small_clips import CLIP_MAX_PX, CLIP_MAX_S, make_small_clip
@@ -165,7 +166,17 @@ def _kept(job: AsyncJob) -> Preview | None:
 
 
 def _kept_poster(job: AsyncJob) -> Preview | None:
-    text = job.looks.read(job.id, LOOK)
+    return look_kept(job.looks, job.id)
+
+
+def look_kept(looks: Looks, job_id: str) -> Preview | None:
+    """Return what this machine keeps of how a job's result looks; None for nothing.
+
+    Args:
+        looks: Where it is kept.
+        job_id: The job.
+    """
+    text = looks.read(job_id, LOOK)
     if text is None:
         return None
     try:

@@ -23,6 +23,7 @@ from mediakit.schema import (
     InputFacts,
     MediaRequest,
     Part,
+    Purpose,
     Unit,
     VideoUrl,
 )
@@ -113,6 +114,8 @@ class ComposeVideo(
     kind="compose-video",
     function="compose-video",
     spec="4.14",
+    purpose=Purpose.CHANGE,
+    choose="Clips, pictures and sounds on a timeline, as one video.",
 ):
     """Lay clips, pictures and sounds on a timeline and render one video."""
 

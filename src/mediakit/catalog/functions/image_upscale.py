@@ -8,7 +8,7 @@ from pydantic import Field
 from mediakit.limits import MediaLimits
 from mediakit.rates import Line, Per, per_piece
 from mediakit.rules import NeededWhen, OnlyWhen, unless, when
-from mediakit.schema import ImageUrl, InputFacts, MediaRequest, Prompt
+from mediakit.schema import ImageUrl, InputFacts, MediaRequest, Prompt, Purpose
 
 StandardModel = Literal[
     "standard-v2", "low-resolution-v2", "cgi", "high-fidelity-v2", "text-refine"
@@ -39,6 +39,8 @@ class ImageUpscale(
     spec="4.12",
     media_type="image",
     priced_by=("model",),
+    purpose=Purpose.ENLARGE,
+    choose="Two to four times the width and height of a picture, up to 24 megapixels.",
 ):
     """Make a picture two, three or four times as large, up to 24 megapixels."""
 

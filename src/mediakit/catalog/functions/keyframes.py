@@ -7,7 +7,15 @@ from pydantic import Field
 
 from mediakit.rates import MS_PER_S, Line, per_second
 from mediakit.rules import Gaps, NeedsGap, OnePerGap, ShortWhenSeveral
-from mediakit.schema import ImageUrl, InputFacts, MediaRequest, Prompt, Seed, Unit
+from mediakit.schema import (
+    ImageUrl,
+    InputFacts,
+    MediaRequest,
+    Prompt,
+    Purpose,
+    Seed,
+    Unit,
+)
 
 OUTPUT_MICRO_USD_PER_S = {"720p": 40_000, "1080p": 60_000}
 SEVERAL_TRANSITIONS_MAX_S = 5
@@ -28,6 +36,8 @@ class Keyframes(
         "loop",
         "transition_durations_s",
     ),
+    purpose=Purpose.PICTURES,
+    choose="Move between one to five pictures of yours.",
 ):
     """Make a video that moves between one to five ordered pictures."""
 

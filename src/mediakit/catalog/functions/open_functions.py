@@ -6,7 +6,7 @@ is configured.
 
 from typing import Annotated
 
-from mediakit.schema import MediaRequest, Prompt
+from mediakit.schema import MediaRequest, Prompt, Purpose
 
 OpenPrompt = Annotated[str | None, Prompt()]
 
@@ -18,6 +18,8 @@ class FinalizeDraftR1(
     function="draft-to-video",
     spec="4.4",
     closed=False,
+    purpose=Purpose.REFERENCES,
+    choose="Render a draft of R1 at 1080p, within seven days.",
 ):
     """Render a draft of R1 at 1080p, within seven days of it."""
 
@@ -32,6 +34,8 @@ class ReferenceToVideoR5b(
     function="reference-to-video",
     spec="1",
     closed=False,
+    purpose=Purpose.REFERENCES,
+    choose="The fifth-generation variant of R5.",
 ):
     """Make a video with the fifth-generation variant of R5."""
 
@@ -46,6 +50,8 @@ class TextToImage(
     spec="4.11",
     media_type="image",
     closed=False,
+    purpose=Purpose.PICTURE,
+    choose="A picture from words, also to begin a video with.",
 ):
     """Make a picture from a prompt."""
 
@@ -60,6 +66,8 @@ class ImageToImage(
     spec="4.11",
     media_type="image",
     closed=False,
+    purpose=Purpose.PICTURE,
+    choose="Change a picture that you have.",
 ):
     """Make a picture from another one."""
 

@@ -16,6 +16,7 @@ from mediakit.schema import (
     MediaRequest,
     Omittable,
     Prompt,
+    Purpose,
     Unit,
     VideoReference,
 )
@@ -68,6 +69,8 @@ class ReferenceToVideoR1(
         "video_urls",
         "omni_reference_task_type",
     ),
+    purpose=Purpose.REFERENCES,
+    choose="Keep people, products and places across shots. Drafts at 480p prices.",
 ):
     """Make, edit or extend a video from reference pictures, clips and sounds."""
 

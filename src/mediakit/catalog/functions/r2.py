@@ -16,6 +16,7 @@ from mediakit.schema import (
     MediaRequest,
     Omittable,
     Prompt,
+    Purpose,
     Unit,
     VideoReference,
 )
@@ -59,6 +60,8 @@ class ReferenceToVideoR2(
     spec="4.5",
     closed=False,
     priced_by=("duration", "resolution", "video_urls"),
+    purpose=Purpose.REFERENCES,
+    choose="Pictures, clips and sounds as references, up to 4K.",
 ):
     """Make a video of up to 4k from reference pictures, clips and sounds."""
 

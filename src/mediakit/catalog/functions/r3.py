@@ -13,6 +13,7 @@ from mediakit.schema import (
     MediaRequest,
     Omittable,
     Prompt,
+    Purpose,
     Seed,
     Unit,
 )
@@ -27,6 +28,8 @@ class ReferenceToVideoR3(
     spec="4.6",
     closed=False,
     priced_by=("resolution", "duration"),
+    purpose=Purpose.REFERENCES,
+    choose="One to nine pictures, priced by the second.",
 ):
     """Make a video from one to nine reference pictures."""
 

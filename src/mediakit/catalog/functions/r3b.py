@@ -3,7 +3,14 @@
 from typing import Annotated
 
 from mediakit.rules import Cites
-from mediakit.schema import ImageReference, MediaRequest, Omittable, Prompt, Unit
+from mediakit.schema import (
+    ImageReference,
+    MediaRequest,
+    Omittable,
+    Prompt,
+    Purpose,
+    Unit,
+)
 
 
 class ReferenceToVideoR3b(
@@ -12,6 +19,8 @@ class ReferenceToVideoR3b(
     function="reference-to-video",
     spec="4.7",
     closed=False,
+    purpose=Purpose.REFERENCES,
+    choose="The release before R3. Choose R3 for new work.",
 ):
     """Make a video from reference pictures, with the release before R3.
 

@@ -13,6 +13,7 @@ from mediakit.schema import (
     InputFacts,
     MediaRequest,
     Prompt,
+    Purpose,
     Unit,
     WholeChoice,
 )
@@ -28,6 +29,8 @@ class ReferenceToVideoR4(
     spec="4.8",
     closed=False,
     priced_by=("duration",),
+    purpose=Purpose.REFERENCES,
+    choose="Short clips of up to 10 s from one to six pictures.",
 ):
     """Make a video of up to 10 s from one to six reference pictures."""
 

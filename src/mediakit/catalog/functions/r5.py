@@ -15,6 +15,7 @@ from mediakit.schema import (
     MediaRequest,
     Omittable,
     Prompt,
+    Purpose,
     Seed,
     Unit,
     VideoReference,
@@ -34,6 +35,8 @@ class ReferenceToVideoR5(
     spec="4.9",
     closed=False,
     priced_by=("duration", "resolution", "image_urls", "video_urls"),
+    purpose=Purpose.REFERENCES,
+    choose="Pictures, clips and sounds, or sounds alone, at 768p or 2K.",
 ):
     """Make a video from reference sounds, clips and pictures."""
 

@@ -7,7 +7,14 @@ from pydantic import Field
 
 from mediakit.rates import MS_PER_S, Line, Per, per_piece, per_second
 from mediakit.rules import Cites
-from mediakit.schema import ImageReference, InputFacts, MediaRequest, Prompt, Unit
+from mediakit.schema import (
+    ImageReference,
+    InputFacts,
+    MediaRequest,
+    Prompt,
+    Purpose,
+    Unit,
+)
 
 OUTPUT_MICRO_USD_PER_S = {"480p": 53_000, "720p": 74_000}
 IMAGE_MICRO_USD = 2_100
@@ -20,6 +27,8 @@ class ReferenceToVideoR6(
     spec="4.10",
     closed=False,
     priced_by=("duration", "resolution", "reference_image_urls"),
+    purpose=Purpose.REFERENCES,
+    choose="One to three pictures, for a single subject.",
 ):
     """Make a video from one to three reference pictures."""
 

@@ -12,6 +12,7 @@ from mediakit.schema import (
     InputFacts,
     MediaRequest,
     Prompt,
+    Purpose,
     Seed,
     Unit,
     VideoUrl,
@@ -27,6 +28,8 @@ class RegionReplace(
     function="video-to-video",
     spec="4.16",
     priced_by=(),
+    purpose=Purpose.CHANGE,
+    choose="Change one region and keep the rest. Name it in words or give a mask.",
 ):
     """Replace a region of a clip, named in words or by a mask."""
 

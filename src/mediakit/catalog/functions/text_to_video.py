@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from mediakit.rates import MS_PER_S, Line, per_second
-from mediakit.schema import InputFacts, MediaRequest, Prompt, Unit
+from mediakit.schema import InputFacts, MediaRequest, Prompt, Purpose, Unit
 
 # The price list has one rate for 4k, with or without audio (spec 8).
 OUTPUT_MICRO_USD_PER_S = {
@@ -25,6 +25,8 @@ class TextToVideo(
     function="text-to-video",
     spec="4.17",
     priced_by=("duration", "resolution", "audio"),
+    purpose=Purpose.WORDS,
+    choose="From words alone, with sound if wanted. Start here.",
 ):
     """Make a video from a prompt, with native audio if wanted."""
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from mediakit.limits import MediaLimits
 from mediakit.rates import EstimateKind, Line, per_second
 from mediakit.rules import OnlyWhen, when
-from mediakit.schema import InputFacts, MediaRequest, VideoUrl
+from mediakit.schema import InputFacts, MediaRequest, Purpose, VideoUrl
 
 Model = Literal[
     "proteus",
@@ -34,6 +34,8 @@ class VideoUpscale(
     function="video-upscale",
     spec="4.13",
     priced_by=("video_url", "model"),
+    purpose=Purpose.ENLARGE,
+    choose="Two or four times the width and height of a clip.",
 ):
     """Make a clip two or four times as large."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,9 +13,11 @@ import ipywidgets as w
 from mediakit.history import Entry
 from mediakit.records import JobStatus
 from mediakit.widgets.look import Kit, close_tree
-from mediakit.widgets.studio_history import ORDER_WORDS, PAGE_ROWS, HistoryPage
-from mediakit.widgets.studio_html import row_html
-from mediakit.widgets.studio_words import Row
+from mediakit.widgets.studio.past.bar_view import BarView, SelectionActs
+from mediakit.widgets.studio.past.html import row_html
+from mediakit.widgets.studio.past.query import ORDER_WORDS, PAGE_ROWS, HistoryPage
+from mediakit.widgets.studio.past.rows import Row
+from mediakit.widgets.studio.state import StudioState
 from mediakit.widgets.theme import line_html
 
 TITLE_LENGTH = 60
@@ -34,6 +37,9 @@ class HistoryActs:
         previous: Turns to the page before.
         open: Shows the job of a submit.
         reuse: Fills a form with the settings of a submit.
+        select: Selects a submit, or no longer.
+        selected: What is done with all that are selected.
+        stop_comparing: Shows the list again.
     """
 
     ask: Callable[..., object]
@@ -41,6 +47,9 @@ class HistoryActs:
     previous: Callable[[], object]
     open: Callable[[Entry], object]
     reuse: Callable[[Entry], object]
+    select: Callable[[Entry, bool], object]
+    selected: SelectionActs
+    stop_comparing: Callable[[], object]
 
 
 class HistoryRow:
@@ -56,32 +65,47 @@ class HistoryRow:
     def __init__(self, kit: Kit, acts: HistoryActs) -> None:
         self._entry: Entry | None = None
         make = kit.look.make
+        self._quiet = False
         self._html = make(w.HTML)
+        self.tick = make(w.Checkbox, "mk-st-tick", description="Select", indent=False)
+        self.tick.observe(kit.guard(self._select_of(acts)), "value")
         self.open = make(w.Button, "mk-small mk-st-pick", description="Open")
         self.reuse = make(w.Button, "mk-small", description="Reuse settings")
         self.open.on_click(kit.guard(lambda _: self._act(acts.open)))
         self.reuse.on_click(kit.guard(lambda _: self._act(acts.reuse)))
-        children = (self._html, self.open, self.reuse)
+        children = (self.tick, self._html, self.open, self.reuse)
         self.widget = make(w.HBox, "mk-st-row", children=children)
 
     def _act(self, act: Callable[[Entry], object]) -> None:
         if self._entry is not None:
             act(self._entry)
 
-    def show(self, entry: Entry, row: Row, *, opened: bool) -> None:
+    def _select_of(self, acts: HistoryActs) -> Callable[[Any], None]:
+        def select(change: Any) -> None:
+            if self._entry is not None and not self._quiet:
+                acts.select(self._entry, bool(change.new))
+
+        return select
+
+    def show(self, entry: Entry, row: Row, *, opened: bool, selected: bool) -> None:
         """Show a submit.
 
         Args:
             entry: The submit.
             row: The same in words.
             opened: Its job stands beside the list.
+            selected: It is selected.
         """
         self._entry = entry
+        self._quiet = True
+        self.tick.value = selected
+        self._quiet = False
         self._html.value = row_html(row)
         name = row.prompt[:TITLE_LENGTH]
+        self.tick.description = f"Select {name}"
         self.open.disabled = row.job_id is None
-        self.open.tooltip = row.no_job or f"Open the job: {name}"
-        self.reuse.tooltip = f"Open its form with the settings of: {name}"
+        self.open.tooltip = row.no_job or f"Open this job: {name}"
+        self.reuse.tooltip = f"Open the form with these settings: {name}"
         if opened:
             self.widget.add_class("mk-st-now")
         else:
@@ -95,10 +119,15 @@ class HistoryView:
         kit: What widgets are made with.
         kinds: Name and kind of each function.
         acts: What is done with it.
+        text: What the search holds at first.
     """
 
     def __init__(
-        self, kit: Kit, kinds: Sequence[tuple[str, str]], acts: HistoryActs
+        self,
+        kit: Kit,
+        kinds: Sequence[tuple[str, str]],
+        acts: HistoryActs,
+        text: str = "",
     ) -> None:
         self._kit = kit
         self._acts = acts
@@ -109,8 +138,9 @@ class HistoryView:
             w.Text,
             "mk-st-tool mk-st-search",
             description="Search history",
-            placeholder="words of the prompt, the function, the job id …",
+            placeholder="Prompt, function or job ID",
             continuous_update=True,
+            value=text,
         )
         ask = self._asking(lambda text: {"text": text})
         self.search.observe(ask, "value")
@@ -121,12 +151,20 @@ class HistoryView:
         self.order = self._dropdown("Sort", "order", orders)
         self._tools = make(w.HBox, "mk-st-tools")
         self.said = make(w.HTML)
-        self.next = self._button("Next", "Go on by one page", acts.next)
-        self.previous = self._button("Previous", "Go back by one page", acts.previous)
+        self.next = self._button("Next", "Next page", acts.next)
+        self.previous = self._button("Previous", "Previous page", acts.previous)
         self._pages = make(w.HBox, "mk-st-pages")
         self.list = make(w.VBox, "mk-st-list")
         self.columns = make(w.HBox, "mk-st-history", children=(self.list,))
-        self.widget = make(w.VBox, children=(self._tools, self.columns))
+        self.bar = BarView(kit, acts.selected, os.environ)
+        self.back = self._button(
+            "Back to the list", "Stop comparing", acts.stop_comparing
+        )
+        self.back.icon = "arrow-left"
+        self.back.add_class("mk-st-back")
+        self._wall = make(w.VBox, "mk-st-wall")
+        self.widget = make(w.VBox)
+        self.show_opened()
         self._show_tools(projects=())
 
     def _dropdown(
@@ -164,22 +202,21 @@ class HistoryView:
 
     # -- what is shown ------------------------------------------------------------
 
-    def show(
-        self, page: HistoryPage, rows: Sequence[Row], opened: str | None = None
-    ) -> None:
+    def show(self, state: StudioState, rows: Sequence[Row]) -> None:
         """Show a page; only differences are sent.
 
         Args:
-            page: The page.
-            rows: Its entries in words.
-            opened: The job that stands beside the list.
+            state: The page, what is selected and which job stands beside the list.
+            rows: The entries of the page in words.
         """
+        page = state.page
         with self._quietly():
             self._show_query(page)
         shown = [self._row_of(entry) for entry in page.rows]
         for widget, entry, row in zip(shown, page.rows, rows, strict=True):
-            is_open = row.job_id is not None and row.job_id == opened
-            widget.show(entry, row, opened=is_open)
+            is_open = row.job_id is not None and row.job_id == state.opened
+            is_selected = entry in state.selection
+            widget.show(entry, row, opened=is_open, selected=is_selected)
         self.said.value = line_html(page.said, "warn" if page.trouble else "quiet")
         self.next.disabled = not page.has_more
         self.previous.disabled = not page.has_previous
@@ -187,6 +224,7 @@ class HistoryView:
         buttons = (self.previous, self.next) if several else ()
         self._pages.children = (*buttons, self.said)
         self.list.children = (*(row.widget for row in shown), self._pages)
+        self.bar.show(state)
         while len(self._rows) > KEPT_ROWS:
             close_tree(self._rows.pop(next(iter(self._rows))).widget)
 
@@ -217,8 +255,16 @@ class HistoryView:
     def show_opened(self, *widgets: Any) -> None:
         """Show a job beside the list; none takes its place away."""
         self.columns.children = (self.list, *widgets)
+        self.widget.children = (self._tools, self.bar.widget, self.columns)
+
+    def show_wall(self, wall: Any) -> None:
+        """Show results side by side in place of the list; None takes them away."""
+        self._wall.children = () if wall is None else (wall,)
+        self.widget.children = (self.back, self._wall)
 
     def loose(self) -> Iterator[Any]:
         """Give the widgets that are not in the tree at the moment."""
         yield from (row.widget for row in self._rows.values())
         yield from (self._pages, self.previous, self.next, self.said, self.project)
+        yield from (self.back, self._wall, self._tools, self.columns, self.bar.widget)
+        yield from self.bar.loose()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from mediakit.catalog import Catalog
 from mediakit.client import Client, Job
-from mediakit.errors import MediakitError
+from mediakit.errors import InputError, MediakitError
 from mediakit.spend import AsyncSpend
-from mediakit.widgets.dashboard.figures import forecast_figure
-from mediakit.widgets.studio_glance import Glance, first_of_month, midnight
+from mediakit.widgets.dashboard.figures import forecast_figure, function_title
+from mediakit.widgets.studio.glance import Glance, first_of_month, midnight
+from mediakit.widgets.studio.spending.days import SpendDays, first_day, spend_days
+from mediakit.widgets.words import title_of
 
 
 async def read_spend(client: Client[Job], now: datetime) -> Glance:
@@ -23,17 +26,32 @@ async def read_spend(client: Client[Job], now: datetime) -> Glance:
         today_micro_usd=await spent(since=midnight(now)),
         month_micro_usd=await spent(since=first_of_month(now)),
         budget=await client.core.budget(),
-        days_micro_usd=await _by_day(client, now),
     )
 
 
-async def _by_day(client: Client[Job], now: datetime) -> tuple[int, ...]:
-    today, sums = now.date(), [0] * now.day
-    charges = await spend_of(client).charges(today.replace(day=1), today)
-    pairs = zip(charges["day"].dt.day, charges["charge_micro_usd"], strict=True)
-    for day, charge_micro_usd in pairs:
-        sums[day - 1] += int(charge_micro_usd)
-    return tuple(sums)
+async def read_days(client: Client[Job], now: datetime) -> SpendDays:
+    """Read from the history what was charged on each of the last days.
+
+    Args:
+        client: The client.
+        now: The instant, in UTC.
+    """
+    today = now.date()
+    charges = await spend_of(client).charges(first_day(today), today)
+    columns = ("day", "function", "kind", "charge_micro_usd")
+    rows = zip(*(charges[name] for name in columns), strict=True)
+    found = (
+        (day.date(), _title(client.catalog, path, kind), int(charge))
+        for day, path, kind, charge in rows
+    )
+    return spend_days(found, today)
+
+
+def _title(catalog: Catalog, path: str, kind: object) -> str:
+    try:
+        return title_of(catalog.function(path))
+    except InputError:  # it may be bound elsewhere by now
+        return function_title(path, kind)
 
 
 async def read_outlook(client: Client[Job]) -> str:

@@ -11,10 +11,10 @@ from mediakit.records import JobStatus
 
 PAGE_ROWS = 12
 HOW_TO_BEGIN = (
-    "Nothing was made here yet: choose a function under Functions, fill in its form "
-    "and press Generate."
+    "No jobs yet. Choose a function under Make, fill in its form and press Generate."
 )
-NO_MATCH = "Nothing matches. Take away a filter, or look for fewer words."
+UTC_TEXT = "Times are in UTC."
+NO_MATCH = "No matching jobs. Remove a filter, or try fewer words."
 ORDER_WORDS: dict[Order, str] = {
     "newest": "Newest first",
     "oldest": "Oldest first",
@@ -141,9 +141,13 @@ class HistoryPage:
             return "Reading the history…"
         if not self.rows:
             return NO_MATCH if self.query.is_narrow else HOW_TO_BEGIN
+        return f"{self._places} · {UTC_TEXT}"
+
+    @property
+    def _places(self) -> str:
         first = len(self.query.pages) * PAGE_ROWS + 1
         last = first + len(self.rows) - 1
         if first == 1 and not self.has_more:
-            return f"{last} jobs in all" if last > 1 else "One job in all"
-        end = "" if self.has_more else ", the last ones"
-        return f"{first:,} to {last:,}{end}"
+            return f"{last} jobs" if last > 1 else "1 job"
+        end = "" if self.has_more else f" of {last:,}"
+        return f"Jobs {first:,} to {last:,}{end}"

@@ -14,14 +14,14 @@ Fetch = Callable[[str, int], Awaitable[bytes | None]]
 
 
 class Thumbs:
-    """Pictures by URL, fetched one after the other and kept while they are used.
+    """Pictures by key, fetched one after the other and kept while they are used.
 
     The kernel fetches them, not the browser: a page full of players would take all
     connections that a browser opens to one server, and the opened one would wait.
 
     Args:
-        fetch: Returns a picture of what is behind a URL, at most so many pixels wide
-            and high; None when there is none.
+        fetch: Returns the picture of a key, at most so many pixels wide and high; None
+            when there is none.
         clock: Gives time: what could not be fetched is tried again after a minute.
     """
 

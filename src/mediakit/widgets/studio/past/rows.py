@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from mediakit.catalog import Catalog, Function
@@ -16,9 +16,10 @@ from mediakit.records import JobStatus
 from mediakit.widgets.job_words import shortened
 from mediakit.widgets.playback import web_url
 from mediakit.widgets.theme import Tone
-from mediakit.widgets.words import title_of
+from mediakit.widgets.words import short_name, title_of
 
 PROMPT_SHOWN = 160
+FACTS_SHOWN = 3
 ICONS: Mapping[str, str] = {"video": "film", "image": "picture-o", "audio": "music"}
 _TONES: Mapping[JobStatus, Tone] = {
     JobStatus.COMPLETED: "good",
@@ -32,7 +33,8 @@ class Row:
     """One submit, as it is listed.
 
     Args:
-        prompt: What was asked for; the function's name where there is no prompt.
+        prompt: What was asked for; without a prompt the names of the files that it was
+            made from, and settings.
         function: The function's name for people.
         state: How it stands, in a word.
         tone: How that is coloured.
@@ -60,13 +62,13 @@ class Row:
     thumb: bytes | None = field(default=None, repr=False)
 
 
-def row_of(entry: Entry, catalog: Catalog, zone: tzinfo | None = None) -> Row:
+def row_of(entry: Entry, catalog: Catalog, zone: tzinfo = UTC) -> Row:
     """Return a submit as it is listed.
 
     Args:
         entry: The submit.
         catalog: Names the functions.
-        zone: In which dates are written; this machine's own when omitted.
+        zone: In which dates are written.
     """
     function = function_of(entry, catalog)
     name = entry.kind if function is None else title_of(function)
@@ -74,7 +76,7 @@ def row_of(entry: Entry, catalog: Catalog, zone: tzinfo | None = None) -> Row:
     media_type = entry.media_type or makes
     state, tone = state_of(entry)
     return Row(
-        prompt=shortened(" ".join((entry.prompt or name).split()), PROMPT_SHOWN),
+        prompt=shortened(_subject(entry, function) or name, PROMPT_SHOWN),
         function=name,
         state=state,
         tone=tone,
@@ -86,6 +88,34 @@ def row_of(entry: Entry, catalog: Catalog, zone: tzinfo | None = None) -> Row:
         job_id=entry.job_id,
         no_job=None if entry.job_id else _no_job(entry),
     )
+
+
+def _subject(entry: Entry, function: Function | None) -> str:
+    """Return what tells a submit from others of the same function, in one line."""
+    if entry.prompt and entry.prompt.strip():
+        return " ".join(entry.prompt.split())
+    body: dict[str, Any] = json.loads(entry.body)
+    if function is None or not body:
+        return ""
+    media = dict.fromkeys(item.value for item in function.media(body))
+    names = [short_name(value) for value in media]
+    defaults = {name: spec.default for name, spec in function.fields.items()}
+    facts = [
+        _fact_text(name, value)
+        for name, value in body.items()
+        if _is_fact(value) and value not in media and value != defaults.get(name)
+    ]
+    return " · ".join([*names[:FACTS_SHOWN], *facts[:FACTS_SHOWN]])
+
+
+def _fact_text(name: str, value: object) -> str:
+    is_text = isinstance(value, str)
+    return str(value) if is_text else f"{name.replace('_', ' ')} {value}"
+
+
+def _is_fact(value: object) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number or (isinstance(value, str) and 0 < len(value) <= PROMPT_SHOWN)
 
 
 def function_of(entry: Entry, catalog: Catalog) -> Function | None:
@@ -107,7 +137,7 @@ def state_of(entry: Entry) -> tuple[str, Tone]:
     if entry.state is EntryState.REFUSED:
         return "Refused", "bad"
     if entry.status is None:
-        return "Not answered", "warn"
+        return "No answer", "warn"
     return entry.status.value.capitalize(), _TONES.get(entry.status, "plain")
 
 
@@ -116,11 +146,11 @@ def charge_text(entry: Entry) -> str:
     if entry.charge_micro_usd is not None:
         return format_usd(entry.charge_micro_usd)
     if entry.state is EntryState.REFUSED or entry.status is JobStatus.FAILED:
-        return "nothing charged"
-    return "charge not known" if entry.gone_at is not None else "not settled"
+        return "no charge"
+    return "charge unknown" if entry.gone_at is not None else "not settled yet"
 
 
-def date_text(instant: datetime, zone: tzinfo | None = None) -> str:
+def date_text(instant: datetime, zone: tzinfo = UTC) -> str:
     """Write an instant to the minute, such as "2026-05-01 14:30"."""
     return f"{instant.astimezone(zone):%Y-%m-%d %H:%M}"
 
@@ -153,5 +183,5 @@ def _picture_url(entry: Entry, media_type: str) -> str | None:
 def _no_job(entry: Entry) -> str:
     if entry.state is EntryState.REFUSED:
         words = shortened(entry.error_message or entry.error_code or "", PROMPT_SHOWN)
-        return f"It was refused, so no job was made: {words}"
-    return "No answer was seen, so its job is not known"
+        return f"The request was refused: {words}"
+    return "The service did not answer, so the job is unknown"

@@ -1,4 +1,4 @@
-"""The studio: all functions, their forms, the history and the spend in one widget."""
+"""The studio: what can be made, what was made and what it cost, in one widget."""
 
 from __future__ import annotations
 
@@ -17,22 +17,24 @@ from mediakit.history import Entry
 from mediakit.widgets.card_handle import CardHandle, Cell
 from mediakit.widgets.cell_places import CellPlace, CellPlaces
 from mediakit.widgets.errands import Errands
-from mediakit.widgets.form import Form, session_text
+from mediakit.widgets.form import Form
 from mediakit.widgets.funds import Funds
 from mediakit.widgets.funds_store import FundsStore
 from mediakit.widgets.guard import guarded, sentence_of
 from mediakit.widgets.job_view import JobView
 from mediakit.widgets.look import Kit, Look
-from mediakit.widgets.studio_forms import StudioForms
-from mediakit.widgets.studio_glance import Glance
-from mediakit.widgets.studio_history import HistoryQuery
-from mediakit.widgets.studio_history_view import HistoryActs
-from mediakit.widgets.studio_html import kept_html, kept_text
-from mediakit.widgets.studio_reading import read_outlook, read_spend
-from mediakit.widgets.studio_state import Place, StudioState
-from mediakit.widgets.studio_thumbs import Thumbs
-from mediakit.widgets.studio_view import StudioActs, StudioView
-from mediakit.widgets.studio_words import Row, function_of, row_of, settings_of
+from mediakit.widgets.studio.glance import Glance
+from mediakit.widgets.studio.html import kept_html, kept_text
+from mediakit.widgets.studio.making.forms import StudioForms
+from mediakit.widgets.studio.past.posters import Posters
+from mediakit.widgets.studio.past.query import HistoryQuery
+from mediakit.widgets.studio.past.rows import Row, function_of, row_of, settings_of
+from mediakit.widgets.studio.past.selecting import Selecting
+from mediakit.widgets.studio.past.thumbs import Thumbs
+from mediakit.widgets.studio.past.view import HistoryActs
+from mediakit.widgets.studio.reading import read_days, read_outlook, read_spend
+from mediakit.widgets.studio.state import Place, StudioState
+from mediakit.widgets.studio.view import Inside, StudioActs, StudioView
 
 TYPING_PAUSE_S = 0.3
 
@@ -71,8 +73,17 @@ class Studio:
         self._outlook = ""
         self._state = StudioState()
         self._job: JobView | None = None
-        self._thumbs = Thumbs(client.core.remote_media.poster, self._clock)
+        self._posters = Posters(client)
+        self._thumbs = Thumbs(self._posters.bring, self._clock)
         self._errands = Errands(client.io, self._say)
+        self._selecting = Selecting(
+            client,
+            self._errands,
+            self._posters,
+            now=lambda: self._state,
+            take=self._take,
+            read_again=self._read_again,
+        )
         guard = guarded(self._say, self._lock)
         self._handle = CardHandle()
         with self._lock:
@@ -99,6 +110,9 @@ class Studio:
             previous=lambda: self._turn(self._state.page.previous_query()),
             open=self._open,
             reuse=self._reuse,
+            select=self._selecting.select,
+            selected=replace(self._selecting.acts, compare=self._compare),
+            stop_comparing=self._selecting.stop_comparing,
         )
         acts = StudioActs(
             go=self._go,
@@ -107,8 +121,7 @@ class Studio:
             shut=self._shut,
             history=history,
         )
-        head = (self.client.service.label, session_text())
-        return StudioView(self.client.catalog, kit, head, acts)
+        return StudioView(self.client.catalog, kit, self.client.service.label, acts)
 
     def _begin(self, before: Studio | None) -> None:
         if before is None:
@@ -117,8 +130,11 @@ class Studio:
             chosen = before.state.chosen
             self._forms.take_over(before._forms)
             page = before.state.page
-            self._state = StudioState(place=before.state.place, page=page)
-            self._view.history.search.value = page.query.text
+            self._state = StudioState(
+                place=before.state.place,
+                page=page,
+                selection=before.state.selection,
+            )
             self._view.catalogue.search.value = before._view.catalogue.search.value
             before.close()
         if chosen in self._forms:
@@ -171,6 +187,7 @@ class Studio:
             self._handle.close()
             self._view.close()
             self._forms.close()
+            self._selecting.close()
             if self._job is not None:
                 self._job.close()
 
@@ -222,16 +239,23 @@ class Studio:
             raise InputError("function", got=entry.function, accepted=accepted)
         return function
 
+    def _compare(self) -> None:
+        self._selecting.compare()
+        self._view.history().back.focus()
+
     def _shut(self) -> None:
         self._take_job(None)
 
     def _refresh(self) -> None:
         self._funds.refresh()
         self._read_again()
-        self._errands.run(self._read_outlook)
+        if self._state.place is Place.SPEND:
+            self._errands.run(self._read_outlook)
 
     def _read_again(self) -> None:
         self._errands.run(self._read_glance)
+        if self._state.place is Place.SPEND:
+            self._errands.run(self._read_days)
         self._errands.run(self._read_history)
 
     # -- what the I/O thread does -------------------------------------------------
@@ -258,7 +282,7 @@ class Studio:
             self._take(lambda s: replace(s, page=s.page.failed(trouble)))
             return
         if query == self._state.page.query:  # else another answer is on its way
-            self._take(lambda s: replace(s, page=s.page.found(found, projects)))
+            self._take(lambda s: s.finding(s.page.found(found, projects)))
             self._write_cards()
             await self._thumbs.bring(self._wanted, lambda: self._take(lambda s: s))
 
@@ -271,6 +295,12 @@ class Studio:
         if turn == self._glances:  # else a later reading is newer
             with self._lock:
                 self._take_glance(glance, self._funds.funds)
+
+    async def _read_days(self) -> None:
+        if self._closed:
+            return
+        days = await read_days(self.client, self._clock.now())
+        self._take(lambda s: replace(s, days=days))
 
     async def _read_outlook(self) -> None:
         """Read the forecast; it asks the service, so it does not follow each job."""
@@ -329,20 +359,26 @@ class Studio:
         self._view.show(
             self._state,
             self._rows(),
-            form=None if form is None else form.widget,
-            job=None if self._job is None else self._job.widget,
+            Inside(
+                form=None if form is None else form.widget,
+                job=None if self._job is None else self._job.widget,
+                wall=self._selecting.wall,
+            ),
         )
 
     def _rows(self) -> list[Row]:
         catalog, entries = self.client.catalog, self._state.page.rows
-        rows = (row_of(entry, catalog) for entry in entries)
-        return [replace(row, thumb=self._thumbs.get(row.picture_url)) for row in rows]
+        rows = ((row_of(entry, catalog), entry) for entry in entries)
+        return [
+            replace(row, thumb=self._thumbs.get(self._posters.key_of(entry)))
+            for row, entry in rows
+        ]
 
     def _wanted(self) -> list[str]:
-        """Return the URLs of the results whose pictures are to be seen now."""
+        """Return what names the pictures of the rows that are shown."""
         if self._closed or self._state.place is not Place.HISTORY:
             return []
-        return [row.picture_url for row in self._rows() if row.picture_url is not None]
+        return list(filter(None, map(self._posters.key_of, self._state.page.rows)))
 
     def _kept(self) -> tuple[str, str]:
         kept = (self.client.service.label, self._state.glance, self._rows())

@@ -1,0 +1,1 @@
+"""The tab in which functions are found and used."""

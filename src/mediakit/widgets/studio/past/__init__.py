@@ -1,0 +1,1 @@
+"""The tab with the history: rows that are searched, opened and selected."""

@@ -1,0 +1,1 @@
+"""The tab with the charges of the last days as a chart."""
