@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 from weakref import WeakValueDictionary
 
@@ -327,6 +327,17 @@ class Jobs:
             raise error_of(answer, f"the job {job.id}", self._clock)
         # What DELETE answers is not specified; what a read says is (spec 4.18).
         await self.read(job)
+
+    async def forget(self, job: AsyncJob) -> None:
+        """Forget a job's prompt and settings in the history; see `AsyncJob.forget`."""
+        if job.state.record.deleted_at is None:
+            raise ConflictError(
+                f"The job {job.id} was not erased, so the service still has its "
+                "prompt. Erase it first: job.erase(forget=True) does both.",
+                job_id=job.id,
+            )
+        await self._ledger.write_or_defer(job.id, History.forget, job.id)
+        job.update(replace(job.state, prompt=None, body={}))
 
     def stop(self) -> None:
         """End all watching, and the calls that wait; the jobs go on at the service."""
