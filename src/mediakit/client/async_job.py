@@ -42,6 +42,9 @@ class Keeper(Protocol):
     def outputs(self) -> Outputs:
         """What saves and fetches what it made."""
 
+    def waited(self, job: AsyncJob) -> None:
+        """Hear that somebody begins to wait for it."""
+
     def watch(self, job: AsyncJob) -> None:
         """Watch it until its charge is settled."""
 
@@ -211,6 +214,7 @@ class AsyncJob(Staying):
             WaitTimeoutError: The time is over; the job goes on.
             GoneError: The service no longer knows it.
         """
+        self._keeper.waited(self)
         await self._until(lambda state: state.record.status.terminal, timeout_s)
         self.raise_if_failed()
         return self

@@ -87,6 +87,8 @@ class Jobs:
     """Buys once more what a job failed to make; whoever buys sets it."""
     next_taker: Callable[[str], Awaitable[AsyncJob]]
     """Buys another draw of a job's request; whoever buys sets it."""
+    on_wait: Callable[[AsyncJob], object] | None = None
+    """Hears, on the waiting thread, of each wait for a job; None for nobody."""
 
     def __init__(
         self,
@@ -277,6 +279,11 @@ class Jobs:
         """
         self._settled_listeners.append(listener)
         return lambda: self._settled_listeners.remove(listener)
+
+    def waited(self, job: AsyncJob) -> None:
+        """Tell whoever shows waits that one begins."""
+        if self.on_wait is not None:
+            self.on_wait(job)
 
     def watch(self, job: AsyncJob) -> None:
         """Watch a job until its charge is settled."""
