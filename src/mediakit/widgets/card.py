@@ -53,18 +53,17 @@ BAD = "color:#d32f2f;color:var(--jp-error-color1,#d32f2f)"
 LINE = "rgba(128,128,128,.35)"
 MONO = "font-family:monospace"
 
-_GREY = "#767676"
 _TONES: Mapping[JobStatus, str] = {
-    JobStatus.QUEUED: _GREY,
-    JobStatus.RUNNING: "#1e7bd6",
-    JobStatus.COMPLETED: "#388e3c",
-    JobStatus.FAILED: "#d9403c",
+    JobStatus.QUEUED: QUIET,
+    JobStatus.RUNNING: "color:#1976d2;color:var(--jp-brand-color1,#1976d2)",
+    JobStatus.COMPLETED: "color:#388e3c;color:var(--jp-success-color1,#388e3c)",
+    JobStatus.FAILED: BAD,
 }
 
 
 def tone_of(state: JobState) -> str:
-    """Return the colour of a job's status, readable on light and on dark."""
-    return _GREY if erased(state) else _TONES[state.record.status]
+    """Return the style of a job's status, readable on light and on dark."""
+    return QUIET if erased(state) else _TONES[state.record.status]
 
 
 @dataclass(frozen=True)
@@ -153,10 +152,9 @@ def card_html(
 
 def line_html(state: JobState, facts: OutputFacts = NO_FACTS) -> str:
     """Return how a job stands, and its facts, in one line."""
-    tone = tone_of(state)
     tag = (
-        f'<b style="color:{tone};border:1px solid {tone};border-radius:9px;'
-        f'padding:0 8px;font-size:11px">{html_text(status_word(state))}</b>'
+        '<b style="border:1px solid currentColor;border-radius:9px;padding:0 8px;'
+        f'font-size:11px;{tone_of(state)}">{html_text(status_word(state))}</b>'
     )
     texts = " · ".join(html_text(text) for text in line_texts(state, facts))
     return (

@@ -45,7 +45,7 @@ ERASE_STAYS = (
     "What stays: the row in your history with its charge, and files that you saved or "
     "downloaded."
 )
-ALSO_FORGET = "Also forget the prompt and settings, in the history and in this notebook"
+ALSO_FORGET = "Also forget the prompt and settings in your history and in this card"
 FORGET_GOES = (
     "The prompt and the settings go from your history and from the job's card."
 )

@@ -66,8 +66,10 @@ CSS = """
 .mk-job .mk-question{flex:1 1 100%}
 .mk-job .mk-question ul{margin:4px 0;padding-left:20px}
 .mk-job .mk-tick{width:auto;flex:1 1 100%}
-.mk-job .mk-tick .widget-label-basic{width:auto;display:flex;gap:6px;
- align-items:center}
+.mk-job .mk-tick,.mk-job .mk-tick .widget-label-basic{width:auto;height:auto;
+ min-height:28px;line-height:1.4;white-space:normal;overflow:visible}
+.mk-job .mk-tick .widget-label-basic{display:flex;gap:8px;align-items:flex-start}
+.mk-job .mk-tick input[type=checkbox]{margin:2px 0 0;flex:none}
 .mk-job details summary{cursor:pointer}
 .mk-job progress{width:100%;max-width:640px;height:6px;display:block;
  accent-color:var(--jp-brand-color1)}

@@ -10,6 +10,8 @@ function render({ model, el }) {
     const made = document.createElement(tag);
     if (name) made.className = name;
     if (text) made.textContent = text;
+    // Otherwise JupyterLab takes arrows and letters for the cells.
+    if (tag === "input" || tag === "button") made.dataset.lmSuppressShortcuts = "true";
     parent?.append(made);
     return made;
   };

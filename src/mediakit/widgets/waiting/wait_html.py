@@ -50,7 +50,7 @@ def lines_html(states: Sequence[JobState], now: datetime | None = None) -> str:
     """Return a line for each job; many of them scroll."""
     lines = "".join(
         '<div style="white-space:nowrap;overflow:hidden;text-overflow:ellipsis;'
-        f'line-height:1.6"><b style="color:{tone_of(state)}">'
+        f'line-height:1.6"><b style="{tone_of(state)}">'
         f'{html_text(status_word(state))}</b> <span style="{QUIET}">'
         f"{html_text(line_text(state, now))}</span></div>"
         for state in states
