@@ -9,8 +9,9 @@ from PIL import Image
 
 from mediakit.client import JobState
 from mediakit.records import ErrorCode
-from mediakit.widgets.card import card_html, card_text
+from mediakit.widgets.card import card_html, card_text, prompt_html
 from mediakit.widgets.preview import POSTER_MAX_BYTES
+from mediakit.widgets.results.output_facts import OutputFacts
 from tests.job_states import (
     EXACT,
     HOSTILE,
@@ -53,7 +54,7 @@ def poster() -> bytes:
 @pytest.mark.parametrize("state", STATES.values(), ids=STATES.keys())
 def test_every_state_has_a_card_with_its_facts(state: JobState) -> None:
     page = Markup(card_html(state))
-    assert "text-to-video" in page.text
+    assert "Text to video" in page.text
     assert JOB_ID in page.text
     assert "Estimate: " in page.text
     assert "Charge: " in page.text
@@ -91,9 +92,9 @@ def test_a_completed_video_shows_player_poster_prompt_price_charge_and_link(
     assert (video["poster"] or "").startswith("data:image/jpeg;base64,")
     assert "a kite over dunes" in page.text
     assert "Estimate: $0.34 (exact)" in page.text
-    assert "Charge: $0.34, as estimated" in page.text
+    assert "Charge: $0.34 as estimated" in page.text
     assert "Time: 3.9 s in the queue, ran 8.4 s" in page.text
-    assert "Asked for: 5 s · 720p · 16:9 · audio off" in page.text
+    assert "Settings: 5 s · 720p · 16:9 · audio off" in page.text
     assert f'client.job("{JOB_ID}")' in page.text
 
 
@@ -138,7 +139,7 @@ def test_no_number_stands_for_a_charge_that_is_not_settled() -> None:
 
 def test_a_job_that_goes_on_says_how_to_see_it_now() -> None:
     text = Markup(card_html(state_of("running"))).text
-    assert f'to see it now: client.job("{JOB_ID}")' in text
+    assert f'See it now: client.job("{JOB_ID}")' in text
 
 
 def test_an_erased_job_keeps_no_picture_of_what_was_erased(poster: bytes) -> None:
@@ -158,12 +159,12 @@ def test_a_failed_job_tells_why_what_to_do_and_that_it_cost_nothing() -> None:
     assert "Change the prompt or the reference media" in page.text
     assert "content_moderation: flagged: <b>kite</b>" in page.text
     assert "$0.00: nothing was charged" in page.text
-    assert [tag for tag, _ in page.tags].count("b") == 2
+    assert [tag for tag, _ in page.tags].count("b") == 1
 
 
 def test_a_job_that_was_bought_before_says_that_nothing_is_charged_again() -> None:
     state = state_of("completed", reused=True)
-    words = "Bought before: nothing was sent and nothing is charged again."
+    words = "Reusing an existing job: nothing was sent and nothing is charged again."
     assert words in Markup(card_html(state)).text
     assert words in card_text(state)
 
@@ -177,9 +178,34 @@ def test_a_long_prompt_is_shortened_and_unfolds_whole() -> None:
 
 
 def test_a_short_prompt_keeps_its_lines_and_does_not_fold() -> None:
-    page = Markup(card_html(state_of("queued", prompt="one\ntwo  three")))
+    page = Markup(prompt_html(state_of("queued", prompt="one\ntwo  three")))
     assert page.first("details") is None
-    assert "one\ntwo  three" in page.text
+    assert page.text == "one\ntwo  three"
+
+
+def test_a_card_leads_with_prompt_and_one_line_and_folds_the_rest() -> None:
+    facts = OutputFacts(1280, 720, 3.0, 1_200_000)
+    state = state_of("completed", **settled(340_000))
+    page = Markup(card_html(state, facts=facts))
+    open_text, folded = page.text.split("Details")
+    assert open_text.index("a kite over dunes") < open_text.index("Completed")
+    times = "\N{MULTIPLICATION SIGN}"
+    line = f"1280 {times} 720 · 3.0 s · 1.2 MB · $0.34 as estimated · ran 8.4 s"
+    assert line in open_text
+    assert JOB_ID not in open_text
+    assert JOB_ID in folded
+    assert f"Output: 1280 {times} 720 · 3.0 s · 1.2 MB" in card_text(state, facts)
+
+
+def test_a_failed_job_whose_billing_is_open_is_not_called_settling() -> None:
+    page = Markup(card_html(failed("internal")))
+    assert "not charged" in page.text
+    assert "settling" not in page.text
+
+
+def test_a_job_without_a_prompt_is_headed_by_its_function() -> None:
+    state = state_of("completed", prompt=None, kind="video-upscale", function="v/x")
+    assert prompt_html(state).count("Video upscale · x") == 1
 
 
 @pytest.mark.parametrize("estimate", [EXACT, RANGE, UNKNOWN, None])

@@ -21,6 +21,7 @@ from tests.job_states import BODY, RANGE, UNKNOWN, failed, settled, state_of
 from tests.media_samples import make_png
 from tests.test_job_view import buttons, eventually, in_use, press, words
 
+DONE = ("Download", "Save to folder", "Erase…")
 FULL = JobHome(add=lambda job: None, vary=lambda state: "")
 
 
@@ -32,7 +33,7 @@ class Publications(dict[str, str]):
 
     @property
     def cards(self) -> list[str]:
-        return [html for html in self.values() if "<b>image-upscale</b>" in html]
+        return [html for html in self.values() if "Image upscale" in html]
 
 
 @pytest.fixture
@@ -68,9 +69,9 @@ def test_what_is_offered_follows_from_how_the_job_stands() -> None:
     assert offered(state_of("queued"), FULL) == (VARY,)
     assert offered(state_of("running"), FULL) == (VARY,)
     completed = state_of("completed", **settled(340_000))
-    assert offered(completed, FULL) == (NEXT, VARY, "Download", "Erase…")
-    assert offered(completed, None) == ("Download", "Erase…")
-    assert offered(completed, JobHome(add=print)) == (NEXT, "Download", "Erase…")
+    assert offered(completed, FULL) == (NEXT, VARY, *DONE)
+    assert offered(completed, None) == DONE
+    assert offered(completed, JobHome(add=print)) == (NEXT, *DONE)
 
 
 @pytest.mark.parametrize("code", list(ErrorCode))
@@ -82,14 +83,16 @@ def test_trying_again_is_offered_where_it_may_help(code: ErrorCode) -> None:
 
 def test_a_job_from_elsewhere_cannot_be_asked_for_again_from_here() -> None:
     elsewhere = state_of("completed", body={}, estimate=None)
-    assert offered(elsewhere, FULL) == ("Download", "Erase…")
+    assert offered(elsewhere, FULL) == DONE
 
 
 def test_the_next_take_says_its_price_where_there_is_one() -> None:
-    assert next_text(state_of("completed")) == "Next take · $0.34"
-    assert next_text(state_of("completed", estimate=RANGE)).startswith("Next take · $")
-    assert next_text(state_of("completed", estimate=UNKNOWN)) == "Next take"
-    assert next_text(state_of("completed", estimate=None)) == "Next take"
+    assert next_text(state_of("completed")) == "Another take · $0.34"
+    assert next_text(state_of("completed", estimate=RANGE)).startswith(
+        "Another take · $"
+    )
+    assert next_text(state_of("completed", estimate=UNKNOWN)) == "Another take"
+    assert next_text(state_of("completed", estimate=None)) == "Another take"
 
 
 # -- what it does -------------------------------------------------------------------
@@ -125,9 +128,9 @@ def test_a_next_take_that_cannot_be_asked_for_is_a_sentence(
     client: Client, column: JobColumn
 ) -> None:
     view = column.add(AsyncJob(client.core._jobs, state_of("completed")))
-    press(view, "Next take · $0.34")
+    press(view, "Another take · $0.34")
     eventually(lambda: "is not in this history" in words(view))
-    assert not buttons(view)["Next take · $0.34"].disabled
+    assert not buttons(view)["Another take · $0.34"].disabled
     assert len(shown(column)) == 1
 
 
@@ -149,7 +152,7 @@ def test_varying_opens_a_form_of_its_own_with_the_same_settings(
 ) -> None:
     elsewhere = client.form("image-upscale")
     view = column.add(picture_job.core)
-    press(view, "Vary…")
+    press(view, VARY)
     assert "nothing is sent yet" in words(view)
     assert len(shown(column)) == 2
     assert column._form is not None
@@ -160,8 +163,8 @@ def test_varying_opens_a_form_of_its_own_with_the_same_settings(
 
 def test_varying_twice_keeps_one_form(picture_job: Job, column: JobColumn) -> None:
     view = column.add(picture_job.core)
-    press(view, "Vary…")
-    press(view, "Vary…")
+    press(view, VARY)
+    press(view, VARY)
     assert len(shown(column)) == 2
 
 
@@ -200,7 +203,7 @@ def test_a_job_that_the_varied_form_makes_stays_in_the_notebook_too(
     picture_job: Job, column: JobColumn, sent: Publications
 ) -> None:
     view = column.add(picture_job.core)
-    press(view, "Vary…")
+    press(view, VARY)
     form = column._form
     assert form is not None
     eventually(lambda: form.state.submit_reason is None)
@@ -212,7 +215,7 @@ def test_a_job_that_the_varied_form_makes_stays_in_the_notebook_too(
 def test_a_closed_column_leaves_no_widget(client: Client, picture_job: Job) -> None:
     before = in_use()
     column = JobColumn(client, CardHandle())
-    press(column.add(picture_job.core), "Vary…")
+    press(column.add(picture_job.core), VARY)
     column.close()
     assert in_use() == before
 
@@ -244,7 +247,7 @@ def test_varying_in_a_form_brings_the_settings_back(
     form._accept(picture_job.core)
     (view,) = form.jobs
     assert form.request() != picture_job.state.body
-    press(view, "Vary…")
+    press(view, VARY)
     assert "The form has these settings now" in words(view)
     assert form.request() == picture_job.state.body
     press(view, next_text(picture_job.state))

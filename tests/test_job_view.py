@@ -140,7 +140,7 @@ def test_a_queued_job_says_that_it_waits_and_its_clock_moves(
     client.io.call(clock.advance, 3)
     eventually(lambda: "In the queue for 3 s," in part(view, "clock"))
     assert buttons(view) == {}
-    assert "<progress" not in part(view, "bar")
+    assert "<progress" not in part(view, "clock")
 
 
 def test_a_running_job_shows_its_time_against_the_usual_and_no_percentage(
@@ -150,7 +150,7 @@ def test_a_running_job_shows_its_time_against_the_usual_and_no_percentage(
     view = show(at(state), clock=clock)
     client.io.call(clock.advance, 6)
     eventually(lambda: "jobs of this function usually take 8 s." in words(view))
-    bar = Markup(part(view, "bar")).first("progress")
+    bar = Markup(part(view, "clock")).first("progress")
     assert bar is not None
     assert (bar["value"], bar["max"]) == ("6", "8")
     assert bar["aria-label"] == "6 s of usually 8 s"
@@ -164,7 +164,7 @@ def test_after_the_usual_time_the_bar_only_says_that_it_runs(
     view = show(at(state), clock=clock)
     client.io.call(clock.advance, 20)
     eventually(lambda: "It was sent 20 s ago" in words(view))
-    bar = Markup(part(view, "bar")).first("progress")
+    bar = Markup(part(view, "clock")).first("progress")
     assert bar is not None
     assert "value" not in bar
 
@@ -172,7 +172,7 @@ def test_after_the_usual_time_the_bar_only_says_that_it_runs(
 def test_a_running_job_of_unknown_length_has_a_bar_without_a_value(
     at: Any, show: Any
 ) -> None:
-    bar = Markup(part(show(at(state_of("running"))), "bar")).first("progress")
+    bar = Markup(part(show(at(state_of("running"))), "clock")).first("progress")
     assert bar is not None
     assert "value" not in bar
 
@@ -193,15 +193,15 @@ def test_a_job_moves_through_its_states_in_one_view(at: Any, show: Any) -> None:
     assert "Running" in part(view, "title")
     job.update(state_of("completed", billing={"state": "pending"}))
     assert "Completed" in part(view, "title")
-    assert "settling…" in part(view, "facts")
-    assert "<progress" not in part(view, "bar")
+    assert "settling…" in part(view, "title")
+    assert "<progress" not in part(view, "clock")
     job.update(state_of("completed", **settled(340_000)))
-    assert "$0.34, as estimated" in words(view)
+    assert "$0.34 as estimated" in words(view)
 
 
 def test_a_charge_that_differs_says_by_how_much(at: Any, show: Any) -> None:
     view = show(at(state_of("completed", **settled(300_000))))
-    assert "$0.30, $0.04 less than estimated" in words(view)
+    assert "$0.30 ($0.04 less than estimated)" in words(view)
 
 
 def test_an_unknown_price_is_not_called_free(at: Any, show: Any) -> None:
@@ -224,8 +224,11 @@ def test_a_failed_job_says_why_in_plain_words(
 def test_an_erased_job_says_so_and_offers_nothing(at: Any, show: Any) -> None:
     erased_at = datetime(2026, 3, 2, 8, 30, tzinfo=UTC)
     view = show(at(state_of("completed", deleted_at=erased_at)))
-    assert "erased at the service on 2026-03-02 08:30 UTC" in words(view)
-    assert buttons(view) == {}
+    assert (
+        "The service erased the result and the request on 2026-03-02 08:30 UTC"
+        in words(view)
+    )
+    assert list(buttons(view)) == ["Forget the prompt…"]
     assert "<video" not in part(view, "stage")
 
 
@@ -263,7 +266,7 @@ def test_a_real_result_is_shown_and_its_card_has_a_poster(
     assert picture is not None
     assert picture["src"] == picture_job.url
     assert (picture["width"], picture["height"]) == ("640", "427")
-    assert "$0.126, as estimated" in words(view)
+    assert "$0.126 as estimated" in words(view)
     assert picture_job.id in view.card_text
 
 
@@ -331,20 +334,22 @@ def test_behind_a_hub_the_result_comes_through_its_proxy(
 # -- what can be done -------------------------------------------------------------
 
 
-def test_download_saves_the_result_here_and_says_where(
+def test_save_to_folder_saves_the_result_here_and_says_where(
     picture_job: Job, show: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     view = show(picture_job.core)
-    press(view, "Download")
+    press(view, "Save to folder")
     eventually(lambda: "Saved to " in words(view))
     (saved,) = tmp_path.glob("image-upscale-*g")
     assert str(saved) in words(view)
+    assert f"{saved.name}.json beside it holds the prompt" in words(view)
+    assert saved.with_name(f"{saved.name}.json").is_file()
     assert saved.read_bytes() == picture_job.fetch_output(LARGE_BYTES)
-    eventually(lambda: not buttons(view)["Download"].disabled)
+    eventually(lambda: not buttons(view)["Save to folder"].disabled)
 
 
-def test_download_never_replaces_a_file_silently(
+def test_save_to_folder_never_replaces_a_file_silently(
     picture_job: Job, show: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -352,21 +357,21 @@ def test_download_never_replaces_a_file_silently(
     saved.write_text("mine")
     view = show(picture_job.core)
 
-    press(view, "Download")
+    press(view, "Save to folder")
     eventually(lambda: "Yes, replace it" in buttons(view))
     press(view, "Keep")
-    assert list(buttons(view)) == ["Download", "Erase…"]
+    assert list(buttons(view)) == ["Before / after", "Save to folder", "Erase…"]
     assert saved.read_text() == "mine"
 
-    eventually(lambda: not buttons(view)["Download"].disabled)
-    press(view, "Download")
+    eventually(lambda: not buttons(view)["Save to folder"].disabled)
+    press(view, "Save to folder")
     eventually(lambda: "Yes, replace it" in buttons(view))
     press(view, "Yes, replace it")
     eventually(lambda: "Saved to " in words(view))
     assert saved.read_bytes() == picture_job.fetch_output(LARGE_BYTES)
 
 
-def test_a_download_that_fails_is_a_sentence_in_the_view(
+def test_a_save_that_fails_is_a_sentence_in_the_view(
     picture_job: Job, show: Any, sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     view = show(picture_job.core)
@@ -375,7 +380,7 @@ def test_a_download_that_fails_is_a_sentence_in_the_view(
     other = Client(sandbox.base_url, sandbox.api_key, home=tmp_path / "other")
     with other:
         other.job(picture_job.id).erase()
-    press(view, "Download")
+    press(view, "Save to folder")
     eventually(lambda: 'role="alert"' in part(view, "note"))
     assert "was erased" in words(view)
 
@@ -385,7 +390,7 @@ def test_erase_asks_once_and_keeps_when_told_to(picture_job: Job, show: Any) -> 
     press(view, "Erase…")
     assert list(buttons(view)) == ["Yes, erase it", "Keep"]
     press(view, "Keep")
-    assert list(buttons(view)) == ["Download", "Erase…"]
+    assert list(buttons(view)) == ["Before / after", "Save to folder", "Erase…"]
     assert picture_job.refresh().state.record.deleted_at is None
 
 
@@ -406,11 +411,11 @@ def test_erase_really_erases_and_leaves_no_poster_behind(
     eventually(lambda: "data:image/jpeg" in view.card_html)
     press(view, "Erase…")
     press(view, "Yes, erase it")
-    eventually(lambda: "were erased at the service" in words(view))
+    eventually(lambda: "The service erased the result" in words(view))
     assert picture_job.refresh().state.record.deleted_at is not None
     assert "data:image/jpeg" not in view.card_html
     assert "<img" not in part(view, "stage")
-    assert buttons(view) == {}
+    assert list(buttons(view)) == ["Forget the prompt…"]
 
 
 def test_an_erase_that_fails_is_a_sentence_and_can_be_tried_again(
@@ -439,8 +444,8 @@ def test_the_card_is_told_at_every_change_until_nobody_listens(
     end()
     job.update(failed("internal", **settled(0)))
     assert [card.splitlines()[0] for card in cards] == [
-        "text-to-video: running",
-        "text-to-video: failed",
+        "Text to video: running",
+        "Text to video: failed",
     ]
 
 
@@ -503,7 +508,7 @@ def test_closing_a_view_with_an_open_question_leaves_no_widget(
 def test_a_view_costs_few_widgets(at: Any, show: Any) -> None:
     before = in_use()
     show(at(state_of("completed")))
-    assert in_use() - before <= 16
+    assert in_use() - before <= 20
 
 
 # -- in a cell --------------------------------------------------------------------
@@ -541,8 +546,8 @@ def test_a_notebook_keeps_the_card_of_a_job_and_nothing_of_the_widget(
     picture = page.first("img")
     assert picture is not None
     assert (picture["src"] or "").startswith("data:image/jpeg")
-    assert "$0.126, as estimated" in page.text
-    assert "$0.126, as estimated" in card["data"]["text/plain"]
+    assert "$0.126 as estimated" in page.text
+    assert "$0.126 as estimated" in card["data"]["text/plain"]
     assert "application/vnd.jupyter.widget-view+json" in widget["data"]
     assert widget["data"]["text/plain"] == ""
     assert widget["data"]["text/html"] == ""

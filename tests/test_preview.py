@@ -160,11 +160,31 @@ def test_a_clip_that_cannot_be_read_is_a_sentence() -> None:
     assert (seen.trouble or "").startswith("There is no poster of the result")
 
 
-def test_a_sound_has_no_poster_and_is_not_fetched() -> None:
-    job = Output(b"", None)
+def test_of_a_sound_only_its_length_is_read(tmp_path: Path) -> None:
+    data = make_mp3(tmp_path / "a.mp3").read_bytes()
+    job = Output(data, None)
     job.state = state_of("completed", media_type="audio")
-    assert job.seen() == [Preview()]
-    assert job.fetched == job.read == 0
+    (seen,) = job.seen()
+    assert (seen.poster, seen.facts.size_bytes) == (None, len(data))
+    assert seen.facts.length_s
+    assert job.fetched == 0
+
+
+def test_a_look_tells_size_length_and_bytes_and_keeps_them(tmp_path: Path) -> None:
+    clip = make_mp4(tmp_path / "a.mp4", (320, 180), 0.5)
+    size_bytes = clip.stat().st_size
+    (seen,) = Output(clip.read_bytes(), tmp_path / "looks").seen()
+    assert (seen.facts.width, seen.facts.height) == (320, 180)
+    assert seen.facts.length_s == pytest.approx(0.5, abs=0.05)
+    assert seen.facts.size_bytes == size_bytes
+    (again,) = Output(b"", tmp_path / "looks").seen()
+    assert again.facts == seen.facts
+
+
+def test_a_file_that_cannot_be_read_has_a_length_in_bytes() -> None:
+    facts = preview_of(BytesIO(b"not a video"), "video").facts
+    assert (facts.pixels_text, facts.length_text) == ("", "")
+    assert facts.texts == ("11 bytes",)
 
 
 @pytest.mark.parametrize("media_type", ["video", "image"])

@@ -131,6 +131,7 @@ class AsyncClient(core.AsyncClient):
                     catalog=self.place.catalog,
                     **self._given,
                 )
+                self._jobs.on_wait = _show_own_wait
                 self._is_open = True
         return self
 
@@ -282,7 +283,7 @@ class Job(core.Job):
     def _ipython_display_(self) -> None:
         from mediakit.widgets.card_handle import current_cell
 
-        # `job.wait()` as a cell's last expression has shown the job already.
+        # `job.show()` in the same cell has shown the job already.
         if self._shown_in is None or self._shown_in != current_cell():
             self.show()
 
@@ -296,8 +297,11 @@ class Job(core.Job):
         """
         from mediakit.widgets.card_handle import current_cell
         from mediakit.widgets.job_column import display_job
+        from mediakit.widgets.waiting.board import leave_to_card
 
-        self._shown_in = current_cell()
+        cell = self._shown_in = current_cell()
+        if cell is not None:
+            leave_to_card(cell, self.id)
         display_job(self.core, self._client, embed=embed)
 
     def _another(self, core: core.AsyncJob) -> Self:
@@ -306,9 +310,10 @@ class Job(core.Job):
         return made
 
     def wait(self, timeout_s: float | None = None) -> Self:
-        """Wait until the job completes, showing it in a notebook's cell meanwhile.
+        """Wait until the job completes, with a line about it in a notebook's cell.
 
-        Ctrl-C ends the waiting, not the job.
+        Many jobs that one cell waits for share one progress. Ctrl-C ends the waiting,
+        not the job.
 
         Args:
             timeout_s: Seconds to wait at the most; None waits as long as it takes.
@@ -318,9 +323,33 @@ class Job(core.Job):
             WaitTimeoutError: The time is over; the job goes on.
             GoneError: The service no longer knows it.
         """
-        if in_notebook() and not self.status.terminal:
-            self._ipython_display_()
+        self._show_wait()
         return super().wait(timeout_s)
+
+    async def _awaited(self) -> Self:
+        self._show_wait()
+        return await super()._awaited()
+
+    def _show_wait(self) -> None:
+        from mediakit.widgets.card_handle import current_cell
+
+        if in_notebook() and (
+            self._shown_in is None or self._shown_in != current_cell()
+        ):
+            _show_wait(self.core)
+
+
+def _show_wait(job: core.AsyncJob) -> None:
+    """Show in a notebook's cell that it waits for a job."""
+    from mediakit.widgets.waiting.board import show_wait
+
+    show_wait(job)
+
+
+def _show_own_wait(job: core.AsyncJob) -> None:
+    """Show a wait that people asked for: not those of the I/O thread itself."""
+    if in_notebook() and not io_thread().is_here:
+        _show_wait(job)
 
 
 def in_notebook() -> bool:

@@ -72,7 +72,7 @@ def test_what_the_browser_cannot_play_plays_as_a_copy_and_a_mov_by_itself(
     copy = video_facts(lab.page, ".jp-Notebook video.mk-job-clip:visible")
     assert copy.source.startswith("blob:")
     assert copy.error is None
-    assert copy.width == 640
+    assert copy.width == 1280
     assert copy.shows_a_picture
     link = cell.get_by_role("link", name="Open the original video")
     assert (link.get_attribute("href") or "").startswith(sandbox.base_url)
@@ -130,12 +130,12 @@ def test_a_job_is_taken_again_varied_tried_again_and_left_waiting(
     lab.run_cell(1)
     lab.see(1, "as estimated", timeout_s=JOB_S)
     cell = lab.cell(1)
-    cell.get_by_role("button", name="Next take").click()
+    cell.get_by_role("button", name="Another take").click()
     expect(cell.locator(".mk-job")).to_have_count(2, timeout=90_000)
     expect(cell.get_by_text("as estimated").filter(visible=True)).to_have_count(
         2, timeout=120_000
     )
-    cell.get_by_role("button", name="Vary…").last.click()
+    cell.get_by_role("button", name="Edit and rerun").last.click()
     lab.see(1, "nothing is sent yet")
     expect(cell.get_by_role("button", name="Generate")).to_be_visible()
     look_at(lab, "job-actions", 1)
@@ -198,7 +198,7 @@ LOOKED_AT = """async ([first, count, timeout_ms]) => {
         return pictures.length === 1
             && (pictures[0].poster ?? pictures[0].src).startsWith("data:image/jpeg")
             && node.innerText.includes("as estimated")
-            && node.innerText.includes("media_")
+            && node.textContent.includes("media_")
             && !/loading|not found|error/i.test(node.innerText);
     };
     const missing = [], began = performance.now();

@@ -27,6 +27,7 @@ from mediakit.records import Job as JobRecord
 from mediakit.records import JobStatus
 
 if TYPE_CHECKING:
+    from mediakit.client.fetching import Sink
     from mediakit.client.looks import Looks
     from mediakit.client.saving import Outputs
 
@@ -41,6 +42,9 @@ class Keeper(Protocol):
     def outputs(self) -> Outputs:
         """What saves and fetches what it made."""
 
+    def waited(self, job: AsyncJob) -> None:
+        """Hear that somebody begins to wait for it."""
+
     def watch(self, job: AsyncJob) -> None:
         """Watch it until its charge is settled."""
 
@@ -49,6 +53,9 @@ class Keeper(Protocol):
 
     async def erase(self, job: AsyncJob) -> None:
         """Erase its media and its request."""
+
+    async def forget(self, job: AsyncJob) -> None:
+        """Forget its prompt and its settings here."""
 
     async def retry(self, job: AsyncJob) -> AsyncJob:
         """Ask once more for what it failed to make."""
@@ -207,6 +214,7 @@ class AsyncJob(Staying):
             WaitTimeoutError: The time is over; the job goes on.
             GoneError: The service no longer knows it.
         """
+        self._keeper.waited(self)
         await self._until(lambda state: state.record.status.terminal, timeout_s)
         self.raise_if_failed()
         return self
@@ -354,6 +362,20 @@ class AsyncJob(Staying):
         """
         return await self._keeper.outputs.fetch(self, max_bytes)
 
+    @networked
+    async def pass_output(self, sink: Sink) -> None:
+        """Give the output's bytes to a sink, as they arrive.
+
+        Args:
+            sink: Takes them, on a thread; it may make the service wait.
+
+        Raises:
+            ConflictError: The job has no output yet.
+            GoneError: The output was erased.
+            ServiceError: The file could not be fetched whole.
+        """
+        await self._keeper.outputs.pass_on(self, sink)
+
     async def read_output(self, read: Callable[[BinaryIO], T]) -> T | None:
         """Read something of the output, of which a few MB at most are fetched.
 
@@ -376,14 +398,32 @@ class AsyncJob(Staying):
         return self._keeper.outputs.looks
 
     @networked
-    async def erase(self) -> Self:
+    async def erase(self, *, forget: bool = False) -> Self:
         """Erase the stored media and the captured request, for good (spec 4.18).
+
+        Files that were saved stay, and so does the job's row in the history with its
+        charge.
+
+        Args:
+            forget: Forget the prompt and the settings in the history, too.
 
         Raises:
             ConflictError: The job has not ended yet.
             ServiceError: The service does not answer.
         """
         await self._keeper.erase(self)
+        if forget:
+            await self._keeper.forget(self)
+        return self
+
+    @networked
+    async def forget(self) -> Self:
+        """Forget the prompt and the settings of an erased job in the history.
+
+        Raises:
+            ConflictError: The job was not erased.
+        """
+        await self._keeper.forget(self)
         return self
 
     @networked

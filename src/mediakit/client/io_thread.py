@@ -103,6 +103,12 @@ class IOThread:
             future.cancel()
             raise
 
+    @property
+    def is_here(self) -> bool:
+        """Tell whether the caller stands on this thread."""
+        now = self._now
+        return now is not None and threading.current_thread() is now.thread
+
     def refuse_itself(self) -> None:
         """Refuse to wait for this thread on this thread.
 

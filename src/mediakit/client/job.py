@@ -177,14 +177,29 @@ class Job(Staying):
         """
         return self.io.call(self.core.fetch_output, max_bytes)
 
-    def erase(self) -> Self:
+    def erase(self, *, forget: bool = False) -> Self:
         """Erase the stored media and the captured request, for good (spec 4.18).
+
+        Files that were saved stay, and so does the job's row in the history with its
+        charge.
+
+        Args:
+            forget: Forget the prompt and the settings in the history, too.
 
         Raises:
             ConflictError: The job has not ended yet.
             ServiceError: The service does not answer.
         """
-        self.io.call(self.core.erase)
+        self.io.call(self.core.erase, forget=forget)
+        return self
+
+    def forget(self) -> Self:
+        """Forget the prompt and the settings of an erased job in the history.
+
+        Raises:
+            ConflictError: The job was not erased.
+        """
+        self.io.call(self.core.forget)
         return self
 
     def retry(self) -> Self:

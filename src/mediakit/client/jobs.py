@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 from weakref import WeakValueDictionary
 
@@ -87,6 +87,8 @@ class Jobs:
     """Buys once more what a job failed to make; whoever buys sets it."""
     next_taker: Callable[[str], Awaitable[AsyncJob]]
     """Buys another draw of a job's request; whoever buys sets it."""
+    on_wait: Callable[[AsyncJob], object] | None = None
+    """Hears, on the waiting thread, of each wait for a job; None for nobody."""
 
     def __init__(
         self,
@@ -278,6 +280,11 @@ class Jobs:
         self._settled_listeners.append(listener)
         return lambda: self._settled_listeners.remove(listener)
 
+    def waited(self, job: AsyncJob) -> None:
+        """Tell whoever shows waits that one begins."""
+        if self.on_wait is not None:
+            self.on_wait(job)
+
     def watch(self, job: AsyncJob) -> None:
         """Watch a job until its charge is settled."""
         if self._transport.closed:
@@ -327,6 +334,17 @@ class Jobs:
             raise error_of(answer, f"the job {job.id}", self._clock)
         # What DELETE answers is not specified; what a read says is (spec 4.18).
         await self.read(job)
+
+    async def forget(self, job: AsyncJob) -> None:
+        """Forget a job's prompt and settings in the history; see `AsyncJob.forget`."""
+        if job.state.record.deleted_at is None:
+            raise ConflictError(
+                f"The job {job.id} was not erased, so the service still has its "
+                "prompt. Erase it first: job.erase(forget=True) does both.",
+                job_id=job.id,
+            )
+        await self._ledger.write_or_defer(job.id, History.forget, job.id)
+        job.update(replace(job.state, prompt=None, body={}))
 
     def stop(self) -> None:
         """End all watching, and the calls that wait; the jobs go on at the service."""

@@ -10,7 +10,7 @@ import anyio
 from anyio import to_thread
 
 from mediakit.client.async_job import AsyncJob
-from mediakit.client.fetching import Fetcher, Version
+from mediakit.client.fetching import Fetcher, Sink, Version
 from mediakit.client.ledger import Ledger
 from mediakit.client.looks import Looks
 from mediakit.client.progress import Progress
@@ -141,6 +141,13 @@ class Outputs:
         url = await output_url(job)
         async with self._slots:
             return await self._fetcher.read(url, read)
+
+    async def pass_on(self, job: AsyncJob, sink: Sink) -> None:
+        """Give a job's output to a sink; see `AsyncJob.pass_output`."""
+        url = await output_url(job)
+        async with self._slots:
+            with self._progress.of("download", job.id) as tell:
+                await self._fetcher.fetch(url, sink, tell)
 
     async def fetch(self, job: AsyncJob, max_bytes: int) -> bytes:
         """Return the bytes of a job's output; see `AsyncJob.fetch_output`."""

@@ -249,6 +249,15 @@ class History(
         if entry is not None:
             self._change(entry.key, lambda e: {} if e.gone_at else {"gone_at": now})
 
+    def forget(self, job_id: str) -> None:
+        """Forget the prompt, the body and the error's words of a job.
+
+        Its row stays, with its charge. Further takes of the same request keep theirs.
+        """
+        entry = self.find(job_id)
+        if entry is not None:
+            self._change(entry.key, lambda known: _forgotten(known))
+
     def _change(
         self,
         key: str,
@@ -406,6 +415,11 @@ class History(
 
     def _all(self, query: Select[Any], values: Values) -> list[Entry]:
         return [queries.entry_of(row) for row in self._database.rows(query, values)]
+
+
+def _forgotten(entry: Entry) -> News:
+    blank: News = {"prompt": None, "body": b"{}", "error_message": None}
+    return {name: to for name, to in blank.items() if getattr(entry, name) != to}
 
 
 def _count(

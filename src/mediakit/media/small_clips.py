@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import av
     from av.container import InputContainer, OutputContainer
 
-CLIP_MAX_PX = 640
+CLIP_MAX_PX = 1280
 CLIP_MAX_S = 30.0
 CLIP_MAX_FPS = 30
 MAX_MEMORY_BYTES = 4 * 1024**3
@@ -28,7 +28,7 @@ NICENESS = 10
 
 # A playlist would have further files read.
 _FORMATS = "avi,matroska,mp4,mpegts"
-_PICTURE = {"preset": "veryfast", "crf": "27", "maxrate": "800k", "bufsize": "1600k"}
+_PICTURE = {"preset": "veryfast", "crf": "27", "maxrate": "2M", "bufsize": "4M"}
 _SOUND_HZ = 48_000
 _SOUND_BITS_PER_S = 96_000
 _ENTRY = "from mediakit.media.small_clips import main; main()"

@@ -22,6 +22,9 @@ from mediakit.widgets.job_words import (
     erased,
     estimate_text,
     failure_of,
+    has_output,
+    price_text,
+    ran_text,
     shortened,
     status_word,
     times_text,
@@ -37,8 +40,11 @@ from mediakit.widgets.playback import (
     player_html,
     web_url,
 )
+from mediakit.widgets.results.output_facts import NO_FACTS, OutputFacts
+from mediakit.widgets.words import title_at
 
 PROMPT_SHOWN = 280
+REUSED = "Reusing an existing job: nothing was sent and nothing is charged again."
 ALT_LENGTH = 120
 
 # Sanitisers keep plain colours and drop variables: the last one that stays wins.
@@ -47,18 +53,17 @@ BAD = "color:#d32f2f;color:var(--jp-error-color1,#d32f2f)"
 LINE = "rgba(128,128,128,.35)"
 MONO = "font-family:monospace"
 
-_GREY = "#767676"
 _TONES: Mapping[JobStatus, str] = {
-    JobStatus.QUEUED: _GREY,
-    JobStatus.RUNNING: "#1e7bd6",
-    JobStatus.COMPLETED: "#388e3c",
-    JobStatus.FAILED: "#d9403c",
+    JobStatus.QUEUED: QUIET,
+    JobStatus.RUNNING: "color:#1976d2;color:var(--jp-brand-color1,#1976d2)",
+    JobStatus.COMPLETED: "color:#388e3c;color:var(--jp-success-color1,#388e3c)",
+    JobStatus.FAILED: BAD,
 }
 
 
 def tone_of(state: JobState) -> str:
-    """Return the colour of a job's status, readable on light and on dark."""
-    return _GREY if erased(state) else _TONES[state.record.status]
+    """Return the style of a job's status, readable on light and on dark."""
+    return QUIET if erased(state) else _TONES[state.record.status]
 
 
 @dataclass(frozen=True)
@@ -76,18 +81,32 @@ class Fact:
     code: bool = False
 
 
+def title_text(state: JobState) -> str:
+    """Write a job's function for people: "Text to video"."""
+    return title_at(state.kind, state.function)
+
+
 def facts_of(state: JobState) -> list[Fact]:
-    """Return what is known of a job, in the order in which it is shown."""
+    """Return what is folded away of a job, in the order in which it is shown."""
+    words, call = _later(state)
     facts = [
-        Fact("Function", state.function),
-        Fact("Asked for", asked_text(state.body)),
+        Fact("Function", title_text(state)),
+        Fact("Path", state.function, code=True),
+        Fact("Settings", asked_text(state.body)),
         Fact("Estimate", estimate_text(state.estimate)),
         Fact("Charge", charge_text(state)),
         Fact("Time", times_text(state)),
         Fact("Service", state.service),
         Fact("Job", state.record.id, code=True),
+        Fact(words, call, code=True),
     ]
     return [fact for fact in facts if fact.text]
+
+
+def line_texts(state: JobState, facts: OutputFacts = NO_FACTS) -> list[str]:
+    """Return the facts of the one line that everybody reads, without the status."""
+    of_file = facts.texts if has_output(state) else ()
+    return [text for text in (*of_file, price_text(state), ran_text(state)) if text]
 
 
 def card_html(
@@ -98,6 +117,7 @@ def card_html(
     codec: str | None = None,
     environment: Mapping[str, str] = NO_ENVIRONMENT,
     embedded: Embedded | None = None,
+    facts: OutputFacts = NO_FACTS,
 ) -> str:
     """Return a job as HTML that stays readable whatever is stripped from it.
 
@@ -108,47 +128,61 @@ def card_html(
         codec: The codec of the picture; None when it is not known.
         environment: See `playback.browser_url`.
         embedded: What of its result is part of the notebook; None for nothing.
+        facts: How large and how long the result is.
     """
     media = _media_html(
         state, poster, codec, environment, player=player, embedded=embedded
     )
-    facts = "".join(
+    words = "".join(
         [
-            f'<div style="margin:0 0 4px">{title_html(state)}</div>',
-            prompt_html(state.prompt),
+            prompt_html(state),
+            line_html(state, facts),
             failure_html(failure_of(state)),
             reused_html(state),
-            facts_html(facts_of(state)),
-            _later_html(state),
+            details_html(state),
         ]
     )
     return (
-        f'<div style="display:flex;flex-wrap:wrap;gap:8px 16px;padding:10px 12px;'
-        f"margin:4px 0;max-width:960px;border:1px solid {LINE};"
-        f'border-left:3px solid {tone_of(state)};border-radius:4px">'
+        f'<div style="display:flex;flex-wrap:wrap;gap:8px 16px;padding:12px;'
+        f'margin:4px 0;max-width:960px;border:1px solid {LINE};border-radius:4px">'
         + (f'<div style="flex:0 1 {CARD_MAX_PX}px">{media}</div>' if media else "")
-        + f'<div style="flex:1 1 300px">{facts}</div></div>'
+        + f'<div style="flex:1 1 300px">{words}</div></div>'
     )
 
 
-def title_html(state: JobState) -> str:
-    """Return the kind of a job and how it stands."""
+def line_html(state: JobState, facts: OutputFacts = NO_FACTS) -> str:
+    """Return how a job stands, and its facts, in one line."""
+    tag = (
+        '<b style="border:1px solid currentColor;border-radius:9px;padding:0 8px;'
+        f'font-size:11px;{tone_of(state)}">{html_text(status_word(state))}</b>'
+    )
+    texts = " · ".join(html_text(text) for text in line_texts(state, facts))
     return (
-        f'<b>{html_text(state.kind)}</b> <b style="color:{tone_of(state)}">'
-        f"{html_text(status_word(state))}</b>"
+        f'<div style="margin:0 0 6px;font-variant-numeric:tabular-nums">{tag} '
+        f'<span style="{QUIET}">{texts}</span></div>'
     )
 
 
-def prompt_html(prompt: str | None) -> str:
-    """Return the prompt; a long one is shortened and unfolds."""
-    if not prompt:
-        return ""
+def details_html(state: JobState) -> str:
+    """Return what few people need: names, settings, times and ids, folded away."""
+    return (
+        f'<details style="margin:6px 0 0"><summary style="cursor:pointer;{QUIET}">'
+        f"Details</summary>{facts_html(facts_of(state))}</details>"
+    )
+
+
+def prompt_html(state: JobState) -> str:
+    """Return the prompt; a long one is shortened and unfolds.
+
+    A job without a prompt is headed by its function.
+    """
+    prompt = state.prompt or title_text(state)
     style = "white-space:pre-wrap;word-break:break-word;margin:0 0 6px"
     if len(prompt) <= PROMPT_SHOWN:
-        return f'<div style="{style}">{html_text(prompt)}</div>'
+        return f'<div style="{style};font-weight:600">{html_text(prompt)}</div>'
     brief = html_text(shortened(prompt, PROMPT_SHOWN))
     return (
-        f'<details style="margin:0 0 6px"><summary>{brief} '
+        f'<details style="margin:0 0 6px"><summary><b>{brief}</b> '
         f'<span style="{QUIET}">(all {len(prompt):,} characters)</span></summary>'
         f'<div style="{style};padding:6px 0 0 12px">{html_text(prompt)}</div></details>'
     )
@@ -170,10 +204,7 @@ def reused_html(state: JobState) -> str:
     """Return that nothing was bought, where that is so."""
     if not state.reused:
         return ""
-    return (
-        '<div style="margin:0 0 6px">Bought before: nothing was sent and nothing is '
-        "charged again.</div>"
-    )
+    return f'<div style="margin:0 0 6px">{REUSED}</div>'
 
 
 def facts_html(facts: list[Fact]) -> str:
@@ -227,18 +258,8 @@ def still_of(state: JobState, poster: bytes | None) -> Still | None:
     """Return the poster with words for those who cannot see it."""
     if poster is None:
         return None
-    shown = shortened(state.prompt or state.kind, ALT_LENGTH)
+    shown = shortened(state.prompt or title_text(state), ALT_LENGTH)
     return Still(poster, f"A first look at the result: {shown}")
-
-
-def _later_html(state: JobState) -> str:
-    words, call = _later(state)
-    return (
-        f'<div style="margin:6px 0 0;{QUIET}">{html_text(words)} '
-        f'<code style="{MONO}">{html_text(call)}</code></div>'
-        if call
-        else ""
-    )
 
 
 def _later(state: JobState) -> tuple[str, str]:
@@ -247,30 +268,35 @@ def _later(state: JobState) -> tuple[str, str]:
         return "", ""
     call = f'client.job("{state.record.id}")'
     if not state.record.status.terminal:
-        return "As it was when this was saved; to see it now:", call
-    return "To pick it up again:", call
+        return "See it now", call
+    return "Reopen", call
 
 
-def card_text(state: JobState) -> str:
-    """Return a job as plain text, for terminals and for places without HTML."""
-    return "\n".join(_text_lines(state))
+def card_text(state: JobState, facts: OutputFacts = NO_FACTS) -> str:
+    """Return a job as plain text, for terminals and for places without HTML.
+
+    Args:
+        state: The job.
+        facts: How large and how long the result is.
+    """
+    return "\n".join(_text_lines(state, facts))
 
 
-def _text_lines(state: JobState) -> Iterator[str]:
-    yield f"{state.kind}: {status_word(state).lower()}"
+def _text_lines(state: JobState, facts: OutputFacts) -> Iterator[str]:
+    yield f"{title_text(state)}: {status_word(state).lower()}"
     if state.prompt:
         yield f"Prompt: {state.prompt}"
+    of_file = facts.texts if has_output(state) else ()
+    if of_file:
+        yield f"Output: {' · '.join(of_file)}"
     failure = failure_of(state)
     if failure is not None:
         yield f"{failure.happened} {failure.advice}"
         yield failure.said
     if state.reused:
-        yield "Bought before: nothing was sent and nothing is charged again."
+        yield REUSED
     for fact in facts_of(state):
         yield f"{fact.label}: {fact.text}"
     output = state.record.output
     if output is not None and output.file is not None and not erased(state):
         yield f"Result: {output.file.url}"
-    words, call = _later(state)
-    if call:
-        yield f"{words} {call}"

@@ -307,7 +307,8 @@ class Form:
 
     def _viewed(self, job: AsyncJob, *, recalled: bool = False) -> JobView:
         home = JobHome(self._take_in, self._vary, self._memory.origin)
-        return JobView(job, self.client, home=home, recalled=recalled)
+        arrives = not recalled
+        return JobView(job, self.client, home=home, recalled=recalled, arrives=arrives)
 
     def _go_on(self) -> None:
         """Watch what an earlier kernel left."""

@@ -197,7 +197,9 @@ class FormView:
         self._error = kit.look.make(w.HTML, "mk-error-box")
         self.results = kit.look.make(w.VBox, "mk-results")
         self._parts = self._column(function)
-        self._body = kit.look.make(w.HBox, "mk-body", children=(self._parts,))
+        # The place of the results is there from the start: nothing moves later.
+        body = (self._parts, self.results)
+        self._body = kit.look.make(w.HBox, "mk-body", children=body)
         self._head = kit.look.make(w.HTML, "mk-head", value=head_html(function, meta))
         self.widget = kit.look.make(
             w.VBox, "mk-form", children=(self._head, self._body, *namers(kit.look))
@@ -338,8 +340,6 @@ class FormView:
         self._results = widgets
         shown = widgets if self._shows_all else widgets[:MOST_RESULTS]
         self.results.children = (*shown, *self._more(len(widgets) - len(shown)))
-        results = (self.results,) if widgets else ()
-        self._body.children = (self._parts, *results)
 
     def _more(self, count: int) -> tuple[Any, ...]:
         """Return the button that shows so many earlier results; none for none."""

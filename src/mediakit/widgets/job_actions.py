@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
 from mediakit.client import AsyncJob, JobState
 from mediakit.client.origin import asking_from
+from mediakit.client.sidecar import SUFFIX
 from mediakit.errors import InputError
 from mediakit.records import ErrorCode, JobStatus
 from mediakit.widgets.guard import Guard, guarded
@@ -16,16 +17,44 @@ from mediakit.widgets.job_home import JobHome
 from mediakit.widgets.job_panel import JobPanel, Question
 from mediakit.widgets.job_tasks import JobTasks, Task
 from mediakit.widgets.job_words import erased, has_output
+from mediakit.widgets.playback import NO_ENVIRONMENT
+from mediakit.widgets.preview import Preview
+from mediakit.widgets.results.comparing import (
+    can_compare,
+    compare_traits,
+    compare_type,
+    pair_of,
+)
+from mediakit.widgets.results.download import DOWNLOAD, Download
 
 KEEP = "Keep"
-RETRY, NEXT, VARY, SAVE, ERASE = "Try again", "Next take", "Vary…", "Download", "Erase…"
+RETRY, NEXT, VARY, ERASE = "Try again", "Another take", "Edit and rerun", "Erase…"
+COMPARE, RESULT = "Before / after", "Show the result"
+SAVE, FORGET = "Save to folder", "Forget the prompt…"
 TOOLTIPS = {
-    RETRY: "Ask once more for the same; failed jobs are not charged",
-    NEXT: "Ask for another draw of the same request; it is paid for when it completes",
+    RETRY: "Send the same request again; failed jobs are not charged",
+    NEXT: "Send the same request for another draw; it is paid for when it completes",
     VARY: "Put these settings into a form; nothing is sent",
-    SAVE: "Save the result to the working directory",
-    ERASE: "Erase the stored media and the captured request",
+    COMPARE: "Lay the result over its input, with a slider between them",
+    SAVE: "Save the result in the folder of this notebook, on the machine it runs on",
+    ERASE: "Delete the result and the request at the service",
+    FORGET: "Remove the prompt from your history and from this notebook",
 }
+ERASE_GOES = "The service deletes the result and the request. This cannot be undone."
+ERASE_STAYS = (
+    "What stays: the row in your history with its charge, and files that you saved or "
+    "downloaded."
+)
+ALSO_FORGET = "Also forget the prompt and settings in your history and in this card"
+FORGET_GOES = (
+    "The prompt and the settings go from your history and from the job's card."
+)
+FORGET_STAYS = (
+    "What stays: the charge, saved files with the file beside them, code in cells, "
+    "what a form holds, and cards of cells that have not run since the kernel started."
+)
+FORGOTTEN = "The prompt and the settings are forgotten here, too."
+VOILA = "VOILA_REQUEST_URL"
 # The same request would fail the same way.
 FAILS_AGAIN = (ErrorCode.INVALID_INPUT, ErrorCode.CONTENT_MODERATION)
 
@@ -48,14 +77,28 @@ def can_retry(state: JobState) -> bool:
     return failed and knows_request(state) and not hopeless
 
 
-def offered(state: JobState, home: JobHome | None) -> tuple[str, ...]:
-    """Return the names of what can be done with a job, in order."""
+def offered(
+    state: JobState,
+    home: JobHome | None,
+    environment: Mapping[str, str] = NO_ENVIRONMENT,
+) -> tuple[str, ...]:
+    """Return the names of what can be done with a job, in order.
+
+    Args:
+        state: The job.
+        home: Where it is shown.
+        environment: This process's; visitors of Voilà save nothing where it runs.
+    """
+    is_erased = erased(state)
     can = {
         RETRY: home is not None and can_retry(state),
         NEXT: home is not None and can_take(state),
         VARY: home is not None and home.vary is not None and knows_request(state),
-        SAVE: has_output(state),
-        ERASE: state.record.status.terminal and not erased(state),
+        COMPARE: can_compare(state),
+        DOWNLOAD: has_output(state),
+        SAVE: has_output(state) and VOILA not in environment,
+        ERASE: state.record.status.terminal and not is_erased,
+        FORGET: is_erased and bool(state.prompt or state.body),
     }
     return tuple(name for name, possible in can.items() if possible)
 
@@ -78,6 +121,7 @@ class JobActions:
         guard: Wraps the handlers.
         lock: Held while widgets change.
         home: Where the view is shown; without one, nothing new is asked for.
+        environment: See `playback.browser_url`.
     """
 
     def __init__(
@@ -88,8 +132,12 @@ class JobActions:
         guard: Guard,
         lock: AbstractContextManager[object],
         home: JobHome | None = None,
+        environment: Mapping[str, str] = NO_ENVIRONMENT,
     ) -> None:
         self._job = job
+        self._environment = environment
+        self._preview = Preview()
+        self._download: Download | None = None
         self._panel = panel
         self._tasks = tasks
         self._lock = lock
@@ -100,36 +148,67 @@ class JobActions:
             RETRY: free(self._ask_retry),
             NEXT: free(self._ask_next),
             VARY: free(self._fill_form),
+            COMPARE: guard(self._compare),
             SAVE: guard(self._save),
             ERASE: guard(self._ask_erase),
+            FORGET: guard(self._ask_forget),
         }
         self._buttons: dict[str, Any] = {}
 
+    def see(self, preview: Preview) -> None:
+        """Note what was seen of the result."""
+        self._preview = preview
+
     def offer(self) -> None:
         """Offer what can be done with the job as it is now."""
-        names = offered(self._job.state, self._home)
+        state = self._job.state
+        names = offered(state, self._home, self._environment)
+        if COMPARE not in names and self._panel.is_comparing:
+            self._panel.compare(None)
         buttons = [self._button(name) for name in names]
         if NEXT in names:
-            self._button(NEXT).description = next_text(self._job.state)
+            self._button(NEXT).description = next_text(state)
+        if self._download is not None:
+            self._download.show(state)
         self._panel.offer(*buttons)
 
     def _button(self, name: str) -> Any:
         """Return a button, which is made when it is first needed."""
+        if name == DOWNLOAD:
+            return self._download_button()
         if name not in self._buttons:
             made = self._panel.button(name, TOOLTIPS[name], self._acts[name])
             self._buttons[name] = made
         return self._buttons[name]
 
+    def _download_button(self) -> Any:
+        if self._download is None:
+            panel = self._panel
+            self._download = Download(self._job, self._tasks, panel, self._environment)
+        return self._download.widget
+
     def close(self) -> None:
         """Close the buttons, also while they are not shown."""
         for button in self._buttons.values():
             button.close()
+        if self._download is not None:
+            self._download.close()
+
+    def _compare(self) -> None:
+        """Show the result over its input, or the result alone again."""
+        pair = pair_of(self._job.state)
+        shown = None
+        if pair is not None and not self._panel.is_comparing:
+            traits = compare_traits(pair, self._preview, self._environment)
+            shown = self._panel.make(compare_type(), **traits)
+        self._panel.compare(shown)
+        self._button(COMPARE).description = COMPARE if shown is None else RESULT
 
     def _ask_retry(self) -> None:
-        self._more(RETRY, "Asking once more…", self._job.retry)
+        self._more(RETRY, "Sending the request again…", self._job.retry)
 
     def _ask_next(self) -> None:
-        self._more(NEXT, "Asking for the next take…", self._job.next_take)
+        self._more(NEXT, "Sending the request for another take…", self._job.next_take)
 
     def _more(
         self, name: str, words: str, ask: Callable[[], Awaitable[AsyncJob]]
@@ -175,27 +254,49 @@ class JobActions:
             if not _exists(error):
                 raise
             self._ask(
-                "The working directory has this file already. Replace it?",
-                "Yes, replace it",
-                partial(self._save, overwrite=True),
+                Question(
+                    "The folder has a file of this name. Replace it?",
+                    "Yes, replace it",
+                    KEEP,
+                    lambda _: self._save(overwrite=True),
+                )
             )
             return
-        self._panel.note(f"Saved to {path}")
+        self._panel.note(
+            f"Saved to {path}. {path.name}{SUFFIX} beside it holds the prompt, the "
+            "settings and the charge."
+        )
 
     def _ask_erase(self) -> None:
-        self._ask("Erase it for good?", "Yes, erase it", self._erase)
+        points = (ERASE_GOES, ERASE_STAYS)
+        tick = ALSO_FORGET if knows_request(self._job.state) else ""
+        question = Question(
+            "Erase this job?", "Yes, erase it", KEEP, self._erase, points, tick
+        )
+        self._ask(question)
 
-    def _erase(self) -> None:
-        self._run(ERASE, "Erasing…", self._erase_now)
+    def _erase(self, forget: bool) -> None:  # noqa: FBT001 - a question's answer
+        self._run(ERASE, "Erasing…", partial(self._erase_now, forget=forget))
 
-    async def _erase_now(self) -> None:
-        await self._job.erase()
-        self._panel.note("")
+    async def _erase_now(self, *, forget: bool) -> None:
+        await self._job.erase(forget=forget)
+        self._panel.note(FORGOTTEN if forget else "")
 
-    def _ask(self, text: str, yes: str, act: Callable[[], object]) -> None:
+    def _ask_forget(self) -> None:
+        points = (FORGET_GOES, FORGET_STAYS)
+        self._ask(Question("Forget it?", "Yes, forget it", KEEP, self._forget, points))
+
+    def _forget(self, _: bool) -> None:  # noqa: FBT001 - a question's answer
+        self._run(FORGET, "Forgetting…", self._forget_now)
+
+    async def _forget_now(self) -> None:
+        await self._job.forget()
+        self._panel.note(FORGOTTEN)
+
+    def _ask(self, question: Question) -> None:
         with self._lock:
             self._panel.note("")
-            self._panel.ask(Question(text, yes, KEEP, act))
+            self._panel.ask(question)
 
 
 def _exists(error: InputError) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from html import escape
@@ -10,10 +11,8 @@ from mediakit.client import JobState
 from mediakit.records import JobStatus
 from mediakit.widgets.card import (
     QUIET,
-    facts_html,
-    facts_of,
     failure_html,
-    prompt_html,
+    line_html,
     reused_html,
     still_of,
 )
@@ -40,33 +39,59 @@ from mediakit.widgets.playback import (
     web_url,
 )
 from mediakit.widgets.preview import Preview
+from mediakit.widgets.results.output_facts import NO_FACTS, OutputFacts
 
 CSS = """
-.mk-job{width:100%;max-width:1100px;padding:2px 2px 8px;gap:6px;overflow:visible;
+.mk-job{container-type:inline-size;width:100%;max-width:1100px;padding:12px;
+ overflow:visible;box-sizing:border-box;border-radius:4px;
+ border:1px solid var(--jp-border-color2);background:var(--jp-layout-color1);
  color:var(--jp-ui-font-color1);font-size:var(--jp-ui-font-size1)}
 .mk-job .widget-box,.mk-job .jupyter-widgets{overflow:visible;margin:0}
 .mk-job .widget-html{height:auto}
 .mk-job .widget-html-content{line-height:1.5;font-size:var(--jp-ui-font-size1)}
 .mk-job .widget-html:has(.mk-none){display:none}
-.mk-job .mk-job-title .widget-html-content{font-size:var(--jp-ui-font-size2)}
-.mk-job-main{display:flex;flex-flow:row wrap;gap:10px 20px;align-items:flex-start}
-.mk-job-main>.mk-job-left{flex:0 1 auto;min-width:0;max-width:640px}
-.mk-job-left:has(>.mk-job-stage:only-child .mk-none){display:none}
+.mk-job-main{display:flex;flex-flow:row wrap;gap:12px 20px;align-items:flex-start}
+.mk-job-main>.mk-job-left{flex:0 1 640px;min-width:min(100%,300px);max-width:640px}
+.mk-job-left:has(>.mk-job-stage .mk-none):not(:has(>:nth-child(2))){display:none}
+.mk-job-main>.mk-job-right{flex:1 1 300px;min-width:0;gap:4px}
+.mk-job-place{width:100%;max-width:640px;max-height:640px;border-radius:3px;
+ background:var(--jp-layout-color2)}
 .mk-job .mk-job-clip{display:block;max-width:100%;height:auto;border-radius:3px;
  margin-bottom:6px}
 .mk-jobs{gap:10px;overflow:visible}
-.mk-jobs .mk-names{display:none}
-.mk-jobs>.mk-job+.mk-job{border-top:1px solid var(--jp-border-color2);
- padding-top:10px}
-.mk-job-main>.mk-job-facts{flex:1 1 300px;min-width:0}
+.mk-job .mk-names,.mk-jobs .mk-names{display:none}
 .mk-job-actions{display:flex;flex-flow:row wrap;gap:8px;align-items:center}
-.mk-job .jupyter-button{width:auto;flex:0 0 auto;padding:0 14px;border-radius:3px}
+.mk-job-actions:empty{display:none}
+.mk-job .jupyter-button{width:auto;flex:0 0 auto;padding:0 12px;border-radius:3px}
+.mk-job .mk-question{flex:1 1 100%}
+.mk-job .mk-question ul{margin:4px 0;padding-left:20px}
+.mk-job .mk-tick{width:auto;flex:1 1 100%}
+.mk-job .mk-tick,.mk-job .mk-tick .widget-label-basic{width:auto;height:auto;
+ min-height:28px;line-height:1.4;white-space:normal;overflow:visible}
+.mk-job .mk-tick .widget-label-basic{display:flex;gap:8px;align-items:flex-start}
+.mk-job .mk-tick input[type=checkbox]{margin:2px 0 0;flex:none}
+.mk-job details summary{cursor:pointer}
 .mk-job progress{width:100%;max-width:640px;height:6px;display:block;
  accent-color:var(--jp-brand-color1)}
 .mk-job a{color:var(--jp-content-link-color)}
+.mk-job a.mk-link-button{display:inline-block;padding:0 12px;line-height:28px;
+ border-radius:3px;background:var(--jp-layout-color2);text-decoration:none;
+ color:var(--jp-ui-font-color1)}
 .mk-job code{background:none;color:inherit;padding:0;
  font-family:var(--jp-code-font-family)!important;font-size:var(--jp-code-font-size)}
 """
+SHAPE = re.compile(r"(\d{1,2}):(\d{1,2})")
+USUAL_SHAPE = {"video": "16/9", "image": "1/1"}
+
+
+def place_html(state: JobState) -> str:
+    """Return the place of a result that is to come, in the shape that it will have."""
+    usual = USUAL_SHAPE.get(state.media_type)
+    if usual is None or (state.record.status.terminal and not has_output(state)):
+        return ""
+    found = SHAPE.fullmatch(str(state.body.get("aspect_ratio")))
+    shape = f"{found[1]}/{found[2]}" if found and int(found[2]) else usual
+    return f'<div class="mk-job-place" style="aspect-ratio:{shape}"></div>'
 
 
 def clock_html(state: JobState, now: datetime) -> str:
@@ -96,14 +121,13 @@ def bar_html(state: JobState, now: datetime) -> str:
     return f'<progress {scale} aria-label="{label}"></progress>'
 
 
-def facts_column_html(state: JobState) -> str:
-    """Return the prompt, what went wrong, and the facts."""
+def head_html(state: JobState, facts: OutputFacts = NO_FACTS) -> str:
+    """Return how a job stands, its facts in one line, and what went wrong."""
     return "".join(
         [
-            prompt_html(state.prompt),
+            line_html(state, facts),
             failure_html(failure_of(state)),
             reused_html(state),
-            facts_html(facts_of(state)),
         ]
     )
 
@@ -122,7 +146,7 @@ def stage_html(
     """
     if erased(state):
         at = f"{state.record.deleted_at:%Y-%m-%d %H:%M} UTC"
-        return f"The media and the request were erased at the service on {at}."
+        return f"The service erased the result and the request on {at}."
     output = state.record.output
     if not has_output(state) or output is None or output.file is None:
         return ""

@@ -14,9 +14,10 @@ from mediakit.widgets.guard import Guard
 from mediakit.widgets.job_html import CSS
 from mediakit.widgets.look import Look, close_tree
 from mediakit.widgets.playback import VIEW_MAX_PX, fitted, jpeg_size
+from mediakit.widgets.results.arrival import arrival_widgets
 
 NOTHING = '<span class="mk-none"></span>'
-PARTS = ("title", "clock", "bar", "stage", "facts", "note")
+PARTS = ("stage", "prompt", "title", "clock", "note", "details")
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,17 @@ class Question:
         text: The question.
         yes: The words of the button that does it.
         no: The words of the button that does not.
-        act: What it does.
+        act: What it does; it is told whether the box was ticked.
+        points: What is to be known before answering, as sentences.
+        tick: The words of a box that can be ticked; none for no box.
     """
 
     text: str
     yes: str
     no: str
-    act: Callable[[], object]
+    act: Callable[[bool], object]
+    points: tuple[str, ...] = ()
+    tick: str = ""
 
 
 class JobPanel:
@@ -41,15 +46,19 @@ class JobPanel:
 
     Args:
         guard: Wraps the handlers of questions.
+        arrives: The job was just asked for: it is scrolled to if it is out of sight.
     """
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: Guard, *, arrives: bool = False) -> None:
         self._guard = guard
+        self._arrives = arrives
         self._look = Look()
         self._parts = {part: self._make_part(part) for part in PARTS}
         self._row = self._look.make(w.HBox, "mk-job-actions")
         self._asking: tuple[Any, ...] = ()
         self._offered: tuple[Any, ...] = ()
+        self._compare: Any = None
+        self._video: Any = None
         self._style = self._look.make(w.HTML)
         self.add_style("")
         self.widget = self._look.make(w.VBox, "mk-job", children=self._children())
@@ -59,10 +68,17 @@ class JobPanel:
         return self._look.make(w.HTML, f"mk-job-{part}{live}", value=NOTHING)
 
     def _children(self) -> tuple[Any, ...]:
-        title, clock, bar, stage, facts, note = self._parts.values()
+        stage, *words, note, details = self._parts.values()
         self._left = self._look.make(w.VBox, "mk-job-left", children=(stage,))
-        main = self._look.make(w.HBox, "mk-job-main", children=(self._left, facts))
-        return (self._style, title, clock, bar, main, self._row, note)
+        said = (*words, self._row, note, details)
+        right = self._look.make(w.VBox, "mk-job-right", children=said)
+        main = self._look.make(w.HBox, "mk-job-main", children=(self._left, right))
+        arrival = arrival_widgets(self._look, arrives=self._arrives)
+        return (self._style, main, *arrival)
+
+    def make(self, widget_type: Any, **traits: Any) -> Any:
+        """Make a widget that shares what the panel's widgets share."""
+        return self._look.make(widget_type, **traits)
 
     def button(
         self, text: str, tooltip: str, act: Callable[[], object], style: str = ""
@@ -99,16 +115,31 @@ class JobPanel:
             clip: The whole file.
             poster: A JPEG of the same shape.
         """
-        *before, stage = self._left.children
-        if clip is None and not before:
-            return
-        self._left.children = (stage,)
-        for video in before:
-            video.close()
+        before, self._video = self._video, None
         if clip is not None:
-            self._left.children = (self._video(clip, poster), stage)
+            self._video = self._make_video(clip, poster)
+        self._arrange(before)
 
-    def _video(self, clip: bytes, poster: bytes | None) -> Any:
+    def compare(self, widget: Any) -> None:
+        """Show a widget in place of the result; None brings the result back."""
+        before, self._compare = self._compare, widget
+        self._arrange(before)
+
+    @property
+    def is_comparing(self) -> bool:
+        """Tell whether something is shown in place of the result."""
+        return self._compare is not None
+
+    def _arrange(self, gone: Any) -> None:
+        result = (self._video, self._parts["stage"])
+        shown = result if self._compare is None else (self._compare,)
+        children = tuple(each for each in shown if each is not None)
+        if children != self._left.children:
+            self._left.children = children
+        if gone is not None:
+            gone.close()
+
+    def _make_video(self, clip: bytes, poster: bytes | None) -> Any:
         size = fitted(jpeg_size(poster), VIEW_MAX_PX) if poster else ("", "")
         # No tooltip: the page's half of ipywidgets 8.1 fails on one of a Video.
         return self._look.make(
@@ -139,22 +170,30 @@ class JobPanel:
     def ask(self, question: Question) -> None:
         """Ask, in place of the buttons; nothing is done until it is answered."""
         self._drop_question()
-        text = self._look.make(w.HTML, value=_plain(question.text))
+        text = self._look.make(w.HTML, "mk-question", value=_question_html(question))
+        box = self._make_tick(question.tick) if question.tick else None
         yes = self.button(
             question.yes,
-            "This cannot be taken back",
-            self._guard(lambda: self._answer(question.act)),
+            "This cannot be undone",
+            self._guard(lambda: self._answer(question.act, box)),
             style="danger",
         )
         no = self.button(question.no, "Change nothing", self._guard(self._answer))
-        self._asking = (text, yes, no)
+        self._asking = tuple(x for x in (text, box, yes, no) if x is not None)
         self._row.children = self._asking
         no.focus()
 
-    def _answer(self, act: Callable[[], object] | None = None) -> None:
+    def _make_tick(self, words: str) -> Any:
+        make = self._look.make
+        return make(w.Checkbox, "mk-tick", description=words, indent=False)
+
+    def _answer(
+        self, act: Callable[[bool], object] | None = None, box: Any = None
+    ) -> None:
+        is_ticked = box is not None and bool(box.value)
         self._drop_question()
         if act is not None:
-            act()
+            act(is_ticked)
 
     def _drop_question(self) -> None:
         asked, self._asking = self._asking, ()
@@ -166,7 +205,15 @@ class JobPanel:
         """Close every widget."""
         self._drop_question()
         close_tree(self.widget)
+        for widget in (self._video, self._parts["stage"]):
+            if widget is not None:
+                widget.close()
         self._look.close()
+
+
+def _question_html(question: Question) -> str:
+    points = "".join(f"<li>{escape(point)}</li>" for point in question.points)
+    return f"<b>{escape(question.text)}</b>" + (f"<ul>{points}</ul>" if points else "")
 
 
 def _plain(text: str) -> str:

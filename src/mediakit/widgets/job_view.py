@@ -17,7 +17,7 @@ import anyio
 from mediakit.client import AsyncJob, Client, Job, JobState
 from mediakit.client.io_thread import io_thread
 from mediakit.clock import Clock, SystemClock
-from mediakit.widgets.card import card_html, card_text, title_html
+from mediakit.widgets.card import card_html, card_text, details_html, prompt_html
 from mediakit.widgets.card_handle import CardHandle
 from mediakit.widgets.guard import guarded
 from mediakit.widgets.job_actions import JobActions
@@ -25,7 +25,8 @@ from mediakit.widgets.job_home import JobHome
 from mediakit.widgets.job_html import (
     bar_html,
     clock_html,
-    facts_column_html,
+    head_html,
+    place_html,
     stage_html,
 )
 from mediakit.widgets.job_panel import JobPanel
@@ -52,6 +53,7 @@ class JobView:
         environment: See `playback.browser_url`; this process's own when omitted.
         recalled: The job ended long ago: its card has its poster from the start, where
             that is kept on this machine.
+        arrives: It was just asked for: the page scrolls to it if it is out of sight.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class JobView:
         clock: Clock | None = None,
         environment: Mapping[str, str] | None = None,
         recalled: bool = False,
+        arrives: bool = False,
     ) -> None:
         io = client.io if client is not None else io_thread()
         self._job = job
@@ -79,10 +82,16 @@ class JobView:
         self._closed = False
         self._shown = False
         guard = guarded(lambda text: self._panel.complain(text), self._lock)
-        self._panel = JobPanel(guard)
+        self._panel = JobPanel(guard, arrives=arrives)
         self._tasks = JobTasks(io, self._panel.complain)
         self._actions = JobActions(
-            job, self._panel, self._tasks, guard, self._lock, home
+            job,
+            self._panel,
+            self._tasks,
+            guard,
+            self._lock,
+            home,
+            self._environment,
         )
         self._unsubscribe = job.subscribe(guard(self._on_state))
         if client is not None:
@@ -109,12 +118,13 @@ class JobView:
             codec=self._preview.codec,
             environment=self._environment,
             embedded=self._embedded,
+            facts=self._preview.facts,
         )
 
     @property
     def card_text(self) -> str:
         """Return the job as plain text."""
-        return card_text(self.state)
+        return card_text(self.state, self._preview.facts)
 
     def on_card(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call a function, mostly on the I/O thread, when the card has changed.
@@ -159,9 +169,10 @@ class JobView:
         state = self.state
         if self._closed:
             return
-        self._panel.show("title", title_html(state))
-        self._panel.show("facts", facts_column_html(state))
+        self._show_words(state)
         self._show_time()
+        if not self._shown:
+            self._panel.show("stage", place_html(state))
         if not state.record.status.terminal:
             self._tasks.start("tick", self._tick)
         elif has_output(state) and not self._looked:
@@ -177,10 +188,15 @@ class JobView:
         for listener in tuple(self._listeners):
             listener()
 
+    def _show_words(self, state: JobState) -> None:
+        self._panel.show("prompt", prompt_html(state))
+        self._panel.show("title", head_html(state, self._preview.facts))
+        self._panel.show("details", details_html(state))
+
     def _show_time(self) -> None:
         now = self._clock.now()
-        self._panel.show("clock", clock_html(self.state, now))
-        self._panel.show("bar", bar_html(self.state, now))
+        time = clock_html(self.state, now) + bar_html(self.state, now)
+        self._panel.show("clock", time)
 
     def _show_stage(self) -> None:
         html = stage_html(self.state, self._preview, self._environment)
@@ -222,6 +238,8 @@ class JobView:
             if self._closed or not has_output(self.state):
                 return
             self._preview = preview
+            self._actions.see(preview)
+            self._show_words(self.state)
             # A player that is there already may be playing: it is not replaced.
             if not self._shown or preview.needs_clip:
                 self._show_stage()

@@ -224,10 +224,33 @@ def times_text(state: JobState) -> str:
     return f"ended within {seconds_text(elapsed_s(start, end))} of being submitted"
 
 
+def ran_text(state: JobState) -> str:
+    """Write how long an ended job ran: "ran 8.4 s"; nothing where it is not known."""
+    if not state.record.status.terminal:
+        return ""
+    ran_s, begun, end = state.record.runtime_s, state.started_at, state.finished_at
+    if ran_s is None and begun is not None and end is not None:
+        ran_s = elapsed_s(begun, end)
+    return "" if ran_s is None else f"ran {seconds_text(ran_s)}"
+
+
+def price_text(state: JobState) -> str:
+    """Write what a job costs, for a line of facts: its charge once it has ended."""
+    status, estimate = state.record.status, state.estimate
+    if status is JobStatus.FAILED and not state.charge_micro_usd:
+        return "not charged"
+    if status.terminal:
+        text = charge_text(state)
+        return text if text.startswith("$") else f"charge {text}"
+    if estimate is None or estimate.low is None:
+        return ""
+    return f"{estimate.text} estimated"
+
+
 def estimate_text(estimate: Estimate | None) -> str:
     """Write an estimate with its kind; without one it was not made here."""
     if estimate is None:
-        return "none: it was submitted from elsewhere"
+        return "none, because the job was submitted elsewhere"
     return f"{estimate.text} ({kind_text(estimate)})"
 
 
@@ -248,18 +271,18 @@ def charge_text(state: JobState) -> str:
     if charge == 0 and status is JobStatus.FAILED:
         return f"{format_usd(charge)}: nothing was charged"
     compared = _compared(charge, state.estimate)
-    return f"{format_usd(charge)}, {compared}" if compared else format_usd(charge)
+    return f"{format_usd(charge)} {compared}" if compared else format_usd(charge)
 
 
 def _unsettled_text(state: JobState) -> str:
     billing = state.record.billing
+    if state.record.status is JobStatus.FAILED:
+        return "not charged, because the job failed"
     text = "settling…"
     if billing is not None and billing.state is BillingState.UNAVAILABLE:
         text = "settling… (the service cannot read it at the moment)"
         if billing.said is not None:
             text = "settling… (what the service says of it cannot be read here)"
-    if state.record.status is JobStatus.FAILED:
-        text += " Failed jobs are not charged."
     return text
 
 
@@ -267,9 +290,9 @@ def _compared(charge: int, estimate: Estimate | None) -> str:
     if estimate is None or estimate.low is None:
         return ""
     if charge < estimate.low:
-        return f"{format_usd(estimate.low - charge)} less than estimated"
+        return f"({format_usd(estimate.low - charge)} less than estimated)"
     if estimate.high is not None and charge > estimate.high:
-        return f"{format_usd(charge - estimate.high)} more than estimated"
+        return f"({format_usd(charge - estimate.high)} more than estimated)"
     return "as estimated" if estimate.low == estimate.high else "within the estimate"
 
 

@@ -21,11 +21,12 @@ from mediakit.media import POSTER_MAX_PX, poster_jpeg
 from mediakit.media.small_clips import CLIP_MAX_PX, CLIP_MAX_S, make_small_clip
 from mediakit.widgets.job_words import erased, has_output
 from mediakit.widgets.playback import Embedded, playback_notice
+from mediakit.widgets.results.output_facts import NO_FACTS, OutputFacts
 
 FETCH_MAX_BYTES = 64 * 1024 * 1024
 PICTURE_MAX_BYTES = 16 * 1024 * 1024
 EMBED_MAX_BYTES = 24 * 1024 * 1024
-CLIP_MAX_BYTES = 6 * 1024 * 1024
+CLIP_MAX_BYTES = 10 * 1024 * 1024
 POSTER_MAX_BYTES = 12_000
 SMALLER_PX = (POSTER_MAX_PX, 256, 208, 160, 112)
 LOOK, CLIP = ".json", ".mp4"
@@ -50,6 +51,7 @@ class Preview:
         trouble: Why there is no picture, as a sentence; None when nothing is wrong.
         clip: A small H.264 copy of it, where browsers cannot play the result itself.
         clip_note: What is to be known of the copy, or why there is none.
+        facts: How large and how long the result itself is.
     """
 
     poster: bytes | None = field(default=None, repr=False)
@@ -57,6 +59,7 @@ class Preview:
     trouble: str | None = None
     clip: bytes | None = field(default=None, repr=False)
     clip_note: str = ""
+    facts: OutputFacts = NO_FACTS
 
     @property
     def needs_clip(self) -> bool:
@@ -121,7 +124,8 @@ async def _looked_at(job: AsyncJob) -> Preview:
     medium = job.state.media_type
     try:
         if medium == "audio":
-            return Preview()
+            read = partial(OutputFacts.read, media_type=medium)
+            return Preview(facts=await job.read_output(read) or NO_FACTS)
         if medium == "video":
             look = partial(preview_of, media_type=medium)
             preview = await job.read_output(look) or Preview(trouble=NOT_FETCHED)
@@ -182,7 +186,8 @@ def look_kept(looks: Looks, job_id: str) -> Preview | None:
     try:
         said = json.loads(text)
         poster = b64decode(said["poster"]) if said["poster"] else None
-        return Preview(poster=poster, codec=said["codec"])
+        facts = OutputFacts.from_json(said["facts"])
+        return Preview(poster=poster, codec=said["codec"], facts=facts)
     except (ValueError, KeyError, TypeError):
         return None  # another version wrote it, or the disk was full
 
@@ -193,8 +198,8 @@ def _keep(job: AsyncJob, preview: Preview) -> None:
     if preview.clip is not None:
         job.looks.keep(job.id, CLIP, preview.clip)
     poster = b64encode(preview.poster).decode() if preview.poster else None
-    said = json.dumps({"codec": preview.codec, "poster": poster})
-    job.looks.keep(job.id, LOOK, said.encode())
+    said = {"codec": preview.codec, "poster": poster, "facts": preview.facts.as_json}
+    job.looks.keep(job.id, LOOK, json.dumps(said).encode())
 
 
 def preview_of(file: BinaryIO, media_type: str) -> Preview:
@@ -206,14 +211,17 @@ def preview_of(file: BinaryIO, media_type: str) -> Preview:
     """
     from PIL.Image import DecompressionBombError
 
+    facts = NO_FACTS
     try:
+        facts = OutputFacts.read(file, media_type)
         codec = picture_codec(file) if media_type == "video" else None
-        return Preview(poster=small_poster(file), codec=codec)
+        return Preview(poster=small_poster(file), codec=codec, facts=facts)
     except (OSError, ValueError, DecompressionBombError) as error:
         # PyAV's and Pillow's own errors are OSErrors or ValueErrors.
         return Preview(
             trouble="There is no poster of the result: the file cannot be read here "
-            f"({type(error).__name__}). It may still open in another program."
+            f"({type(error).__name__}). It may still open in another program.",
+            facts=facts,
         )
 
 

@@ -3,6 +3,8 @@
 from html import escape
 from typing import Literal
 
+from mediakit.widgets.results.place import PLACE_CSS
+
 Tone = Literal["plain", "quiet", "warn", "bad", "good"]
 
 CSS = """
@@ -172,7 +174,7 @@ settings and results come back, and running jobs go on.";}
 
 def style_block() -> str:
     """Return the style sheet as a tag; one in each form is enough."""
-    return f"<style>{CSS}</style>"
+    return f"<style>{CSS}{PLACE_CSS}</style>"
 
 
 def line_html(text: str, tone: Tone = "quiet") -> str:

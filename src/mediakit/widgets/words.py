@@ -33,8 +33,13 @@ MEDIA_WORDS = {
 
 def title_of(function: Function) -> str:
     """Write a function's name for people: "Text to video"."""
-    last = function.path.rsplit("/", 1)[-1]
-    parts = dict.fromkeys((function.kind, last))
+    return title_at(function.kind, function.path)
+
+
+def title_at(kind: str, path: str) -> str:
+    """Write the same from the function's kind and its path."""
+    last = path.rsplit("/", 1)[-1]
+    parts = dict.fromkeys((kind, last))
     words = " · ".join(part.replace("-", " ") for part in parts)
     return words[:1].upper() + words[1:]
 

@@ -1,0 +1,1 @@
+"""Jobs that a cell waits for: a line a job, and one progress for many."""
