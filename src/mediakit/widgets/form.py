@@ -26,6 +26,8 @@ from mediakit.records import JobStatus
 from mediakit.widgets.assigning import assigned, assigned_together
 from mediakit.widgets.card_handle import CardHandle, Cell
 from mediakit.widgets.cell_places import CellPlace, CellPlaces
+from mediakit.widgets.chaining.beside import Beside
+from mediakit.widgets.chaining.results import Results
 from mediakit.widgets.errands import Errands
 from mediakit.widgets.form_draft import Draft, digest_of
 from mediakit.widgets.form_media import Inspection, MediaKey
@@ -123,6 +125,7 @@ class Form:
         self._job_listeners: list[Callable[[], None]] = []
         self._inspector = Inspector(client.core.remote_media)
         self._errands = Errands(client.io, self._say)
+        self._results = Results(client)
         self._guard = guarded(self._say, self._lock)
         self._seen = SeenPrice()
         self._handle = CardHandle()
@@ -147,7 +150,8 @@ class Form:
         self._go_on()
 
     def _make_view(self) -> FormView:
-        self._kit = Kit(Look(), self._guard, self._keep)
+        beside = Beside(self._results, self._errands.run, self._clock.sleep)
+        self._kit = Kit(Look(), self._guard, self._keep, beside=beside)
         view = FormView(
             self.function,
             self._kit,
@@ -420,6 +424,9 @@ class Form:
 
     async def _look(self) -> None:
         await self._look_at_files()
+        results = await self._results.recognised(self._state.media.remote)
+        if results:
+            self._take_found(results)
         remote = self._state.media.unmeasured
         if remote:
             self._take_found(await self._inspector.measure(remote))
@@ -487,7 +494,8 @@ class Form:
 
     async def _submit(self, body: Mapping[str, Any]) -> AsyncJob:
         extra = {n: v for n, v in body.items() if is_extra(self.function, n, v)}
-        fields = {n: value for n, value in body.items() if n not in extra}
+        plain = {n: value for n, value in body.items() if n not in extra}
+        fields: dict[str, Any] = await self._results.as_jobs(self.function, plain)
         with asking_from(self._memory.origin):
             return await self.client.core.submit(
                 self.function.path, take="next", extra=extra, **fields

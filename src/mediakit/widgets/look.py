@@ -82,6 +82,8 @@ class Kit:
         draw: Draws a whole number between two, both included.
         prompts: What the prompts' documentation says, such as which media they cite.
         cite: Puts a citation into the prompt; None where there is no prompt.
+        beside: Makes the buttons that stand beside a media control's upload button,
+            and puts what they open below it; None for no more buttons.
     """
 
     look: Look
@@ -90,6 +92,7 @@ class Kit:
     draw: Callable[[int, int], int] = field(default=random.randint)
     prompts: str = ""
     cite: Callable[[str], object] | None = None
+    beside: Callable[[Any], tuple[Any, ...]] | None = None
 
 
 def close_tree(widget: Any) -> None:
