@@ -15,6 +15,7 @@ from mediakit.client.io_thread import io_thread
 from mediakit.sandbox.server import RunningSandbox
 from mediakit.widgets.chaining.results import PAGE, Found, Results
 from mediakit.widgets.form import Form
+from mediakit.widgets.job_view import JobView
 from mediakit.widgets.media_list import MediaControl
 from tests.test_form import _all, control, finish, press_generate, shown, until
 
@@ -172,3 +173,83 @@ def test_a_search_without_results_says_what_to_do(
     search.value = "nothing like this"
 
     until(lambda: "No clips match. Try fewer words." in shown(form), form)
+
+
+def button_of(widget: Any, name: str) -> Any:
+    (found,) = (
+        each
+        for each in _all(widget)
+        if isinstance(each, ipywidgets.Button) and each.description == name
+    )
+    return found
+
+
+def forms_in(widget: Any) -> list[Any]:
+    return [each for each in _all(widget) if "mk-form" in each._dom_classes]
+
+
+def test_a_card_offers_the_functions_that_take_its_result_and_opens_their_form(
+    make_form: Callable[..., Form],
+) -> None:
+    form = make_form("text-to-video", prompt="a mill", duration=3)
+    press_generate(form)
+    (view,) = form.jobs
+    until(lambda: view.state.record.status.terminal, form)
+    button_of(view.widget, "Use as…").click()
+    assert button_of(view.widget, "Compose video")
+    button_of(view.widget, "Video upscale").click()
+
+    (opened,) = forms_in(view.widget)
+    url = url_of(view)
+    boxes = (each for each in _all(opened) if isinstance(each, ipywidgets.Text))
+    assert url in [box.value for box in boxes]
+    assert any(getattr(each, "wants_focus", False) for each in _all(opened))
+    until(lambda: any("$0.228" in text for text in texts(opened)), form)
+
+
+def url_of(view: JobView) -> str:
+    output = view.state.record.output
+    assert output is not None
+    assert output.file is not None
+    return output.file.url
+
+
+def texts(widget: Any) -> list[str]:
+    return [h.value for h in _all(widget) if isinstance(h, ipywidgets.HTML)]
+
+
+def test_a_card_that_is_closed_closes_the_forms_of_its_result(
+    make_form: Callable[..., Form],
+) -> None:
+    form = make_form("text-to-video", prompt="a well", duration=3)
+    press_generate(form)
+    (view,) = form.jobs
+    until(lambda: view.state.record.status.terminal, form)
+    button_of(view.widget, "Use as…").click()
+    button_of(view.widget, "Video upscale").click()
+    (opened,) = forms_in(view.widget)
+    assert opened.comm is not None
+    view.close()
+
+    assert opened.comm is None
+
+
+def test_in_the_studio_the_form_opens_in_the_studio(own: Client) -> None:
+    studio = own.studio()
+    function = own.catalog.function("text-to-video")
+    studio._choose(function.path)
+    form = studio.form
+    assert form is not None
+    until(lambda: form.state.funds.balance is not None, form)
+    form.values.update(prompt="a pier", duration=3)
+    press_generate(form)
+    (view,) = form.jobs
+    until(lambda: view.state.record.status.terminal, form)
+    button_of(view.widget, "Use as…").click()
+    button_of(view.widget, "Video upscale").click()
+
+    assert studio.form is not None
+    assert studio.form.function.kind == "video-upscale"
+    assert studio.form.values["video_url"] == url_of(view)
+    assert forms_in(view.widget) == []
+    studio.close()

@@ -198,9 +198,15 @@ class FormView:
         self._parts = self._column(function)
         self._body = kit.look.make(w.HBox, "mk-body", children=(self._parts,))
         self._head = kit.look.make(w.HTML, "mk-head", value=head_html(function, meta))
+        self._namers = namers(kit.look)
         self.widget = kit.look.make(
-            w.VBox, "mk-form", children=(self._head, self._body, *namers(kit.look))
+            w.VBox, "mk-form", children=(self._head, self._body, *self._namers)
         )
+
+    def focus(self) -> None:
+        """Put the focus into the first control, once the form is on the page."""
+        for namer in self._namers:
+            namer.wants_focus = True
 
     def _cite(self, citation: str) -> None:
         """Write a citation behind the prompt, as if it were typed there."""

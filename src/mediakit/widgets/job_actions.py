@@ -11,6 +11,7 @@ from mediakit.client import AsyncJob, JobState
 from mediakit.client.origin import asking_from
 from mediakit.errors import InputError
 from mediakit.records import ErrorCode, JobStatus
+from mediakit.widgets.chaining.use_menu import UseMenu, medium_of
 from mediakit.widgets.guard import Guard, guarded
 from mediakit.widgets.job_home import JobHome
 from mediakit.widgets.job_panel import JobPanel, Question
@@ -19,11 +20,13 @@ from mediakit.widgets.job_words import erased, has_output
 
 KEEP = "Keep"
 RETRY, NEXT, VARY, SAVE, ERASE = "Try again", "Next take", "Vary…", "Download", "Erase…"
+USE = "Use as…"
 TOOLTIPS = {
     RETRY: "Ask once more for the same; failed jobs are not charged",
     NEXT: "Ask for another draw of the same request; it is paid for when it completes",
     VARY: "Put these settings into a form; nothing is sent",
     SAVE: "Save the result to the working directory",
+    USE: "Choose a function that takes this result, and open its form",
     ERASE: "Erase the stored media and the captured request",
 }
 # The same request would fail the same way.
@@ -48,12 +51,20 @@ def can_retry(state: JobState) -> bool:
     return failed and knows_request(state) and not hopeless
 
 
+def can_be_used(state: JobState, home: JobHome | None) -> bool:
+    """Tell whether the result can be the input of another function."""
+    at_hand = home is not None and home.uses is not None
+    return at_hand and has_output(state) and medium_of(state) is not None
+
+
 def offered(state: JobState, home: JobHome | None) -> tuple[str, ...]:
     """Return the names of what can be done with a job, in order."""
+    asks = home is not None and home.add is not None
     can = {
-        RETRY: home is not None and can_retry(state),
-        NEXT: home is not None and can_take(state),
+        RETRY: asks and can_retry(state),
+        NEXT: asks and can_take(state),
         VARY: home is not None and home.vary is not None and knows_request(state),
+        USE: can_be_used(state, home),
         SAVE: has_output(state),
         ERASE: state.record.status.terminal and not erased(state),
     }
@@ -100,10 +111,13 @@ class JobActions:
             RETRY: free(self._ask_retry),
             NEXT: free(self._ask_next),
             VARY: free(self._fill_form),
+            USE: guard(self._use),
             SAVE: guard(self._save),
             ERASE: guard(self._ask_erase),
         }
         self._buttons: dict[str, Any] = {}
+        self._guard = guard
+        self._menu: UseMenu | None = None
 
     def offer(self) -> None:
         """Offer what can be done with the job as it is now."""
@@ -124,6 +138,17 @@ class JobActions:
         """Close the buttons, also while they are not shown."""
         for button in self._buttons.values():
             button.close()
+        if self._menu is not None:
+            self._menu.close()
+
+    def _use(self) -> None:
+        if self._home is not None and self._home.uses is not None:
+            if self._menu is None:
+                # A form that it opens has a lock of its own.
+                free = guarded(self._panel.complain)
+                self._menu = self._home.uses.menu(self._job, free)
+                self._panel.append(self._menu.widget)
+            self._menu.turn()
 
     def _ask_retry(self) -> None:
         self._more(RETRY, "Asking once more…", self._job.retry)
@@ -137,7 +162,7 @@ class JobActions:
         async def bring() -> None:
             with asking_from(None if self._home is None else self._home.origin):
                 made = await ask()
-            if self._home is not None:
+            if self._home is not None and self._home.add is not None:
                 self._home.add(made)
             self._panel.note("")
 

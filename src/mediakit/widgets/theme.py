@@ -144,11 +144,11 @@ settings and results come back, and running jobs go on.";}
 .mk-form .mk-pick-poster{flex:0 0 72px;width:72px;height:44px}
 .mk-pick-poster span,.mk-pick-poster img{display:block;width:72px;height:44px;
  border-radius:3px;object-fit:cover;background:var(--jp-layout-color3)}
-.mk-form .mk-pick-words{flex:1 1 0;min-width:0}
-.mk-form .mk-pick-choose{background:none;padding:0;text-align:left;width:100%;
- height:auto;line-height:1.4;font-size:13px;overflow:hidden;text-overflow:ellipsis;
+.mk-form .mk-pick-words{position:static;flex:1 1 0;min-width:0}
+.mk-form .mk-pick-choose{position:static;background:none;padding:0;text-align:left;
+ width:100%;height:auto;line-height:1.4;font-size:13px;overflow:hidden;text-overflow:ellipsis;
  white-space:nowrap;box-shadow:none;color:var(--jp-ui-font-color1)}
-.mk-form .mk-pick-choose::after{content:"";position:absolute;inset:0}
+.mk-form .mk-pick-choose::after{content:"";position:absolute;inset:0;z-index:1}
 .mk-form .mk-pick-facts{font-size:12px}
 .mk-form .mk-pay{gap:8px;padding:12px 14px;border:1px solid var(--jp-border-color2);
  border-radius:4px;background:var(--jp-layout-color1)}
