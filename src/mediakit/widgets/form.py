@@ -161,7 +161,13 @@ class Form:
         self._go_on()
 
     def _make_view(self) -> FormView:
-        beside = Beside(self._results, self._errands.run, self._clock.sleep)
+        beside = Beside(
+            self._results,
+            self.client.core.remote_media,
+            lambda name: self._state.values.get(name),
+            self._errands.run,
+            self._clock.sleep,
+        )
         self._kit = Kit(Look(), self._guard, self._keep, beside=beside)
         view = FormView(
             self.function,

@@ -10,7 +10,7 @@ from mediakit.catalog import Function
 from mediakit.client.job_inputs import JobOutput
 from mediakit.schema import FieldSpec, MediaName
 from mediakit.widgets.axis import MS_PER_S, Axis
-from mediakit.widgets.timeline_edits import edited
+from mediakit.widgets.timeline_edits import edited, is_blank
 from mediakit.widgets.words import label_of, title_of
 
 
@@ -72,7 +72,7 @@ def uses_of(functions: Iterable[Function], medium: MediaName) -> list[Use]:
 
 def _use_of(function: Function, medium: MediaName) -> Use | None:
     fields = [s for s in function.fields.values() if _takes(function, s, medium)]
-    fields.sort(key=lambda spec: (not spec.to_fill_in, "mask" in spec.name))
+    fields.sort(key=lambda spec: (not spec.to_fill_in, bool(spec.mask_of)))
     return Use(function, fields[0], medium) if fields else None
 
 
@@ -97,6 +97,7 @@ def _placed(
 ) -> list[Any]:
     """Place a medium behind the last one of its kind, as long as it is."""
     kind = next(_kinds_for(axis, medium))
+    held = [item for item in held if not is_blank(axis, item)]
     rows = [at for at, item in enumerate(held) if axis.kind_of(item) == kind]
     if not rows:
         added = edited(axis, held, {"edit": "add-item", "kind": kind})
