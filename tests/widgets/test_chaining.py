@@ -184,6 +184,13 @@ def button_of(widget: Any, name: str) -> Any:
     return found
 
 
+def use_as(view: JobView) -> None:
+    """Press "Use as…" once the card offers it."""
+    offered = "Use as…"
+    until(lambda: offered in [getattr(e, "description", "") for e in _all(view.widget)])
+    button_of(view.widget, offered).click()
+
+
 def forms_in(widget: Any) -> list[Any]:
     return [each for each in _all(widget) if "mk-form" in each._dom_classes]
 
@@ -194,8 +201,7 @@ def test_a_card_offers_the_functions_that_take_its_result_and_opens_their_form(
     form = make_form("text-to-video", prompt="a mill", duration=3)
     press_generate(form)
     (view,) = form.jobs
-    until(lambda: view.state.record.status.terminal, form)
-    button_of(view.widget, "Use as…").click()
+    use_as(view)
     assert button_of(view.widget, "Compose video")
     button_of(view.widget, "Video upscale").click()
 
@@ -203,7 +209,7 @@ def test_a_card_offers_the_functions_that_take_its_result_and_opens_their_form(
     url = url_of(view)
     boxes = (each for each in _all(opened) if isinstance(each, ipywidgets.Text))
     assert url in [box.value for box in boxes]
-    assert any(getattr(each, "wants_focus", False) for each in _all(opened))
+    assert any(getattr(each, "wanted", False) for each in _all(opened))
     until(lambda: any("$0.228" in text for text in texts(opened)), form)
 
 
@@ -224,8 +230,7 @@ def test_a_card_that_is_closed_closes_the_forms_of_its_result(
     form = make_form("text-to-video", prompt="a well", duration=3)
     press_generate(form)
     (view,) = form.jobs
-    until(lambda: view.state.record.status.terminal, form)
-    button_of(view.widget, "Use as…").click()
+    use_as(view)
     button_of(view.widget, "Video upscale").click()
     (opened,) = forms_in(view.widget)
     assert opened.comm is not None
@@ -244,8 +249,7 @@ def test_in_the_studio_the_form_opens_in_the_studio(own: Client) -> None:
     form.values.update(prompt="a pier", duration=3)
     press_generate(form)
     (view,) = form.jobs
-    until(lambda: view.state.record.status.terminal, form)
-    button_of(view.widget, "Use as…").click()
+    use_as(view)
     button_of(view.widget, "Video upscale").click()
 
     assert studio.form is not None

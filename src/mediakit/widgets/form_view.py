@@ -16,6 +16,7 @@ from mediakit.rules import NeedsAny, OnlyWhen
 from mediakit.schema import FieldSpec
 from mediakit.widgets.axis import Axis
 from mediakit.widgets.card_handle import CardHandle
+from mediakit.widgets.chaining.focus import focuser
 from mediakit.widgets.code_fold import CodeFold
 from mediakit.widgets.control import Control
 from mediakit.widgets.controls import build_field
@@ -198,15 +199,19 @@ class FormView:
         self._parts = self._column(function)
         self._body = kit.look.make(w.HBox, "mk-body", children=(self._parts,))
         self._head = kit.look.make(w.HTML, "mk-head", value=head_html(function, meta))
-        self._namers = namers(kit.look)
+        self._focuser: Any = None
         self.widget = kit.look.make(
-            w.VBox, "mk-form", children=(self._head, self._body, *self._namers)
+            w.VBox, "mk-form", children=(self._head, self._body, *namers(kit.look))
         )
 
     def focus(self) -> None:
         """Put the focus into the first control, once the form is on the page."""
-        for namer in self._namers:
-            namer.wants_focus = True
+        if self._focuser is None:
+            self._focuser = focuser(self._kit.look)
+            if self._focuser is None:
+                return
+            self.widget.children = (*self.widget.children, self._focuser)
+        self._focuser.wanted = True
 
     def _cite(self, citation: str) -> None:
         """Write a citation behind the prompt, as if it were typed there."""

@@ -61,11 +61,6 @@ CSS = """
 .mk-job-main>.mk-job-facts{flex:1 1 300px;min-width:0}
 .mk-job-actions{display:flex;flex-flow:row wrap;gap:8px;align-items:center}
 .mk-job .jupyter-button{width:auto;flex:0 0 auto;padding:0 14px;border-radius:3px}
-.mk-job .mk-use{gap:8px}
-.mk-job .mk-use:empty{display:none}
-.mk-job .mk-use>.mk-use-row{display:flex;flex-flow:row wrap;gap:6px}
-.mk-job .mk-use>.mk-form{border-left:3px solid var(--jp-brand-color1);padding-left:14px;
- box-sizing:border-box}
 .mk-job progress{width:100%;max-width:640px;height:6px;display:block;
  accent-color:var(--jp-brand-color1)}
 .mk-job a{color:var(--jp-content-link-color)}

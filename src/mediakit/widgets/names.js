@@ -36,29 +36,8 @@ function name(root) {
   for (const region of root.querySelectorAll(".mk-live")) set(region, "role", "status");
 }
 
-const FIRST = ["input", "textarea", "select", "button"]
-  .map((tag) => `.mk-controls ${tag}:not([disabled]):not([type=file])`)
-  .join(", ");
-const TRIES = 20;
-const TRY_AGAIN_MS = 50;
-
-// The controls of a new form come onto the page a moment after what names them.
-function focusFirst(model, el, tries) {
-  if (!model.get("wants_focus")) return undefined;
-  const found = el.closest(ROOTS)?.querySelector(FIRST);
-  if (!found || !found.getClientRects().length) {
-    const again = () => focusFirst(model, el, tries - 1);
-    return tries ? setTimeout(again, TRY_AGAIN_MS) : undefined;
-  }
-  found.focus();
-  model.set("wants_focus", false);
-  model.save_changes();
-  return undefined;
-}
-
-function render({ model, el }) {
+function render({ el }) {
   let frame, watcher;
-  const focus = () => focusFirst(model, el, TRIES);
   const look = () => {
     const root = el.closest(ROOTS);
     if (!root) return;
@@ -76,11 +55,8 @@ function render({ model, el }) {
     return found;
   };
   el.hidden = true;
-  model.on("change:wants_focus", focus);
   soon();
-  focus();
   return () => {
-    model.off("change:wants_focus", focus);
     cancelAnimationFrame(frame);
     watcher?.disconnect();
   };

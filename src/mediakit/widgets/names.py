@@ -26,11 +26,8 @@ def namers(look: Look) -> tuple[Any, ...]:
 def namer_type() -> Any:
     """Return the class of the widget; only where anywidget is installed."""
     import anywidget
-    from traitlets import Bool
 
     class Namer(anywidget.AnyWidget):
         _esm = Path(__file__).parent / "names.js"
-        # The page takes it back once the focus is in the form around it.
-        wants_focus = Bool(default_value=False).tag(sync=True)
 
     return Namer

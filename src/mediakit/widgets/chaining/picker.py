@@ -10,6 +10,7 @@ import ipywidgets as w
 
 from mediakit.history import Entry
 from mediakit.widgets.chaining.results import Found, Result, Results
+from mediakit.widgets.chaining.style import PICK_CSS, style_tag
 from mediakit.widgets.look import Kit, close_tree
 from mediakit.widgets.media_list import MediaControl
 from mediakit.widgets.media_row import data_url
@@ -80,7 +81,8 @@ class ResultPicker:
         self._more = make(w.Button, "mk-small mk-add", description="Show older results")
         self._more.on_click(self._kit.guard(lambda _: self._ask(further=True)))
         self._said = make(w.HTML, "mk-live", value=line_html("Reading the history…"))
-        children = (self._search, self._list, self._said)
+        self._style = make(w.HTML, "mk-pick-style", value=style_tag(PICK_CSS))
+        children = (self._style, self._search, self._list, self._said)
         self._panel = make(w.VBox, "mk-pick", children=children)
         around = self._control.widget
         around.children = (*around.children, self._panel)
@@ -135,7 +137,7 @@ class ResultPicker:
         self._list.children = self._rows
         self._said.value = line_html(self._summary())
         more = (self._more,) if found.last is not None else ()
-        self._panel.children = (self._search, self._list, self._said, *more)
+        self._panel.children = (*self._panel.children[:4], *more)
         for row in gone:
             close_tree(row)
 

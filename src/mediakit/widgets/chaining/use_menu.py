@@ -11,6 +11,7 @@ from mediakit.catalog import Catalog
 from mediakit.client import JobState
 from mediakit.client.job_inputs import JobOutput
 from mediakit.schema import MediaName
+from mediakit.widgets.chaining.style import USE_CSS, style_tag
 from mediakit.widgets.chaining.uses import Use, uses_of
 from mediakit.widgets.guard import Guard
 from mediakit.widgets.look import Look, close_tree
@@ -78,6 +79,8 @@ class UseMenu:
         head = self._look.make(w.HTML, "mk-use-head", value=f"<b>{words}</b>")
         self._row = self._look.make(w.HBox, "mk-use-row", children=self._buttons)
         self._menu = (head, self._row)
+        style = style_tag(USE_CSS)
+        self._style = self._look.make(w.HTML, "mk-use-style", value=style)
         self.widget = self._look.make(w.VBox, "mk-use")
 
     @property
@@ -89,7 +92,7 @@ class UseMenu:
         """Show the functions, or hide them; a form that is open stays."""
         menu = () if self.is_open else self._menu
         forms = tuple(form.widget for form in self._forms.values())
-        self.widget.children = (*menu, *forms)
+        self.widget.children = (self._style, *menu, *forms)
         if menu and self._buttons:
             self._buttons[0].focus()
 
@@ -113,7 +116,8 @@ class UseMenu:
         chosen = self._forms.pop(path)
         # The one that was chosen last stands nearest to its result.
         self._forms = {path: chosen} | self._forms
-        self.widget.children = tuple(form.widget for form in self._forms.values())
+        forms = (form.widget for form in self._forms.values())
+        self.widget.children = (self._style, *forms)
         chosen.take_result(use, self._made)
 
     def close(self) -> None:
@@ -122,6 +126,6 @@ class UseMenu:
         self.widget.children = ()
         for form in forms.values():
             form.close()
-        for part in (*self._menu, self.widget):
+        for part in (self._style, *self._menu, self.widget):
             close_tree(part)
         self._look.close()

@@ -12,6 +12,7 @@ from anyio import to_thread
 from mediakit.client.remote_media import RemoteMedia
 from mediakit.media import is_url
 from mediakit.widgets.chaining.picker import Run
+from mediakit.widgets.chaining.style import PICK_CSS, style_tag
 from mediakit.widgets.look import close_tree
 from mediakit.widgets.masks.frames import FRAME_MAX_PX, Frame, frame_of
 from mediakit.widgets.masks.strokes import Stroke, is_empty, mask_png, smaller_png
@@ -69,7 +70,9 @@ class MaskPainter:
     def _open(self) -> None:
         make = self._kit.look.make
         self._said = make(w.HTML, "mk-live")
-        self._panel = make(w.VBox, "mk-pick", children=(self._said,))
+        self._style = make(w.HTML, "mk-pick-style", value=style_tag(PICK_CSS))
+        children = (self._style, self._said)
+        self._panel = make(w.VBox, "mk-pick", children=children)
         around = self._control.widget
         around.children = (*around.children, self._panel)
         self._opened += 1
@@ -104,7 +107,7 @@ class MaskPainter:
             height=height,
         )
         canvas.on_msg(self._kit.guard(self._heard))
-        self._panel.children = (canvas, self._said)
+        self._panel.children = (self._style, canvas, self._said)
 
     def _close(self) -> None:
         panel, self._panel = self._panel, None
