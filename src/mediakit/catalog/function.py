@@ -282,7 +282,7 @@ class Function:
         ]
 
     def with_media(
-        self, body: Mapping[str, object], urls: Mapping[str, str]
+        self, body: Mapping[str, object], urls: Mapping[str, object]
     ) -> dict[str, object]:
         """Return the body with media replaced, such as local paths by their URLs.
 

@@ -55,7 +55,7 @@ def _places(
 def with_media_changed(
     fields: Mapping[str, FieldSpec],
     body: Mapping[str, Any],
-    change: Callable[[str], str],
+    change: Callable[[str], object],
 ) -> dict[str, Any]:
     """Return the body with each of its media changed by a function."""
     return {
@@ -64,7 +64,7 @@ def with_media_changed(
     }
 
 
-def _changed(spec: FieldSpec, value: Any, change: Callable[[str], str]) -> Any:
+def _changed(spec: FieldSpec, value: Any, change: Callable[[str], object]) -> Any:
     spec = spec.option(value)
     if spec.media_kind:
         return change(value) if isinstance(value, str) else value

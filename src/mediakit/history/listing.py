@@ -1,6 +1,7 @@
 """Looking through the history: pages, searches and frames."""
 
 import json
+from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +9,7 @@ from sqlalchemy import ColumnElement
 
 from mediakit.errors import InputError
 from mediakit.history import queries
+from mediakit.history.batches import batches
 from mediakit.history.database import Database
 from mediakit.history.entries import Entry
 from mediakit.history.ordering import Order, behind, check_order, in_order
@@ -71,6 +73,25 @@ class Listing:
             query = query.where(behind(order, before))
         page = query.order_by(*in_order(order)).limit(limit)
         return [queries.entry_of(row) for row in self._database.rows(page)]
+
+    def outputs_at(
+        self, urls: Iterable[str], *, service: str | None = None
+    ) -> dict[str, Entry]:
+        """Return whose outputs are behind URLs; nothing of other URLs.
+
+        Args:
+            urls: The URLs, as the history has them.
+            service: Only of this service.
+        """
+        found: dict[str, Entry] = {}
+        for some in batches(dict.fromkeys(urls)):
+            query = queries.newest_first().where(
+                entries.c.output_url.in_(some), *queries.owned_by(service, None)
+            )
+            for row in self._database.rows(query):
+                entry = queries.entry_of(row)
+                found.setdefault(str(entry.output_url), entry)
+        return found
 
     def projects(
         self, *, service: str | None = None, account: str | None = None

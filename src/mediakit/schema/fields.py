@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from mediakit.limits import MediaLimits
 from mediakit.rules import all_of, any_of
 from mediakit.schema.requests import (
+    MaskOf,
     MediaKind,
     MediaName,
     MediaRequest,
@@ -71,6 +72,7 @@ class FieldSpec:
             takes either one or another, what it takes of each `Shape`.
         unit: The number's unit, such as "s".
         media_kind: Which medium the URL is of.
+        mask_of: The field whose medium it is a mask of; None for no mask.
         limits: What is accepted of each medium, and of all of them.
         pattern: A regular expression that the text must contain.
         unique: The items of a list must differ.
@@ -100,6 +102,7 @@ class FieldSpec:
     variants: Mapping[str, "FieldSpec"] = field(default_factory=dict)
     unit: str | None = None
     media_kind: MediaName | None = None
+    mask_of: str | None = None
     limits: MediaLimits | None = None
     pattern: str | None = None
     unique: bool = False
@@ -424,6 +427,7 @@ _FACTS: Mapping[type, tuple[str, str]] = {
     at.MaxLen: ("max_length", "max_length"),
     Unit: ("unit", "name"),
     MediaKind: ("media_kind", "name"),
+    MaskOf: ("mask_of", "name"),
 }
 _FLAGS: Mapping[type, str] = {
     Prompt: "multiline",

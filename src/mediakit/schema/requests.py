@@ -45,6 +45,13 @@ class MediaKind:
 
 
 @dataclass(frozen=True)
+class MaskOf:
+    """Marks a picture whose white part is a region of another field's medium."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Prompt:
     """Marks a text that people write at length."""
 

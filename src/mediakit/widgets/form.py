@@ -15,6 +15,7 @@ from IPython.display import publish_display_data
 
 from mediakit.catalog import Function
 from mediakit.client import AsyncJob, Client, Job, JobState
+from mediakit.client.job_inputs import JobOutput
 from mediakit.client.origin import asking_from
 from mediakit.client.plain import full_names, plain_fields
 from mediakit.clock import Clock, SystemClock
@@ -24,8 +25,13 @@ from mediakit.media import kernel_folder
 from mediakit.rates import Estimate
 from mediakit.records import JobStatus
 from mediakit.widgets.assigning import assigned, assigned_together
-from mediakit.widgets.card_handle import CardHandle, Cell
+from mediakit.widgets.card_handle import CardHandle, Cell, HasCard
 from mediakit.widgets.cell_places import CellPlace, CellPlaces
+from mediakit.widgets.chaining.beside import Beside
+from mediakit.widgets.chaining.opening import Uses
+from mediakit.widgets.chaining.results import Results
+from mediakit.widgets.chaining.use_menu import Elsewhere
+from mediakit.widgets.chaining.uses import Use
 from mediakit.widgets.errands import Errands
 from mediakit.widgets.form_draft import Draft, digest_of
 from mediakit.widgets.form_media import Inspection, MediaKey
@@ -92,6 +98,9 @@ class Form:
         cell: The cell that makes it; None outside of any.
         fresh: Begin without what the form held, and without its jobs.
         lasting: Keep what the form holds in the history.
+        asked_from: The form that its jobs belong to in the history, where it keeps
+            nothing itself; see `Uses`.
+        elsewhere: Opens the form of what takes a result; below its card when omitted.
     """
 
     def __init__(
@@ -105,6 +114,8 @@ class Form:
         cell: Cell | None = None,
         fresh: bool = False,
         lasting: bool = True,
+        asked_from: str | None = None,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         self.client = client
         self.function = function
@@ -112,6 +123,8 @@ class Form:
         self._key = (kind, _places.take(kind, cell))
         origin = origin_of(client.core.store, self._key) if lasting else None
         self._memory = FormMemory(client, origin)
+        self._asked_from = origin or asked_from
+        self._elsewhere = elsewhere
         self._clock = clock or SystemClock()
         self._lock = threading.RLock()
         self._closed = False
@@ -124,6 +137,7 @@ class Form:
         self._job_listeners: list[Callable[[], None]] = []
         self._inspector = Inspector(client.core.remote_media)
         self._errands = Errands(client.io, self._say)
+        self._results = Results(client)
         self._guard = guarded(self._say, self._lock)
         self._seen = SeenPrice()
         self._handle = CardHandle()
@@ -149,8 +163,20 @@ class Form:
 
     def _make_view(self) -> FormView:
         self._uploads = UploadFolder(self.client.core.home or kernel_folder())
+        beside = Beside(
+            self._results,
+            self.client.core.remote_media,
+            lambda name: self._state.values.get(name),
+            self._errands.run,
+            self._clock.sleep,
+        )
         self._kit = Kit(
-            Look(), self._guard, self._keep, work=self._work, uploads=self._uploads
+            Look(),
+            self._guard,
+            self._keep,
+            work=self._work,
+            uploads=self._uploads,
+            beside=beside,
         )
         view = FormView(
             self.function,
@@ -301,14 +327,38 @@ class Form:
 
     def _note_same(self, entry: Entry, job_id: str) -> None:
         """Note that an earlier kernel bought what the form holds, and ended at once."""
-        if job_id not in self._state.bought and is_same(self._state, entry):
+        is_own = entry.function == self.function.path
+        known = job_id in self._state.bought
+        if is_own and not known and is_same(self._state, entry):
             digest = self._state.body_digest
             self._state = self._state.with_bought(job_id, digest)
 
     def _viewed(self, job: AsyncJob, *, recalled: bool = False) -> JobView:
-        home = JobHome(self._take_in, self._vary, self._memory.origin)
+        # The history also gives it the jobs that were made from its results.
+        is_own = job.state.function == self.function.path
+        home = JobHome(
+            self._take_in,
+            self._vary if is_own else None,
+            self._asked_from,
+            Uses(self.client, self._follow, self._asked_from, self._elsewhere),
+        )
         arrives = not recalled
         return JobView(job, self.client, home=home, recalled=recalled, arrives=arrives)
+
+    def _follow(self, view: HasCard) -> None:
+        """Keep the card of a job that was made from a result of this form."""
+        _open_forms.get(self._key, self)._handle.follow(view)
+
+    def take_result(self, use: Use, made: JobOutput) -> None:
+        """Put a result into a field, and the focus into the form.
+
+        Args:
+            use: The field.
+            made: The result.
+        """
+        name = use.spec.name
+        self._set_values({name: use.value(made, self._state.values[name])})
+        self._view.focus()
 
     def _go_on(self) -> None:
         """Watch what an earlier kernel left."""
@@ -429,6 +479,9 @@ class Form:
 
     async def _look(self) -> None:
         await self._look_at_files()
+        results = await self._results.recognised(self._state.media.remote)
+        if results:
+            self._take_found(results)
         remote = self._state.media.unmeasured
         if remote:
             self._take_found(await self._inspector.measure(remote))
@@ -496,8 +549,9 @@ class Form:
 
     async def _submit(self, body: Mapping[str, Any]) -> AsyncJob:
         extra = {n: v for n, v in body.items() if is_extra(self.function, n, v)}
-        fields = {n: value for n, value in body.items() if n not in extra}
-        with asking_from(self._memory.origin):
+        plain = {n: value for n, value in body.items() if n not in extra}
+        fields: dict[str, Any] = await self._results.as_jobs(self.function, plain)
+        with asking_from(self._asked_from):
             return await self.client.core.submit(
                 self.function.path, take="next", extra=extra, **fields
             )

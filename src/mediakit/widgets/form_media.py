@@ -27,11 +27,13 @@ class Inspection:
         info: What it is; None when it will not do, or is not known.
         problem: Why it will not do (its field is not known here); None when it will.
         thumbnail: A small JPEG of it; None when there is no picture to show.
+        words: What a result was made from, where it is one of this history.
     """
 
     info: MediaInfo | None = None
     problem: Problem | None = None
     thumbnail: bytes | None = field(default=None, repr=False)
+    words: str = ""
 
 
 MediaKey = tuple[MediaName, str]
@@ -78,6 +80,13 @@ class FormMedia:
     def files(self) -> tuple[MediaKey, ...]:
         """Return the local files that would be uploaded, each once."""
         return tuple(dict.fromkeys(key for _, key in self._files()))
+
+    @property
+    def remote(self) -> tuple[MediaKey, ...]:
+        """Return the media behind URLs of which nothing was found out yet."""
+        media = self.function.media(self.body)
+        keys: list[MediaKey] = [(m.kind, m.value) for m in media if is_url(m.value)]
+        return tuple(key for key in dict.fromkeys(keys) if key not in self.inspections)
 
     @property
     def unseen(self) -> tuple[MediaKey, ...]:

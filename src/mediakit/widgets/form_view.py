@@ -16,6 +16,7 @@ from mediakit.rules import NeedsAny, OnlyWhen
 from mediakit.schema import FieldSpec
 from mediakit.widgets.axis import Axis
 from mediakit.widgets.card_handle import CardHandle
+from mediakit.widgets.chaining.focus import focuser
 from mediakit.widgets.code_fold import CodeFold
 from mediakit.widgets.control import Control
 from mediakit.widgets.controls import build_field
@@ -201,9 +202,19 @@ class FormView:
         body = (self._parts, self.results)
         self._body = kit.look.make(w.HBox, "mk-body", children=body)
         self._head = kit.look.make(w.HTML, "mk-head", value=head_html(function, meta))
+        self._focuser: Any = None
         self.widget = kit.look.make(
             w.VBox, "mk-form", children=(self._head, self._body, *namers(kit.look))
         )
+
+    def focus(self) -> None:
+        """Put the focus into the first control, once the form is on the page."""
+        if self._focuser is None:
+            self._focuser = focuser(self._kit.look)
+            if self._focuser is None:
+                return
+            self.widget.children = (*self.widget.children, self._focuser)
+        self._focuser.wanted = True
 
     def _cite(self, citation: str) -> None:
         """Write a citation behind the prompt, as if it were typed there."""

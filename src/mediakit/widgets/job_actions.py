@@ -12,6 +12,7 @@ from mediakit.client.origin import asking_from
 from mediakit.client.sidecar import SUFFIX
 from mediakit.errors import InputError
 from mediakit.records import ErrorCode, JobStatus
+from mediakit.widgets.chaining.use_menu import UseMenu, medium_of
 from mediakit.widgets.guard import Guard, guarded
 from mediakit.widgets.job_home import JobHome
 from mediakit.widgets.job_panel import JobPanel, Question
@@ -31,10 +32,12 @@ KEEP = "Keep"
 RETRY, NEXT, VARY, ERASE = "Try again", "Another take", "Edit and rerun", "Erase…"
 COMPARE, RESULT = "Before / after", "Show the result"
 SAVE, FORGET = "Save to folder", "Forget the prompt…"
+USE = "Use as…"
 TOOLTIPS = {
     RETRY: "Send the same request again; failed jobs are not charged",
     NEXT: "Send the same request for another draw; it is paid for when it completes",
     VARY: "Put these settings into a form; nothing is sent",
+    USE: "Choose a function that takes this result, and open its form",
     COMPARE: "Lay the result over its input, with a slider between them",
     SAVE: "Save the result in the folder of this notebook, on the machine it runs on",
     ERASE: "Delete the result and the request at the service",
@@ -77,6 +80,12 @@ def can_retry(state: JobState) -> bool:
     return failed and knows_request(state) and not hopeless
 
 
+def can_be_used(state: JobState, home: JobHome | None) -> bool:
+    """Tell whether the result can be the input of another function."""
+    at_hand = home is not None and home.uses is not None
+    return at_hand and has_output(state) and medium_of(state) is not None
+
+
 def offered(
     state: JobState,
     home: JobHome | None,
@@ -90,10 +99,12 @@ def offered(
         environment: This process's; visitors of Voilà save nothing where it runs.
     """
     is_erased = erased(state)
+    asks = home is not None and home.add is not None
     can = {
-        RETRY: home is not None and can_retry(state),
-        NEXT: home is not None and can_take(state),
+        RETRY: asks and can_retry(state),
+        NEXT: asks and can_take(state),
         VARY: home is not None and home.vary is not None and knows_request(state),
+        USE: can_be_used(state, home),
         COMPARE: can_compare(state),
         DOWNLOAD: has_output(state),
         SAVE: has_output(state) and VOILA not in environment,
@@ -149,11 +160,14 @@ class JobActions:
             NEXT: free(self._ask_next),
             VARY: free(self._fill_form),
             COMPARE: guard(self._compare),
+            USE: guard(self._use),
             SAVE: guard(self._save),
             ERASE: guard(self._ask_erase),
             FORGET: guard(self._ask_forget),
         }
         self._buttons: dict[str, Any] = {}
+        self._guard = guard
+        self._menu: UseMenu | None = None
 
     def see(self, preview: Preview) -> None:
         """Note what was seen of the result."""
@@ -193,6 +207,8 @@ class JobActions:
             button.close()
         if self._download is not None:
             self._download.close()
+        if self._menu is not None:
+            self._menu.close()
 
     def _compare(self) -> None:
         """Show the result over its input, or the result alone again."""
@@ -203,6 +219,15 @@ class JobActions:
             shown = self._panel.make(compare_type(), **traits)
         self._panel.compare(shown)
         self._button(COMPARE).description = COMPARE if shown is None else RESULT
+
+    def _use(self) -> None:
+        if self._home is not None and self._home.uses is not None:
+            if self._menu is None:
+                # A form that it opens has a lock of its own.
+                free = guarded(self._panel.complain)
+                self._menu = self._home.uses.menu(self._job, free)
+                self._panel.append(self._menu.widget)
+            self._menu.turn()
 
     def _ask_retry(self) -> None:
         self._more(RETRY, "Sending the request again…", self._job.retry)
@@ -216,7 +241,7 @@ class JobActions:
         async def bring() -> None:
             with asking_from(None if self._home is None else self._home.origin):
                 made = await ask()
-            if self._home is not None:
+            if self._home is not None and self._home.add is not None:
                 self._home.add(made)
             self._panel.note("")
 

@@ -9,6 +9,7 @@ import ipywidgets as w
 from mediakit.client import AsyncJob, Client, Job, JobState
 from mediakit.widgets.card import card_text
 from mediakit.widgets.card_handle import CardHandle, Cell, current_cell, publish
+from mediakit.widgets.chaining.opening import Uses
 from mediakit.widgets.form import Form
 from mediakit.widgets.job_home import JobHome, varied
 from mediakit.widgets.job_view import JobView
@@ -41,7 +42,8 @@ class JobColumn:
         self._namers = namers(self._look)
         self.widget = self._look.make(w.VBox, "mk-jobs")
         vary = self.vary if client is not None else None
-        self._home = JobHome(add=self.add, vary=vary)
+        uses = None if client is None else Uses(client, handle.follow)
+        self._home = JobHome(add=self.add, vary=vary, uses=uses)
 
     def add(self, job: AsyncJob) -> JobView:
         """Show one more job, above the others."""

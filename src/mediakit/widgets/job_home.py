@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from mediakit.catalog import Function
 from mediakit.client import AsyncJob, JobState
+from mediakit.widgets.chaining.opening import Uses
 from mediakit.widgets.json_values import FURTHER
 from mediakit.widgets.uploads.own_names import with_kept_files
 
@@ -16,16 +17,19 @@ class JobHome:
     """What the place around a job view does for it.
 
     Args:
-        add: Shows a job that was asked for from the view, above the others.
+        add: Shows a job that was asked for from the view, above the others; None
+            where nothing can be asked for.
         vary: Gives a job's settings to a form, and says what was done; None where
             there can be no form.
         origin: The form that new jobs belong to, as the history names it; None for
             none.
+        uses: Opens forms that begin with the job's result; None for no forms.
     """
 
-    add: Callable[[AsyncJob], object]
+    add: Callable[[AsyncJob], object] | None
     vary: Callable[[JobState], str] | None = None
     origin: str | None = None
+    uses: Uses | None = None
 
 
 def varied(function: Function, body: Mapping[str, object]) -> dict[str, object]:

@@ -101,6 +101,10 @@ class JobPanel:
         """Put a style tag on the page for as long as the panel is on it."""
         self._style.value = f"{tag}<style>{CSS}</style>{NOTHING}"
 
+    def append(self, widget: Any) -> None:
+        """Put something below everything else."""
+        self.widget.children = (*self.widget.children, widget)
+
     def show(self, part: str, html: str) -> None:
         """Show HTML in a part; none takes no room, the same is not sent again."""
         self._parts[part].value = html or NOTHING

@@ -211,7 +211,7 @@ class JobView:
         if await learn_names(client, self.state.body):
             with self._lock:
                 if not self._closed:
-                    self._panel.show("facts", facts_column_html(self.state))
+                    self._show_words(self.state)
                     self._tell()
 
     async def _tick(self) -> None:

@@ -87,6 +87,8 @@ class Kit:
         work: Does what may block; None where no thread is there for it, and paths
             then complete no more, and files come from the browser in one message.
         uploads: Where files from the browser stay; None where none are kept.
+        beside: Makes the buttons that stand beside a media control's upload button,
+            and puts what they open below it; None for no more buttons.
     """
 
     look: Look
@@ -97,6 +99,7 @@ class Kit:
     cite: Callable[[str], object] | None = None
     work: Work | None = None
     uploads: UploadFolder | None = None
+    beside: Callable[[Any], tuple[Any, ...]] | None = None
 
 
 def close_tree(widget: Any) -> None:

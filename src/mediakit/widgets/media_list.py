@@ -39,6 +39,7 @@ class MediaControl(Control):
         self.kind: MediaName = item.media_kind
         self._found: Mapping[MediaKey, Inspection] = {}
         self._upload_limit = UPLOAD_LIMIT
+        self.beside: tuple[Any, ...] = kit.beside(self) if kit.beside else ()
 
     @property
     @abstractmethod
@@ -158,7 +159,8 @@ class MediaBox(MediaControl):
     @property
     def parts(self) -> tuple[Any, ...]:
         """Return the box and the upload button."""
-        return (self._row.box, *self._row.buttons)
+        upload, *_ = self._row.buttons
+        return (self._row.box, *self.beside, upload)
 
     def read(self) -> object:
         """Return the path or URL; None for none."""
@@ -181,7 +183,7 @@ class MediaBox(MediaControl):
 
     def place_upload(self, upload: Any) -> None:
         """Put the upload button behind the box."""
-        self._row.buttons = (upload,)
+        self._row.buttons = (upload, *self.beside)
 
     def take(self, path: str) -> None:
         """Take the path of an uploaded file as the value."""
@@ -218,18 +220,21 @@ class MediaList(MediaControl):
     def parts(self) -> tuple[Any, ...]:
         """Return the boxes and all buttons."""
         rows = (part for row in self._rows for part in (row.box, *row.buttons))
-        return (*rows, self._add, self._upload)
+        return (*rows, self._add, *self.beside, self._upload)
 
     def set_enabled(self, *, enabled: bool) -> None:
         """Let people change it, or not; buttons that lead nowhere are off."""
-        super().set_enabled(enabled=enabled)
         if not enabled:
+            super().set_enabled(enabled=enabled)
             return
+        # Each is set once: switching a button on and off again would be two messages.
         most = self.spec.max_length
         self._add.disabled = most is not None and len(self._rows) >= most
-        self._upload.disabled = most is not None and len(self.given) >= most
+        for button in (self._upload, *self.beside):
+            button.disabled = most is not None and len(self.given) >= most
         for index, row in enumerate(self._rows):
-            up, down, _, *cite = row.buttons
+            up, down, remove, *cite = row.buttons
+            row.box.disabled = remove.disabled = False
             up.disabled = index == 0
             down.disabled = index == len(self._rows) - 1
             for button in cite:
@@ -250,7 +255,7 @@ class MediaList(MediaControl):
     def place_upload(self, upload: Any) -> None:
         """Put the upload button beside the one that adds a row."""
         self._upload = upload
-        self._line.children = (self._head, self._add, upload)
+        self._line.children = (self._head, self._add, upload, *self.beside)
 
     def take(self, path: str) -> None:
         """Take the path of an uploaded file into the first free row."""

@@ -38,7 +38,9 @@ def found_html(kind: MediaName, value: str, found: Inspection | None) -> str:
     """
     if not value:
         return ""
-    if is_url(value):
+    if found is not None and found.words:
+        source, facts = data_url(found.thumbnail), found.words
+    elif is_url(value):
         source = value if kind == "image" else ""
         facts = "" if source else _remote_text(found)
     elif found is None:

@@ -161,7 +161,7 @@ class TimelineControl(Nest):
         return {url: source for url, source in sources.items() if source}
 
     def _poster(self, kind: str, url: str) -> str:
-        if is_url(url):
-            return url if kind == "image" else ""
         found = self._found.get((cast("MediaName", kind), url))
-        return data_url(found.thumbnail) if found else ""
+        if found is not None and found.thumbnail is not None:
+            return data_url(found.thumbnail)
+        return url if is_url(url) and kind == "image" else ""

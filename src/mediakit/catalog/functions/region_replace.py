@@ -10,6 +10,7 @@ from mediakit.rules import NeedsAny
 from mediakit.schema import (
     ImageUrl,
     InputFacts,
+    MaskOf,
     MediaRequest,
     Prompt,
     Purpose,
@@ -39,7 +40,7 @@ class RegionReplace(
     """What comes in place of the region."""
     modify_region_roi: Annotated[str | None, Field(min_length=1)] = None
     """The region in words; or give a mask."""
-    modify_region_mask: ImageUrl | None = None
+    modify_region_mask: Annotated[ImageUrl | None, MaskOf("video")] = None
     """A picture of the region; or name it in words."""
     image: ImageUrl | None = None
     """What the replacement looks like."""

@@ -11,16 +11,20 @@ from IPython.display import publish_display_data
 
 from mediakit.catalog import Function
 from mediakit.client import Client, Job
+from mediakit.client.job_inputs import JobOutput
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Entry
 from mediakit.widgets.card_handle import CardHandle, Cell
 from mediakit.widgets.cell_places import CellPlace, CellPlaces
+from mediakit.widgets.chaining.opening import Uses
+from mediakit.widgets.chaining.uses import Use
 from mediakit.widgets.errands import Errands
 from mediakit.widgets.form import Form
 from mediakit.widgets.funds import Funds
 from mediakit.widgets.funds_store import FundsStore
 from mediakit.widgets.guard import guarded, sentence_of
+from mediakit.widgets.job_home import JobHome
 from mediakit.widgets.job_view import JobView
 from mediakit.widgets.look import Kit, Look
 from mediakit.widgets.studio.glance import Glance
@@ -89,7 +93,7 @@ class Studio:
         with self._lock:
             before = _open_studios.pop(self._key, None)
             name = "studio {} {}".format(*self._key[1])
-            self._forms = StudioForms(client, self._made, name)
+            self._forms = StudioForms(client, self._made, name, self._use)
             self._view = self._make_view(Kit(Look(), guard, _keep_nothing))
             self._view.hide(self._handle)
             self._begin(before)
@@ -232,6 +236,13 @@ class Studio:
         self._change(self._state.saying(said))
         self._view.back.focus()
 
+    def _use(self, use: Use, made: JobOutput) -> None:
+        """Open the form of what takes a result, with the result in it."""
+        with self._lock:
+            form = self._forms.open(use.function)
+            self._change(self._state.choosing(use.function.path))
+        form.take_result(use, made)
+
     def _known_function(self, entry: Entry) -> Function:
         function = function_of(entry, self.client.catalog)
         if function is None:
@@ -330,7 +341,9 @@ class Studio:
             return
         with self._lock:
             if not self._closed and self._state.opening == job_id:
-                self._take_job(JobView(job, self.client))
+                uses = Uses(self.client, self._handle.follow, elsewhere=self._use)
+                home = JobHome(add=None, uses=uses)
+                self._take_job(JobView(job, self.client, home=home))
         self._write_cards()
 
     # -- what is shown ------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 
 from mediakit.catalog import Function
 from mediakit.client import Client, Job
+from mediakit.widgets.chaining.use_menu import Elsewhere
 from mediakit.widgets.form import Form
 from mediakit.widgets.job_view import JobView
 from mediakit.widgets.json_values import FURTHER
@@ -19,14 +20,20 @@ class StudioForms:
         client: The client that sends and watches.
         made: Called, mostly on the I/O thread, when a job was made or has changed.
         name: Tells the forms of this studio from all others.
+        elsewhere: Opens the form of what takes a result.
     """
 
     def __init__(
-        self, client: Client[Job], made: Callable[[], None], name: str
+        self,
+        client: Client[Job],
+        made: Callable[[], None],
+        name: str,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         self._client = client
         self._made = made
         self._name = name
+        self._elsewhere = elsewhere
         self._forms: dict[str, Form] = {}
         self._heard: set[JobView] = set()
         self._ends: list[Callable[[], None]] = []
@@ -47,7 +54,8 @@ class StudioForms:
         """Return the form of a function, made when it is wanted first."""
         if function.path not in self._forms:
             # Its name keeps it apart from the forms of cells and of other studios.
-            form = Form(self._client, function, name=f"{self._name} {function.path}")
+            name = f"{self._name} {function.path}"
+            form = Form(self._client, function, name=name, elsewhere=self._elsewhere)
             self._hear(form)
         return self._forms[function.path]
 

@@ -1,0 +1,1 @@
+"""Results as inputs: chosen from the history, or taken on from a job's card."""

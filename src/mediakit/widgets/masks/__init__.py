@@ -1,0 +1,1 @@
+"""Masks painted on a frame of a clip."""

@@ -1,0 +1,65 @@
+"""The frame of a clip that a mask is painted on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+
+from anyio import to_thread
+
+from mediakit.client.remote_media import RemoteMedia
+from mediakit.errors import InputError
+from mediakit.media import MediaInfo, is_url, poster_jpeg, probe
+from mediakit.schema import MediaName
+
+FRAME_MAX_PX = 960
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame of a clip, or a picture.
+
+    Args:
+        jpeg: The frame, at most `FRAME_MAX_PX` on its longer side.
+        size: Width and height of the clip itself, pixels.
+    """
+
+    jpeg: bytes = field(repr=False)
+    size: tuple[int, int]
+
+
+async def frame_of(kind: MediaName, value: str, remote: RemoteMedia) -> Frame | None:
+    """Return a frame of a clip; None when it cannot be read.
+
+    Args:
+        kind: "video" or "image".
+        value: Its path or URL.
+        remote: Reads what is behind URLs.
+    """
+    if not is_url(value):
+        return await to_thread.run_sync(_frame_of_file, kind, Path(value))
+    jpeg = await remote.poster(value, FRAME_MAX_PX)
+    if jpeg is None:
+        return None
+    info = (await remote.look([(kind, value)]))[kind, value]
+    return Frame(jpeg, _size(info, jpeg))
+
+
+def _frame_of_file(kind: MediaName, path: Path) -> Frame | None:
+    try:
+        path = path.expanduser()
+        info = probe(path, kind, "")
+        jpeg = poster_jpeg(path, FRAME_MAX_PX)
+    except (InputError, OSError, RuntimeError, ValueError):
+        return None
+    return Frame(jpeg, _size(info, jpeg))
+
+
+def _size(info: MediaInfo | None, jpeg: bytes) -> tuple[int, int]:
+    from PIL import Image
+
+    if info is not None and info.width and info.height:
+        return info.width, info.height
+    with Image.open(BytesIO(jpeg)) as image:
+        return image.size

@@ -1,0 +1,388 @@
+// A mask painted on a frame of a clip: rectangles, brush and eraser, by mouse, finger
+// or keys. All numbers of a stroke are pixels of the clip; the kernel makes the mask
+// of them, and this file shows what it will be. All text is set as text.
+
+const TINT = "rgba(255, 45, 85, 0.55)";
+const CURSOR = ["rgba(0, 0, 0, 0.8)", "rgba(255, 255, 255, 0.95)"];
+const TOOLS = [
+  ["rectangle", "Rectangle", "Paint rectangles"],
+  ["brush", "Brush", "Paint with a round brush"],
+  ["erase", "Eraser", "Take paint away with a round brush"],
+];
+const WAYS = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
+const LEAST_PX = 4;
+const GROW = 1.25;
+const STEPS_ACROSS = 50;
+const HALF = 127;
+const KEYS =
+  "Drag to paint. Keys: arrows move the cursor (with Shift by one pixel, with Alt " +
+  "they change a rectangle's shape), + and − change the size, Enter paints, " +
+  "Ctrl+Z undoes.";
+
+const make = (tag, name, text) => {
+  const element = document.createElement(tag);
+  element.className = name;
+  if (text !== undefined) element.textContent = text;
+  return element;
+};
+const clamp = (number, low, high) => Math.min(Math.max(number, low), high);
+const canvasOf = (width, height) =>
+  Object.assign(document.createElement("canvas"), { width, height });
+
+async function picture(bytes, type) {
+  if (!bytes?.byteLength) return null;
+  return createImageBitmap(new Blob([bytes], { type }));
+}
+
+// Where an earlier mask is bright, its own pixels are opaque.
+function asAlpha(bitmap, width, height) {
+  const canvas = canvasOf(width, height);
+  const context = canvas.getContext("2d");
+  context.drawImage(bitmap, 0, 0, width, height);
+  const image = context.getImageData(0, 0, width, height);
+  for (let at = 0; at < image.data.length; at += 4) image.data[at + 3] = image.data[at];
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+class Painter {
+  constructor(model, el) {
+    this.model = model;
+    this.width = model.get("width");
+    this.height = model.get("height");
+    this.strokes = [...model.get("strokes")];
+    this.tool = "rectangle";
+    this.box = { w: this.width / 4, h: this.height / 4 };
+    this.brush = Math.round(Math.min(this.width, this.height) / 10);
+    this.at = { x: this.width / 2, y: this.height / 2 };
+    this.now = null; // the stroke that is being drawn
+    this.showsCursor = false;
+    this.build();
+    el.append(this.root);
+    this.load();
+  }
+
+  build() {
+    this.root = make("div", "mk-mask");
+    this.root.setAttribute("role", "group");
+    this.root.setAttribute("aria-label", "Paint the mask");
+    // The notebook's own keys (delete a cell, choose another one) rest in here.
+    this.root.dataset.lmSuppressShortcuts = "true";
+    this.canvas = make("canvas", "mk-mask-canvas");
+    this.canvas.tabIndex = 0;
+    this.canvas.setAttribute("role", "application");
+    this.canvas.setAttribute("aria-label", `A frame of the video. ${KEYS}`);
+    this.says = make("div", "mk-mask-says");
+    this.says.setAttribute("role", "status");
+    this.done = this.button("Use this mask", "Make this the mask", () => this.finish());
+    this.done.classList.add("mk-mask-done");
+    const foot = make("div", "mk-mask-bar");
+    foot.append(this.done, this.says);
+    const help = make("div", "mk-mask-says", KEYS);
+    this.root.append(this.buildBar(), this.canvas, help, foot);
+    this.listen();
+    this.choose(this.tool);
+  }
+
+  buildBar() {
+    const bar = make("div", "mk-mask-bar");
+    const gap = () => make("span", "mk-mask-gap");
+    this.tools = TOOLS.map(([tool, text, words]) =>
+      this.button(text, words, () => this.choose(tool)),
+    );
+    this.undo = this.button("Undo", "Undo the last step", () => this.undoLast());
+    const smaller = this.button("−", "Smaller", () => this.resize(1 / GROW));
+    const larger = this.button("+", "Larger", () => this.resize(GROW));
+    const invert = this.button("Invert", "Swap what is painted and what is not", () =>
+      this.add({ tool: "invert" }),
+    );
+    const clear = this.button("Clear", "Take all paint away", () =>
+      this.add({ tool: "clear" }),
+    );
+    bar.append(...this.tools, gap(), smaller, larger, gap(), this.undo, invert, clear);
+    return bar;
+  }
+
+  button(text, words, press) {
+    const button = make("button", "mk-mask-button", text);
+    button.type = "button";
+    button.title = words;
+    if (text.length === 1) button.setAttribute("aria-label", words);
+    button.addEventListener("click", press);
+    return button;
+  }
+
+  listen() {
+    const hear = (name, act) => this.canvas.addEventListener(name, act);
+    hear("pointerdown", (event) => this.press(event));
+    hear("pointermove", (event) => this.move(event));
+    hear("pointerup", () => this.release());
+    hear("pointercancel", () => this.cancel());
+    hear("keydown", (event) => this.key(event));
+    hear("blur", () => this.point(false));
+    hear("focus", () => this.point(this.canvas.matches(":focus-visible")));
+  }
+
+  async load() {
+    const [frame, base] = await Promise.all([
+      picture(this.model.get("frame"), "image/jpeg"),
+      picture(this.model.get("base"), "image/png"),
+    ]);
+    const { width, height } = frame;
+    Object.assign(this.canvas, { width, height });
+    this.scale = width / this.width;
+    this.base = base && asAlpha(base, width, height);
+    this.mask = canvasOf(width, height);
+    this.frame = frame;
+    this.redo();
+  }
+
+  // What is painted.
+
+  add(stroke) {
+    this.strokes.push(stroke);
+    this.keep();
+  }
+
+  undoLast() {
+    this.strokes.pop();
+    this.keep();
+  }
+
+  keep() {
+    this.model.set("strokes", [...this.strokes]);
+    this.model.save_changes();
+    this.redo();
+  }
+
+  redo() {
+    if (!this.frame) return;
+    const context = this.mask.getContext("2d", { willReadFrequently: true });
+    context.clearRect(0, 0, this.mask.width, this.mask.height);
+    if (this.base) context.drawImage(this.base, 0, 0);
+    for (const stroke of this.strokes) this.apply(context, stroke);
+    this.undo.disabled = !this.strokes.length;
+    const share = this.share(context);
+    this.done.disabled = !share;
+    const percent = share < 0.01 ? "Less than 1" : Math.round(share * 100);
+    this.says.textContent = share
+      ? `${percent}% of the frame is painted.`
+      : "Nothing is painted yet.";
+    this.draw();
+  }
+
+  share(context) {
+    const { width, height } = this.mask;
+    const { data } = context.getImageData(0, 0, width, height);
+    let painted = 0;
+    for (let at = 3; at < data.length; at += 4) painted += data[at] > HALF;
+    return painted / (width * height);
+  }
+
+  apply(context, { tool, points = [], size = 0 }) {
+    context.save();
+    context.fillStyle = context.strokeStyle = "#fff";
+    if (tool === "clear" || tool === "invert") {
+      const { width, height } = this.mask;
+      context.globalCompositeOperation =
+        tool === "clear" ? "destination-out" : "source-out";
+      context.fillRect(0, 0, width, height);
+    }
+    context.scale(this.scale, this.scale);
+    if (tool === "rectangle") {
+      const [x, y, right, bottom] = points;
+      context.fillRect(x, y, right - x, bottom - y);
+    }
+    if (tool === "brush" || tool === "erase") {
+      if (tool === "erase") context.globalCompositeOperation = "destination-out";
+      context.lineWidth = size;
+      context.lineCap = context.lineJoin = "round";
+      context.beginPath();
+      context.moveTo(points[0], points[1]);
+      // A line to where it begins is a dab.
+      for (let at = 0; at < points.length; at += 2)
+        context.lineTo(points[at], points[at + 1]);
+      context.stroke();
+    }
+    context.restore();
+  }
+
+  draw() {
+    if (!this.frame) return;
+    const { width, height } = this.canvas;
+    const shown = canvasOf(width, height);
+    const tint = shown.getContext("2d");
+    tint.drawImage(this.mask, 0, 0);
+    if (this.now) this.apply(tint, this.now);
+    tint.globalCompositeOperation = "source-in";
+    tint.fillStyle = TINT;
+    tint.fillRect(0, 0, width, height);
+    const context = this.canvas.getContext("2d");
+    context.drawImage(this.frame, 0, 0);
+    context.drawImage(shown, 0, 0);
+    if (this.showsCursor) this.drawCursor(context);
+  }
+
+  drawCursor(context) {
+    context.save();
+    context.scale(this.scale, this.scale);
+    for (const [at, colour] of CURSOR.entries()) {
+      context.strokeStyle = colour;
+      context.lineWidth = (at ? 2 : 4) / this.scale;
+      context.beginPath();
+      if (this.tool === "rectangle") {
+        const { x, y, w, h } = this.placed();
+        context.rect(x, y, w, h);
+      } else context.arc(this.at.x, this.at.y, this.brush / 2, 0, 2 * Math.PI);
+      context.stroke();
+    }
+    context.restore();
+  }
+
+  // What people do.
+
+  choose(tool) {
+    this.tool = tool;
+    for (const [at, button] of this.tools.entries())
+      button.setAttribute("aria-pressed", String(TOOLS[at][0] === tool));
+    this.draw();
+  }
+
+  resize(by) {
+    if (this.tool === "rectangle") {
+      this.box.w = clamp(this.box.w * by, LEAST_PX, this.width);
+      this.box.h = clamp(this.box.h * by, LEAST_PX, this.height);
+    } else {
+      const most = Math.max(this.width, this.height);
+      this.brush = clamp(Math.round(this.brush * by), LEAST_PX, most);
+    }
+    this.tell();
+  }
+
+  placed() {
+    const w = Math.round(this.box.w);
+    const h = Math.round(this.box.h);
+    const x = Math.round(clamp(this.at.x - w / 2, 0, this.width - w));
+    const y = Math.round(clamp(this.at.y - h / 2, 0, this.height - h));
+    return { x, y, w, h };
+  }
+
+  tell() {
+    const { x, y, w, h } = this.placed();
+    const where = `${Math.round(this.at.x)}, ${Math.round(this.at.y)}`;
+    const name = this.tool === "brush" ? "Brush" : "Eraser";
+    this.says.textContent =
+      this.tool === "rectangle"
+        ? `Rectangle of ${w} by ${h} pixels at ${x}, ${y}.`
+        : `${name} of ${this.brush} pixels at ${where}.`;
+    this.draw();
+  }
+
+  point(shows) {
+    this.showsCursor = shows;
+    if (shows) this.tell();
+    else this.draw();
+  }
+
+  place(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const x = ((event.clientX - box.left) / box.width) * this.width;
+    const y = ((event.clientY - box.top) / box.height) * this.height;
+    return { x: clamp(x, 0, this.width), y: clamp(y, 0, this.height) };
+  }
+
+  press(event) {
+    if (event.button || !this.frame) return;
+    event.preventDefault();
+    this.canvas.focus();
+    this.canvas.setPointerCapture(event.pointerId);
+    this.at = this.place(event);
+    const { x, y } = this.at;
+    this.showsCursor = false;
+    const points = this.tool === "rectangle" ? [x, y, x, y] : [x, y];
+    this.now = { tool: this.tool, points };
+    if (this.tool !== "rectangle") this.now.size = this.brush;
+    this.draw();
+  }
+
+  move(event) {
+    if (!this.now) return;
+    this.at = this.place(event);
+    const { x, y } = this.at;
+    if (this.tool === "rectangle") this.now.points.splice(2, 2, x, y);
+    else this.now.points.push(x, y);
+    this.draw();
+  }
+
+  release() {
+    const stroke = this.now;
+    this.now = null;
+    if (!stroke) return;
+    stroke.points = stroke.points.map(Math.round);
+    const [x, y, right, bottom] = stroke.points;
+    const isFlat = stroke.tool === "rectangle" && (right === x || bottom === y);
+    if (isFlat) this.draw();
+    else this.add(stroke);
+  }
+
+  cancel() {
+    this.now = null;
+    this.draw();
+  }
+
+  key(event) {
+    const act = this.action(event);
+    if (!act) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.showsCursor = true;
+    act();
+  }
+
+  action({ key, shiftKey, altKey, ctrlKey, metaKey }) {
+    if (ctrlKey || metaKey) return key === "z" ? () => this.undoLast() : null;
+    if (key === "Enter") return () => this.stamp();
+    if (key === "+" || key === "=") return () => this.resize(GROW);
+    if (key === "-" || key === "_") return () => this.resize(1 / GROW);
+    if (!(key in WAYS)) return null;
+    const step = shiftKey ? 1 : Math.max(1, Math.round(this.width / STEPS_ACROSS));
+    const [dx, dy] = WAYS[key].map((way) => way * step);
+    return altKey ? () => this.reshape(dx, dy) : () => this.go(dx, dy);
+  }
+
+  go(dx, dy) {
+    const { w, h } = this.tool === "rectangle" ? this.box : { w: 0, h: 0 };
+    this.at.x = clamp(this.at.x + dx, w / 2, this.width - w / 2);
+    this.at.y = clamp(this.at.y + dy, h / 2, this.height - h / 2);
+    this.tell();
+  }
+
+  reshape(dx, dy) {
+    this.box.w = clamp(this.box.w + dx, LEAST_PX, this.width);
+    this.box.h = clamp(this.box.h + dy, LEAST_PX, this.height);
+    this.tell();
+  }
+
+  stamp() {
+    const { x, y, w, h } = this.placed();
+    const { tool } = this;
+    const at = [Math.round(this.at.x), Math.round(this.at.y)];
+    if (tool === "rectangle") this.add({ tool, points: [x, y, x + w, y + h] });
+    else this.add({ tool, points: at, size: this.brush });
+  }
+
+  finish() {
+    this.model.send({ done: true, strokes: this.strokes });
+  }
+}
+
+function render({ model, el }) {
+  new Painter(model, el);
+}
+
+export default { render };

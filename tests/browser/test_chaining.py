@@ -1,0 +1,132 @@
+"""Results as inputs in real JupyterLab: a clip enlarged, and then on a timeline."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from mediakit.sandbox.server import RunningSandbox
+from tests.browser.harness import Lab, LabServer
+from tests.browser.harness.lab import THEMES
+
+pytestmark = pytest.mark.browser
+
+JOB_S = 240.0
+PROMPT = "a lighthouse in the evening"
+
+
+def connected(sandbox: RunningSandbox, home: str) -> str:
+    """Return the cell that connects to a sandbox whose queue is quick."""
+    return f"""
+import mediakit as mk
+client = mk.connect({sandbox.base_url!r}, {sandbox.api_key!r}, home={home!r})
+"""
+
+
+MAKE = f"""
+for prompt in ("a kite over dunes", {PROMPT!r}):
+    client.run("text-to-video", prompt=prompt, duration=3)
+client.run("text-to-image", prompt="a red boat")
+"""
+
+
+def press(within: Locator, name: str) -> None:
+    within.get_by_role("button", name=name, exact=True).filter(visible=True).click()
+
+
+def test_a_clip_is_enlarged_from_its_card_and_the_result_goes_onto_a_timeline(
+    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+) -> None:
+    first = connected(sandbox, "home-chaining")
+    form = "client.form('text-to-video', duration=3)"
+    lab.open(lab_server.add_notebook("chaining.ipynb", [first, form]))
+    lab.resize(1280, 1500)
+    lab.hide_sidebar()
+    lab.run_all()
+    cell = lab.cell(1)
+    cell.get_by_label("prompt").first.fill(PROMPT)
+    press(cell, "Generate · $0.204")
+    clip = cell.locator(".mk-job").first
+    clip.locator("video:visible").first.wait_for(timeout=JOB_S * 1000)
+
+    press(clip, "Use as…")
+    expect(clip.get_by_role("button", name="Region replace")).to_be_focused()
+    lab.page.keyboard.press("Tab")
+    expect(clip.get_by_role("button", name="Video upscale")).to_be_focused()
+    lab.screenshot("chaining-menu", cell)
+    lab.page.keyboard.press("Enter")
+    upscale = clip.locator(".mk-form").first
+    expect(upscale).to_contain_text(PROMPT)
+    expect(upscale).to_contain_text("$0.228")
+    expect(upscale.get_by_label("video *")).to_be_focused()
+    for theme in THEMES:
+        lab.theme(theme)
+        lab.screenshot(f"chaining-form-{theme}", cell)
+    press(upscale, "Generate · $0.228")
+    tall = upscale.locator(".mk-job").first
+    tall.locator("video:visible").first.wait_for(timeout=JOB_S * 1000)
+
+    press(tall, "Use as…")
+    press(tall, "Compose video")
+    compose = tall.locator(".mk-form").first
+    expect(compose).to_contain_text("1 track · 1 keyframe · ends at 3 s")
+    press(compose, "Generate · $0.0006")
+    film = compose.locator(".mk-job").first
+    film.locator("video:visible").first.wait_for(timeout=JOB_S * 1000)
+    lab.screenshot("chaining-three", cell)
+    assert lab.console_errors() == []
+
+    # What was made from a result comes back as the form's own.
+    lab.save()
+    lab.restart_kernel()
+    lab.run_all()
+    jobs = lab.cell(1).locator(".mk-job")
+    expect(jobs).to_have_count(3)
+    expect(jobs.first).to_contain_text("compose-video")
+
+
+def test_results_are_found_by_search_and_chosen_by_mouse_and_by_keys(
+    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+) -> None:
+    first = connected(sandbox, "home-picker")
+    forms = ["client.form('video-upscale')", "client.form('r1')"]
+    lab.open(lab_server.add_notebook("picker.ipynb", [first, MAKE, *forms]))
+    lab.resize(1280, 1500)
+    lab.hide_sidebar()
+    lab.run_all(timeout_s=JOB_S)
+    upscale = lab.cell(2)
+
+    press(upscale, "From history")
+    rows = upscale.locator(".mk-pick-row")
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text(PROMPT)
+    expect(rows.locator("img")).to_have_count(2)
+    for theme in THEMES:
+        lab.theme(theme)
+        lab.screenshot(f"picker-{theme}", upscale)
+    upscale.get_by_label("Search results").press_sequentially("KITE")
+    expect(rows).to_have_count(1)
+    rows.first.click(position={"x": 30, "y": 20})
+    expect(rows).to_have_count(0)
+    lab.see(2, "a kite over dunes · ")
+    lab.see(2, "$0.228")
+    lab.screenshot("picker-chosen", upscale)
+
+    references = lab.cell(3)
+    button = references.get_by_role("button", name="From history").nth(1)
+    button.focus()
+    lab.page.keyboard.press("Enter")
+    expect(references.locator(".mk-pick-row")).to_have_count(2)
+    lab.page.keyboard.press("Tab")
+    lab.page.keyboard.press("Tab")
+    lab.page.keyboard.press("Enter")
+    expect(references.locator(".mk-pick-row")).to_have_count(0)
+    expect(button).to_be_focused()
+    expect(references.get_by_label("@Video1")).to_have_value(_is_url())
+    assert lab.console_errors() == []
+
+
+def _is_url() -> re.Pattern[str]:
+    return re.compile("^https?://")

@@ -1,0 +1,191 @@
+"""A mask painted on a frame of a clip in real JupyterLab, and the region replaced."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import av
+import httpx
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+from playwright.sync_api import Locator, expect
+
+from mediakit.sandbox.server import RunningSandbox
+from tests.browser.harness import Lab, LabServer
+from tests.browser.harness.lab import THEMES
+
+pytestmark = pytest.mark.browser
+
+JOB_S = 240.0
+MAKE = "clip = client.run('text-to-video', prompt='a quiet lake', duration=3)"
+FORM = "form = client.form('region-replace', video=clip, resolution='720p')\nform"
+MASK = "print('mask at', form.values.modify_region_mask)"
+URLS = "print('urls', clip.url, form.jobs[0].state.record.output.file.url)"
+SIZE = (1280, 720)
+
+
+def connected(sandbox: RunningSandbox) -> str:
+    """Return the cell that connects to a sandbox whose queue is quick."""
+    return f"""
+import mediakit as mk
+client = mk.connect({sandbox.base_url!r}, {sandbox.api_key!r}, home="home-masks")
+"""
+
+
+def press(within: Locator, name: str) -> None:
+    within.get_by_role("button", name=name, exact=True).filter(visible=True).click()
+
+
+def printed(lab: Lab, index: int, words: str) -> str:
+    """Run a cell and return what it prints behind some words."""
+    lab.run_cell(index)
+    text = lab.outputs(index).get_by_text(words).inner_text()
+    return text.split(words)[1].strip()
+
+
+def mask_at(lab: Lab) -> NDArray[np.uint8]:
+    with Image.open(Path(printed(lab, 3, "mask at"))) as image:
+        assert image.format == "PNG"
+        assert image.size == SIZE
+        return np.asarray(image.convert("L"))
+
+
+def frame_of(url: str, folder: Path) -> NDArray[np.int16]:
+    path = folder / url.rsplit("/", 1)[1]
+    path.write_bytes(httpx.get(url).raise_for_status().content)
+    with av.open(path) as container:
+        frame = next(container.decode(video=0))
+        return frame.to_ndarray(format="rgb24").astype(np.int16)
+
+
+def open_canvas(lab: Lab) -> Locator:
+    press(lab.cell(2), "Paint…")
+    canvas = lab.cell(2).locator(".mk-mask-canvas")
+    expect(canvas).to_be_visible()
+    expect(lab.cell(2).locator(".mk-mask-says[role=status]")).not_to_be_empty()
+    canvas.scroll_into_view_if_needed()
+    return canvas
+
+
+def drag(lab: Lab, canvas: Locator, *shares: tuple[float, float]) -> None:
+    """Press at the first place of the canvas and let go at the last one."""
+    box = canvas.bounding_box()
+    assert box is not None
+    places = [
+        (box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in shares
+    ]
+    lab.page.mouse.move(*places[0])
+    lab.page.mouse.down()
+    for place in places[1:]:
+        lab.page.mouse.move(*place, steps=8)
+    lab.page.mouse.up()
+
+
+def test_a_region_is_painted_by_mouse_and_keys_and_replaced_there_alone(
+    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    cells = [connected(sandbox), MAKE, FORM, MASK, URLS]
+    lab.open(lab_server.add_notebook("masks.ipynb", cells))
+    lab.resize(1280, 1500)
+    lab.hide_sidebar()
+    for index in range(3):
+        lab.run_cell(index, timeout_s=JOB_S)
+    form = lab.cell(2)
+    form.get_by_label("prompt *").fill("a red tent")
+    canvas = open_canvas(lab)
+    status = form.locator(".mk-mask-says[role=status]")
+    expect(status).to_have_text("Nothing is painted yet.")
+    expect(form.get_by_role("button", name="Use this mask")).to_be_disabled()
+
+    drag(lab, canvas, (0.1, 0.2), (0.4, 0.6))
+    expect(status).to_have_text("12% of the frame is painted.")
+    press(form, "Brush")
+    drag(lab, canvas, (0.6, 0.3), (0.8, 0.3), (0.8, 0.5))
+    for theme in THEMES:
+        lab.theme(theme)
+        lab.screenshot(f"mask-{theme}", form)
+    press(form, "Undo")
+    expect(status).to_have_text("12% of the frame is painted.")
+    press(form, "Use this mask")
+    expect(canvas).to_have_count(0)
+    expect(form.get_by_role("button", name="Paint…")).to_be_focused()
+    expect(form.get_by_label("modify region mask")).to_have_value(_png())
+    mask = mask_at(lab)
+    assert abs(float((mask == 255).mean()) - 0.12) < 0.005
+    assert mask[300, 300] == 255
+
+    # Painting again goes on with the same mask; now with the keys.
+    canvas = open_canvas(lab)
+    expect(status).to_have_text("12% of the frame is painted.")
+    canvas.focus()
+    keyboard = lab.page.keyboard
+    keyboard.press("-")
+    for _ in range(40):
+        keyboard.press("ArrowRight")
+    for _ in range(40):
+        keyboard.press("ArrowDown")
+    keyboard.press("Alt+ArrowUp")
+    expect(status).to_have_text("Rectangle of 256 by 118 pixels at 1024, 589.")
+    keyboard.press("Enter")
+    expect(status).to_have_text("15% of the frame is painted.")
+    lab.screenshot("mask-keys", form)
+    press(form, "Use this mask")
+    expect(canvas).to_have_count(0)
+    mask = mask_at(lab)
+    assert mask[300, 300] == 255
+    assert mask[650, 1200] == 255
+    assert mask[100, 900] == 0
+
+    press(form, "Generate · $0.03")
+    form.locator(".mk-job video:visible").first.wait_for(timeout=JOB_S * 1000)
+    before, after = (frame_of(url, tmp_path) for url in printed(lab, 4, "urls").split())
+    changed = np.abs(after - before).max(axis=2)
+    assert changed[mask == 255].mean() > 30
+    # The clip is encoded anew, so that what stays is not the same to the last bit.
+    assert changed[mask == 0].mean() < 6
+    lab.screenshot("mask-replaced", form)
+    assert lab.console_errors() == []
+
+
+def test_a_finger_paints_too_and_a_painted_mask_is_there_after_a_restart(
+    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+) -> None:
+    cells = [connected(sandbox), MAKE, FORM, MASK]
+    lab.open(lab_server.add_notebook("fingers.ipynb", cells))
+    lab.resize(1280, 1500)
+    lab.hide_sidebar()
+    for index in range(3):
+        lab.run_cell(index, timeout_s=JOB_S)
+    form = lab.cell(2)
+    canvas = open_canvas(lab)
+    press(form, "Brush")
+    box = canvas.bounding_box()
+    assert box is not None
+    touch = lab.page.context.new_cdp_session(lab.page)
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    for kind, by in (("touchStart", 0), ("touchMove", 40), ("touchMove", 80)):
+        points = [{"x": x + by, "y": y}]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    press(form, "Invert")
+    press(form, "Use this mask")
+    expect(canvas).to_have_count(0)
+    mask = mask_at(lab)
+    assert mask[360, 660] == 0
+    assert mask[100, 100] == 255
+
+    lab.save()
+    lab.restart_kernel()
+    for index in range(3):
+        lab.run_cell(index, timeout_s=JOB_S)
+    assert (mask_at(lab) == mask).all()
+    open_canvas(lab)
+    status = lab.cell(2).locator(".mk-mask-says[role=status]")
+    expect(status).to_contain_text("% of the frame is painted.")
+
+
+def _png() -> re.Pattern[str]:
+    return re.compile(r"mask\.png$")
