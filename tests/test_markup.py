@@ -11,18 +11,20 @@ from hypothesis import strategies as st
 
 from mediakit import Client
 from mediakit.catalog import Catalog
+from mediakit.client import JobState
 from mediakit.magics.table import JobsTable
 from mediakit.markup import html_text
 from mediakit.rates import Estimate, per_second
 from mediakit.records import Attempt, Delivery
-from mediakit.widgets.card import card_html
+from mediakit.widgets.card import card_html, details_html, prompt_html
 from mediakit.widgets.delivery_html import Told, told_html
 from mediakit.widgets.form_state import FormState
 from mediakit.widgets.form_view import values_html
-from mediakit.widgets.job_html import facts_column_html
+from mediakit.widgets.job_html import head_html
 from mediakit.widgets.studio.glance import Glance
 from mediakit.widgets.studio.html import kept_html
 from mediakit.widgets.studio.past.rows import Row
+from mediakit.widgets.waiting.wait_html import kept_html as waits_html
 from tests.job_states import failed, settled, state_of
 
 FORMULAS = r"from $5$ to $$9$$ and \(x\), \[y\], \begin{z}1\end{z}"
@@ -53,6 +55,10 @@ class Texts(HTMLParser):
 def assert_no_formulas(html: str) -> None:
     for text in Texts(html).texts:
         assert text in ("$", "\\") or not {"$", "\\"} & set(text), text
+
+
+def _live_html(state: JobState) -> str:
+    return prompt_html(state) + head_html(state) + details_html(state)
 
 
 def _values_html() -> str:
@@ -106,7 +112,8 @@ OUTPUTS: dict[str, Callable[[], str]] = {
     ),
     "card of a long prompt": lambda: card_html(state_of(prompt=FORMULAS * 20)),
     "card of a failure": lambda: card_html(failed("internal", FORMULAS)),
-    "live facts": lambda: facts_column_html(state_of(prompt=FORMULAS)),
+    "live facts": lambda: _live_html(state_of(prompt=FORMULAS)),
+    "waits": lambda: waits_html([state_of(prompt=FORMULAS, kind=FORMULAS)] * 5),
     "form": _values_html,
     "deliveries": _deliveries_html,
     "studio": _studio_html,

@@ -88,7 +88,7 @@ def test_a_restart_in_the_middle_of_a_job_keeps_it_in_its_form(
     expect(generate(form)).to_have_text("Generate · $1.35")
     lab.page.wait_for_timeout(READ_MS)
     generate(form).click()
-    lab.see(1, "media_")
+    lab.cell(1).locator(".mk-job").first.wait_for(state="visible")
     lab.restart_kernel()
     lab.run_all()
 
@@ -112,7 +112,7 @@ def test_generate_pressed_twice_pays_twice_only_as_another_take(
     expect(generate(form)).to_have_text("Generate · $0.204")
     lab.page.wait_for_timeout(READ_MS)
     generate(form).dblclick()
-    lab.see(1, "media_")
+    lab.cell(1).locator(".mk-job").first.wait_for(state="visible")
     expect(generate(form)).to_have_text("Generate another take · $0.204")
     lab.page.wait_for_timeout(READ_MS)
     lab.run_cell(2)
@@ -180,11 +180,11 @@ print("bought", len(form.jobs))
 # A cell that is not in view may not be on the page.
 CARDS = """async timeout_ms => {
     const stands = picture => {
-        const card = picture.closest("div[style*='border-left']");
+        const card = picture.closest("div[style*='flex-wrap']");
         return (picture.poster ?? picture.src).startsWith("data:image/jpeg")
             && picture.checkVisibility()
             && card.innerText.includes("as estimated")
-            && card.innerText.includes("media_");
+            && card.textContent.includes("media_");
     };
     const began = performance.now();
     let count = 0;

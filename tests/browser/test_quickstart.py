@@ -97,7 +97,7 @@ def test_a_kernel_killed_before_the_result_loses_nothing_and_pays_once(
     lab.open(lab_server.add_notebook("killed.ipynb", [SUBMIT, PICK_UP, SPENT]))
     lab.run_cell(0)
     lab.cell(0).get_by_role("button", name="Generate").click()
-    lab.see(0, "media_")
+    lab.cell(0).locator(".mk-job").first.wait_for(state="visible")
     lab.kill_kernel()
 
     lab.page.get_by_role("dialog").get_by_role("button", name="Ok").click()

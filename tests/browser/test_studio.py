@@ -216,7 +216,7 @@ def test_states_and_changes_are_there_for_those_who_do_not_see_them(
 
     lab.start_cell(1)
     status = lab.cell(1).locator(".mk-jobs [role=status]")
-    expect(status).to_contain_text("text-to-video")
+    expect(status).to_contain_text("estimated")
     with told_in_place(lab, status, "Completed"):
         pass
 
