@@ -384,7 +384,7 @@ def test_a_file_beyond_a_limit_is_refused_before_anything_is_uploaded(
     with pytest.raises(InputError, match="Nothing was sent") as caught:
         client.submit("r1", video_urls=[short], **fields)
     assert [p.sentence for p in caught.value.problems][1:] == [
-        "video_urls[0]: got 1 s, accepted: 2 to 30 s"
+        "video_urls[0] must be 2 to 30 s (got 1 s)"
     ]
     assert caught.value.problems[0].field == "image_urls[0]"
     assert len(client.history.frame()) == 0
@@ -444,7 +444,7 @@ def test_a_url_that_the_service_cannot_fetch_is_quoted_as_it_came(
         client.submit("image-upscale", image_url=url)
 
     assert str(caught.value) == (
-        f"image_url: got {url!r}, accepted: an http(s) URL or an existing file "
+        "image_url must be an http(s) URL or an existing file "
         "(spec 4.12). Nothing was sent."
     )
 
@@ -552,7 +552,7 @@ def test_what_is_likely_a_mistake_is_said_once_and_sent_all_the_same(
     job = client.submit("r1", prompt=prompt, **fields)
     (line,) = warned(caplog)
     assert line == (
-        "prompt: got '@Image2', accepted: @Image1, the only one in image_urls. "
+        "prompt must be @Image1, the only one in image_urls (got '@Image2'). "
         "It is sent as it is."
     )
     assert job.state.prompt == prompt

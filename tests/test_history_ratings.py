@@ -106,12 +106,12 @@ def test_judgements_are_read_by_job_however_many_are_asked_for(
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"rating": 0}, "rating: got 0, accepted: a whole number from 1 to 5, or None"),
+        ({"rating": 0}, "rating must be a whole number from 1 to 5, or None (got 0)"),
         ({"rating": 6}, "rating: got 6"),
         ({"rating": True}, "rating: got True"),
         ({"rating": 4.5}, "rating: got 4.5"),
-        ({"keep": 1}, "keep: got 1, accepted: True or False"),
-        ({"tags": "sharp"}, "tags: got 'sharp', accepted: up to 20 texts"),
+        ({"keep": 1}, "keep must be True or False (got 1)"),
+        ({"tags": "sharp"}, "tags must be up to 20 texts (got 'sharp')"),
         ({"tags": ["x" * 41]}, "of 1 to 40 characters"),
         ({"tags": [" "]}, "tags: got ' '"),
         ({"tags": [5]}, "tags: got 5"),
@@ -156,8 +156,8 @@ def test_comparisons_are_read_in_the_order_they_were_made(
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"loser": "media_1"}, "loser: got 'media_1', accepted: another job"),
-        ({"winner": None}, "winner: got None, accepted: a job id"),
+        ({"loser": "media_1"}, "loser must be another job (got 'media_1')"),
+        ({"winner": None}, "winner must be a job id (got None)"),
         ({"tie": 1}, "tie: got 1"),
         ({"rater": "x" * 101}, "a text of up to 100 characters"),
     ],

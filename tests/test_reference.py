@@ -167,7 +167,7 @@ def test_a_made_up_function_is_checked_and_priced(kind: str) -> None:
     assert function.check({"prompt": "clouds"}) == []
     [problem] = function.check({"prompt": "clouds", "lightning": 3})
     assert problem.sentence == (
-        "lightning: got 3, accepted: a value only when mood is storm"
+        "lightning must be a value only when mood is storm (got 3)"
     )
     assert function.estimate({"prompt": "clouds", "duration": 9}).high == 360_000
 

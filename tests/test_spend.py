@@ -485,7 +485,7 @@ def test_a_range_that_ends_before_it_starts_is_refused():
     with pytest.raises(InputError) as caught:
         day_range("2026-10-02", "2026-10-01")
     assert str(caught.value) == (
-        "end: got '2026-10-01', accepted: a day not before the start, 2026-10-02 "
+        "end must be a day not before the start, 2026-10-02 "
         "(spec 4.19). Nothing was sent."
     )
 
