@@ -47,7 +47,7 @@ def test_a_clip_behind_a_url_firms_up_the_price_in_its_own_time(
     with FileServer({"a.mp4": clip}) as server:
         form = make_form("r1", video_urls=[server.url("a.mp4")], **EDIT)
         assert not generate_button(form).disabled
-        until(lambda: "<b>$0.72576</b>" in shown(form), form)
+        until(lambda: "<b>$0.73</b>" in shown(form), form)
 
         assert "remote · 854 x 480" in shown(form)
         assert form.state.submit_reason is None
@@ -95,7 +95,7 @@ def test_a_warning_stands_beside_its_field_and_keeps_nothing_back(
 ) -> None:
     form = make_form("r1", prompt="@Image1 and <b>", duration=5)
 
-    assert "Must be a citation" in shown(form)
+    assert "Cites @Image1, but image urls is empty" in shown(form)
     assert not generate_button(form).disabled
 
 

@@ -153,7 +153,8 @@ def test_a_block_beyond_the_end_is_said_once_also_when_the_form_says_it_too() ->
     seen = shown(*value, problems=problems)
     assert seen.limit_ms == 1_200_000
     assert seen.problems == (
-        "Track 1, keyframe 1, duration must be an end by 1,200,000 ms.",
+        "Track 1, keyframe 1, duration must be short enough to end by 1,200,000 ms "
+        "(got an end at 1201000 ms).",
     )
 
 
