@@ -183,6 +183,8 @@ def _sources() -> Iterator[str]:
     for part in PARTS:
         root = SOURCES / part
         for path in sorted(root.rglob("*.py")) if root.is_dir() else [root]:
+            if path.name == "reference.py":
+                continue  # it writes a page for those who have the interface
             found = list(dict.fromkeys(_sentences(path)))
             if found:
                 yield f"### {path.relative_to(SOURCES).as_posix()}\n"

@@ -73,3 +73,7 @@ def test_axe_finds_nothing_serious_in_forms_jobs_and_the_studio(
         for index, name in ((1, "form"), (2, "job"), (3, "studio")):
             faults += [f"{name} {theme}: {each}" for each in findings(lab, index)]
     assert not faults, "\n".join(faults)
+
+    # It would find something: a button without a name is one.
+    lab.outputs(1).evaluate("root => root.append(document.createElement('button'))")
+    assert any("button-name" in each for each in findings(lab, 1))

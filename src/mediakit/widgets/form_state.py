@@ -305,7 +305,9 @@ class FormState:
         if gap is not None and gap.field == first.field == root.name:
             return ""  # the place of the price says what to do
         if self.problems_of(root.name):
-            return f"Correct {within(label_of(root))} to continue."
+            is_gap = is_missing(first) and first.field == root.name
+            do = how_to_give(root) if is_gap else f"Correct {within(label_of(root))}"
+            return f"{do} to continue."
         return self.submit_reason or ""
 
     @property
