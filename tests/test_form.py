@@ -744,7 +744,7 @@ def test_a_timeline_is_filled_in_by_hand_and_bought(
 ) -> None:
     picture = make_png(tmp_path / "cat.png", (64, 48))
     form = make_form("compose-video")
-    assert "Track 1, ID is required." in shown(form)
+    assert "Track 1, keyframe 1, timestamp is required." in shown(form)
     assert 'class="mk-bad"' not in shown(form)
 
     named(form, "type *").value = "image"
@@ -813,7 +813,7 @@ def test_what_is_no_json_is_kept_and_keeps_the_form_from_being_sent(
 
     box.value = '{"style": '
     assert "this is no JSON (line 1, character 11: expecting value)" in shown(form)
-    assert "further fields: this is no JSON" in str(form.state.submit_reason)
+    assert "Further fields: this is no JSON" in str(form.state.submit_reason)
     assert generate_button(form).disabled
     again = make_form("text-to-image")
     box = named(again, "Additional fields (JSON)")
@@ -840,7 +840,8 @@ def test_a_value_that_no_control_can_show_leaves_the_form_as_it_was(
     form = make_form("compose-video", tracks=[{"id": "a", "type": "sound"}])
 
     assert "Not changed." in error_of(form)
-    assert form.values == {"tracks": [{"type": "video", "keyframes": [{}]}]}
+    first = {"type": "video", "id": "track-1", "keyframes": [{}]}
+    assert form.values == {"tracks": [first]}
 
 
 def test_the_help_names_nested_fields_as_code_does_and_tells_limits(

@@ -335,7 +335,7 @@ def test_a_price_that_is_not_known_is_said_and_is_not_free() -> None:
 
     assert state.submit_reason is None
     assert state.affordability.count is None
-    assert state.caution == "You will be charged, and nobody knows how much beforehand."
+    assert state.caution == "You will be charged; the price isn't known in advance."
 
 
 def test_a_price_without_an_upper_end_needs_at_least_the_lower_one() -> None:

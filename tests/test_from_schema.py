@@ -193,7 +193,9 @@ def test_an_optional_field_may_be_left_out_while_null_is_refused() -> None:
 def test_a_required_field_is_missed() -> None:
     function = function_of({"x": {"type": "integer"}}, required=["x"])
 
-    assert [p.sentence for p in function.check({})] == ["x is required (a whole number"]
+    assert [p.sentence for p in function.check({})] == [
+        "x is required (a whole number)"
+    ]
 
 
 def test_nested_objects_are_checked_and_named() -> None:
@@ -225,7 +227,8 @@ def test_a_preset_or_an_object_is_a_choice_of_the_two() -> None:
     assert list(spec.variants["object"].fields) == ["width", "height"]
     assert spec.default == "square"
     assert [p.sentence for p in function.check({"image_size": "oval"})] == [
-        "image_size must be an object with width and height, or square or portrait"
+        "image_size must be an object with width and height, or square or portrait "
+        "(got 'oval')"
     ]
     assert [p.sentence for p in function.check({"image_size": {"width": 10}})] == [
         "image_size.width must be a whole number of at most 9 (got 10)"

@@ -146,9 +146,9 @@ def test_what_cannot_be_asked_is_refused_in_words(history):
     ],
 )
 def test_what_is_neither_text_nor_a_count_is_refused_in_words(history, field, value):
-    with pytest.raises(InputError, match=rf"^{field}: got .*Nothing was sent"):
+    with pytest.raises(InputError, match=rf"^{field} must be .*Nothing was sent"):
         history.page(**{field: value})
-    with pytest.raises(InputError, match=rf"^{field}: got .*Nothing was sent"):
+    with pytest.raises(InputError, match=rf"^{field} must be .*Nothing was sent"):
         history.search(**{"text": "kite", field: value})
 
 

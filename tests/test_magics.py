@@ -310,8 +310,8 @@ def test_the_magics_in_a_notebook(tmp_path: Path) -> None:
     assert texts[2] == "'completed'"
     [error] = [each for each in cells[3].outputs if each.output_type == "error"]
     assert error.traceback == [
-        "InputError: duration must be a whole number from 3 to 15 s "
-        "(spec 4.17). Nothing was sent."
+        "InputError: duration must be a whole number from 3 to 15 seconds (got 99). "
+        "Nothing was sent."
     ]
     assert "a kite over dunes" in texts[4]
     assert "Balance: " in texts[5]

@@ -314,7 +314,7 @@ class FormState:
     def caution(self) -> str | None:
         """Say what is not known about paying for it; None when all is known."""
         if self.estimate is not None and self.estimate.kind is EstimateKind.UNKNOWN:
-            return "You will be charged, and nobody knows how much beforehand."
+            return "You will be charged; the price isn't known in advance."
         if self.estimate is not None and self.estimate.high is None:
             return "It has no known upper price."
         if self.funds.balance is None:

@@ -114,6 +114,7 @@ settings and results come back, and running jobs go on.";}
 .mk-form .mk-number>.mk-box>.widget-label,.mk-form .mk-number>.mk-check{
  grid-column:1/-1}
 .mk-form .mk-number>.mk-box>input{grid-column:1}
+.mk-form .mk-number>.mk-slider{margin-top:8px}
 .mk-form .mk-check{width:auto;line-height:1.3}
 .mk-form .mk-check .widget-label-basic{display:flex;flex-flow:row wrap;
  align-items:center;gap:2px 8px;min-height:28px;padding:0;width:auto;height:auto;
