@@ -445,7 +445,7 @@ def test_a_url_that_the_service_cannot_fetch_is_quoted_as_it_came(
 
     assert str(caught.value) == (
         "image_url must be an http(s) URL or an existing file "
-        "(spec 4.12). Nothing was sent."
+        f"(got {url!r}). Nothing was sent."
     )
 
 

@@ -95,7 +95,7 @@ def test_a_warning_stands_beside_its_field_and_keeps_nothing_back(
 ) -> None:
     form = make_form("r1", prompt="@Image1 and <b>", duration=5)
 
-    assert "Cites @Image1, but image urls is empty" in shown(form)
+    assert "Cites @Image1, but reference images is empty" in shown(form)
     assert not generate_button(form).disabled
 
 
