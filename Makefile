@@ -67,8 +67,9 @@ fix: $(DEV_READY) ## Mend what ruff can mend
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(DEV_READY) ## Write docs/reference.md anew from the declarations
+docs: $(DEV_READY) ## Write docs/reference.md and docs/wording.md anew
 	$(BIN)/python tools/write_reference.py
+	$(BIN)/python tools/write_wording.py
 
 notebooks: $(DEV_READY) ## Execute every notebook and check its form
 	$(BIN)/python -m pytest tests/test_notebooks.py $(PYTEST_ARGS)

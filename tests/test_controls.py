@@ -107,7 +107,7 @@ def test_a_choice_that_must_be_made_offers_none_first() -> None:
     duration = control_of("r1", "duration")
 
     labels = [label for label, _ in duration.widget.options]
-    assert labels[:3] == ["choose …", "auto", "4 s"]
+    assert labels[:3] == ["Choose…", "Auto", "4 s"]
     assert labels[-1] == "30 s"
     assert duration.value is None
     values = told(duration)
@@ -119,7 +119,7 @@ def test_a_choice_that_must_be_made_offers_none_first() -> None:
 def test_what_may_be_left_out_stands_first_as_the_services_default(field: str) -> None:
     control = control_of("image-upscale", field)
 
-    assert control.widget.options[0] == ("service default", None)
+    assert control.widget.options[0] == ("Service default", None)
     values = told(control)
     control.widget.index = 1
     control.widget.index = 0
@@ -211,7 +211,7 @@ def test_a_whole_number_without_bounds_may_be_left_out() -> None:
     count = build(FieldSpec("count", "integer", nullable=True), make_kit())
 
     (box,) = count.parts
-    assert box.placeholder == "service default"
+    assert box.placeholder == "Service default"
     box.value = "12"
     assert count.value == 12
 
@@ -270,7 +270,7 @@ def test_a_number_that_must_be_given_begins_empty() -> None:
     parts = made_up("parts")
 
     (box,) = parts.parts
-    assert (box.description, box.value, box.placeholder) == ("parts *", "", "")
+    assert (box.description, box.value, box.placeholder) == ("Parts *", "", "")
     box.value = "12"
     assert parts.value == 12
 

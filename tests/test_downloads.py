@@ -746,7 +746,7 @@ def test_a_remote_file_appears_whole_or_not_at_all(
 @pytest.mark.parametrize("path", [5, b"here", ["here"], "a\0b", "~nobody-here/a"])
 def test_what_is_no_place_is_a_sentence(shared: tuple[Client, Job], path: Any) -> None:
     _, job = shared
-    with pytest.raises(InputError, match=r"^path: got .*[Nn]othing was"):
+    with pytest.raises(InputError, match=r"^path must be .*[Nn]othing was"):
         job.download(path)
 
 

@@ -35,7 +35,10 @@ def choose(control: Either, name: str) -> None:
 def test_people_choose_a_preset_or_an_object() -> None:
     control = size(default="square")
 
-    assert control._chooser.parts[0].options == ((OWN, OWN), (PRESET, PRESET))
+    assert control._chooser.parts[0].options == (
+        (OWN.capitalize(), OWN),
+        (PRESET.capitalize(), PRESET),
+    )
     assert held(control) == "square"
     choose(control, OWN)
     assert held(control) == {}

@@ -166,28 +166,28 @@ def test_a_value_that_is_set_by_hand_is_touched() -> None:
 @pytest.mark.parametrize(
     ("kind", "values", "reason"),
     [
-        ("text-to-video", {}, "prompt is required."),
-        ("keyframes", {}, "images are required."),
+        ("text-to-video", {}, "Prompt is required."),
+        ("keyframes", {}, "Images are required."),
         (
             "image-upscale",
             {"image_url": A_PICTURE, "model": "wonder", "detail": True},
-            "detail strength is required when detail is true.",
+            "Detail strength is required when detail is true.",
         ),
         (
             "text-to-video",
             {"prompt": "a", "duration": 99},
-            "duration: got 99; accepted: a whole number from 3 to 15 s.",
+            "Duration must be a whole number from 3 to 15 seconds.",
         ),
         (
             "keyframes",
             {"images": [A_PICTURE]},
-            "loop: got false; accepted: true when images has a single item.",
+            "Loop must be true when images has a single item.",
         ),
         (
             "keyframes",
             {"images": [A_PICTURE] * 3, "transition_durations_s": [1]},
-            "transition durations: 1 given; "
-            "accepted: one for each of the 2 transitions.",
+            "Duration of each transition must be a list of 2, one for each transition "
+            "(got 1).",
         ),
     ],
 )
@@ -335,7 +335,7 @@ def test_a_price_that_is_not_known_is_said_and_is_not_free() -> None:
 
     assert state.submit_reason is None
     assert state.affordability.count is None
-    assert state.caution == "Its price is not known; it is not free."
+    assert state.caution == "You will be charged; the price isn't known in advance."
 
 
 def test_a_price_without_an_upper_end_needs_at_least_the_lower_one() -> None:
@@ -360,7 +360,7 @@ def test_a_request_that_is_under_way_is_not_sent_again() -> None:
     [
         (start("text-to-video", prompt="a", duration=15), "Generate · $1.02"),
         (start("text-to-video"), "Generate · $0.34"),  # its prompt is missing
-        (start("r1", prompt="a", duration="auto"), "Generate · up to $7.28028"),
+        (start("r1", prompt="a", duration="auto"), "Generate · up to $7.28"),
         (FormState.start(Function("a/b/unpriced", Unpriced)), "Generate"),
         (FormState.start(Function("a/b/open", Open), {"prompt": "a"}), "Generate"),
     ],
@@ -407,7 +407,7 @@ def test_a_file_that_will_not_do_is_named_with_its_place() -> None:
 
     state = state.with_inspections({key: Inspection(problem=refused)}).touch("images")
     assert [p.field for p in state.problems_of("images")] == ["images[1]"]
-    assert state.submit_reason == "image 2: notes.txt: it is no picture."
+    assert state.submit_reason == "Image 2: notes.txt: it is no picture."
 
 
 def test_the_length_of_a_local_clip_firms_up_the_price() -> None:
@@ -454,7 +454,7 @@ def test_a_file_beyond_a_limit_is_a_problem_at_its_place() -> None:
         "video_urls[1]",
         "video_urls",
     ]
-    assert state.submit_reason == "video 2: got 31.2 s; accepted: 2 to 30 s."
+    assert state.submit_reason == "Reference video 2 must be 2 to 30 s (got 31.2 s)."
 
 
 def test_files_that_are_too_long_together_are_a_problem_of_the_field() -> None:
@@ -463,7 +463,7 @@ def test_files_that_are_too_long_together_are_a_problem_of_the_field() -> None:
     state = state.with_inspections({("video", "a.mp4"): good, ("video", "b.mp4"): good})
 
     assert state.submit_reason == (
-        "videos: got 40 s together; accepted: at most 30 s in all."
+        "Reference videos must be at most 30 s in all (got 40 s together)."
     )
     shorter = state.with_value("video_urls", ["a.mp4"])
     assert shorter.submit_reason is None
@@ -503,7 +503,7 @@ def test_what_is_known_of_a_clip_behind_a_url_keeps_nothing_back() -> None:
     assert state.problems == ()
     assert state.submit_reason is None
     (warning,) = state.touch("video_urls").warnings_of("video_urls")
-    assert warning.sentence == "video_urls[0]: got 31.2 s, accepted: 2 to 30 s"
+    assert warning.sentence == "video_urls[0] must be 2 to 30 s (got 31.2 s)"
 
 
 def test_a_file_that_is_a_clip_and_a_sound_is_held_against_the_limits_of_both() -> None:
@@ -515,7 +515,7 @@ def test_a_file_that_is_a_clip_and_a_sound_is_held_against_the_limits_of_both() 
     }
 
     assert state.with_inspections(found).submit_reason == (
-        "video 1: got 31.2 s; accepted: 2 to 30 s."
+        "Reference video 1 must be 2 to 30 s (got 31.2 s)."
     )
 
 

@@ -249,7 +249,8 @@ def named(form: Form, name: str, kind: type = ipywidgets.DOMWidget) -> Any:
     found = [
         widget
         for widget in everything(form.widget)
-        if getattr(widget, "description", "") == name and isinstance(widget, kind)
+        if str(getattr(widget, "description", "")).lower() == name.lower()
+        and isinstance(widget, kind)
     ]
     return found[-1]
 

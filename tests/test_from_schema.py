@@ -194,7 +194,7 @@ def test_a_required_field_is_missed() -> None:
     function = function_of({"x": {"type": "integer"}}, required=["x"])
 
     assert [p.sentence for p in function.check({})] == [
-        "x: missing; it is required: a whole number"
+        "x is required (a whole number)"
     ]
 
 
@@ -227,11 +227,11 @@ def test_a_preset_or_an_object_is_a_choice_of_the_two() -> None:
     assert list(spec.variants["object"].fields) == ["width", "height"]
     assert spec.default == "square"
     assert [p.sentence for p in function.check({"image_size": "oval"})] == [
-        "image_size: got 'oval', accepted: an object with width and height, or square "
-        "or portrait"
+        "image_size must be an object with width and height, or square or portrait "
+        "(got 'oval')"
     ]
     assert [p.sentence for p in function.check({"image_size": {"width": 10}})] == [
-        "image_size.width: got 10, accepted: a whole number of at most 9"
+        "image_size.width must be a whole number of at most 9 (got 10)"
     ]
 
 
@@ -287,8 +287,8 @@ def test_further_properties_are_checked_by_their_names() -> None:
 
     assert function.check({"scores": {"a": 9}, "more": "text"}) == []
     assert [p.sentence for p in function.check({"scores": {"a": 10}, "more": 5})] == [
-        "scores.a: got 10, accepted: a whole number of at most 9",
-        "more: got 5, accepted: text, or a list of at most 3 items, each text",
+        "scores.a must be a whole number of at most 9 (got 10)",
+        "more must be text, or a list of at most 3 items, each text (got 5)",
     ]
     assert [p.field for p in function.check({"more": 5}, strict_names=False)] == [
         "more"
@@ -299,7 +299,7 @@ def test_items_that_must_differ_are_told_so() -> None:
     [problem] = function_of({"looks": LETTERS}).check({"looks": ["a", "a"]})
 
     assert problem.sentence == (
-        "looks: got ['a', 'a'], accepted: a list of different items, each a or b"
+        "looks must be a list of different items, each a or b (got ['a', 'a'])"
     )
 
 

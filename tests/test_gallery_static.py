@@ -84,8 +84,8 @@ def test_takes_and_prompts_are_axes_too() -> None:
 @pytest.mark.parametrize(
     ("axes", "words"),
     [
-        (("colour", None), "rows: got 'colour'.*animal, light, take, prompt"),
-        ((None, "colour"), "cols: got 'colour'"),
+        (("colour", None), "rows must be .*animal, light, take, prompt"),
+        ((None, "colour"), "cols must be"),
         (("light", "light"), "another axis"),
     ],
 )

@@ -19,7 +19,7 @@ def test_an_error_for_people_is_given_as_it_is() -> None:
         raise InputError("duration", got=99, accepted="3 to 15 s")
 
     handle()
-    assert said == ["duration: got 99, accepted: 3 to 15 s. Nothing was sent."]
+    assert said == ["duration must be 3 to 15 s (got 99). Nothing was sent."]
 
 
 def test_any_other_error_is_called_a_defect() -> None:

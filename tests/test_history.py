@@ -453,7 +453,7 @@ def test_pages_go_back_without_gaps_or_repeats_while_new_entries_arrive(history)
 
 
 def test_a_page_of_nothing_is_refused(history):
-    with pytest.raises(InputError, match="limit: got 0, accepted: a whole number"):
+    with pytest.raises(InputError, match="limit must be a whole number"):
         history.page(limit=0)
 
 

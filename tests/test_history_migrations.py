@@ -163,7 +163,7 @@ def test_a_history_written_by_a_newer_mediakit_is_refused_and_left_alone(path):
     with pytest.raises(InputError) as caught:
         History(path)
     newest = migrations.newest_version()
-    assert "history: got 'format version 99 in /" in str(caught.value)
+    assert "history must be" in str(caught.value)
     assert f"accepted: version {newest} or older" in str(caught.value)
     assert "Nothing was changed. Upgrade mediakit" in str(caught.value)
     with sqlite3.connect(path) as plain:

@@ -106,21 +106,21 @@ def test_judgements_are_read_by_job_however_many_are_asked_for(
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"rating": 0}, "rating: got 0, accepted: a whole number from 1 to 5, or None"),
-        ({"rating": 6}, "rating: got 6"),
-        ({"rating": True}, "rating: got True"),
-        ({"rating": 4.5}, "rating: got 4.5"),
-        ({"keep": 1}, "keep: got 1, accepted: True or False"),
-        ({"tags": "sharp"}, "tags: got 'sharp', accepted: up to 20 texts"),
+        ({"rating": 0}, "rating must be a whole number from 1 to 5, or None"),
+        ({"rating": 6}, "rating must be"),
+        ({"rating": True}, "rating must be"),
+        ({"rating": 4.5}, "rating must be"),
+        ({"keep": 1}, "keep must be True or False"),
+        ({"tags": "sharp"}, "tags must be up to 20 texts"),
         ({"tags": ["x" * 41]}, "of 1 to 40 characters"),
-        ({"tags": [" "]}, "tags: got ' '"),
-        ({"tags": [5]}, "tags: got 5"),
-        ({"tags": 5}, "tags: got 5"),
-        ({"tags": [str(n) for n in range(21)]}, "tags: got '21 tags'"),
+        ({"tags": [" "]}, "tags must be"),
+        ({"tags": [5]}, "tags must be"),
+        ({"tags": 5}, "tags must be"),
+        ({"tags": [str(n) for n in range(21)]}, "tags must be"),
         ({"note": "x" * 2_001}, "a text of up to 2,000 characters"),
-        ({"note": None}, "note: got None"),
-        ({"rater": 5, "rating": 4}, "rater: got 5"),
-        ({"job_id": "", "rating": 4}, "job_id: got ''"),
+        ({"note": None}, "note must be"),
+        ({"rater": 5, "rating": 4}, "rater must be"),
+        ({"job_id": "", "rating": 4}, "job_id must be"),
     ],
 )
 def test_what_is_not_acceptable_is_refused_in_a_sentence_and_changes_nothing(
@@ -156,9 +156,9 @@ def test_comparisons_are_read_in_the_order_they_were_made(
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"loser": "media_1"}, "loser: got 'media_1', accepted: another job"),
-        ({"winner": None}, "winner: got None, accepted: a job id"),
-        ({"tie": 1}, "tie: got 1"),
+        ({"loser": "media_1"}, "loser must be another job"),
+        ({"winner": None}, "winner must be a job id"),
+        ({"tie": 1}, "tie must be"),
         ({"rater": "x" * 101}, "a text of up to 100 characters"),
     ],
 )

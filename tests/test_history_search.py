@@ -125,11 +125,11 @@ def test_a_search_gives_the_columns_and_types_of_the_frame(history):
 
 
 def test_what_cannot_be_asked_is_refused_in_words(history):
-    with pytest.raises(InputError, match="status: got 'done', accepted: queued, run"):
+    with pytest.raises(InputError, match="status must be queued, run"):
         history.search("kite", status="done")
-    with pytest.raises(InputError, match="limit: got 0"):
+    with pytest.raises(InputError, match="limit must be"):
         history.search("kite", limit=0)
-    with pytest.raises(InputError, match=r"text: got .* up to 1,000 characters"):
+    with pytest.raises(InputError, match=r"text must be .*up to 1,000 characters"):
         history.page(text="x" * 1_001)
     assert found(history, "a b " * 250) == []
 
@@ -146,14 +146,14 @@ def test_what_cannot_be_asked_is_refused_in_words(history):
     ],
 )
 def test_what_is_neither_text_nor_a_count_is_refused_in_words(history, field, value):
-    with pytest.raises(InputError, match=rf"^{field}: got .*Nothing was sent"):
+    with pytest.raises(InputError, match=rf"^{field} must be .*Nothing was sent"):
         history.page(**{field: value})
-    with pytest.raises(InputError, match=rf"^{field}: got .*Nothing was sent"):
+    with pytest.raises(InputError, match=rf"^{field} must be .*Nothing was sent"):
         history.search(**{"text": "kite", field: value})
 
 
 def test_a_page_begins_behind_an_entry_of_the_page_before(history):
-    with pytest.raises(InputError, match=r"^before: got 3, .*Nothing was sent"):
+    with pytest.raises(InputError, match=r"^before must be .*Nothing was sent"):
         history.page(before=3)
 
 

@@ -137,7 +137,7 @@ def test_times_that_are_not_known_are_not_written(
     [
         (EXACT, "$0.34 (exact)"),
         (RANGE, "$0.970704 to $7.29 (upper bound)"),
-        (UNKNOWN, "unknown (no rate is known; it is not free)"),
+        (UNKNOWN, "unknown (you will be charged)"),
         (OPEN_END, "at least $0.204 (no upper price known)"),
         (BY_LENGTH, "$0.04 per s (no upper price known)"),
         (
@@ -155,9 +155,7 @@ def test_an_estimate_is_written_with_its_kind(
 
 def test_a_nominal_estimate_says_what_is_really_charged() -> None:
     nominal = Estimate(MicroUSD(5), MicroUSD(5), EstimateKind.NOMINAL)
-    assert estimate_text(nominal).endswith(
-        "(nominal; charged on the tokens that the model reports)"
-    )
+    assert estimate_text(nominal).endswith("(estimate; billed by tokens used)")
 
 
 @pytest.mark.spec("2.2")

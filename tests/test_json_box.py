@@ -135,7 +135,7 @@ def test_what_json_cannot_hold_is_refused() -> None:
 def test_the_box_of_further_fields_says_what_it_takes() -> None:
     further = FurtherBox({}, kit())
 
-    assert further.named.description == "further fields (JSON object)"
+    assert further.named.description == "Additional fields (JSON)"
     assert "{" in further.named.placeholder
     further.widget.value = '{"style": "noir"}'
     assert further.value == {"style": "noir"}

@@ -152,8 +152,8 @@ def test_what_is_wrong_in_a_folded_row_is_said_with_its_place() -> None:
 
     rest = rows.place_problems((wrong, gone, Problem("tracks", "a", "a list")))
     assert [problem.field for problem in rest] == ["tracks"]
-    assert "keyframes, no. 1, duration: got 0; accepted" in shown(rows)
-    assert "not filled in: id" in shown(rows)
+    assert "Keyframes, no. 1, duration must be" in shown(rows)
+    assert "not filled in: ID" in shown(rows)
 
 
 def test_an_unfolded_row_shows_what_is_known_of_it() -> None:
@@ -165,7 +165,7 @@ def test_an_unfolded_row_shows_what_is_known_of_it() -> None:
 
     rows.entries[1]._fold.value = True
     assert 'src="https://a.test/0.png"' in shown(rows)
-    assert "got 0; accepted: more" in named_cell(rows, "duration (ms) *")
+    assert "Must be more" in named_cell(rows, "duration (ms) *")
 
 
 def named_cell(control: ObjectList, name: str) -> str:

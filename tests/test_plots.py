@@ -145,7 +145,7 @@ def test_spend_without_a_name_is_shown_as_not_named():
     ],
 )
 def test_a_frame_that_is_no_daily_spend_is_refused_in_words(frame):
-    with pytest.raises(InputError, match=r"frame: got .*accepted: a daily spend frame"):
+    with pytest.raises(InputError, match=r"frame must be .*a daily spend frame"):
         spend_by_day(frame)
 
 

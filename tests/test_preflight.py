@@ -114,7 +114,7 @@ def test_clips_may_be_so_long_together_and_no_longer(lengths_s: list[float]) -> 
 def test_a_problem_names_the_file_what_was_found_and_the_limit() -> None:
     (problem,) = problems_of("video_urls", CLIP, replace(CLIP, duration_s=1.5))
 
-    assert problem.sentence == "video_urls[1]: got 1.5 s, accepted: 2 to 30 s"
+    assert problem.sentence == "video_urls[1] must be 2 to 30 s (got 1.5 s)"
 
 
 def test_all_that_is_wrong_with_one_file_is_one_problem() -> None:
@@ -122,9 +122,9 @@ def test_all_that_is_wrong_with_one_file_is_one_problem() -> None:
 
     (problem,) = problems_of("video_urls", tiny)
     assert problem.sentence == (
-        "video_urls[0]: got video/webm, 12 frames per second and 64x36 = 2,304 pixels, "
-        "accepted: mp4 or mov, 24 to 60 frames per second and "
-        "407,696 to 8,295,044 pixels"
+        "video_urls[0] must be mp4 or mov, 24 to 60 frames per second and "
+        "407,696 to 8,295,044 pixels "
+        "(got video/webm, 12 frames per second and 64x36 = 2,304 pixels)"
     )
 
 
@@ -142,7 +142,7 @@ def test_a_limit_of_all_together_holds_for_a_single_clip_too() -> None:
     found = problems_of("video_urls", replace(CLIP, duration_s=16.0), kind="r5")
 
     assert [p.sentence for p in found] == [
-        "video_urls: got 16 s together, accepted: at most 15 s in all"
+        "video_urls must be at most 15 s in all (got 16 s together)"
     ]
 
 
@@ -151,7 +151,7 @@ def test_a_file_that_is_given_twice_counts_twice() -> None:
     infos = {"a.mp4": replace(CLIP, duration_s=20.0)}
 
     (problem,) = preflight(CATALOG.function("r1"), body, infos)
-    assert problem.sentence.startswith("video_urls: got 40 s together")
+    assert problem.sentence.endswith("(got 40 s together)")
 
 
 def test_nothing_is_said_of_what_is_not_known() -> None:
@@ -165,7 +165,7 @@ def test_a_sound_of_another_format_is_named() -> None:
     ogg = replace(SOUND, content_type="audio/ogg")
 
     (problem,) = problems_of("audio_urls", ogg)
-    assert problem.sentence == "audio_urls[0]: got audio/ogg, accepted: wav or mp3"
+    assert problem.sentence == "audio_urls[0] must be wav or mp3 (got audio/ogg)"
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def test_a_made_up_function_is_on_the_page(kind: str) -> None:
     assert f"## {kind}\n" in page
     section = page.split(f"## {kind}\n")[1].split("\n## ")[0]
     assert "Paint a sky that moves." in section
-    assert "| `duration` | a whole number from 1 to 9 s |  | `2` |" in section
+    assert "| `duration` | a whole number from 1 to 9 seconds |  | `2` |" in section
     assert "- lightning applies only when mood is storm." in section
     assert "# $0.08" in section
 
@@ -167,7 +167,7 @@ def test_a_made_up_function_is_checked_and_priced(kind: str) -> None:
     assert function.check({"prompt": "clouds"}) == []
     [problem] = function.check({"prompt": "clouds", "lightning": 3})
     assert problem.sentence == (
-        "lightning: got 3, accepted: a value only when mood is storm"
+        "lightning must be left out unless mood is storm (got 3)"
     )
     assert function.estimate({"prompt": "clouds", "duration": 9}).high == 360_000
 

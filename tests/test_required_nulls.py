@@ -35,7 +35,7 @@ def test_null_is_a_value_where_it_must_be_given() -> None:
 
 def test_it_is_missed_where_it_is_left_out() -> None:
     assert [problem.sentence for problem in FUNCTION.check({})] == [
-        "parent: missing; it is required: text, or null"
+        "parent is required (text, or null"
     ]
 
 

@@ -140,7 +140,7 @@ def test_overlaps_are_seen_and_said_by_the_rule_before_all_is_filled_in() -> Non
     assert row.overlaps == (Stretch(1500, 500),)
     assert [bool(block.problem) for block in row.blocks] == [False, True]
     assert seen.problems == (
-        "Track 1, keyframe 2, timestamp: got 1500; accepted: at least 2000 ms, "
+        "Track 1, keyframe 2, timestamp must be at least 2000 ms, "
         "where track 1, keyframe 1 ends.",
     )
 
@@ -153,8 +153,8 @@ def test_a_block_beyond_the_end_is_said_once_also_when_the_form_says_it_too() ->
     seen = shown(*value, problems=problems)
     assert seen.limit_ms == 1_200_000
     assert seen.problems == (
-        "Track 1, keyframe 1, duration: got an end at 1201000 ms; accepted: an end by "
-        "1,200,000 ms.",
+        "Track 1, keyframe 1, duration must be short enough to end by 1,200,000 ms "
+        "(got an end at 1201000 ms).",
     )
 
 

@@ -67,9 +67,13 @@ def control_of(*items: object) -> TimelineControl:
     return control
 
 
+def _label(widget: Any) -> str:
+    return str(getattr(widget, "description", "")).lower()
+
+
 def boxes(control: TimelineControl, name: str) -> list[Any]:
     found = all_in(control.widget)
-    return [each for each in found if getattr(each, "description", "") == name]
+    return [each for each in found if _label(each) == name.lower()]
 
 
 def titles(control: TimelineControl) -> list[str]:
@@ -205,7 +209,7 @@ def test_problems_and_pictures_stand_at_their_blocks() -> None:
     blocks = control.parts[-1].timeline["rows"][0]["blocks"]
     assert [block["problem"] for block in blocks] == [
         "",
-        "got 'cat.png'; accepted: another one",
+        "Must be another one",
     ]
     assert [problem.field for problem in rest] == ["tracks"]
     assert control.parts[-1].posters == {
@@ -217,9 +221,9 @@ def test_problems_and_pictures_stand_at_their_blocks() -> None:
 def test_it_is_named_required_and_noted_as_its_list_is() -> None:
     control = control_of()
 
-    assert control.named.description == "tracks *"
+    assert control.named.description == "Tracks *"
     control.set_required(required=False)
-    assert control.named.description == "tracks"
+    assert control.named.description == "Tracks"
     assert control.note.text == ""
     control.amend([track("a", key(0, 1))])
     assert control.parts[-1].timeline["end_ms"] == 1

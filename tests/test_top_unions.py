@@ -64,16 +64,16 @@ GOOD: list[Json] = [
     {"model": "grand", "prompt": "a", "image_url": PNG, "looks": ["noir"]},
 ]
 BAD: list[tuple[Json, str]] = [
-    ({}, "model: missing; it is required: swift or grand"),
-    ({"prompt": "a"}, "model: missing; it is required: swift or grand"),
-    ({"model": "slow"}, "model: got 'slow', accepted: swift or grand"),
-    ({"model": ["swift"]}, "model: got ['swift'], accepted: swift or grand"),
-    ({"model": "swift"}, "prompt: missing; it is required: text of 1 to 1,000"),
-    (GOOD[0] | {"ratio": "1:1"}, "ratio: got '1:1', accepted: 16:9 or 9:16"),
-    (GOOD[0] | {"image_url": PNG}, "image_url: got 'https://a.test/1.png', accepted: "),
-    (GOOD[2] | {"duration": 5}, "duration: got 5, accepted: a known field"),
-    (GOOD[2] | {"prompt": "a" * 501}, "prompt: got 'aaa"),
-    ({"model": "grand", "prompt": "a"}, "image_url: missing; it is required"),
+    ({}, "model is required (swift or grand"),
+    ({"prompt": "a"}, "model is required (swift or grand"),
+    ({"model": "slow"}, "model must be swift or grand (got 'slow')"),
+    ({"model": ["swift"]}, "model must be swift or grand (got ['swift'])"),
+    ({"model": "swift"}, "prompt is required (text of 1 to 1,000"),
+    (GOOD[0] | {"ratio": "1:1"}, "ratio must be 16:9 or 9:16 (got '1:1')"),
+    (GOOD[0] | {"image_url": PNG}, "image_url is not a known field"),
+    (GOOD[2] | {"duration": 5}, "duration is not a known field"),
+    (GOOD[2] | {"prompt": "a" * 501}, "prompt must be"),
+    ({"model": "grand", "prompt": "a"}, "image_url is required"),
 ]
 
 
@@ -153,7 +153,7 @@ def test_a_form_has_the_fields_of_the_chosen_one() -> None:
     swift = begun.with_value("model", "swift")
     grand = begun.with_value("model", "grand")
 
-    assert begun.submit_reason == "model is required."
+    assert begun.submit_reason == "Model is required."
     assert set(begun.disabled) == {"image_url", "looks", "duration"}
     assert set(swift.disabled) == {"image_url", "looks"}
     assert swift.disabled["looks"] == "applies only when model is grand"
@@ -225,7 +225,7 @@ def test_a_form_sends_the_body_of_the_chosen_one(body: Json) -> None:
 def test_values_that_are_not_the_chosen_ones_are_told_in_the_form() -> None:
     state = FormState.start(FUNCTION, GOOD[0] | {"ratio": "1:1"})
 
-    assert state.submit_reason == "ratio: got '1:1'; accepted: 16:9 or 9:16."
+    assert state.submit_reason == "Aspect ratio must be 16:9 or 9:16."
 
 
 def test_it_is_bought_from_the_sandbox(tmp_path: Path) -> None:

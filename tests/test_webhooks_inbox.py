@@ -144,7 +144,7 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     places = [tmp_path, tmp_path / "file", tmp_path / "file" / "below.db"]
 
     for place in places:
-        with pytest.raises(mk.InputError, match=r"seen: got .* opened and written"):
+        with pytest.raises(mk.InputError, match=r"seen must be .*opened and written"):
             receiver(SECRET, print, seen=place)
 
 

@@ -32,9 +32,9 @@ def test_one_of_several_has_a_name(several: str, one: str) -> None:
 @pytest.mark.parametrize(
     ("label", "words"),
     [
-        ("tracks", "tracks"),
-        ("tracks[0]", "track 1"),
-        ("tracks[0].keyframes[2].url", "track 1, keyframe 3, url"),
+        ("tracks", "Tracks"),
+        ("tracks[0]", "Track 1"),
+        ("tracks[0].keyframes[2].url", "Track 1, keyframe 3, URL"),
     ],
 )
 def test_a_place_is_counted_from_one(label: str, words: str) -> None:
@@ -44,27 +44,25 @@ def test_a_place_is_counted_from_one(label: str, words: str) -> None:
 def test_a_place_at_the_top_reads_as_its_label() -> None:
     images = CATALOG.function("r1").fields["image_urls"]
 
-    assert place_text(images, "image_urls[1]") == "image 2"
+    assert place_text(images, "image_urls[1]") == "Reference image 2"
 
 
 def test_a_rule_names_other_places_as_people_do() -> None:
     late = Problem(
         "tracks[0]", 400, "at least 500 ms, where tracks[0].keyframes[0] ends"
     )
-    twice = Problem("tracks[1].id", "tracks[0]", "another one than tracks[0] has")
+    twice = Problem("tracks[1].id", "tracks[0]", "different from that of tracks[0]")
 
     assert problem_text(late) == (
-        "got 400; accepted: at least 500 ms, where track 1, keyframe 1 ends"
+        "Must be at least 500 ms, where track 1, keyframe 1 ends"
     )
-    assert problem_text(twice) == (
-        "got 'tracks[0]'; accepted: another one than track 1 has"
-    )
+    assert problem_text(twice) == ("Must be different from that of track 1")
 
 
 def test_what_is_missing_inside_is_named_by_its_place() -> None:
     problem = Problem("tracks[0].id", None, "it is required: text")
 
-    assert missing_text(TRACKS, problem) == "track 1, id is required."
+    assert missing_text(TRACKS, problem) == "Track 1, ID is required."
 
 
 def test_of_fields_of_which_one_is_needed_all_are_named_by_their_labels() -> None:
@@ -72,9 +70,9 @@ def test_of_fields_of_which_one_is_needed_all_are_named_by_their_labels() -> Non
     [problem] = [p for p in function.check({}) if p.field == "modify_region_roi"]
     spec = function.fields[problem.field]
 
-    needed = "is required, or else modify region mask"
-    assert missing_text(spec, problem) == f"modify region roi {needed}."
-    assert problem_text(problem) == f"it {needed}"
+    needed = "required, or else region mask"
+    assert missing_text(spec, problem) == f"Region to replace is {needed}."
+    assert problem_text(problem) == needed.capitalize()
 
 
 def test_a_place_holds_what_is_inside_it_and_nothing_else() -> None:
@@ -89,9 +87,9 @@ def test_problems_inside_a_value_are_named_and_its_own_are_not() -> None:
     own = Problem("a.b", 7, "text")
     inner = Problem("a.b[2].c_d", 8, "text")
 
-    assert problems_text([own], "a.b") == "got 7; accepted: text"
-    assert problems_text([inner], "a.b") == "no. 3, c d: got 8; accepted: text"
-    assert problems_text([own, inner], "a.b").count("; ") == 3
+    assert problems_text([own], "a.b") == "Must be text"
+    assert problems_text([inner], "a.b") == "No. 3, c d must be text"
+    assert problems_text([own, inner], "a.b").count("; ") == 1
 
 
 def test_what_is_missing_in_a_folded_value_is_counted_up() -> None:
@@ -99,7 +97,7 @@ def test_what_is_missing_in_a_folded_value_is_counted_up() -> None:
     wrong = Problem("a[0].d", 7, "text")
 
     words = folded_text([*missing, wrong], "a[0]")
-    assert words == "d: got 7; accepted: text; not filled in: b; c"
+    assert words == "D must be text; not filled in: b; c"
     assert folded_text([], "a[0]") == ""
 
 

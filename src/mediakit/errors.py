@@ -119,7 +119,8 @@ class InputError(MediakitError):
         field: The name of the field or argument.
         got: What came.
         accepted: What is accepted, in words.
-        spec: The section of the interface that says so, such as "4.17".
+        spec: The section of the interface that says so, such as "4.17"; people who
+            read the message have no such text, so it is an attribute alone.
         sent: What was and was not sent, as a sentence.
         problems: All problems when several fields are wrong, this one included.
     """
@@ -142,11 +143,9 @@ class InputError(MediakitError):
         super().__init__(f"{self._sentences()} {sent}")
 
     def _sentences(self) -> str:
-        source = f" (spec {self.spec})" if self.spec else ""
         if not self.problems:
-            got = shown(self.got)
-            return f"{self.field}: got {got}, accepted: {self.accepted}{source}."
-        return "\n".join(f"{p.sentence}{source}." for p in self.problems)
+            return f"{self.field} must be {self.accepted} (got {shown(self.got)})."
+        return "\n".join(f"{p.sentence}." for p in self.problems)
 
     @classmethod
     def of(

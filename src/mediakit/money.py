@@ -9,6 +9,7 @@ from mediakit.errors import InputError
 MicroUSD = NewType("MicroUSD", int)
 
 MICRO_PER_USD = 1_000_000
+MICRO_PER_CENT = 10_000
 PER_MILLION = 1_000_000
 # "0,500" and "1,50" are decimals elsewhere: they are no thousands, and are refused.
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d*)?", re.ASCII)
@@ -49,6 +50,18 @@ def format_usd(micro_usd: int | None) -> str:
     whole, micro = divmod(abs(micro_usd), MICRO_PER_USD)
     decimals = f"{micro:06d}".rstrip("0").ljust(2, "0")
     return f"{'-' if micro_usd < 0 else ''}${whole:,}.{decimals}"
+
+
+def format_cents(micro_usd: int | None) -> str:
+    """Write an amount for a glance: in cents, and exactly below one cent.
+
+    Args:
+        micro_usd: Micro-USD, possibly negative (a difference); None is "unknown".
+    """
+    if micro_usd is None or abs(micro_usd) < MICRO_PER_CENT:
+        return format_usd(micro_usd)
+    cents = divide_half_up(abs(micro_usd), MICRO_PER_CENT)
+    return format_usd((-cents if micro_usd < 0 else cents) * MICRO_PER_CENT)
 
 
 def parse_usd(amount: str | int | Decimal) -> MicroUSD:

@@ -10,6 +10,7 @@ from mediakit.money import (
     MicroUSD,
     amount_micro_usd,
     divide_half_up,
+    format_cents,
     format_usd,
 )
 
@@ -207,6 +208,16 @@ class Estimate:
         if self.has_no_upper_end and not self.low:
             return self._rate_text
         return _amount_text(self.low, self.high)
+
+    @property
+    def short_text(self) -> str:
+        """Write the amount, or the range, in cents."""
+        if self.low is None:
+            return "Price unknown"
+        if self.high is None:
+            return f"At least {format_cents(self.low)}" if self.low else self.text
+        low, high = format_cents(self.low), format_cents(self.high)
+        return low if low == high else f"{low}\u2013{high}"
 
     @property
     def _rate_text(self) -> str:

@@ -25,7 +25,7 @@ BUSY = ("time.sleep(600)", "while True: pass", "job.wait(timeout_s=600)")
 ASKED = "form.request()"
 FORM, JOB, FIRST, LAST = 0, 1, 2, 2 + len(BUSY)
 KERNEL = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
-PRICES = ("$0.408", "$0.476", "$0.544", "$0.612")
+PRICES = ("$0.41", "$0.48", "$0.54", "$0.61")
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def use(form: Locator, price: str, *, lines: bool) -> None:
     handle.focus()
     handle.press("ArrowRight")
     expect(form.locator(".mk-price b")).to_have_text(price)
-    form.get_by_role("button", name="Price lines").click()
+    form.get_by_role("button", name="Price breakdown").click()
     expect(form.locator("table.mk-lines .mk-num")).to_have_count(3 if lines else 0)
 
 

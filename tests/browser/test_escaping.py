@@ -141,7 +141,7 @@ def test_words_of_others_never_become_markup_and_nothing_in_them_is_executed(
     form.get_by_label("prompt").first.fill("refuse")
     form.get_by_role("button", name="Generate").click()
     expect(form.locator("[role=alert]")).to_contain_text("onerror")
-    form.get_by_role("button", name="Price lines").click()
+    form.get_by_role("button", name="Price breakdown").click()
 
     lab.see(1, "<img src=x onerror=")
     lab.see(2, "not a web address")

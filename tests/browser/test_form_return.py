@@ -52,7 +52,7 @@ def test_results_and_typed_words_are_there_after_restart_and_run_all(
     lab: Lab, lab_server: LabServer
 ) -> None:
     form = opened(lab, lab_server, "returned", [KITE, JOBS])
-    expect(generate(form)).to_have_text("Generate · $0.204")
+    expect(generate(form)).to_have_text("Generate · $0.20")
     lab.page.wait_for_timeout(READ_MS)
     generate(form).click()
     lab.see(1, "as estimated", timeout_s=JOB_S)
@@ -65,7 +65,7 @@ def test_results_and_typed_words_are_there_after_restart_and_run_all(
     lab.run_all()
     form = lab.cell(1).locator(".mk-form")
     expect(form.get_by_label("prompt").first).to_have_value(TYPED)
-    expect(generate(form)).to_have_text("Generate · $0.204")
+    expect(generate(form)).to_have_text("Generate · $0.20")
     expect(form.locator(".mk-results")).to_contain_text("a kite over dunes")
     lab.see(1, "as estimated")
     facts = video_facts(lab.page, ".jp-Notebook .mk-form video:visible")
@@ -74,7 +74,7 @@ def test_results_and_typed_words_are_there_after_restart_and_run_all(
     lab.screenshot("return-restarted", form)
 
     form.get_by_label("prompt").first.fill("a kite over dunes")
-    expect(generate(form)).to_have_text("Generate another take · $0.204")
+    expect(generate(form)).to_have_text("Generate another take · $0.20")
     kept = json.dumps(lab.save()["cells"][1]["outputs"])
     assert "media_" in kept
     assert "data:image/jpeg;base64," in kept
@@ -109,11 +109,11 @@ def test_generate_pressed_twice_pays_twice_only_as_another_take(
     lab: Lab, lab_server: LabServer
 ) -> None:
     form = opened(lab, lab_server, "twice", [KITE, JOBS])
-    expect(generate(form)).to_have_text("Generate · $0.204")
+    expect(generate(form)).to_have_text("Generate · $0.20")
     lab.page.wait_for_timeout(READ_MS)
     generate(form).dblclick()
     lab.cell(1).locator(".mk-job").first.wait_for(state="visible")
-    expect(generate(form)).to_have_text("Generate another take · $0.204")
+    expect(generate(form)).to_have_text("Generate another take · $0.20")
     lab.page.wait_for_timeout(READ_MS)
     lab.run_cell(2)
     lab.see(2, "jobs: 1 shown: 1")
@@ -122,7 +122,7 @@ def test_generate_pressed_twice_pays_twice_only_as_another_take(
     form.get_by_role("button", name="1080p").click()
     expect(generate(form)).to_have_text("Generate · $0.27")
     form.get_by_role("button", name="720p").click()
-    another = form.get_by_role("button", name="Generate another take · $0.204")
+    another = form.get_by_role("button", name="Generate another take · $0.20")
     expect(another).to_be_enabled()
     lab.page.wait_for_timeout(READ_MS)
     another.click()

@@ -29,7 +29,7 @@ def test_fields_of_a_form_become_lists_that_are_priced_and_run(
     lab.resize(1280, 1700)
     lab.hide_sidebar()
     lab.run_cell(0)
-    lab.see(0, "$0.204")
+    lab.see(0, "$0.20")
     form = lab.cell(0).locator(".mk-form")
 
     form.get_by_role("button", name="Sweep…").click()

@@ -47,7 +47,7 @@ def type_and_generate(page: Page, form: Locator, name: str) -> None:
     duration = form.get_by_label("duration").first
     duration.fill("3")
     duration.press("Enter")
-    seen(form, "$0.204", page)
+    seen(form, "$0.20", page)
     form.scroll_into_view_if_needed()
     screenshot(form, f"{name}-form")
 

@@ -31,7 +31,7 @@ def test_a_timeline_is_put_together_by_hand_and_priced_while_it_grows(
     starts, lengths = form.get_by_label("timestamp (ms) *"), form.get_by_label("dur")
     urls = form.get_by_label("url *")
 
-    form.get_by_role("button", name="image", exact=True).click()
+    form.get_by_role("button", name="Image", exact=True).click()
     # The boxes of another kind of track take the place of those that were there.
     expect(form.locator(".mk-tl-kind")).to_have_text("image")
     form.get_by_label("id *").first.fill("stills")

@@ -113,7 +113,7 @@ def tab_through(lab: Lab, form: Locator) -> list[str]:
 
 def unfold(form: Locator) -> None:
     """Open all that can be opened."""
-    for name in ("More settings", "Price lines", "Copy as Python"):
+    for name in ("More settings", "Price breakdown", "Copy as Python"):
         for button in form.get_by_role("button", name=name).all():
             button.click()
     form.get_by_text("What the fields mean").click()

@@ -39,7 +39,7 @@ def test_the_main_job_from_the_form_to_the_charge_and_back_without_a_kernel(
     handle.focus()
     handle.press("ArrowLeft")
     handle.press("ArrowLeft")
-    lab.see(FORM, "$0.204")
+    lab.see(FORM, "$0.20")
     lab.screenshot("quickstart-form", form)
 
     form.get_by_role("button", name="Generate").click()
@@ -62,7 +62,7 @@ def test_the_main_job_from_the_form_to_the_charge_and_back_without_a_kernel(
     lab.shutdown_kernel()
     lab.open(lab.notebook, kernel=False)
     lab.see(FORM, PROMPT)
-    lab.see(FORM, "$0.204")
+    lab.see(FORM, "$0.20")
     poster = "video[poster^='data:image/jpeg']:visible"
     expect(lab.cell(FORM).locator(poster).first).to_be_visible()
     expect(lab.cell(FORM).get_by_role("button", name="Generate")).to_have_count(0)
@@ -140,7 +140,7 @@ def test_a_picture_named_by_its_path_is_seen_first_and_then_upscaled(
     path.fill("cat.png")
     path.press("Tab")
     lab.see(0, "300 x 200")
-    lab.see(0, "$0.126")
+    lab.see(0, "$0.13")
     expect(button).to_be_enabled()
     button.click()
     lab.see(0, "as estimated", timeout_s=JOB_S)

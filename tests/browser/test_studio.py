@@ -195,7 +195,7 @@ def test_states_and_changes_are_there_for_those_who_do_not_see_them(
 
     press(studio, "Text to video")
     more = studio.get_by_role("button", name="More settings")
-    lines = studio.get_by_role("button", name="Price lines")
+    lines = studio.get_by_role("button", name="Price breakdown")
     for fold in (more, lines):
         expect(fold).to_have_attribute("aria-expanded", "false")
         fold.click()
@@ -203,14 +203,14 @@ def test_states_and_changes_are_there_for_those_who_do_not_see_them(
         expect(fold).not_to_have_attribute("aria-pressed", "true")
 
     reason = studio.locator(".mk-reason[role=status]")
-    expect(reason).to_contain_text("prompt is required.")
+    expect(reason).to_contain_text("Prompt is required.")
     studio.get_by_label("prompt").first.fill(PROMPT)
     expect(reason).to_have_text("")
     expect(reason).to_be_attached()
     price = studio.locator("[role=status]:has(.mk-price)")
     expect(price).to_contain_text("$0.34")
     handle = studio.get_by_role("slider").first
-    with told_in_place(lab, price, "$0.272"):
+    with told_in_place(lab, price, "$0.27"):
         handle.focus()
         handle.press("ArrowLeft")
 

@@ -166,7 +166,7 @@ def test_a_block_is_dragged_and_lengthened_and_the_numbers_follow(
     expect(start).to_have_value("2000")
     lab.see(0, "$0.0007")
     drag(lab, second, -box_of(second)[2] / 3)
-    expect(timeline).to_contain_text("accepted: at least 2000 ms")
+    expect(timeline).to_contain_text("must be at least 2000 ms")
     expect(lab.cell(0).get_by_role("button", name="Generate")).to_be_disabled()
     lab.screenshot("timeline-overlap", lab.cell(0))
     lab.run_cell(1)

@@ -282,7 +282,7 @@ def test_a_past_that_makes_no_sense_is_refused(
 ) -> None:
     (name,) = asked
     with connected(place, tmp_path) as client:
-        with pytest.raises(InputError, match=f"{name}: got .* a whole number from"):
+        with pytest.raises(InputError, match=f"{name} must be .*a whole number from"):
             client.seed_past(**asked)
         assert client.history.frame().empty
 

@@ -93,7 +93,7 @@ def test_where_nothing_changed_the_plot_says_so():
     ],
 )
 def test_what_is_no_monthly_frame_is_refused_in_words(before, after, field):
-    with pytest.raises(InputError, match="accepted: a monthly spend frame") as refused:
+    with pytest.raises(InputError, match="must be a monthly spend frame") as refused:
         changes(before, after)
     assert refused.value.field == field
 

@@ -142,7 +142,7 @@ def test_without_estimates_the_plot_says_so():
     ],
 )
 def test_what_is_no_frame_of_charges_is_refused_in_words(frame, by):
-    with pytest.raises(InputError, match=r"frame: got .*accepted: a frame of charges"):
+    with pytest.raises(InputError, match=r"frame must be .*a frame of charges"):
         estimates(frame, by=by)
 
 

@@ -111,7 +111,7 @@ def test_without_spend_the_plot_says_so():
     ],
 )
 def test_a_frame_that_has_no_charges_by_it_is_refused_in_words(frame, by):
-    with pytest.raises(InputError, match=f"frame: got .*a spend frame: .* and {by}"):
+    with pytest.raises(InputError, match=f"frame must be .*a spend frame: .* and {by}"):
         share(frame, by=by)
 
 

@@ -189,9 +189,9 @@ def test_the_last_day_in_the_future_is_said_and_later_months_are_not_read() -> N
 
 def test_a_range_in_the_future_is_refused_by_the_services_clock() -> None:
     books = Books()
-    with pytest.raises(InputError, match=r"start: got '2026-11-21'.*2026-11-20 in UTC"):
+    with pytest.raises(InputError, match=r"start must be .*2026-11-20 in UTC"):
         daily(books, "2026-11-21", "2030-01-01", now=NOW + timedelta(days=3))
-    with pytest.raises(InputError, match="start: got '2999-01-01'"):
+    with pytest.raises(InputError, match="start must be"):
         daily(books, "2999-01-01")
     assert len(books.asked) == 2  # one day each, for the service's date
 

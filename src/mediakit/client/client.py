@@ -192,7 +192,7 @@ class Client(Staying, Generic[JobT_co]):
         job.reused = job.reused or job.id in self._submitted
         self._submitted.add(job.id)
         if job.reused:
-            self._say(f"Bought before, as {job.id}; nothing was sent.")
+            self._say(f"Reusing existing job {job.id} (no charge).")
         return job
 
     def _say(self, line: str) -> None:

@@ -79,10 +79,12 @@ class MediakitMagics(Magics):
         client = self._client()
         spendable = client.balance().spendable_micro_usd
         held = client.reserved_micro_usd()
-        text = f"{format_usd(max(0, spendable - held))} can be spent"
+        text = (
+            f"Balance: {format_usd(max(0, spendable - held))} ({client.service.label})"
+        )
         if held:
-            text += f"; {format_usd(held)} more is held until jobs are settled"
-        print(f"{text} ({client.service.label}).")  # noqa: T201 - it is the answer
+            text += f". {format_usd(held)} more is held until jobs are settled"
+        print(f"{text}.")  # noqa: T201 - it is the answer
 
     def _client(self, name: str | None = None) -> Client:
         found = self._names.get(name or USUAL_CLIENT)

@@ -63,7 +63,7 @@ class OnlyWhen(Rule):
         """Return a problem for each field that is given against the condition."""
         if self.condition.holds(values):
             return []
-        accepted = f"a value only when {self.condition.text}"
+        accepted = f"left out unless {self.condition.text}"
         return [
             Problem(field, values[field], accepted)
             for field in self.fields
@@ -208,7 +208,8 @@ class MostTogether(Rule):
             return []
         last = next(field for field, value in reversed(lists) if value)
         accepted = f"at most {self.most} {self.what} in {all_of(self.fields)} together"
-        return [Problem(last, Found(f"{count} {self.what}"), accepted)]
+        said = f"is too long: there are at most {accepted.removeprefix('at most ')}"
+        return [Problem(last, Found(f"{count} {self.what}"), accepted, said=said)]
 
 
 @dataclass(frozen=True)
@@ -245,7 +246,12 @@ class Cites(Rule):
         if not isinstance(text, str):
             return []
         return [
-            Problem(self.field, cited, _citable(word, name, count))
+            Problem(
+                self.field,
+                cited,
+                _citable(word, name, count),
+                said=f"cites {cited}, but {_given(name, count)}",
+            )
             for word, name in self.lists
             for cited, count in self._astray(text, word, values.get(name))
         ]
@@ -256,6 +262,14 @@ class Cites(Rule):
         for match in re.finditer(rf"(?<!\w){sign}{word} ?(\d{{1,4}})\b", text):
             if not 1 <= int(match[1]) <= count:
                 yield match[0], count
+
+
+def _given(name: str, count: int) -> str:
+    return (
+        f"{name} has {count} item{'' if count == 1 else 's'}"
+        if count
+        else (f"{name} is empty")
+    )
 
 
 def _citable(word: str, name: str, count: int) -> str:

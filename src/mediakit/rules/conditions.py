@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 
 from mediakit.errors import shown
 
 Values = Mapping[str, object]
+REQUIRED = "it is required"
 
 
 class Found(str):
@@ -23,23 +25,47 @@ class Problem:
         field: The field, such as "duration" or "images[0]".
         got: What came; None when nothing did.
         accepted: What is accepted, in words.
+        said: What is wrong, in words that follow the field's name, where "must be"
+            and what is accepted do not say it.
     """
 
     field: str
     got: object
     accepted: str
+    said: str = dataclass_field(default="", compare=False)
+
+    @property
+    def predicate(self) -> str:
+        """Write what is wrong, to follow the field's name: "must be at most 9"."""
+        if self.said:
+            return self.said
+        if self.got is None:
+            return missing_words(self.accepted)
+        return f"must be {self.accepted}"
 
     @property
     def sentence(self) -> str:
         """Write the problem for people."""
-        if self.got is None:
-            return f"{self.field}: missing; {self.accepted}"
-        return f"{self.field}: got {shown(self.got)}, accepted: {self.accepted}"
+        if self.got is None or self.said:
+            return f"{self.field} {self.predicate}"
+        return f"{self.field} {self.predicate} (got {shown(self.got)})"
 
     @property
     def root(self) -> str:
         """Return the top-level field: "images" for "images[0]"."""
         return self.field.split("[", 1)[0].split(".", 1)[0]
+
+
+def missing_words(accepted: str) -> str:
+    """Write that something is missing: "is required (text)"."""
+    if not accepted.startswith(REQUIRED):
+        return f"is missing: {accepted}"
+    words = accepted.removeprefix(REQUIRED)
+    return (
+        f"is required ({words[2:]})"
+        if words.startswith(": ")
+        else (f"is required{words}")
+    )
 
 
 def given(values: Values, field: str) -> bool:

@@ -84,7 +84,7 @@ class OnePerGap(Rule):
         each, needed = values.get(self.field), self.gaps.count(values)
         if not isinstance(each, list) or not each or not needed or len(each) == needed:
             return []
-        accepted = f"one for each of the {needed} {self.gaps.what}s"
+        accepted = f"a list of {needed}, one for each {self.gaps.what}"
         return [Problem(self.field, each, accepted)]
 
 
@@ -159,7 +159,7 @@ class UniqueIn(Rule):
             value = item.get(self.name)
             first = first_at.setdefault(value, index)
             if first != index:
-                accepted = f"another one than {self.items}[{first}] has"
+                accepted = f"different from that of {self.items}[{first}]"
                 label = f"{self.items}[{index}].{self.name}"
                 problems.append(Problem(label, value, accepted))
         return problems
@@ -188,7 +188,7 @@ class SomeIn(Rule):
         found = [item.get(self.name) for item in _dicts(values.get(self.items))]
         if not found or any(value in self.among for value in found):
             return []
-        accepted = f"at least one whose {self.name} is {any_of(self.among)}"
+        accepted = f"a list with at least one whose {self.name} is {any_of(self.among)}"
         got = Found(f"only {any_of(dict.fromkeys(found))}")
         return [Problem(self.items, got, accepted)]
 
@@ -218,7 +218,7 @@ class MostInAll(Rule):
         )
         if count <= self.most:
             return []
-        accepted = f"at most {self.most} {self.inner} in all"
+        accepted = f"a list of at most {self.most} {self.inner} in all"
         return [Problem(self.items, Found(f"{count} {self.inner}"), accepted)]
 
 
@@ -309,7 +309,7 @@ class EndsBy(Rule):
     def problems(self, values: Values) -> list[Problem]:
         """Return a problem for each stretch that ends later."""
         spans = self.spans
-        accepted = f"an end by {self.end:,} {spans.unit}"
+        accepted = f"short enough to end by {self.end:,} {spans.unit}"
         return [
             Problem(
                 f"{spans.label(at, place)}.{spans.length}",

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from mediakit.rules import Problem, any_of
+from mediakit.rules import Problem, all_of, any_of
 from mediakit.schema.bodies import is_left_out, with_defaults
 from mediakit.schema.fields import FieldSpec, fields_of, further_of, is_open
 from mediakit.schema.requests import MediaRequest
@@ -148,10 +148,12 @@ def _joined(label: str, name: str | None) -> str:
 
 def _unknown(label: str, name: str, got: Any, spec: FieldSpec) -> Problem:
     nearest = get_close_matches(name, spec.fields, n=3)
-    known = any_of(spec.fields) if spec.fields else "there is none"
+    known = f"known are {all_of(spec.fields)}" if spec.fields else "there is none"
     # In brackets, because whoever shows it puts a full stop behind it.
-    hint = f" (did you mean {any_of(nearest)}?)" if nearest else f"; {known}"
-    return Problem(_joined(label, name), _or_null(got), f"a known field{hint}")
+    hint = f" (did you mean {any_of(nearest)}?)" if nearest else f" ({known})"
+    accepted = f"a known field{hint}"
+    place = _joined(label, name)
+    return Problem(place, _or_null(got), accepted, said=f"is not {accepted}")
 
 
 def _required(label: str, accepted: str) -> Problem:

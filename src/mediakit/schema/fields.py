@@ -43,6 +43,7 @@ FieldKind = Literal[
 ]
 
 
+UNITS = {"s": "seconds", "ms": "milliseconds"}
 NESTED: tuple[FieldKind, ...] = ("list", "object", "variants", "either")
 _LOWEST = ("low", "above", "min_length")
 _HIGHEST = ("high", "below", "max_length")
@@ -156,8 +157,13 @@ class FieldSpec:
         return None
 
 
+def unit_words(unit: str) -> str:
+    """Write a unit of several as a word: "seconds" for "s"."""
+    return UNITS.get(unit, unit)
+
+
 def _range_text(spec: FieldSpec) -> str:
-    unit = f" {spec.unit}" if spec.unit else ""
+    unit = f" {unit_words(spec.unit)}" if spec.unit else ""
     bounds = list(_bounds(spec))
     if spec.low is not None and spec.high is not None:
         bounds = [f"from {spec.low:.12g} to {spec.high:.12g}"]

@@ -43,9 +43,7 @@ class CodeFold:
         self._code: Any = None
         self._copy: Any = None
         # A button, not an Accordion: its head cannot be reached by the keyboard.
-        self._button = kit.look.make(
-            w.ToggleButton, "mk-fold", description=title, icon="caret-right"
-        )
+        self._button = kit.look.make(w.ToggleButton, "mk-fold", description=title)
         self._button.observe(kit.guard(self._turn), "value")
         self.widget = kit.look.make(w.VBox, "mk-fields", children=(self._button,))
 
@@ -59,7 +57,6 @@ class CodeFold:
             self._copy.code = code
 
     def _turn(self, change: Any) -> None:
-        self._button.icon = "caret-down" if change.new else "caret-right"
         if change.new:
             self._make()
             self.show()

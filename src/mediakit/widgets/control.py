@@ -12,7 +12,7 @@ from mediakit.schema import FieldSpec
 from mediakit.widgets.form_media import Inspection, MediaKey
 from mediakit.widgets.look import Kit
 from mediakit.widgets.theme import Tone
-from mediakit.widgets.words import label_of
+from mediakit.widgets.words import hint_of, label_of
 
 
 class Note(NamedTuple):
@@ -116,6 +116,11 @@ class Control(ABC):
             return label_of(self.spec)  # each choice has the unit
         unit = self.spec.unit or (self.spec.item.unit if self.spec.item else None)
         return f"{label_of(self.spec)} ({unit})" if unit else label_of(self.spec)
+
+    @property
+    def hint(self) -> str:
+        """Return the field's name in code and what it does, for the tooltip."""
+        return hint_of(self.spec)
 
     @property
     def heading(self) -> str:

@@ -22,10 +22,11 @@ from mediakit.widgets.objects import ObjectControl
 from mediakit.widgets.timeline_control import TimelineControl
 from mediakit.widgets.timeline_widget import has_anywidget
 from mediakit.widgets.variants import Variants
+from mediakit.widgets.words import titled
 
 MOST_BUTTONS = 3
 NEARLY = 0.75
-CHOOSE = "choose …"
+CHOOSE = "Choose…"
 BOXED = ("integer", "number", "text")
 """Kinds whose values fit into one box, also as items of a list."""
 
@@ -64,8 +65,9 @@ class Choice(Control):
             options = [(_no_choice(spec), None), *options]
         self.widget = self.named = kit.look.make(
             w.ToggleButtons if few else w.Dropdown,
+            "mk-choice",
             description=self.heading,
-            tooltip=spec.doc,
+            tooltip=self.hint,
             options=options,
             index=0,
         )
@@ -102,6 +104,7 @@ class Switch(Control):
             w.Checkbox,
             "mk-check",
             description=self.heading,
+            tooltip=self.hint,
             indent=False,
             value=bool(spec.default),
         )
@@ -125,7 +128,9 @@ class TextBox(Control):
         # while people type, and the browser itself never has two sendings under way.
         self.widget = self.named = kit.look.make(
             w.Textarea if spec.multiline else w.Text,
+            "mk-long" if spec.multiline else "mk-line",
             description=self.heading,
+            tooltip=self.hint,
             placeholder=spec.doc,
             value=spec.default or "",
             continuous_update=True,
@@ -152,13 +157,21 @@ class TextBox(Control):
 
 def _choice(spec: FieldSpec, kit: Kit) -> Control:
     unit = f" {spec.unit}" if spec.unit else ""
-    options = [(c if isinstance(c, str) else f"{c}{unit}", c) for c in spec.choices]
+    options = [(_option(c, unit), c) for c in spec.choices]
     return Choice(spec, kit, options)
+
+
+def _option(choice: object, unit: str) -> str:
+    """Write a choice for people: words as titles, "mp4" and "16:9" as they are."""
+    if not isinstance(choice, str):
+        return f"{choice}{unit}"
+    is_words = choice.replace(" ", "").isalpha() and choice.islower()
+    return titled(choice) if is_words else choice
 
 
 def _boolean(spec: FieldSpec, kit: Kit) -> Control:
     if spec.default is None:
-        return Choice(spec, kit, [("yes", True), ("no", False)])
+        return Choice(spec, kit, [("Yes", True), ("No", False)])
     return Switch(spec, kit)
 
 

@@ -96,7 +96,6 @@ class Entry:
         summary = "" if unfolded else summary_text(self._value)
         return {
             "value": unfolded,
-            "icon": "caret-down" if unfolded else "caret-right",
             "description": f"{name} · {summary}" if summary else name,
         }
 

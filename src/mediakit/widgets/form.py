@@ -59,7 +59,7 @@ TYPING_PAUSE_S = 0.4
 CLICK_PAUSE_S = 0.2
 STALE_S = 10.0
 KEEPING_PAUSE_S = 1.0
-LEFT = "It was left as it is."
+LEFT = "Not changed."
 ANOTHER = (
     "This request was bought already. Nothing was sent for this click; press the "
     "button again for another take."
@@ -183,7 +183,6 @@ class Form:
             self._kit,
             meta=(
                 self.client.service.label,
-                f"kernel session {session_text()}",
                 "* required",
             ),
             generate=self._generate,

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from mediakit.catalog import Function
 from mediakit.errors import InputError
-from mediakit.money import format_usd
+from mediakit.money import format_cents, format_usd
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
@@ -28,7 +28,8 @@ from mediakit.widgets.words import (
     label_of,
     missing_text,
     place_text,
-    problem_text,
+    placed_text,
+    within,
 )
 
 NOT_WITHIN_A_BUDGET = (
@@ -240,9 +241,9 @@ class FormState:
         problem = self._priced.problems[0]
         spec = self._spec(problem.field)
         if problem.got is not None:
-            return f"Correct {label_of(spec)} to see the price."
+            return f"Correct {within(label_of(spec))} to see the price."
         if problem.field != spec.name:
-            return f"Complete {label_of(spec)} to see the price."
+            return f"Complete {within(label_of(spec))} to see the price."
         return f"{how_to_give(spec)} to see the price."
 
     @cached_property
@@ -274,8 +275,8 @@ class FormState:
         estimate = self.estimate
         if estimate is None or estimate.high is None:
             return words
-        price = format_usd(estimate.high)
-        exact = estimate.low == estimate.high
+        price = format_cents(estimate.high)
+        exact = format_cents(estimate.low) == price
         return f"{words} · {price}" if exact else f"{words} · up to {price}"
 
     # May it be sent.
@@ -292,10 +293,29 @@ class FormState:
         return self._price_reason()
 
     @property
+    def submit_hint(self) -> str:
+        """Say the same beside the main button; what a field says itself, in short.
+
+        One mistake is explained in one place, beside its field.
+        """
+        if self.sending is not None or not self.problems:
+            return self.submit_reason or ""
+        first = self.problems[0]
+        root = self._spec(first.field)
+        gap = None if isinstance(self._priced, Estimate) else self._priced.problems[0]
+        if gap is not None and gap.field == first.field == root.name:
+            return ""  # the place of the price says what to do
+        if self.problems_of(root.name):
+            is_gap = is_missing(first) and first.field == root.name
+            do = how_to_give(root) if is_gap else f"Correct {within(label_of(root))}"
+            return f"{do} to continue."
+        return self.submit_reason or ""
+
+    @property
     def caution(self) -> str | None:
         """Say what is not known about paying for it; None when all is known."""
         if self.estimate is not None and self.estimate.kind is EstimateKind.UNKNOWN:
-            return "Its price is not known; it is not free."
+            return "You will be charged; the price isn't known in advance."
         if self.estimate is not None and self.estimate.high is None:
             return "It has no known upper price."
         if self.funds.balance is None:
@@ -306,7 +326,7 @@ class FormState:
         spec = self._spec(problem.field)
         if is_missing(problem):
             return missing_text(spec, problem)
-        return f"{place_text(spec, problem.field)}: {problem_text(problem)}."
+        return f"{placed_text(problem, place_text(spec, problem.field))}."
 
     def _price_reason(self) -> str | None:
         if self.estimate is None:

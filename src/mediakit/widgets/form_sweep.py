@@ -15,7 +15,7 @@ from mediakit.sweep.axes import slots_in
 from mediakit.widgets.form_state import FormState
 from mediakit.widgets.json_values import FURTHER, NotJson, read_json, unreadable
 from mediakit.widgets.python_call import is_argument, is_default
-from mediakit.widgets.words import label_of
+from mediakit.widgets.words import label_of, within
 
 Way = Literal["choices", "both", "numbers", "lines", "lists", "json"]
 """How the values of an axis are given: ticked, typed as numbers, or one a line."""
@@ -239,7 +239,7 @@ def _values(spec: FieldSpec, entry: Entry) -> list[Any]:
     if way == "choices":
         chosen = [choice for choice in spec.choices if choice in entry]
         if not chosen:
-            raise ValueError(f"Tick at least one {label_of(spec)}.")
+            raise ValueError(f"Tick at least one {within(label_of(spec))}.")
         return chosen
     if way == "numbers":
         return numbers_in(str(entry), whole=spec.kind == "integer", step=spec.step)

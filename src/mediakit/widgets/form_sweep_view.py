@@ -72,7 +72,7 @@ class AxisBox:
         hear: Callable[[Entry], object],
     ) -> None:
         self._kit, self._hear = kit, hear
-        self._label = f"values of {'{' + name + '}' if spec is None else _name(spec)}"
+        self._label = f"Values of {'{' + name + '}' if spec is None else _name(spec)}"
         way = "slot" if spec is None else way_of(spec)
         self._ticks: dict[object, Any] = {}
         if spec is not None and way == "choices":
@@ -255,7 +255,7 @@ class SweepPanel:
             tick.observe(self._kit.guard(partial(self._turn, name)), "value")
             ticks.append(tick)
         before = self._ticks.children
-        self._ticks.children = (make_group(self._kit, "what varies", tuple(ticks)),)
+        self._ticks.children = (make_group(self._kit, "What varies", tuple(ticks)),)
         for each in before:
             close_tree(each)
 

@@ -31,7 +31,13 @@ from mediakit.widgets.price_bar import PriceBar
 from mediakit.widgets.theme import error_html, line_html, style_block
 from mediakit.widgets.timeline_still import still_html
 from mediakit.widgets.uploads.folder import with_own_names
-from mediakit.widgets.words import label_of, problems_text, title_of
+from mediakit.widgets.words import (
+    label_of,
+    problems_text,
+    rule_text,
+    sentence_case,
+    title_of,
+)
 
 MOST_RESULTS = 12
 """How many results a form shows before people ask for the earlier ones."""
@@ -132,14 +138,11 @@ class Fold:
     def __init__(self, kit: Kit, title: str, section: Section) -> None:
         self._section = section
         # A button, not an Accordion: its head cannot be reached by the keyboard.
-        self._button = kit.look.make(
-            w.ToggleButton, "mk-fold", description=title, icon="caret-right"
-        )
+        self._button = kit.look.make(w.ToggleButton, "mk-fold", description=title)
         self._button.observe(kit.guard(self._turn), "value")
         self.widget = kit.look.make(w.VBox, "mk-fields", children=(self._button,))
 
     def _turn(self, change: Any) -> None:
-        self._button.icon = "caret-down" if change.new else "caret-right"
         if change.new:
             self._section.unfold()
         shown = (self._section.widget,) if change.new else ()
@@ -185,7 +188,7 @@ class FormView:
         self._sections = [
             Section(kit, part, folded=bool(at)) for at, part in enumerate(parts)
         ]
-        self._price = PriceBar(kit, refresh)
+        self._price = PriceBar(kit, refresh, self._place_lines)
         self._code = CodeFold(kit, code)
         self._generate = self._make_generate(generate)
         self._sweep = self._make_sweep(sweep)
@@ -248,10 +251,12 @@ class FormView:
         make = self._kit.look.make
         main, *more = self._sections
         folds = [Fold(self._kit, "More settings", part).widget for part in more]
-        row = (self._generate, self._sweep, self._reason, *self._price.buttons)
+        top = (self._price.amount, self._generate)
         pay = (
-            self._price.widget,
-            make(w.HBox, "mk-pay-row", children=row),
+            make(w.HBox, "mk-pay-row mk-pay-top", children=top),
+            self._reason,
+            self._price.balance,
+            make(w.HBox, "mk-pay-row", children=(*self._price.buttons, self._sweep)),
             self._error,
         )
         self._pay = make(w.VBox, "mk-pay", children=pay)
@@ -266,6 +271,11 @@ class FormView:
                 make(w.HTML, value=fields_html(function)),
             ),
         )
+
+    def _place_lines(self, lines: Any) -> None:
+        """Show the price breakdown, above what went wrong."""
+        *above, error = self._pay.children
+        self._pay.children = (*above, lines, error)
 
     @property
     def values(self) -> dict[str, object]:
@@ -324,11 +334,11 @@ class FormView:
         reason = state.submit_reason
         self._generate.disabled = reason is not None
         self._generate.description = state.generate_text
-        self._reason.value = line_html(reason or "")
+        self._reason.value = line_html(state.submit_hint)
 
     def _note(self, name: str, control: Control, state: FormState) -> str:
         if name in state.disabled:
-            return line_html(state.disabled[name])
+            return line_html(sentence_case(rule_text(state.disabled[name])))
         problems = control.place_problems(state.problems_of(name))
         if problems:
             return line_html(problems_text(problems, name), "bad")
@@ -413,8 +423,9 @@ def head_html(function: Function, meta: tuple[str, ...]) -> str:
     """Write the head of a form, with the style sheet of everything below."""
     facts = "".join(f"<span>{escape(fact, quote=True)}</span>" for fact in meta)
     return (
-        f"{style_block()}<h3>{escape(title_of(function))}</h3>"
-        f"<div>{escape(function.doc)}</div><div class=mk-meta>{facts}</div>"
+        f"{style_block()}<div class=mk-top><h3>{escape(title_of(function))}</h3>"
+        f"<div class=mk-meta>{facts}</div></div>"
+        f"<div class=mk-quiet>{escape(function.doc)}</div>"
     )
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from mediakit.client import BudgetState
-from mediakit.money import format_usd
+from mediakit.money import format_cents, format_usd
 from mediakit.records import Balance
 
 
@@ -43,8 +43,18 @@ class Funds:
         return self.balance_left_micro_usd
 
     @property
+    def left_amount(self) -> str:
+        """Write what a new request may use, in cents."""
+        return format_cents(max(0, self.left_micro_usd or 0))
+
+    @property
+    def left_of(self) -> str:
+        """Name what a new request is limited by."""
+        return "balance" if self._limit is None else "budget"
+
+    @property
     def left_text(self) -> str | None:
-        """Write what a new request may use, and of what; None when not known."""
+        """Write the same exactly; None when it is not known."""
         if self.left_micro_usd is None:
             return None
         left = format_usd(max(0, self.left_micro_usd))
@@ -61,7 +71,7 @@ class Funds:
         jobs = "running jobs"
         if count is not None:
             jobs = f"{count} running job{'' if count == 1 else 's'}"
-        return f"{format_usd(held)} is held by {jobs}"
+        return f"{format_cents(held)} is held by {jobs}"
 
     @property
     def age_text(self) -> str:

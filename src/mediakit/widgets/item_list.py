@@ -9,6 +9,7 @@ import ipywidgets as w
 from mediakit.schema import FieldSpec
 from mediakit.widgets.control import Control
 from mediakit.widgets.look import Kit
+from mediakit.widgets.words import within
 
 
 class ItemList(Control):
@@ -25,15 +26,23 @@ class ItemList(Control):
         self._item = spec.item
         self._boxes: list[Any] = []
         make = kit.look.make
-        self.named = self._head = make(w.HTML, "mk-head-line", description=self.heading)
+        self.named = self._head = make(
+            w.HTML,
+            "mk-head-line",
+            description=self.heading,
+            tooltip=self.hint,
+        )
         self._add = make(
-            w.Button, "mk-small", description="Add", tooltip=f"Add to {self.label}"
+            w.Button,
+            "mk-small mk-adds",
+            description="Add",
+            tooltip=f"Add to {within(self.label)}",
         )
         self._drop = make(
             w.Button,
             "mk-small",
             description="Remove last",
-            tooltip=f"Remove the last of {self.label}",
+            tooltip=f"Remove the last of {within(self.label)}",
             disabled=True,
         )
         self._add.on_click(kit.guard(self._added))
@@ -114,7 +123,7 @@ class ItemList(Control):
         self._items.children = tuple(self._boxes)
         count = len(self._boxes)
         if not count:
-            words = "none, not sent"
+            words = "Not set"
         elif self.spec.max_length is not None:
             words = f"{count} of at most {self.spec.max_length}"
         else:

@@ -70,9 +70,9 @@ FAILURES: Mapping[ErrorCode, tuple[str, str]] = {
 
 KINDS: Mapping[EstimateKind, str] = {
     EstimateKind.EXACT: "exact",
-    EstimateKind.NOMINAL: "nominal; charged on the tokens that the model reports",
+    EstimateKind.NOMINAL: "estimate; billed by tokens used",
     EstimateKind.UPPER_BOUND: "upper bound",
-    EstimateKind.UNKNOWN: "no rate is known; it is not free",
+    EstimateKind.UNKNOWN: "you will be charged",
 }
 
 # Fields whose value says by itself what it is.

@@ -13,7 +13,7 @@ from mediakit.widgets.json_values import FURTHER, NotJson, read_further, read_js
 from mediakit.widgets.look import Kit
 
 EXAMPLE = 'JSON, such as {"strength": 0.5} or [1, 2]'
-FURTHER_EXAMPLE = 'such as {"style": "noir", "steps": 30}'
+FURTHER_EXAMPLE = 'Such as {"style": "noir", "steps": 30}'
 
 
 class JsonBox(Control):
@@ -32,7 +32,7 @@ class JsonBox(Control):
             "mk-json",
             description=self.heading,
             placeholder=self.example,
-            tooltip=spec.doc,
+            tooltip=self.hint,
             value=_text(spec.default),
             continuous_update=True,
         )
@@ -70,7 +70,7 @@ class FurtherBox(JsonBox):
     @property
     def label(self) -> str:
         """Return its name, with what is to be typed."""
-        return f"{FURTHER.name} (JSON object)"
+        return "Additional fields (JSON)"
 
     def read(self) -> object:
         """Return the properties; a `NotJson` for a text that is no such object."""

@@ -21,7 +21,7 @@ from mediakit.widgets.uploads.accepting import (
     refusal,
 )
 from mediakit.widgets.uploads.upload_widget import make_upload
-from mediakit.widgets.words import problem_text
+from mediakit.widgets.words import problem_text, within
 
 UPLOAD_LIMIT = "Upload takes up to about 10 MB; larger files by path"
 """Holds where anywidget is not there to send files in pieces."""
@@ -142,7 +142,7 @@ class MediaBox(MediaControl):
 
     def __init__(self, spec: FieldSpec, kit: Kit) -> None:
         super().__init__(spec, kit)
-        self._row = MediaRow(self, spec.default or "", self.heading)
+        self._row = MediaRow(self, spec.default or "", self.heading, self.hint)
         self.widget, self.named = self._row.widget, self._row.box
         self.place_upload(self.make_upload())
 
@@ -198,18 +198,16 @@ class MediaList(MediaControl):
         make = kit.look.make
         self._rows: list[MediaRow] = []
         self.named = self._head = make(
-            w.HTML, "mk-wide mk-head-line", description=self.heading
+            w.HTML, "mk-wide mk-head-line", description=self.heading, tooltip=self.hint
         )
-        self._add = self._button("Add", f"Add a row to {self.label}", self._added)
+        hint = f"Add a row to {within(self.label)}"
+        self._add = self._button("Add", hint, self._added, "mk-small mk-adds")
         self._upload: Any = None
         self._line = make(w.HBox, "mk-row")
         self._lines = make(w.VBox, "mk-media")
         self.place_upload(self.make_upload())
         self.widget = make(w.VBox, "mk-media", children=(self._line, self._lines))
         self.value = spec.default
-        if spec.to_fill_in and not self._rows:
-            self._resize(1)
-            self._arrange()
 
     @property
     def rows(self) -> tuple[MediaRow, ...]:
@@ -247,6 +245,8 @@ class MediaList(MediaControl):
     def write(self, value: object) -> None:
         """Show some paths and URLs, one row each."""
         values = list(value) if isinstance(value, list | tuple) else []
+        if not values and self.spec.to_fill_in:
+            values = [""]  # a row to begin with
         self._resize(len(values))
         for row, item in zip(self._rows, values, strict=True):
             row.value = str(item)
@@ -272,9 +272,15 @@ class MediaList(MediaControl):
             self._arrange()
         super().tell()
 
-    def _button(self, text: str, tooltip: str, press: Callable[[], object]) -> Any:
+    def _button(
+        self,
+        text: str,
+        tooltip: str,
+        press: Callable[[], object],
+        classes: str = "mk-small",
+    ) -> Any:
         button = self.kit.look.make(
-            w.Button, "mk-small", description=text, tooltip=tooltip
+            w.Button, classes, description=text, tooltip=tooltip
         )
         button.on_click(self.kit.guard(lambda _: press()))
         return button

@@ -76,17 +76,21 @@ class MediaRow:
     Args:
         owner: The control that the row belongs to.
         value: The path or URL.
-        name: What stands before the box.
+        name: What stands above the box.
+        tooltip: What the name says when it is pointed at.
     """
 
-    def __init__(self, owner: Control, value: str, name: str) -> None:
+    def __init__(
+        self, owner: Control, value: str, name: str, tooltip: str | None = None
+    ) -> None:
         make = owner.kit.look.make
         self._found = self._problem = self._upload = ""
         self.box = make(
             w.Combobox,
             "mk-wide",
             description=name,
-            placeholder="path or URL",
+            tooltip=tooltip,
+            placeholder="Path or URL",
             continuous_update=True,
         )
         self.value = value

@@ -36,12 +36,45 @@ function name(root) {
   for (const region of root.querySelectorAll(".mk-live")) set(region, "role", "status");
 }
 
+// A click on "Add" moves the focus into what it added, once that is on the page.
+const ADD_WAIT_MS = 5000;
+const BOXES = "input:not([type=file]), textarea, select";
+let added = null;
+
+const boxesOf = (box) => [...box.querySelectorAll(BOXES)];
+
+function noteAdd(event) {
+  const box = event.target.closest(".mk-adds")?.closest(".mk-media, .mk-list");
+  if (!box) return;
+  const until = performance.now() + ADD_WAIT_MS;
+  added = { box, until, before: new Set(boxesOf(box)) };
+}
+
+function focusAdded() {
+  if (!added) return;
+  const found = boxesOf(added.box).find((each) => !added.before.has(each));
+  if (found && !found.disabled) found.focus();
+  if (found || performance.now() > added.until) added = null;
+}
+
+// A box that was emptied takes the number of its slider, which is always acceptable,
+// where ipywidgets would bring back what was typed before.
+function refill(event) {
+  const box = event.target;
+  if (box.type !== "number" || box.value !== "") return;
+  const row = box.closest(".mk-number");
+  const handle = row?.querySelector("[role='slider']");
+  const number = Number(handle?.getAttribute("aria-valuenow"));
+  if (handle && Number.isFinite(number)) box.value = String(number);
+}
+
 function render({ el }) {
   let frame, watcher;
   const look = () => {
     const root = el.closest(ROOTS);
     if (!root) return;
     name(root);
+    focusAdded();
     watcher ??= watch(root);
   };
   const soon = () => {
@@ -51,6 +84,8 @@ function render({ el }) {
   const watch = (root) => {
     const found = new MutationObserver(soon);
     const attributeFilter = ["class", "title", "disabled"];
+    root.addEventListener("click", noteAdd, true);
+    root.addEventListener("change", refill, true);
     found.observe(root, { childList: true, subtree: true, attributeFilter });
     return found;
   };

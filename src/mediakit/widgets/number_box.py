@@ -10,9 +10,10 @@ import ipywidgets as w
 from mediakit.schema import FieldSpec
 from mediakit.widgets.control import Control
 from mediakit.widgets.look import Kit
+from mediakit.widgets.words import within
 
-SERVICE_DEFAULT = "service default"
-NOTHING = "not set"
+SERVICE_DEFAULT = "Service default"
+NOTHING = "Not set"
 SEED_LIMIT = 2**31 - 1
 
 
@@ -26,7 +27,7 @@ class NumberBox(Control):
             "mk-box",
             description=self.heading,
             placeholder=self._placeholder,
-            tooltip=spec.doc,
+            tooltip=self.hint,
             value=_text(spec.default),
             continuous_update=True,
         )
@@ -34,7 +35,7 @@ class NumberBox(Control):
         self._dice = [self._make_dice()] if spec.seed else []
         # A box alone needs nothing around it.
         self.widget = (
-            kit.look.make(w.HBox, "mk-row", children=self.parts)
+            kit.look.make(w.HBox, "mk-row mk-seed", children=self.parts)
             if self._dice
             else self._box
         )
@@ -42,7 +43,7 @@ class NumberBox(Control):
     @property
     def _placeholder(self) -> str:
         if self.spec.seed:
-            return "random"
+            return "Random"
         if self.spec.required:
             return NOTHING if self.spec.nullable else ""
         return SERVICE_DEFAULT
@@ -53,7 +54,7 @@ class NumberBox(Control):
             "mk-small",
             description="New seed",
             icon="random",
-            tooltip=f"Draw a number for {self.label}",
+            tooltip=f"Draw a number for {within(self.label)}",
         )
         dice.on_click(self.kit.guard(self._throw))
         return dice

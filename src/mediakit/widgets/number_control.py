@@ -99,7 +99,7 @@ class NumberControl(Control):
         if self._switch is not None:
             self.named = self._switch
         self._make_numbers()
-        self.widget = kit.look.make(w.HBox, "mk-row", children=self.parts)
+        self.widget = kit.look.make(w.HBox, "mk-row mk-number", children=self.parts)
 
     def _middle(self) -> float:
         least, most, step = self._reach
@@ -113,6 +113,7 @@ class NumberControl(Control):
             w.Checkbox,
             "mk-check mk-optional",
             description=self.heading,
+            tooltip=self.hint,
             indent=False,
             value=False,
         )
@@ -143,6 +144,7 @@ class NumberControl(Control):
             step=self._reach.step,
             continuous_update=True,
             description=self.heading,
+            tooltip=self.hint,
         )
 
     def _make_slider(self) -> Any:

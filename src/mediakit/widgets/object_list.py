@@ -18,7 +18,7 @@ from mediakit.widgets.entry import Entry
 from mediakit.widgets.look import Kit, close_tree
 from mediakit.widgets.nest import Nest, at_place, share
 from mediakit.widgets.objects import Fields
-from mediakit.widgets.words import label_of, one_of
+from mediakit.widgets.words import label_of, one_of, within
 
 MOST_UNFOLDED = 3
 
@@ -36,18 +36,22 @@ class ObjectList(Nest):
             raise TypeError(f"the list {spec.name} does not say what its items are")
         # An item that is there is given: nothing switches it off.
         self._item = replace(spec.item, required=True)
-        self.one = one_of(label_of(spec))
+        self.one = within(one_of(label_of(spec)))
         self._entries = self._make_entries(spec.default)
         make = kit.look.make
         self.named = self._head = make(
             w.HTML,
             "mk-wide mk-head-line mk-rows-head",
             description=self.heading,
+            tooltip=self.hint,
             value=self._count_html,
         )
         self._rows = make(w.VBox, "mk-entries", children=self._lines)
         self._add = self.button(
-            f"Add {self.one}", f"Add to {self.label}", self._added, "mk-small mk-add"
+            f"Add {self.one}",
+            f"Add to {within(self.label)}",
+            self._added,
+            "mk-small mk-add mk-adds",
         )
         self.widget = make(
             w.VBox, "mk-list", children=(self._head, self._rows, self._add)

@@ -150,6 +150,7 @@ class ObjectControl(Nest):
             w.Checkbox,
             "mk-check mk-optional",
             description=self.heading,
+            tooltip=self.hint,
             indent=False,
             value=False,
         )
@@ -161,6 +162,7 @@ class ObjectControl(Nest):
             w.HTML,
             "mk-wide mk-head-line",
             description=self.heading,
+            tooltip=self.hint,
             value=f'<span class="mk-quiet">{escape(self.spec.doc)}</span>',
         )
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import ipywidgets as w
 
-from mediakit.rates import Estimate, Line
+from mediakit.rates import Estimate, EstimateKind, Line
 from mediakit.widgets.form_state import FormState
 from mediakit.widgets.funds import Affordability, Funds
 from mediakit.widgets.job_words import kind_text
 from mediakit.widgets.look import Kit
 from mediakit.widgets.theme import Tone, line_html
+from mediakit.widgets.words import titled
 
 FEW_LEFT = 5
 
@@ -30,24 +31,19 @@ def tone_of(affordability: Affordability) -> Tone:
     return "warn" if affordability.count > 1 else "bad"
 
 
-def share_text(share: float) -> str:
-    """Write a share of what is left for people."""
-    if share > 1:
-        return "more than all"
-    percent = share * 100
-    if 0 < percent < 0.1:
-        return "less than 0.1 %"
-    return f"{percent:.1f} %" if percent < 10 else f"{percent:.0f} %"
-
-
 def price_html(state: FormState) -> str:
-    """Write the price, its kind, and what it takes of what is left."""
+    """Write the price, in cents, with how certain it is."""
     tone = tone_of(state.affordability)
     head = _amount_html(state.estimate, state.estimate_gap)
+    return f'<div class="mk-price mk-{tone}">{head}</div>'
+
+
+def balance_html(state: FormState) -> str:
+    """Write what the price takes of what is left, and how far that goes."""
+    affordability = state.affordability
     return (
-        f'<div class="mk-price mk-{tone}">{head}</div>'
-        f"{_bar_html(state.affordability.share, tone)}"
-        f"{funds_html(state.funds, state.affordability)}"
+        f"{_bar_html(affordability.share, tone_of(affordability))}"
+        f"{funds_html(state.funds, affordability)}"
         f"{_caution_html(state.caution)}"
     )
 
@@ -55,7 +51,10 @@ def price_html(state: FormState) -> str:
 def _amount_html(estimate: Estimate | None, gap: str | None) -> str:
     if estimate is None:
         return line_html(gap or "")
-    return f"<b>{escape(estimate.text)}</b>{line_html(kind_text(estimate))}"
+    unknown = estimate.kind is EstimateKind.UNKNOWN
+    kind = "" if unknown else escape(kind_text(estimate))
+    tag = f'<span class="mk-tag">{kind}</span>' if kind else ""
+    return f"<b>{escape(estimate.short_text)}</b>{tag}"
 
 
 def _bar_html(share: float | None, tone: Tone) -> str:
@@ -65,16 +64,21 @@ def _bar_html(share: float | None, tone: Tone) -> str:
 
 def funds_html(funds: Funds, affordability: Affordability) -> str:
     """Write what is left, how far it goes, and what running jobs hold."""
-    left = funds.left_text
-    if left is None:
+    if funds.left_text is None:
         return ""
-    share = affordability.share
-    parts = [f"{left} left" if share is None else f"{share_text(share)} of {left} left"]
+    parts = [_left_text(funds, affordability)]
     if affordability.count:
-        parts.append(f"enough for {affordability.count:,} like this")
+        s = "" if affordability.count == 1 else "s"
+        parts.append(f"enough for about {affordability.count:,} run{s}")
     if funds.held_text:
         parts.append(funds.held_text)
     return f"<div class=mk-small-print>{line_html(' · '.join(parts))}</div>"
+
+
+def _left_text(funds: Funds, affordability: Affordability) -> str:
+    if affordability.covered is False:
+        return f"Exceeds your {funds.left_amount} {funds.left_of}"
+    return f"{titled(funds.left_of)}: {funds.left_amount}"
 
 
 def _caution_html(caution: str | None) -> str:
@@ -101,45 +105,58 @@ def _line_row(line: Line) -> str:
 
 
 class PriceBar:
-    """The running price, its lines on demand, and the balance.
+    """The running price, its breakdown on demand, and the balance.
 
     Args:
         kit: What widgets are made with.
         refresh: Reads the balance again.
+        place: Puts the breakdown, which is made when it is wanted, into the form.
     """
 
-    def __init__(self, kit: Kit, refresh: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        kit: Kit,
+        refresh: Callable[[], object],
+        place: Callable[[Any], object],
+    ) -> None:
+        self._make, self._place = kit.look.make, place
         make = kit.look.make
+        self._lines: Any = None
         self._estimate: Estimate | None = None
-        self._price = make(w.HTML, "mk-live")
-        self._lines = make(w.HTML)
+        # Read aloud when it changes; the balance below it is not.
+        self.amount = make(w.HTML, "mk-live mk-amount")
+        self.balance = make(w.HTML, "mk-balance")
         self._toggle = make(
             w.ToggleButton,
-            "mk-small mk-push mk-opens",
-            description="Price lines",
+            "mk-small mk-opens",
+            description="Price breakdown",
             tooltip="Show what the price is made of",
         )
         self._refresh = make(
             w.Button,
-            "mk-small",
+            "mk-small mk-quiet-button",
             description="Refresh balance",
             tooltip="Read the balance again",
         )
         self._toggle.observe(kit.guard(lambda _: self._show_lines()), "value")
         self._refresh.on_click(kit.guard(lambda _: refresh()))
-        self.widget = make(w.VBox, "mk-fields", children=(self._price, self._lines))
 
     @property
     def buttons(self) -> tuple[Any, ...]:
-        """Return the buttons of the price, to stand beside Generate."""
+        """Return the buttons of the price, to stand below it."""
         return (self._toggle, self._refresh)
 
     def show(self, state: FormState) -> None:
         """Show the price and the balance of a state."""
-        self._price.value = price_html(state)
         self._estimate = state.estimate
+        self.amount.value = price_html(state)
+        self.balance.value = balance_html(state)
         self._show_lines()
 
     def _show_lines(self) -> None:
-        html = lines_html(self._estimate) if self._toggle.value else ""
-        self._lines.value = html
+        if self._lines is None and self._toggle.value:
+            self._lines = self._make(w.HTML)
+            self._place(self._lines)
+        if self._lines is not None:
+            html = lines_html(self._estimate) if self._toggle.value else ""
+            self._lines.value = html

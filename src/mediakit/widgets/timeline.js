@@ -581,11 +581,11 @@ class Timeline {
     view.name.title = row.name;
     write(view.kind, row.kind);
     view.bare.hidden = !row.bare.length;
-    write(view.bare, `${row.bare.length} to place`);
-    const words = `${count(row.bare.length, span_name)} without a time: open the fields`;
+    write(view.bare, `Place ${row.bare.length}`);
+    const words = `${count(row.bare.length, span_name)} without a time: place it here`;
     view.bare.setAttribute("aria-label", `${view.bare.textContent}: ${words}`);
     view.bare.title = capital(words);
-    view.bare.onclick = () => this.openFields([at, row.bare[0]]);
+    view.bare.onclick = () => this.add(at);
     this.drawBlocks(view, row, at);
     this.drawStrips(view, "overlaps", row.overlaps, view.lane, "mk-tl-overlap");
   }

@@ -18,8 +18,10 @@ from mediakit.widgets.words import (
     label_of,
     one_of,
     place_text,
+    placed_text,
     problem_text,
     short_name,
+    within,
 )
 
 MOST_PROBLEMS = 4
@@ -137,7 +139,7 @@ def timeline_of(
     most = axis.spec.max_length
     full = most is not None and len(rows) >= most
     return Timeline(
-        item_name=one_of(label_of(axis.spec)),
+        item_name=within(one_of(label_of(axis.spec))),
         span_name=one_of(axis.spans.inner),
         rows=rows,
         shape=shape_of(axis, value),
@@ -176,7 +178,7 @@ def _row(axis: Axis, at: int, item: Item, wrong: Sequence[Problem]) -> Row:
     )
     name = item.get(axis.name) if axis.name else None
     return Row(
-        name=str(name or f"{one_of(label_of(axis.spec))} {at + 1}"),
+        name=str(name or f"{within(one_of(label_of(axis.spec)))} {at + 1}"),
         kind=axis.kind_of(item),
         medium=medium[1] if medium else "",
         blocks=blocks,
@@ -239,7 +241,7 @@ def _sentences(
         for block in row.blocks
     ]
     said = [
-        f"{_capital(place_text(axis.spec, problem.field))}: {problem_text(problem)}."
+        f"{placed_text(problem, place_text(axis.spec, problem.field))}."
         for problem in wrong
         if any(is_within(problem, label) for label in labels)
     ]

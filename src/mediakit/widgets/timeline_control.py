@@ -11,14 +11,21 @@ import ipywidgets as w
 from mediakit.media import is_url
 from mediakit.rules import Problem
 from mediakit.schema import MediaName
-from mediakit.widgets.axis import Axis
+from mediakit.widgets.axis import MS_PER_S, Axis
 from mediakit.widgets.control import Build, Control, Note
 from mediakit.widgets.form_media import Inspection, MediaKey
 from mediakit.widgets.look import Kit
 from mediakit.widgets.media_row import data_url
 from mediakit.widgets.nest import Nest
 from mediakit.widgets.timeline import Timeline, shape_of, timeline_of
-from mediakit.widgets.timeline_edits import Edit, Edited, Place, edited
+from mediakit.widgets.timeline_edits import (
+    Edit,
+    Edited,
+    Place,
+    edited,
+    with_lengths,
+    with_names,
+)
 from mediakit.widgets.timeline_widget import widget_type
 
 
@@ -38,7 +45,10 @@ class TimelineControl(Nest):
         super().__init__(axis.spec, kit, build)
         self._axis = axis
         self._list = build(axis.spec, kit)
-        self._list.listen(self.tell)
+        self._list.listen(self._list_changed)
+        self._count = 0
+        self._fresh: set[Place] = set()
+        self._name_new()
         self._chosen: Place | None = None
         self._heard = 0
         view_type, shown = widget_type(), self._traits(self.shown)
@@ -84,7 +94,26 @@ class TimelineControl(Nest):
             ValueError: It holds what the list cannot show.
         """
         self._list.value = value
+        self._fresh.clear()
+        self._count = len(list(self._axis.items(self._list.value)))
+        if value is None:
+            self._count = 0
+            self._name_new()
         self._draw()
+
+    def _list_changed(self) -> None:
+        with self.quietly():
+            self._name_new()
+        self.tell()
+
+    def _name_new(self) -> None:
+        """Give rows that were just added names of their own, where they need some."""
+        items = list(self._axis.items(self._list.value))
+        if len(items) > self._count:
+            named = with_names(self._axis, items)
+            if named != items:
+                self._list.amend(named)
+        self._count = len(items)
 
     def amend(self, value: object) -> None:
         """Show items of which few differ from the shown ones."""
@@ -98,7 +127,20 @@ class TimelineControl(Nest):
     def show_found(self, found: Mapping[MediaKey, Inspection]) -> None:
         """Show what was found out about the media, in the list and as pictures."""
         super().show_found(found)
+        self._fit_fresh()
         self._draw()
+
+    def _fit_fresh(self) -> None:
+        """Give what was just placed the length of its clip, once that is known."""
+        fitted = with_lengths(self._axis, self.value, self._fresh, self._known_ms)
+        if fitted is not None:
+            self._list.amend(fitted)
+            self.tell()
+
+    def _known_ms(self, kind: MediaName, url: str) -> float | None:
+        found = self._found.get((kind, url))
+        seconds = found.info.duration_s if found and found.info else None
+        return None if seconds is None else seconds * MS_PER_S
 
     def share_problems(
         self, problems: tuple[Problem, ...], place: str
@@ -124,7 +166,16 @@ class TimelineControl(Nest):
             after = edited(self._axis, before, edit)
             if after is not None:
                 self._take(after, before)
+                self._note_fresh(edit, after)
         self._draw()
+
+    def _note_fresh(self, edit: Edit, after: Edited) -> None:
+        """Remember what was placed and not given a length by hand."""
+        if edit.get("edit") == "add" and after.chosen is not None:
+            self._fresh.add(after.chosen)
+            self._fit_fresh()
+        elif edit.get("edit") != "choose":
+            self._fresh.clear()
 
     def _take(self, after: Edited, before: object) -> None:
         moved = shape_of(self._axis, after.value) != shape_of(self._axis, before)
@@ -133,6 +184,7 @@ class TimelineControl(Nest):
             place = self._axis.spans.label(*after.chosen)
             self._list.reveal(place, self.spec.name)
         self._chosen = after.chosen
+        self._count = len(after.value)
         if after.value != before:
             self.tell()
 

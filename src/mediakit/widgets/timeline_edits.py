@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mediakit.schema import MediaName
 from mediakit.widgets.axis import Axis, Item, Stretch
+from mediakit.widgets.words import one_of
 
 NEW_MS = 2_000
 LEAST_MS = 100
@@ -118,7 +120,66 @@ def is_blank(axis: Axis, item: Item) -> bool:
     """Tell whether nothing was filled in yet, but the kind."""
     tag = axis.spec.item.tag if axis.spec.item else None
     known = {tag, axis.spans.inner}
+    own = is_own_name(axis, item.get(axis.name)) if axis.name else False
+    known |= {axis.name} if own else set()
     return not any(axis.inner(item)) and all(name in known for name in item)
+
+
+def is_own_name(axis: Axis, name: object) -> bool:
+    """Tell whether a name was given here, not by a person."""
+    begin, _, number = str(name).rpartition("-")
+    return begin == one_of(axis.spec.name) and number.isdecimal()
+
+
+def with_names(axis: Axis, items: Sequence[Item]) -> list[Item]:
+    """Name the items that have no name yet, where the rules ask for one."""
+    named: list[Item] = []
+    for item in items:
+        if axis.name and not item.get(axis.name):
+            taken = [each.get(axis.name) for each in (*items, *named)]
+            item = item | {axis.name: _free_name(one_of(axis.spec.name), taken)}
+        named.append(item)
+    return named
+
+
+def with_lengths(
+    axis: Axis,
+    value: object,
+    fresh: set[Place],
+    known_ms: Callable[[MediaName, str], float | None],
+) -> list[Item] | None:
+    """Give stretches that have the length of all new ones that of their medium.
+
+    Args:
+        axis: Where the stretches are.
+        value: The field's value.
+        fresh: The stretches, which leave this set once theirs is known.
+        known_ms: Says how long a medium is; None when that is not known.
+
+    Returns:
+        The new value; None when nothing changes.
+    """
+    items, changed = list(axis.items(value)), False
+    for row, at in tuple(fresh):
+        spans = axis.inner(items[row]) if row < len(items) else []
+        before = axis.stretch(spans[at]) if at < len(spans) else None
+        medium = axis.medium_of(items[row]) if before is not None else None
+        url = spans[at].get(medium[0]) if medium is not None else None
+        length_ms = (
+            known_ms(medium[1], url) if medium and isinstance(url, str) else None
+        )
+        if before is None or length_ms is None:
+            continue
+        fresh.discard((row, at))
+        if before.length_ms != NEW_MS:
+            continue
+        later = [s.start_ms for s in axis.stretches(items[row])]
+        room = min((s for s in later if s > before.start_ms), default=math.inf)
+        length = min(length_ms, room - before.start_ms)
+        timed = Stretch(before.start_ms, max(LEAST_MS, math.floor(length)))
+        spans[at] = _timed(axis, items[row], spans[at], timed)
+        items, changed = _with(axis, items, row, spans), True
+    return items if changed else None
 
 
 def _timed(axis: Axis, item: Item, span: Item, stretch: Stretch) -> Item:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from mediakit.catalog import Function
-from mediakit.errors import shown
-from mediakit.rules import Problem, all_of, any_of
+from mediakit.rules import Found, Problem, all_of
+from mediakit.rules.conditions import REQUIRED
 from mediakit.schema import FieldSpec
 
 LONG_TEXT = 100
@@ -21,9 +21,38 @@ OPTION_WORDS = {
 STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 PLACE = re.compile(r"\b[a-z]\w*\[\d+\](?:\.[a-z]\w*|\[\d+\])*")
 """A place in a sentence of a rule: "tracks[0].keyframes[2]"."""
-MISSING = "it is required"
-OTHERS = re.compile(rf"(?<=^{MISSING}, or else ).*")
+MISSING = REQUIRED
+RANGE = re.compile(r"(?<=\()(\d[\d,]*) to (\d[\d,]*)(?= characters\))")
+SNAKE = re.compile(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b")
+"""An API name of several words, in a sentence of a rule."""
+OTHERS = re.compile(r"(?<=required, or else ).*")
 """The fields of which one will do as well, by their names."""
+TITLES = {
+    "aigc_watermark": "AI-content watermark",
+    "audio_urls": "Reference audio",
+    "autoprompt": "Automatic prompt",
+    "draft": "Draft (480p preview)",
+    "h264_output": "H.264 output",
+    "image_urls": "Reference images",
+    "modify_region_mask": "Region mask",
+    "modify_region_roi": "Region to replace",
+    "multi_shot": "Multiple shots",
+    "omni_reference_task_type": "Reference task",
+    "ratio": "Aspect ratio",
+    "transition_durations_s": "Duration of each transition",
+    "transition_prompts": "Prompt for each transition",
+    "video_urls": "Reference videos",
+}
+"""Names of fields that say more to people than the API's own names."""
+ACRONYMS = {
+    "cgi": "CGI",
+    "fps": "FPS",
+    "id": "ID",
+    "jpeg": "JPEG",
+    "mov": "MOV",
+    "png": "PNG",
+    "url": "URL",
+}
 MEDIA_WORDS = {
     "image": ("a picture", "pictures"),
     "video": ("a clip", "clips"),
@@ -45,11 +74,37 @@ def title_at(kind: str, path: str) -> str:
 
 
 def label_of(spec: FieldSpec) -> str:
-    """Write a field's name for people: "transition_duration_s" without its unit."""
+    """Write a field's name for people: "Transition duration", without its unit."""
+    if spec.name in TITLES:
+        return TITLES[spec.name]
     name = spec.name.removesuffix(f"_{spec.unit}") if spec.unit else spec.name
     if spec.item is not None and spec.item.unit:
         name = name.removesuffix(f"_{spec.item.unit}")
-    return _plain(name)
+    return titled(_plain(name))
+
+
+def titled(words: str) -> str:
+    """Write words as a title: "Reference task"; the word after the first is small."""
+    first, *rest = words.split(" ")
+    known = ACRONYMS.get(first, f"{first[:1].upper()}{first[1:]}")
+    return " ".join([known, *(ACRONYMS.get(each, each) for each in rest)])
+
+
+def sentence_case(words: str) -> str:
+    """Write words with a capital at the start, and the others as they are."""
+    return words[:1].upper() + words[1:]
+
+
+def within(label: str) -> str:
+    """Write a label as it stands inside a sentence or a longer name: "track"."""
+    first, *rest = label.split(" ")
+    is_name = not first[1:].islower() and len(first) > 1
+    return label if is_name else " ".join([first[:1].lower() + first[1:], *rest])
+
+
+def hint_of(spec: FieldSpec) -> str:
+    """Write what a field is called in code and what it does, for a tooltip."""
+    return f"{spec.name}: {spec.doc}" if spec.doc else spec.name
 
 
 def _plain(name: str) -> str:
@@ -84,14 +139,14 @@ def _spoken(label: str, root: str) -> str:
         if index:
             words[-1] = f"{one_of(words[-1])} {int(index) + 1}"
         else:
-            words.append(_plain(name) if words else root)
+            words.append(ACRONYMS.get(name, _plain(name)) if words else root)
     return ", ".join(words)
 
 
 def option_text(spec: FieldSpec) -> str:
     """Write what one of several shapes is, in short: "preset", "width and height"."""
     if spec.kind == "object" and 0 < len(spec.fields) <= FEW_FIELDS:
-        return all_of(map(label_of, spec.fields.values()))
+        return all_of(within(label_of(each)) for each in spec.fields.values())
     medium = spec.media_kind
     return medium or OPTION_WORDS.get(spec.kind, spec.kind)
 
@@ -99,7 +154,13 @@ def option_text(spec: FieldSpec) -> str:
 def rule_text(text: str) -> str:
     """Write a rule's words with the places in them as people call them."""
     text = PLACE.sub(lambda at: _spoken(at[0], _plain(at[0].split("[")[0])), text)
-    return OTHERS.sub(lambda at: " or ".join(map(_plain, at[0].split(" or "))), text)
+    text = OTHERS.sub(lambda at: " or ".join(map(_inner, at[0].split(" or "))), text)
+    return SNAKE.sub(lambda at: _inner(at[0]), text)
+
+
+def _inner(name: str) -> str:
+    """Write a field's name inside a sentence: "reference task"."""
+    return within(TITLES.get(name, ACRONYMS.get(name, _plain(name))))
 
 
 def is_within(problem: Problem, place: str) -> bool:
@@ -134,14 +195,25 @@ def folded_text(problems: Iterable[Problem], place: str) -> str:
 
 
 def _inner_text(problem: Problem, place: str) -> str:
-    words = (_inner_place(problem, place), problem_text(problem))
-    return ": ".join(filter(None, words))
+    return placed_text(problem, _inner_place(problem, place))
+
+
+def placed_text(problem: Problem, name: str) -> str:
+    """Write a problem behind the name of its place; no name is the text alone."""
+    text = problem_text(problem)
+    if not name:
+        return text
+    if problem.got is None and not is_missing(problem):
+        return f"{name}: {text}"  # of a file, which is named
+    verb = "is " if is_missing(problem) else ""
+    return f"{sentence_case(name)} {verb}{text[:1].lower()}{text[1:]}"
 
 
 def _inner_place(problem: Problem, place: str) -> str:
     inner = STEPS.findall(problem.field.removeprefix(place))
     words = (
-        f"no. {int(index) + 1}" if index else _plain(name) for name, index in inner
+        f"no. {int(index) + 1}" if index else ACRONYMS.get(name, _plain(name))
+        for name, index in inner
     )
     return ", ".join(words)
 
@@ -177,21 +249,34 @@ def short_name(text: str) -> str:
 
 
 def problem_text(problem: Problem) -> str:
-    """Write a problem as it stands beside its field, without the field's name."""
-    got, accepted = problem.got, rule_text(problem.accepted)
-    if got is None:
-        return accepted
-    if isinstance(got, bool):
-        words = f"got {any_of([got])}"
-    elif isinstance(got, list | tuple):
-        words = f"{len(got)} given"
-    elif isinstance(got, str) and len(got) > LONG_TEXT:
-        words = f"{len(got):,} characters given"
-    else:
-        words = f"got {shown(got)}"
+    """Write a problem as it stands beside its field, without the field's name.
+
+    What came is named only where it is not in view.
+    """
+    got = problem.got
+    words = rule_text(problem.predicate)
+    if got is None and not is_missing(problem):
+        return rule_text(problem.accepted)
+    words = RANGE.sub(
+        "\\1\u2013\\2", words.removeprefix("is ").replace("(text of ", "(")
+    )
+    words = sentence_case(words)
+    words = words.replace("(text)", "").strip()
     # For people, null is nothing.
-    accepted = accepted.replace(", or null", ", or nothing")
-    return f"{words}; accepted: {accepted}"
+    words = words.replace(", or null", ", or nothing")
+    aside = "" if problem.said else _hidden(got)
+    return f"{words} ({aside})" if aside else words
+
+
+def _hidden(got: object) -> str:
+    """Write what came, as far as a form does not show it."""
+    if isinstance(got, Found):
+        return f"got {got}"
+    if isinstance(got, list | tuple):
+        return f"got {len(got)}"
+    if isinstance(got, str) and len(got) > LONG_TEXT:
+        return f"got {len(got):,} characters"
+    return ""
 
 
 def missing_text(spec: FieldSpec, problem: Problem) -> str:
@@ -215,4 +300,4 @@ def how_to_give(spec: FieldSpec) -> str:
         one, several = MEDIA_WORDS[medium]
         return f"Add {several if spec.kind == 'list' else one}"
     verb = "Choose" if spec.kind == "choice" else "Fill in"
-    return f"{verb} {label_of(spec)}"
+    return f"{verb} {within(label_of(spec))}"
