@@ -14,7 +14,7 @@ from mediakit import client as core
 from mediakit.client.io_thread import io_thread
 from mediakit.client.orders import Order, next_attempt, take_of
 from mediakit.history import Entry, History, Intent
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.fast_clock import FastClock
 from tests.intents import failed
 

@@ -30,7 +30,7 @@ from mediakit.errors import (
     WaitTimeoutError,
 )
 from mediakit.history import EntryState, History
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.fast_clock import FastClock
 from tests.file_server import FileServer
 from tests.lossy_proxy import LossyProxy

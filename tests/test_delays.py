@@ -13,7 +13,7 @@ import pytest
 from mediakit import Client
 from mediakit.client.delays import Delays
 from mediakit.client.progress import Progress, Transfer
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.widgets.form import Form
 from tests.fast_clock import FastClock
 from tests.media_samples import make_png

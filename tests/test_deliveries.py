@@ -24,7 +24,7 @@ from mediakit.client.delivery_log import DELIVERIES_PATH, LogReading, Row
 from mediakit.client.delivery_range import in_range, instant_of
 from mediakit.errors import ConflictError, InputError, NotFoundError, ServiceError
 from mediakit.records import Attempt, Delivery
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.lossy_proxy import LossyProxy
 from tests.sandbox.receivers import Answer, receiving
 

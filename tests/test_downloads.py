@@ -37,7 +37,7 @@ from mediakit.client.progress import Transfer
 from mediakit.client.targets import LocalTarget, held
 from mediakit.clock import Clock
 from mediakit.errors import GoneError, InputError, ServiceError
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.fast_clock import FastClock
 from tests.media_samples import make_png
 from tests.proxies import HTTPProxy

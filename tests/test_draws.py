@@ -16,7 +16,7 @@ import pytest
 from mediakit import client as core
 from mediakit.client.orders import Order
 from mediakit.history import History, Intent
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.fast_clock import FastClock
 from tests.scripted_server import ScriptedServer, Visit, json_page
 

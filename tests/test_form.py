@@ -16,7 +16,7 @@ from mediakit import Client
 from mediakit.clock import VirtualClock
 from mediakit.errors import ConflictError
 from mediakit.records import Balance
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.widgets import form as form_module
 from mediakit.widgets.card_handle import Cell
 from mediakit.widgets.control import Control

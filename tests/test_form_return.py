@@ -15,7 +15,7 @@ from mediakit.client.orders import Order
 from mediakit.errors import InputError
 from mediakit.history import Entry
 from mediakit.records import JobStatus
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets import form as form_module
 from mediakit.widgets import form_memory
 from mediakit.widgets.card_handle import Cell

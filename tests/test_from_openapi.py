@@ -18,8 +18,8 @@ from mediakit.catalog import Catalog, Function
 from mediakit.catalog.documents.loading import MAX_BYTES, load
 from mediakit.clock import SystemClock
 from mediakit.errors import InputError
-from mediakit.sandbox.openapi import describe
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.api.openapi import describe
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.spec import Case, accepted, refused
 
 Json = dict[str, Any]

@@ -14,7 +14,7 @@ import pytest
 from mediakit import AsyncClient, Client
 from mediakit.clock import VirtualClock
 from mediakit.history import History
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.intents import HERE, START, completed, intent, job
 
 MINE: dict[str, Any] = {**HERE}

@@ -16,7 +16,7 @@ from mediakit.client.async_job import AsyncJob
 from mediakit.client.job_inputs import JobOutput, lasting_url
 from mediakit.history import History, Parent
 from mediakit.records import Job as Record
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.intents import completed, intent
 from tests.job_states import state_of
 

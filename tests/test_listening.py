@@ -18,7 +18,7 @@ from mediakit.client.io_thread import io_thread
 from mediakit.client.watching import LISTENED_GAP_S
 from mediakit.errors import ConflictError, JobFailedError, MediakitError, ServiceError
 from mediakit.records import Job, JobStatus
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.watched_jobs import Course, Service, run
 
 PATIENCE_S = 60.0

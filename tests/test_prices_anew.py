@@ -24,7 +24,7 @@ from mediakit.errors import BudgetError, JobFailedError, ServiceError
 from mediakit.history import History, Intent
 from mediakit.money import MicroUSD
 from mediakit.rates import Estimate, EstimateKind
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.fast_clock import FastClock
 from tests.file_server import FileServer
 from tests.media_samples import make_mp4

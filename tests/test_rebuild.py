@@ -30,8 +30,8 @@ from mediakit.history import (
     plain_values,
 )
 from mediakit.records import Job as JobRecord
-from mediakit.sandbox import console
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server import console
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.fast_clock import FastClock
 from tests.media_samples import make_png
 from tests.postgres import default_to_stricter_transactions

@@ -20,7 +20,12 @@ from mediakit.client.transport import Transport
 from mediakit.clock import SystemClock
 from mediakit.history import History
 from mediakit.records import UploadGrant
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start, start_embedded
+from mediakit.sandbox.server.running import (
+    RunningSandbox,
+    Sandbox,
+    start,
+    start_embedded,
+)
 from tests.fast_clock import FastClock
 from tests.file_server import FileServer
 from tests.kernels import run_notebook

@@ -36,7 +36,7 @@ from mediakit.errors import (
     ServiceError,
 )
 from mediakit.history import Entry, EntryState, History, Intent
-from mediakit.sandbox.server import Sandbox, start
+from mediakit.sandbox.server.running import Sandbox, start
 from tests.fast_clock import FastClock
 from tests.lossy_proxy import LossyProxy
 from tests.sandbox.conftest import Api

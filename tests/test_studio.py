@@ -16,7 +16,7 @@ import pytest
 from mediakit import Client
 from mediakit.catalog import Catalog
 from mediakit.client import Job
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.card_handle import Cell
 from mediakit.widgets.funds import Funds
 from mediakit.widgets.studio import Studio

@@ -15,7 +15,7 @@ from mediakit.client.async_job import AsyncJob
 from mediakit.client.buying import Take
 from mediakit.errors import RateLimitError
 from mediakit.history import Budget, BudgetUse, History
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.fast_clock import FastClock
 from tests.intents import HERE, START, completed, costing, failed, intent, job
 

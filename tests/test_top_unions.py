@@ -14,8 +14,8 @@ from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import example
 from mediakit.client.plain import plain_fields
 from mediakit.errors import InputError
-from mediakit.sandbox.openapi import describe
-from mediakit.sandbox.server import Sandbox, start
+from mediakit.sandbox.api.openapi import describe
+from mediakit.sandbox.server.running import Sandbox, start
 from mediakit.schema import FieldSpec
 from mediakit.widgets.form import Form
 from mediakit.widgets.form_state import FormState

@@ -182,7 +182,7 @@ def refuse_no_catalog(value: object) -> None:
 
 def _embedded(settings: Settings, catalog: Catalog | None) -> Place:
     try:
-        from mediakit.sandbox.server import start_embedded
+        from mediakit.sandbox.server.running import start_embedded
     except ModuleNotFoundError as error:
         raise ServiceError(
             f"The sandbox needs {error.name}, which is not installed: install "

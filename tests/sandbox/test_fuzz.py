@@ -26,7 +26,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from mediakit.catalog import Catalog
-from mediakit.sandbox.openapi import describe
+from mediakit.sandbox.api.openapi import describe
 from mediakit.schema.bodies import with_defaults
 from tests.sandbox.conftest import KITE, Api, StartSandbox, png
 

@@ -26,7 +26,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from mediakit.sandbox.server import Sandbox, start
+from mediakit.sandbox.server.running import Sandbox, start
 from tests.media_samples import make_mp4
 from tests.sandbox.conftest import Api, png
 from tests.sandbox.receivers import Answer, Received, door, receiving, register

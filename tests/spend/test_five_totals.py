@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from mediakit import Client
 from mediakit.catalog import Catalog
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 
 IS_SOAK = bool(os.environ.get("MEDIAKIT_SOAK"))
 EXAMPLES = 300 if IS_SOAK else 15

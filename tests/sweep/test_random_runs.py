@@ -12,7 +12,7 @@ import pytest
 
 from mediakit import Client, InputError
 from mediakit.client.read_budget import ReadBudget
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.sweep import Plan
 from tests.fast_clock import FastClock
 from tests.media_samples import make_png

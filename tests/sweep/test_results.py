@@ -23,7 +23,7 @@ from mediakit import Client, ConflictError, InputError, Job, NotFoundError
 from mediakit.client import AsyncJob
 from mediakit.client.io_thread import io_thread
 from mediakit.errors import WaitTimeoutError
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.sweep.cells import Progress
 from mediakit.sweep.results import AsyncResults, Results
 from tests.serving import ROOT

@@ -11,8 +11,8 @@ import pytest
 
 from mediakit import Client, Job
 from mediakit.errors import AuthError, InputError
-from mediakit.sandbox import console
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server import console
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.spend.reconciling import Reconciliation
 
 PATIENCE_S = 60.0

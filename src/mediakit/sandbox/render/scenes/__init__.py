@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from mediakit.sandbox.render.orders import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
 from mediakit.sandbox.render.scenes import (
     compose_video,
     image_upscale,
