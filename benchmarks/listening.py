@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from mediakit import Client, Job
-from mediakit.client.listening import Listener
+from mediakit.client.events.listening import Listener
 from mediakit.errors import JobFailedError
 from mediakit.sandbox.server.running import Sandbox, start
 

@@ -27,8 +27,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from mediakit.client.read_budget import READS_PER_S, ReadBudget
-from mediakit.client.watching import JITTER, LONGEST_GAP_S
+from mediakit.client.jobs.poll_budget import READS_PER_S, ReadBudget
+from mediakit.client.jobs.schedule import JITTER, LONGEST_GAP_S
 
 JOBS = 1_000
 RUNS_S = (10.0, 60.0)

@@ -11,8 +11,8 @@ import pytest
 
 from mediakit import BudgetError, Catalog
 from mediakit import client as core
-from mediakit.client.io_thread import io_thread
-from mediakit.client.orders import Order, next_attempt, take_of
+from mediakit.client.records.orders import Order, next_attempt, take_of
+from mediakit.client.runtime.io_thread import io_thread
 from mediakit.history import Entry, History, Intent
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.fast_clock import FastClock

@@ -15,8 +15,8 @@ import pytest
 
 from mediakit import AsyncClient, Client, Job, format_usd
 from mediakit import client as core
-from mediakit.client.files import fingerprint
-from mediakit.client.orders import Order
+from mediakit.client.records.orders import Order
+from mediakit.client.transfers.upload_files import fingerprint
 from mediakit.errors import (
     AuthError,
     BalanceError,

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from mediakit import Client
-from mediakit.client.delays import Delays
-from mediakit.client.progress import Progress, Transfer
+from mediakit.client.http.delay_messages import Delays
+from mediakit.client.runtime.progress import Progress, Transfer
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.widgets.form import Form
 from tests.fast_clock import FastClock

@@ -28,13 +28,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mediakit import Client, Job
-from mediakit.client.exchange import NoAnswerError
-from mediakit.client.fetching import Fetcher, Tell
-from mediakit.client.http_client import HttpClient
-from mediakit.client.io_thread import io_thread
-from mediakit.client.parts import Part
-from mediakit.client.progress import Transfer
-from mediakit.client.targets import LocalTarget, held
+from mediakit.client.http.exchange import NoAnswerError
+from mediakit.client.http.http_client import HttpClient
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.runtime.progress import Transfer
+from mediakit.client.transfers.destinations import LocalTarget, held
+from mediakit.client.transfers.downloads import Fetcher, Tell
+from mediakit.client.transfers.partial_files import Part
 from mediakit.clock import Clock
 from mediakit.errors import GoneError, InputError, ServiceError
 from mediakit.sandbox.server.running import RunningSandbox
@@ -265,10 +265,10 @@ def test_a_part_that_got_its_name_is_not_taken_for_a_part(tmp_path: Path) -> Non
 SAVE = """
 import sys
 from pathlib import Path
-from mediakit.client.fetching import Fetcher
-from mediakit.client.http_client import HttpClient
-from mediakit.client.io_thread import io_thread
-from mediakit.client.parts import Part
+from mediakit.client.transfers.downloads import Fetcher
+from mediakit.client.http.http_client import HttpClient
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.transfers.partial_files import Part
 from mediakit.clock import SystemClock
 part = Part(Path(sys.argv[2]), "a job")
 fetcher = Fetcher(HttpClient(), SystemClock())
@@ -551,7 +551,7 @@ def test_what_is_here_already_is_not_fetched_again(
 def test_a_large_file_is_known_by_its_length_and_has_no_hash(
     shared: tuple[Client, Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mediakit.client.digests.MOST_BYTES", 100)
+    monkeypatch.setattr("mediakit.client.transfers.digests.MOST_BYTES", 100)
     _, job = shared
     path = job.download(tmp_path)
     beside = Path(f"{path}.json")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mediakit import client as core
-from mediakit.client.orders import Order
+from mediakit.client.records.orders import Order
 from mediakit.history import History, Intent
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.fast_clock import FastClock
@@ -166,7 +166,7 @@ def test_what_is_sent_from_another_history_is_not_taken_for_an_answer_to_come(
 
 FORK = """
 import os
-from mediakit.client.sending import SENDING
+from mediakit.client.submissions.sending import SENDING
 SENDING.begin("a history", "a key")
 child = os.fork()
 if child == 0:

@@ -11,7 +11,7 @@ import ipywidgets
 import pytest
 
 from mediakit import Client
-from mediakit.client.orders import Order
+from mediakit.client.records.orders import Order
 from mediakit.errors import InputError
 from mediakit.history import Entry
 from mediakit.records import JobStatus

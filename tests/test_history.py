@@ -11,8 +11,8 @@ from sqlalchemy import text
 
 from mediakit.clock import VirtualClock
 from mediakit.errors import InputError, NotFoundError, ServiceError
-from mediakit.history import Entry, EntryState, History, migrations
-from mediakit.history import tables as history_tables
+from mediakit.history import Entry, EntryState, History
+from mediakit.history.storage import migrations, tables
 from mediakit.records import BillingState, JobStatus
 from tests.intents import (
     HERE,
@@ -635,7 +635,7 @@ def test_an_exception_inside_a_transaction_undoes_it(history):
 
 def test_an_entry_holds_every_field_of_its_table():
     own = {"search", "revision"}
-    columns = set(history_tables.entries.c.keys())
+    columns = set(tables.entries.c.keys())
     assert columns - own == set(Entry.__dataclass_fields__)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from mediakit.history import History
-from mediakit.history.forking import FORKS
+from mediakit.history.storage.forking import FORKS
 from tests.intents import HERE, start
 
 FORK = """

@@ -8,8 +8,9 @@ import pytest
 from sqlalchemy import inspect
 
 from mediakit.errors import InputError
-from mediakit.history import EntryState, History, migrations
-from mediakit.history.limits import BudgetUse
+from mediakit.history import EntryState, History
+from mediakit.history.admission.limits import BudgetUse
+from mediakit.history.storage import migrations
 from tests.intents import HERE, completed, intent, job, race, start
 
 VERSION_1 = Path(__file__).with_name("history_schema_version_1.sql")

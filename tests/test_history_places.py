@@ -9,7 +9,9 @@ import pytest
 from sqlalchemy import text
 
 from mediakit.errors import InputError, MediakitError
-from mediakit.history import History, engines, queries
+from mediakit.history import History
+from mediakit.history.entries import queries
+from mediakit.history.storage import engines
 from tests.intents import HERE, intent, job, start
 
 
@@ -238,7 +240,7 @@ def test_a_connection_that_is_cut_inside_a_claim_is_an_error_in_words(
 
     with History(postgres_url) as history:
         with monkeypatch.context() as patch:
-            patch.setattr("mediakit.history.totals.add", cut_first)
+            patch.setattr("mediakit.history.admission.totals.add", cut_first)
             with pytest.raises(MediakitError, match="could not be written") as caught:
                 history.claim(intent(body=b"hunter2"))
         assert "Repeating the call is safe" in str(caught.value)

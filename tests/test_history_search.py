@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mediakit.errors import InputError
 from mediakit.history import History
-from mediakit.history.searching import folded
+from mediakit.history.storage.search_text import folded
 from tests.intents import HERE, completed, failed, intent, job
 
 

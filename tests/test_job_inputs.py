@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from mediakit import AsyncClient, Client, InputError, Job
-from mediakit.client.async_job import AsyncJob
-from mediakit.client.job_inputs import JobOutput, lasting_url
+from mediakit.client.jobs.async_job import AsyncJob
+from mediakit.client.requests.job_inputs import JobOutput, lasting_url
 from mediakit.history import History, Parent
 from mediakit.records import Job as Record
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start

@@ -18,20 +18,21 @@ import pytest
 
 from mediakit import Client
 from mediakit.client import Service
-from mediakit.client.ledger import Ledger
+from mediakit.client.records.account_history import Ledger
 from mediakit.errors import BudgetError, MediakitError, NotFoundError
 from mediakit.history import Budget, Entry, History
 from tests.intents import HERE, completed, costing, intent, job, start
 
 BUDGET = Budget("kites", 1_000)
 BLOCKED = "The history file"
+FILE_TRANSACTION = "mediakit.history.storage.database.FileConnection.transaction"
 PATIENCE_S = 60.0
 
 FORKED = """
 import os, sys, threading
 from mediakit.client import Service
-from mediakit.client.io_thread import io_thread
-from mediakit.client.ledger import Ledger
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.records.account_history import Ledger
 from mediakit.history import History
 from tests.intents import intent
 
@@ -161,7 +162,7 @@ def test_a_write_that_could_not_be_committed_is_an_error_and_is_not_remembered(
         raise MediakitError("The disk is full.")
 
     with monkeypatch.context() as patch:
-        patch.setattr("mediakit.history.database.FileConnection.transaction", full)
+        patch.setattr(FILE_TRANSACTION, full)
         found = at_once(*(ledger.write(History.claim, intent(key=k)) for k in "ab"))
 
     assert [str(each) for each in found] == ["The disk is full."] * 2
@@ -374,7 +375,7 @@ def test_a_deferred_write_that_fails_is_logged_and_tried_again(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr("mediakit.client.ledger.RETRY_AFTER_S", 0.01)
+    monkeypatch.setattr("mediakit.client.records.account_history.RETRY_AFTER_S", 0.01)
     held, tries = Held(), 0
 
     def fail_once(history: History) -> None:

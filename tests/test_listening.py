@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit import AsyncClient, Client
-from mediakit.client.io_thread import io_thread
-from mediakit.client.watching import LISTENED_GAP_S
+from mediakit.client.jobs.schedule import LISTENED_GAP_S
+from mediakit.client.runtime.io_thread import io_thread
 from mediakit.errors import ConflictError, JobFailedError, MediakitError, ServiceError
 from mediakit.records import Job, JobStatus
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start

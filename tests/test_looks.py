@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from mediakit import Client
-from mediakit.client.looks import Looks
+from mediakit.client.transfers.preview_cache import Looks
 from tests.media_samples import make_png
 
 

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from mediakit.catalog import Catalog
 from mediakit.client import Service
-from mediakit.client.orders import Order, draw_key_of, key_of, next_attempt, take_of
+from mediakit.client.records.orders import (
+    Order,
+    draw_key_of,
+    key_of,
+    next_attempt,
+    take_of,
+)
 from mediakit.rates import Estimate
 from mediakit.schema import canonical_json
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit.client.pace import MOST_N, START_N, Pace
+from mediakit.client.submissions.concurrency import MOST_N, START_N, Pace
 from mediakit.clock import VirtualClock
 
 

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from mediakit import Client
-from mediakit.client.looks import Looks
+from mediakit.client.transfers.preview_cache import Looks
 from mediakit.widgets import preview as preview_module
 from mediakit.widgets.preview import (
     CLIP_NOTE,

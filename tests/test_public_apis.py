@@ -11,7 +11,7 @@ import pytest
 
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import example
-from mediakit.client.prepare import prepare
+from mediakit.client.requests.prepare import prepare
 from mediakit.errors import InputError
 from mediakit.sandbox.api.openapi import describe
 from mediakit.schema import FieldSpec

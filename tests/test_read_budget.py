@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from mediakit.client.read_budget import Lane, ReadBudget, process_budget
+from mediakit.client.jobs.poll_budget import Lane, ReadBudget, process_budget
 from mediakit.clock import VirtualClock
 from tests.watched_jobs import run
 
@@ -122,7 +122,7 @@ def test_a_pause_stops_one_lane_and_the_longer_pause_holds() -> None:
 def test_a_forked_process_begins_with_a_budget_that_nobody_holds() -> None:
     script = """
 import os, signal
-from mediakit.client.read_budget import process_budget
+from mediakit.client.jobs.poll_budget import process_budget
 budget = process_budget()
 budget.pause(budget.lane("here"), 3600)
 child = os.fork()

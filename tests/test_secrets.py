@@ -15,8 +15,8 @@ import pytest
 import mediakit as mk
 from mediakit import errors
 from mediakit.client import Service
-from mediakit.client.io_thread import io_thread
-from mediakit.client.transport import Transport
+from mediakit.client.http.service_client import Transport
+from mediakit.client.runtime.io_thread import io_thread
 from mediakit.clock import SystemClock
 from mediakit.history import History
 from mediakit.records import UploadGrant

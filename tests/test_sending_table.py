@@ -21,11 +21,15 @@ import pytest
 
 from mediakit import client as core
 from mediakit.catalog import Catalog
-from mediakit.client.io_thread import io_thread
-from mediakit.client.ledger import Ledger
-from mediakit.client.orders import Order, key_of
-from mediakit.client.submitting import SUBMIT_RETRY_FOR_S, Submitter, asks_unasked
-from mediakit.client.transport import Transport
+from mediakit.client.http.service_client import Transport
+from mediakit.client.records.account_history import Ledger
+from mediakit.client.records.orders import Order, key_of
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.submissions.sender import (
+    SUBMIT_RETRY_FOR_S,
+    Submitter,
+    asks_unasked,
+)
 from mediakit.clock import VirtualClock
 from mediakit.errors import (
     BalanceError,

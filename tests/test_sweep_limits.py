@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from mediakit import AsyncClient, BudgetError, Client, JobFailedError
-from mediakit.client.async_job import AsyncJob
-from mediakit.client.buying import Take
+from mediakit.client.jobs.async_job import AsyncJob
+from mediakit.client.submissions.submissions import Take
 from mediakit.errors import RateLimitError
 from mediakit.history import Budget, BudgetUse, History
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start

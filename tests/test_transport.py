@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 import trustme
 
-from mediakit.client.answers import error_of, parse, refused_input, rejection
-from mediakit.client.exchange import Answer, NoAnswerError
-from mediakit.client.http_client import MAX_CONNECTIONS, HttpClient
-from mediakit.client.io_thread import io_thread
-from mediakit.client.service import Service
-from mediakit.client.transport import Transport
+from mediakit.client.http.exchange import Answer, NoAnswerError
+from mediakit.client.http.http_client import MAX_CONNECTIONS, HttpClient
+from mediakit.client.http.responses import error_of, parse, refused_input, rejection
+from mediakit.client.http.service_client import Transport
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.runtime.service import Service
 from mediakit.clock import SystemClock
 from mediakit.errors import RateLimitError, ServiceError
 from mediakit.records import Job
@@ -499,9 +499,9 @@ def test_an_exchange_is_one_line_in_the_log_and_nobody_elses(
 
 LIFE = """
 import gc, os, sys, time
-from mediakit.client.io_thread import io_thread
-from mediakit.client.service import Service
-from mediakit.client.transport import Transport
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.runtime.service import Service
+from mediakit.client.http.service_client import Transport
 from mediakit.clock import SystemClock
 
 transport = Transport(Service(sys.argv[1], "k"), clock=SystemClock())

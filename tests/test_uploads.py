@@ -14,10 +14,10 @@ import pytest
 
 from mediakit import Client
 from mediakit.client import AsyncClient, Service
-from mediakit.client.http_client import BLOCK_BYTES
-from mediakit.client.in_flight import InFlight
-from mediakit.client.prepare import prepare
-from mediakit.client.progress import Transfer
+from mediakit.client.http.http_client import BLOCK_BYTES
+from mediakit.client.requests.prepare import prepare
+from mediakit.client.runtime.progress import Transfer
+from mediakit.client.runtime.single_flight import InFlight
 from mediakit.errors import InputError, ServiceError
 from mediakit.history import History
 from tests.fast_clock import FastClock
@@ -374,7 +374,7 @@ def test_no_log_and_no_error_holds_a_signed_url(
 
 
 def test_a_grant_for_another_length_is_not_used(tmp_path: Path) -> None:
-    from mediakit.client.files import Fingerprint, Upload, with_length
+    from mediakit.client.transfers.upload_files import Fingerprint, Upload, with_length
 
     upload = Upload(tmp_path / "a.wav", "audio/wav", Fingerprint("00", 7, 0), "file")
     assert with_length({"A": "b"}, upload) == {"A": "b", "Content-Length": "7"}

@@ -16,9 +16,9 @@ from urllib.parse import unquote
 import pytest
 
 from mediakit.client import AsyncClient, AsyncJob, Service
-from mediakit.client.job_state import JobState
-from mediakit.client.read_budget import process_budget
-from mediakit.client.watcher import AT_ONCE
+from mediakit.client.jobs.poll_budget import process_budget
+from mediakit.client.jobs.poller import AT_ONCE
+from mediakit.client.records.job_state import JobState
 from mediakit.clock import Clock, VirtualClock
 from mediakit.errors import (
     JobFailedError,

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, cast
 
-from mediakit.client.async_job import AsyncJob, Keeper
-from mediakit.client.io_thread import io_thread
-from mediakit.client.read_budget import ReadBudget
-from mediakit.client.watchers import Watchers
+from mediakit.client.jobs.async_job import AsyncJob, Keeper
+from mediakit.client.jobs.poll_budget import ReadBudget
+from mediakit.client.jobs.pollers import Watchers
+from mediakit.client.runtime.io_thread import io_thread
 from mediakit.clock import VirtualClock
 from mediakit.records import Job
 from tests.job_states import state_of

@@ -14,12 +14,12 @@ import platformdirs
 
 from mediakit.catalog import Bindings, Catalog
 from mediakit.client import Service
-from mediakit.client.exchange import Answer, NoAnswerError
-from mediakit.client.http_client import HttpClient
-from mediakit.client.http_transports import UnclosedTransport
-from mediakit.client.io_thread import io_thread
-from mediakit.client.service import normal_url, refuse_credentials
-from mediakit.client.staying import Staying
+from mediakit.client.http.exchange import Answer, NoAnswerError
+from mediakit.client.http.http_client import HttpClient
+from mediakit.client.http.transports import UnclosedTransport
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.runtime.process_bound import Staying
+from mediakit.client.runtime.service import normal_url, refuse_credentials
 from mediakit.errors import InputError, ServiceError
 from mediakit.rules import all_of
 

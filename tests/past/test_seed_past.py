@@ -13,8 +13,8 @@ import pytest
 
 import mediakit as mk
 from mediakit import Client
-from mediakit.client.past.entries import PROJECTS
-from mediakit.client.past.seeding import LIMITS, SeededPast
+from mediakit.client.recovery.sample_history.entries import PROJECTS
+from mediakit.client.recovery.sample_history.seeding import LIMITS, SeededPast
 from mediakit.errors import InputError, ServiceError
 from mediakit.sandbox.admin import seed as control
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start

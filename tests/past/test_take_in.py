@@ -9,8 +9,8 @@ import pytest
 
 from mediakit.frozen import changed
 from mediakit.history import Entry, EntryState, History, Judgement
-from mediakit.history.batches import LONGEST_LIST
-from mediakit.history.entries import fresh_entry
+from mediakit.history.entries.entries import fresh_entry
+from mediakit.history.storage.batches import LONGEST_LIST
 from mediakit.records import JobStatus
 from tests.intents import intent
 

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from mediakit import Client
-from mediakit.client.read_budget import ReadBudget
+from mediakit.client.jobs.poll_budget import ReadBudget
 from tests.fast_clock import FastClock
 from tests.sweep.service import BASE_URL, CATALOG, KEY, Service
 

@@ -15,7 +15,7 @@ import pytest
 
 import mediakit as mk
 from mediakit import Budget, BudgetError, InputError
-from mediakit.client.purse import budget_of
+from mediakit.client.submissions.admission import budget_of
 from mediakit.history import BudgetUse, History
 from mediakit.spend.budgets import BudgetStatus, budget_status
 from tests.intents import completed, costing, start

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from mediakit import Catalog, Client
-from mediakit.client.read_budget import ReadBudget
+from mediakit.client.jobs.poll_budget import ReadBudget
 from mediakit.errors import InputError
 from tests.fast_clock import FastClock
 

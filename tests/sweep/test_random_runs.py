@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mediakit import Client, InputError
-from mediakit.client.read_budget import ReadBudget
+from mediakit.client.jobs.poll_budget import ReadBudget
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.sweep import Plan
 from tests.fast_clock import FastClock

@@ -21,7 +21,7 @@ import pytest
 
 from mediakit import Client, ConflictError, InputError, Job, NotFoundError
 from mediakit.client import AsyncJob
-from mediakit.client.io_thread import io_thread
+from mediakit.client.runtime.io_thread import io_thread
 from mediakit.errors import WaitTimeoutError
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.sweep.cells import Progress

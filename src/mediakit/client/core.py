@@ -13,48 +13,48 @@ import httpx
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.async_job import AsyncJob, check_timeout
-from mediakit.client.billing import Billing
-from mediakit.client.buying import Buyer, Take, check_take
-from mediakit.client.delays import Delays
-from mediakit.client.deliveries import AsyncDeliveries
-from mediakit.client.endpoints import Endpoints
-from mediakit.client.fetching import Fetcher
-from mediakit.client.files import Files
-from mediakit.client.history_view import AsyncHistoryView
-from mediakit.client.http_client import TIMEOUT_S, HttpClient
-from mediakit.client.http_transports import UnclosedTransport
-from mediakit.client.io_thread import io_thread, networked
-from mediakit.client.job_inputs import id_of, jobs_in
-from mediakit.client.jobs import Jobs
-from mediakit.client.ledger import Ledger
-from mediakit.client.listening import AsyncListener
-from mediakit.client.looks import Looks
-from mediakit.client.orders import Order
-from mediakit.client.prepare import (
+from mediakit.client.account.billing import Billing
+from mediakit.client.account.deliveries import AsyncDeliveries
+from mediakit.client.events.endpoints import Endpoints
+from mediakit.client.events.listening import AsyncListener
+from mediakit.client.http.delay_messages import Delays
+from mediakit.client.http.http_client import TIMEOUT_S, HttpClient
+from mediakit.client.http.service_client import Transport
+from mediakit.client.http.transports import UnclosedTransport
+from mediakit.client.jobs.async_job import AsyncJob, check_timeout
+from mediakit.client.jobs.registry import Jobs
+from mediakit.client.jobs.results import Outputs
+from mediakit.client.records.account_history import Ledger
+from mediakit.client.records.orders import Order
+from mediakit.client.recovery.history_view import AsyncHistoryView
+from mediakit.client.recovery.rebuilding import Rebuilder
+from mediakit.client.requests.job_inputs import id_of, jobs_in
+from mediakit.client.requests.prepare import (
     Prepared,
     Seconds,
     check_webhook_url,
     prepare,
     reads_files,
 )
-from mediakit.client.pricing import Pricer
-from mediakit.client.progress import Progress, Transfer
-from mediakit.client.purse import (
+from mediakit.client.requests.remote_media import RemoteMedia
+from mediakit.client.requests.repricing import Pricer
+from mediakit.client.requests.uploads import Uploads
+from mediakit.client.runtime.io_thread import io_thread, networked
+from mediakit.client.runtime.process_bound import Staying, closed
+from mediakit.client.runtime.progress import Progress, Transfer
+from mediakit.client.runtime.service import Service
+from mediakit.client.submissions.admission import (
     AnyBudget,
     BudgetState,
     Purse,
     budget_name,
     budget_of,
 )
-from mediakit.client.rebuilding import Rebuilder
-from mediakit.client.remote_media import RemoteMedia
-from mediakit.client.saving import Outputs
-from mediakit.client.service import Service
-from mediakit.client.staying import Staying, closed
-from mediakit.client.submitting import SUBMIT_RETRY_FOR_S, Submitter
-from mediakit.client.transport import Transport
-from mediakit.client.uploads import Uploads
+from mediakit.client.submissions.sender import SUBMIT_RETRY_FOR_S, Submitter
+from mediakit.client.submissions.submissions import Buyer, Take, check_take
+from mediakit.client.transfers.downloads import Fetcher
+from mediakit.client.transfers.preview_cache import Looks
+from mediakit.client.transfers.upload_files import Files
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError
 from mediakit.history import History

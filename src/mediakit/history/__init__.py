@@ -1,11 +1,11 @@
 """Every job this user ever submitted, and every settled charge, on disk."""
 
-from mediakit.history.draws import OwnedDraw
-from mediakit.history.entries import Entry, EntryState, Intent, plain_values
-from mediakit.history.limits import Budget, BudgetUse, Spendable
-from mediakit.history.lineage import Parent
-from mediakit.history.ordering import Order
-from mediakit.history.ratings import UNCHANGED, Judgement, Preference
+from mediakit.history.admission.limits import Budget, BudgetUse, Spendable
+from mediakit.history.comparing.draws import OwnedDraw
+from mediakit.history.comparing.lineage import Parent
+from mediakit.history.comparing.ratings import UNCHANGED, Judgement, Preference
+from mediakit.history.entries.entries import Entry, EntryState, Intent, plain_values
+from mediakit.history.entries.ordering import Order
 from mediakit.history.store import History
 from mediakit.history.uploads import Upload
 

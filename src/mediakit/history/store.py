@@ -12,26 +12,14 @@ from sqlalchemy import Select
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import NotFoundError
 from mediakit.frozen import changed
-from mediakit.history import queries, totals
-from mediakit.history.adopting import (
+from mediakit.history.admission import totals
+from mediakit.history.admission.adopting import (
     Adopting,
     claim_values,
     rebuilt_key,
     search_text,
 )
-from mediakit.history.charges import Charges
-from mediakit.history.database import Database, Values
-from mediakit.history.draws import Draws
-from mediakit.history.entries import (
-    Entry,
-    EntryState,
-    Intent,
-    fresh_entry,
-)
-from mediakit.history.file_connection import Connected
-from mediakit.history.forms import Forms, write_origin
-from mediakit.history.importing import Importing
-from mediakit.history.limits import (
+from mediakit.history.admission.limits import (
     MAY_BE_MADE,
     NOTHING_USED,
     THE_SWEEPS,
@@ -41,12 +29,25 @@ from mediakit.history.limits import (
     check_balance,
     check_budget,
 )
-from mediakit.history.lineage import Lineage, Parent, write_parents
-from mediakit.history.listing import Listing
-from mediakit.history.merging import News, news_of_job, news_of_refusal
-from mediakit.history.ratings import Ratings
-from mediakit.history.scores import Scores
-from mediakit.history.searching import SEARCHED
+from mediakit.history.charges import Charges
+from mediakit.history.comparing.draws import Draws
+from mediakit.history.comparing.lineage import Lineage, Parent, write_parents
+from mediakit.history.comparing.ratings import Ratings
+from mediakit.history.comparing.scores import Scores
+from mediakit.history.entries import queries
+from mediakit.history.entries.entries import (
+    Entry,
+    EntryState,
+    Intent,
+    fresh_entry,
+)
+from mediakit.history.entries.listing import Listing
+from mediakit.history.entries.merging import News, news_of_job, news_of_refusal
+from mediakit.history.forms import Forms, write_origin
+from mediakit.history.importing import Importing
+from mediakit.history.storage.database import Database, Values
+from mediakit.history.storage.file_connection import Connected
+from mediakit.history.storage.search_text import SEARCHED
 from mediakit.history.uploads import Uploads
 from mediakit.records import Job
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.billing import Billing
-from mediakit.client.budgets import AnyBudget, Budget
-from mediakit.client.history_view import AsyncHistoryView
-from mediakit.client.purse import budget_of
+from mediakit.client.account.billing import Billing
+from mediakit.client.records.budgets import AnyBudget, Budget
+from mediakit.client.recovery.history_view import AsyncHistoryView
+from mediakit.client.submissions.admission import budget_of
 from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.spend.charges import charges_frame

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from mediakit.client import AsyncClient, AsyncJob
-from mediakit.client.io_thread import io_thread
-from mediakit.client.orders import Order
+from mediakit.client.records.orders import Order
+from mediakit.client.runtime.io_thread import io_thread
 from mediakit.errors import InputError, NotFoundError
 from mediakit.history import Entry, History, Judgement
 from mediakit.sweep.axes import Source

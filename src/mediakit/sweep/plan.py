@@ -16,7 +16,7 @@ from anyio import to_thread
 
 from mediakit.catalog import Function
 from mediakit.client import AnyBudget, AsyncClient, Client
-from mediakit.client.budgets import Budget
+from mediakit.client.records.budgets import Budget
 from mediakit.errors import InputError, MediakitError
 from mediakit.media import file_of
 from mediakit.money import format_usd

@@ -14,11 +14,11 @@ import numpy as np
 from anyio import to_thread
 
 from mediakit.client import AsyncClient, AsyncJob, Job
-from mediakit.client.async_job import check_timeout
-from mediakit.client.budgets import Budget
-from mediakit.client.docstrings import explained_by
-from mediakit.client.io_thread import IOThread, io_thread, networked
-from mediakit.client.staying import Staying
+from mediakit.client.jobs.async_job import check_timeout
+from mediakit.client.records.budgets import Budget
+from mediakit.client.runtime.docstrings import explained_by
+from mediakit.client.runtime.io_thread import IOThread, io_thread, networked
+from mediakit.client.runtime.process_bound import Staying
 from mediakit.errors import (
     ConflictError,
     HasId,

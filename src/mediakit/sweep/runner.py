@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mediakit.client import AsyncClient, AsyncJob, JobState
-from mediakit.client.budgets import Budget
-from mediakit.client.listeners import notify
-from mediakit.client.orders import Order, was_rejected
-from mediakit.client.staying import CLOSED, ClosedError
+from mediakit.client.records.budgets import Budget
+from mediakit.client.records.orders import Order, was_rejected
+from mediakit.client.runtime.listeners import notify
+from mediakit.client.runtime.process_bound import CLOSED, ClosedError
 from mediakit.errors import (
     NOTHING_SENT,
     AuthError,
@@ -32,7 +32,7 @@ from mediakit.errors import (
     WaitTimeoutError,
 )
 from mediakit.history import BudgetUse, Entry, EntryState, History
-from mediakit.history.limits import THE_SWEEPS
+from mediakit.history.admission.limits import THE_SWEEPS
 from mediakit.records import JobStatus
 from mediakit.sweep.budget import Reservations
 from mediakit.sweep.cells import OPEN, Cells, CellStatus, Progress

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from mediakit.client import AsyncJob, JobState
-from mediakit.client.origin import asking_from
+from mediakit.client.records.origin import asking_from
 from mediakit.errors import InputError
 from mediakit.records import ErrorCode, JobStatus
 from mediakit.widgets.guard import Guard, guarded

@@ -9,7 +9,7 @@ from functools import cached_property
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import FILES, SITE, example, variations
 from mediakit.errors import InputError
-from mediakit.history.searching import folded, words_of
+from mediakit.history.storage.search_text import folded, words_of
 from mediakit.rates import Line
 from mediakit.schema import InputFacts, MediaName
 from mediakit.widgets.words import title_of

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from mediakit.history.frame import _COLUMNS, entries_frame
+from mediakit.history.entries.frame import _COLUMNS, entries_frame
 from mediakit.spend.answers import csv_frame, daily_frame, monthly_frame
 from mediakit.spend.reconciling import Reconciliation, Sources, Span, compared
 

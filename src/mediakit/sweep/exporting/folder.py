@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from mediakit.client.fetching import UNKNOWN
-from mediakit.client.targets import LocalTarget, Target, target_of
+from mediakit.client.transfers.destinations import LocalTarget, Target, target_of
+from mediakit.client.transfers.downloads import UNKNOWN
 from mediakit.errors import InputError
 from mediakit.media import local_file
 from mediakit.sweep.exporting.report import MARK

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mediakit import spend
-from mediakit.client.docstrings import explained_by
-from mediakit.client.purse import budget_of
+from mediakit.client.runtime.docstrings import explained_by
+from mediakit.client.submissions.admission import budget_of
 
 if TYPE_CHECKING:
-    from mediakit.client.budgets import AnyBudget
+    from mediakit.client.records.budgets import AnyBudget
     from mediakit.widgets.dashboard.dashboard import Dashboard
 
 

@@ -1,0 +1,96 @@
+"""Creates the watcher of a client's jobs, and counts its event listeners."""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+
+from mediakit.client.jobs.async_job import AsyncJob
+from mediakit.client.jobs.poll_budget import ReadBudget, process_budget
+from mediakit.client.jobs.poller import Read, Watcher
+from mediakit.clock import Clock
+
+
+class Watchers:
+    """The watcher of one client; a fork's child begins with none.
+
+    Args:
+        read: Reads a job once.
+        service: Names the service and the account.
+        clock: Gives time.
+        budget: Gives turns to read; this process's own by default.
+        random: Gives jitter.
+    """
+
+    def __init__(
+        self,
+        read: Read,
+        service: str,
+        clock: Clock,
+        budget: ReadBudget | None = None,
+        random: Random | None = None,
+    ) -> None:
+        self._read = read
+        self._service = service
+        self._clock = clock
+        self._budget = budget or process_budget()
+        self._random = random or Random()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._watcher: Watcher | None = None
+        self._listeners_n = 0
+
+    def watch(self, job: AsyncJob, *, at_once: bool = False) -> None:
+        """Watch a job until its charge is settled.
+
+        Args:
+            job: The job.
+            at_once: Its state is from an earlier time: it is due now.
+        """
+        watcher = self._current()
+        if watcher is None:
+            watcher = self._watcher = Watcher(
+                self._read,
+                self._budget,
+                self._budget.lane(self._service),
+                self._clock,
+                self._random,
+                lambda: self._listeners_n > 0,
+            )
+        watcher.add(job, at_once=at_once)
+
+    def stop(self) -> None:
+        """End all watching; the jobs go on at the service."""
+        watcher = self._current()
+        self._watcher = None
+        if watcher is not None:
+            watcher.stop()
+
+    def _current(self) -> Watcher | None:
+        """Return this process's watcher; drop one inherited through a fork."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._loop, self._watcher, self._listeners_n = loop, None, 0
+        return self._watcher
+
+    # -- listening ----------------------------------------------------------------
+
+    def listener_began(self) -> None:
+        """Poll running jobs less often: a listener hears of their ends."""
+        self._current()
+        self._listeners_n += 1
+
+    def listener_ended(self) -> None:
+        """Read jobs that run again, unless another listener hears of them."""
+        watcher = self._current()
+        self._listeners_n = max(0, self._listeners_n - 1)
+        if watcher is not None and not self._listeners_n:
+            watcher.unlistened()
+
+    def heard(self, job: AsyncJob) -> None:
+        """Take note that a job was heard to have ended.
+
+        Its state is known already; what is still open is its charge.
+        """
+        watcher = self._current()
+        if watcher is not None:
+            watcher.heard(job)

@@ -1,0 +1,6 @@
+"""Sample history: jobs that a sandbox generates, imported into the history."""
+
+from mediakit.client.recovery.sample_history.answer import PastAnswer, PastJob
+from mediakit.client.recovery.sample_history.seeding import SeededPast, seed_past
+
+__all__ = ["PastAnswer", "PastJob", "SeededPast", "seed_past"]
