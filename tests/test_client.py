@@ -199,14 +199,14 @@ def test_what_could_not_be_sent_is_kept_and_made_once_at_the_next_start(
     async def scenario() -> None:
         dead = impatient(closed_port(), sandbox.api_key, tmp_path)
         order = dead.catalog.function("text-to-video")
-        intent = Order(
+        submission = Order(
             dead.service,
             order,
             order.canonical_body({"prompt": "kept", "duration": 3}),
             None,
             order.estimate({"duration": 3}),
-        ).intent(take=1, attempt=1)
-        dead.store.claim(intent)
+        ).submission(take=1, attempt=1)
+        dead.store.claim(submission)
         await dead.resume()
         [entry] = dead.store.open_intents(**owner(dead))
         assert entry.state is EntryState.INTENT

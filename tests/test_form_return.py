@@ -310,7 +310,7 @@ def claimed(form: Form, origin: str | None) -> Entry:
         core._ordered, form.function.path, KITE, None, None, None
     )
     assert isinstance(order, Order)
-    entry, _ = core.store.claim(order.intent(take=1, attempt=1), origin=origin)
+    entry, _ = core.store.claim(order.submission(take=1, attempt=1), origin=origin)
     return entry
 
 

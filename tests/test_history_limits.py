@@ -36,10 +36,10 @@ from tests.intents import (
     completed,
     costing,
     failed,
-    intent,
     job,
     race,
     start,
+    submission,
 )
 from tests.postgres import default_to_stricter_transactions
 
@@ -110,7 +110,7 @@ def test_what_others_hold_is_none_of_this_account_s_business(history):
 
 
 def test_a_price_that_nobody_knows_is_left_to_the_service(history):
-    unknown = intent("k1", estimate_high_micro_usd=None, reserved_micro_usd=50)
+    unknown = submission("k1", estimate_high_micro_usd=None, reserved_micro_usd=50)
     assert history.claim(unknown, spendable=Spendable(0, 0))[1]
     assert history.reserved_micro_usd(**HERE) == 50
 
@@ -176,7 +176,7 @@ def test_a_budget_is_one_for_all_accounts_and_another_name_is_another(history):
 
 
 def test_a_price_that_nobody_knows_cannot_be_kept_within_a_budget(history):
-    unknown = intent("k1", estimate_high_micro_usd=None, reserved_micro_usd=0)
+    unknown = submission("k1", estimate_high_micro_usd=None, reserved_micro_usd=0)
     with pytest.raises(
         BudgetError, match=r"Nobody knows .* Nothing was sent"
     ) as caught:
@@ -208,7 +208,7 @@ def test_what_was_answered_stays_in_its_budget(history):
 
 
 def test_what_nobody_knows_the_price_of_is_not_moved_to_a_budget(history):
-    history.claim(intent("k1", estimate_high_micro_usd=None, reserved_micro_usd=0))
+    history.claim(submission("k1", estimate_high_micro_usd=None, reserved_micro_usd=0))
     history.claim(costing("k2", 700), budget=KITES)
     with pytest.raises(BudgetError, match="Nobody knows") as caught:
         history.count_against("k1", KITES)
@@ -234,7 +234,7 @@ def test_a_charge_that_is_restated_leaves_what_was_spent_as_it_was(history):
 
 
 def test_an_entry_can_be_written_as_of_an_earlier_instant(history):
-    entry, _ = history.claim(intent(), created_at=START.replace(year=2025))
+    entry, _ = history.claim(submission(), created_at=START.replace(year=2025))
     assert entry.created_at.year == 2025
     assert history.find_key("k1") == entry
 

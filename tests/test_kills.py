@@ -160,7 +160,7 @@ class Doubts:
             service=self._service.identity, account=self._service.account
         )
         with closing(self._server.store()) as db:
-            for key in {intent.key for intent in intents} - self._known:
+            for key in {submission.key for submission in intents} - self._known:
                 self._known.add(key)
                 asked = "SELECT count(*) FROM idempotency WHERE key = ?"
                 (made,) = db.execute(asked, (key,)).fetchone()

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from mediakit import Client
-from mediakit.client.transfers.preview_cache import Looks
+from mediakit.client.transfers.preview_cache import PreviewCache
 from mediakit.widgets import preview as preview_module
 from mediakit.widgets.preview import (
     CLIP_NOTE,
@@ -99,7 +99,7 @@ class Output:
     def __init__(self, data: bytes, folder: Path | None) -> None:
         self.id = "media_1"
         self.state = state_of("completed")
-        self.looks = Looks(folder)
+        self.looks = PreviewCache(folder)
         self.data = data
         self.fetched = self.read = 0
 

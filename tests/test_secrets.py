@@ -15,7 +15,7 @@ import pytest
 import mediakit as mk
 from mediakit import errors
 from mediakit.client import Service
-from mediakit.client.http.service_client import Transport
+from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.clock import SystemClock
 from mediakit.history import History
@@ -59,7 +59,7 @@ def secrets_of(running: RunningSandbox) -> Secrets:
 
     async def read_secret() -> str:
         service = Service(running.base_url, running.api_key)
-        transport = Transport(service, clock=SystemClock())
+        transport = ServiceClient(service, clock=SystemClock())
         answer = await transport.read("/v1/webhooks/secret")
         await transport.aclose()
         secret: str = answer.json()["secret"]

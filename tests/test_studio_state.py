@@ -36,7 +36,7 @@ from mediakit.widgets.studio_html import (
 )
 from mediakit.widgets.studio_state import Place, StudioState
 from mediakit.widgets.studio_words import row_of, settings_of, state_of
-from tests.intents import intent
+from tests.intents import submission
 
 CATALOG = Catalog.default()
 NOON = datetime(2026, 5, 31, 12, 30, tzinfo=UTC)
@@ -46,7 +46,7 @@ URL = "https://a.test/a.mp4"
 
 def entry(number: int = 1, **more: object) -> Entry:
     """Return an entry of the history, in any state."""
-    made = fresh_entry(intent(f"k{number}"), number=number, created_at=NOON)
+    made = fresh_entry(submission(f"k{number}"), number=number, created_at=NOON)
     return replace(made, **more)  # type: ignore[arg-type]
 
 

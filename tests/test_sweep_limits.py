@@ -17,7 +17,7 @@ from mediakit.errors import RateLimitError
 from mediakit.history import Budget, BudgetUse, History
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.fast_clock import FastClock
-from tests.intents import HERE, START, completed, costing, failed, intent, job
+from tests.intents import HERE, START, completed, costing, failed, job, submission
 
 SWEEP = Budget("3f2a", 1_000_000)
 VIDEO_5_S = 340_000
@@ -79,7 +79,7 @@ def test_a_claim_has_to_fit_both_the_budget_and_the_sweep(history: History) -> N
 def test_a_price_that_nobody_knows_cannot_be_kept_within_a_sweep(
     history: History,
 ) -> None:
-    unknown = intent("k1", estimate_high_micro_usd=None, reserved_micro_usd=0)
+    unknown = submission("k1", estimate_high_micro_usd=None, reserved_micro_usd=0)
     with pytest.raises(
         BudgetError, match=r"so the sweep's budget of \$1\.00 could not"
     ):
@@ -117,7 +117,7 @@ def test_a_failed_cell_leaves_its_share_to_the_others(history: History) -> None:
 def test_a_rebuilt_job_joins_the_sweep_of_its_request(history: History) -> None:
     history.claim(costing("k1", 400), sweep=SWEEP)
     history.adopt(
-        intent("rebuilt-media_1", draw_key="rebuilt-media_1"),
+        submission("rebuilt-media_1", draw_key="rebuilt-media_1"),
         completed(300),
         created_at=START,
         submitted_at=None,

@@ -17,7 +17,7 @@ from mediakit.client import AsyncClient, Service
 from mediakit.client.http.http_client import BLOCK_BYTES
 from mediakit.client.requests.prepare import prepare
 from mediakit.client.runtime.progress import Transfer
-from mediakit.client.runtime.single_flight import InFlight
+from mediakit.client.runtime.single_flight import SingleFlight
 from mediakit.errors import InputError, ServiceError
 from mediakit.history import History
 from tests.fast_clock import FastClock
@@ -301,7 +301,7 @@ def test_giving_up_ends_the_upload_and_nothing_is_remembered(tmp_path: Path) -> 
 
 def test_work_is_shared_until_the_last_who_waits_gives_up() -> None:
     async def scenario() -> None:
-        flight: InFlight[int] = InFlight()
+        flight: SingleFlight[int] = SingleFlight()
         go_on = asyncio.Event()
         ended: list[str] = []
 

@@ -18,7 +18,7 @@ from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.http_client import HttpClient
 from mediakit.client.http.transports import UnclosedTransport
 from mediakit.client.runtime.io_thread import io_thread
-from mediakit.client.runtime.process_bound import Staying
+from mediakit.client.runtime.process_bound import ProcessBound
 from mediakit.client.runtime.service import normal_url, refuse_credentials
 from mediakit.errors import InputError, ServiceError
 from mediakit.rules import all_of
@@ -27,7 +27,7 @@ STATUS_TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True)
-class Settings(Staying):
+class Settings(ProcessBound):
     """What connects: arguments first, then the environment, then the defaults.
 
     Args:

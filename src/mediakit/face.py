@@ -269,7 +269,7 @@ async def _seeded(client: core.AsyncClient, place: Place, **asked: int) -> Seede
     is_sandbox = place.is_sandbox and service.on_this_machine
     check_past(is_sandbox=is_sandbox, label=service.label, asked=asked)
     return await seed_past(
-        client._transport, client._ledger, client.catalog, client._clock, asked
+        client._transport, client._account_history, client.catalog, client._clock, asked
     )
 
 

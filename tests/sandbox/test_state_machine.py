@@ -109,7 +109,7 @@ def clip() -> bytes:
         return path.read_bytes()
 
 
-class Buyer(RuleBasedStateMachine):
+class Submissions(RuleBasedStateMachine):
     """Does things to one sandbox, and knows what must be true of it."""
 
     def __init__(self) -> None:
@@ -321,7 +321,7 @@ def settled(job: dict[str, Any], bought: Purchase) -> int:
 
 def test_money_and_events_add_up_whatever_is_done(tell: Callable[[str], None]) -> None:
     run_state_machine_as_test(
-        Buyer,
+        Submissions,
         settings=settings(
             max_examples=EXAMPLES,
             stateful_step_count=STEPS,

@@ -381,7 +381,7 @@ def leave_unanswered(client: Any, prompt: str) -> None:
     """Leave a cell of a plan as a killed process does: written down, not answered."""
     fields = {"prompt": prompt, "duration": 3}
     order, _ = client.core._ordered_at_once("text-to-video", fields, None, None, None)
-    client.core.store.claim(order.intent(take=1, attempt=1))
+    client.core.store.claim(order.submission(take=1, attempt=1))
 
 
 def test_what_others_left_unanswered_counts_once_a_sweep_asks_for_it(

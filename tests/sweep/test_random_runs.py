@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mediakit import Client, InputError
-from mediakit.client.jobs.poll_budget import ReadBudget
+from mediakit.client.jobs.poll_budget import PollBudget
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.sweep import Plan
 from tests.fast_clock import FastClock
@@ -77,7 +77,7 @@ def client_of(running: RunningSandbox, home: Path) -> Client:
     clock = FastClock(20)
     client = Client(running.base_url, running.api_key, home=home, clock=clock)
     # All that these tests read together must not take as long as at a service.
-    client.core._jobs.watchers._budget = ReadBudget(2_000, clock=clock)
+    client.core._jobs.pollers._budget = PollBudget(2_000, clock=clock)
     return client
 
 

@@ -22,7 +22,7 @@ from mediakit.client.recovery.history_view import HistoryView
 from mediakit.client.requests.prepare import Seconds
 from mediakit.client.runtime.docstrings import explained_by
 from mediakit.client.runtime.io_thread import IOThread, io_thread
-from mediakit.client.runtime.process_bound import Staying
+from mediakit.client.runtime.process_bound import ProcessBound
 from mediakit.client.runtime.progress import Transfer
 from mediakit.client.runtime.service import Service
 from mediakit.client.submissions.admission import BudgetState
@@ -43,7 +43,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Client(Staying, Generic[JobT_co]):
+class Client(ProcessBound, Generic[JobT_co]):
     """A client for scripts and notebooks: every call waits for its answer.
 
     Args:

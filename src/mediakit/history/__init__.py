@@ -4,7 +4,7 @@ from mediakit.history.admission.limits import Budget, BudgetUse, Spendable
 from mediakit.history.comparing.draws import OwnedDraw
 from mediakit.history.comparing.lineage import Parent
 from mediakit.history.comparing.ratings import UNCHANGED, Judgement, Preference
-from mediakit.history.entries.entries import Entry, EntryState, Intent, plain_values
+from mediakit.history.entries.entries import Entry, EntryState, Submission, plain_values
 from mediakit.history.entries.ordering import Order
 from mediakit.history.store import History
 from mediakit.history.uploads import Upload
@@ -16,13 +16,13 @@ __all__ = [
     "Entry",
     "EntryState",
     "History",
-    "Intent",
     "Judgement",
     "Order",
     "OwnedDraw",
     "Parent",
     "Preference",
     "Spendable",
+    "Submission",
     "Upload",
     "plain_values",
 ]

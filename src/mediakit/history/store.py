@@ -38,7 +38,7 @@ from mediakit.history.entries import queries
 from mediakit.history.entries.entries import (
     Entry,
     EntryState,
-    Intent,
+    Submission,
     fresh_entry,
 )
 from mediakit.history.entries.listing import Listing
@@ -111,7 +111,7 @@ class History(
 
     def claim(
         self,
-        intent: Intent,
+        submission: Submission,
         *,
         spendable: Spendable | None = None,
         budget: Budget | None = None,
@@ -128,12 +128,13 @@ class History(
         4.3), so it may be claimed again.
 
         Args:
-            intent: What is about to be sent.
+            submission: What is about to be sent.
             spendable: The balance that has to carry it; None for no check.
             budget: The budget that it counts against; None for the one that the
-                intent names, unchecked.
+                submission names, unchecked.
             sweep: The sweep that it counts against, by its id, and what its submits
-                may cost together; None for the one that the intent names, unchecked.
+                may cost together; None for the one that the submission names,
+                unchecked.
                 An entry that is there already keeps its sweep.
             parents: The jobs whose outputs it is made from.
             origin: The form that asks for it, see `asked_from`; None for none.
@@ -149,21 +150,25 @@ class History(
                 written.
         """
         if budget is not None:
-            intent = replace(intent, budget=budget.name)
-        if sweep is not None and intent.sweep != sweep.name:
-            intent = replace(intent, sweep=sweep.name)
-        values = claim_values(intent, created_at or self._clock.now())
+            submission = replace(submission, budget=budget.name)
+        if sweep is not None and submission.sweep != sweep.name:
+            submission = replace(submission, sweep=sweep.name)
+        values = claim_values(submission, created_at or self._clock.now())
         with self._database.transaction() as connection:
             statement = queries.claim(self._database.dialect)
             row = connection.execute(statement, values).first()
             if row is None:
-                known = connection.execute(queries.BY_KEY, {"key": intent.key}).one()
+                known = connection.execute(
+                    queries.BY_KEY, {"key": submission.key}
+                ).one()
                 return queries.entry_of(known), False
-            entry = fresh_entry(intent, number=row.number, created_at=row.created_at)
+            entry = fresh_entry(
+                submission, number=row.number, created_at=row.created_at
+            )
             _count(connection, entry, spendable, budget, sweep)
-            write_parents(connection, intent.draw_key, parents)
+            write_parents(connection, submission.draw_key, parents)
             is_reused = row.revision > 0
-            write_origin(connection, intent.key, origin, is_reused=is_reused)
+            write_origin(connection, submission.key, origin, is_reused=is_reused)
         return entry, True
 
     def count_against(self, key: str, budget: Budget) -> Entry:
@@ -275,7 +280,7 @@ class History(
         row = self._database.first(queries.WITH_REVISION, {"key": key})
         if row is None:
             raise NotFoundError(
-                f"The history has no entry with the key {key!r}: an intent is "
+                f"The history has no entry with the key {key!r}: a submission is "
                 "claimed before its job is recorded. Nothing was changed."
             )
         return queries.entry_of(row), int(row.revision)

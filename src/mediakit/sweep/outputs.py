@@ -88,7 +88,7 @@ async def entry_of(client: AsyncClient, job_id: str) -> Entry:
     Raises:
         NotFoundError: The history has no such job.
     """
-    entry = await client._ledger.ask(History.find, job_id)
+    entry = await client._account_history.ask(History.find, job_id)
     if entry is None:
         raise NotFoundError(f"{job_id} is no job of this history. Nothing was sent.")
     return entry

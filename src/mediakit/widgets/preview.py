@@ -160,12 +160,12 @@ def _kept(job: AsyncJob) -> Preview | None:
     preview = _kept_poster(job)
     if preview is None or not preview.needs_clip:
         return preview
-    clip = job.looks.read(job.id, CLIP)
+    clip = job.preview_cache.read(job.id, CLIP)
     return replace(preview, clip=clip, clip_note=CLIP_NOTE) if clip else None
 
 
 def _kept_poster(job: AsyncJob) -> Preview | None:
-    text = job.looks.read(job.id, LOOK)
+    text = job.preview_cache.read(job.id, LOOK)
     if text is None:
         return None
     try:
@@ -180,10 +180,10 @@ def _keep(job: AsyncJob, preview: Preview) -> None:
     if erased(job.state):
         return
     if preview.clip is not None:
-        job.looks.keep(job.id, CLIP, preview.clip)
+        job.preview_cache.keep(job.id, CLIP, preview.clip)
     poster = b64encode(preview.poster).decode() if preview.poster else None
     said = json.dumps({"codec": preview.codec, "poster": poster})
-    job.looks.keep(job.id, LOOK, said.encode())
+    job.preview_cache.keep(job.id, LOOK, said.encode())
 
 
 def preview_of(file: BinaryIO, media_type: str) -> Preview:

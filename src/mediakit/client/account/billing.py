@@ -8,7 +8,7 @@ from typing import Any
 
 from mediakit.client.http.exchange import Answer
 from mediakit.client.http.responses import answered_at, error_of, parse
-from mediakit.client.http.service_client import Transport
+from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.runtime.io_thread import networked
 from mediakit.clock import Clock
 from mediakit.records import Balance
@@ -37,7 +37,7 @@ class Billing:
         clock: For errors that name an instant.
     """
 
-    def __init__(self, transport: Transport, clock: Clock) -> None:
+    def __init__(self, transport: ServiceClient, clock: Clock) -> None:
         self._transport = transport
         self._clock = clock
 

@@ -17,7 +17,7 @@ from mediakit.client.account.delivery_log import (
 from mediakit.client.account.delivery_range import in_range, instant_of
 from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.responses import error_of, parse
-from mediakit.client.http.service_client import Transport
+from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.runtime.io_thread import networked
 from mediakit.client.runtime.secret import Secret
 from mediakit.clock import Clock
@@ -119,7 +119,7 @@ class AsyncDeliveries:
         clock: For errors that name an instant.
     """
 
-    def __init__(self, transport: Transport, clock: Clock) -> None:
+    def __init__(self, transport: ServiceClient, clock: Clock) -> None:
         self._transport = transport
         self._clock = clock
 

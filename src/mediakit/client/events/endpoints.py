@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from mediakit.client.account.delivery_log import rows_in
 from mediakit.client.events.loopback import is_served
 from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.service_client import Transport
+from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.runtime.service import LOOPBACK
 from mediakit.errors import ConflictError, ServiceError
 from mediakit.webhooks import COMPLETED, FAILED
@@ -52,7 +52,7 @@ class Endpoints:
         transport: Asks.
     """
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: ServiceClient) -> None:
         self._transport = transport
 
     async def register(self, base_url: str) -> Endpoint:

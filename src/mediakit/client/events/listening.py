@@ -11,7 +11,7 @@ from mediakit.client.events.endpoints import Endpoint, Endpoints
 from mediakit.client.events.loopback import Loopback
 from mediakit.client.jobs.registry import Jobs
 from mediakit.client.runtime.io_thread import IOThread, networked
-from mediakit.client.runtime.process_bound import Staying
+from mediakit.client.runtime.process_bound import ProcessBound
 from mediakit.errors import MediakitError
 from mediakit.webhooks import Event, Receiver, receiver
 
@@ -21,7 +21,7 @@ EVENTS_KEPT = 1_000
 IN_MEMORY = ":memory:"
 
 
-class AsyncListener(Staying):
+class AsyncListener(ProcessBound):
     """Receives the events of an account while it is open; see `AsyncClient.listen`.
 
     Jobs of its client end by event. They are read once a minute all the same, so that
@@ -80,7 +80,7 @@ class AsyncListener(Staying):
             await self._leave()
             raise
         self._counts = True
-        self._jobs.watchers.listener_began()
+        self._jobs.pollers.listener_began()
         return self
 
     async def _on_event(self, event: Event) -> None:
@@ -91,7 +91,7 @@ class AsyncListener(Staying):
     def _ended(self) -> None:
         if self._counts:
             self._counts = False
-            self._jobs.watchers.listener_ended()
+            self._jobs.pollers.listener_ended()
 
     @networked
     async def aclose(self) -> None:
@@ -124,7 +124,7 @@ class AsyncListener(Staying):
         await self.aclose()
 
 
-class Listener(Staying):
+class Listener(ProcessBound):
     """The blocking face of `AsyncListener`: it receives on the I/O thread.
 
     Args:

@@ -9,7 +9,7 @@ from mediakit.client.runtime.progress import Progress
 from mediakit.media import size_text
 
 
-class Delays:
+class DelayMessages:
     """Says what a request waits for that has no answer yet.
 
     Args:

@@ -38,7 +38,7 @@ class _NotNowError(NoAnswerError):
         self.answer = answer
 
 
-class Transport:
+class ServiceClient:
     """Requests to one service, with its key.
 
     Args:

@@ -16,7 +16,7 @@ import anyio
 from mediakit.client.records.job_state import JobState
 from mediakit.client.runtime.io_thread import networked
 from mediakit.client.runtime.listeners import notify
-from mediakit.client.runtime.process_bound import Staying
+from mediakit.client.runtime.process_bound import ProcessBound
 from mediakit.errors import (
     InputError,
     JobFailedError,
@@ -28,13 +28,13 @@ from mediakit.records import JobStatus
 
 if TYPE_CHECKING:
     from mediakit.client.jobs.results import Outputs
-    from mediakit.client.transfers.preview_cache import Looks
+    from mediakit.client.transfers.preview_cache import PreviewCache
 
 Listener = Callable[[JobState], None]
 T = TypeVar("T")
 
 
-class Keeper(Protocol):
+class JobServices(Protocol):
     """What does for a job all that needs the service, as `client.jobs.Jobs` does."""
 
     @property
@@ -57,7 +57,7 @@ class Keeper(Protocol):
         """Ask for another draw of the same request."""
 
 
-class AsyncJob(Staying):
+class AsyncJob(ProcessBound):
     """A job, whose methods are awaited from any event loop.
 
     It watches itself from the start until its charge is settled. There is no cancel
@@ -66,8 +66,8 @@ class AsyncJob(Staying):
 
     _instead = "hand on job.id, and ask client.job(job_id) there"
 
-    def __init__(self, keeper: Keeper, state: JobState) -> None:
-        self._keeper = keeper
+    def __init__(self, services: JobServices, state: JobState) -> None:
+        self._services = services
         self._state = state
         self._lock = threading.Lock()
         self._listeners: list[Listener] = []
@@ -186,7 +186,7 @@ class AsyncJob(Staying):
     def watch(self) -> None:
         """Watch the job until its charge is settled."""
         if not self._state.is_over and self._ended is None:
-            self._keeper.watch(self)
+            self._services.watch(self)
 
     def release(self) -> None:
         """End the waiting, because nobody watches any more; the job goes on."""
@@ -297,7 +297,7 @@ class AsyncJob(Staying):
             GoneError: The service no longer knows it.
             ServiceError: The service does not answer.
         """
-        await self._keeper.read(self)
+        await self._services.read(self)
         return self
 
     @overload
@@ -338,7 +338,7 @@ class AsyncJob(Staying):
 
     @networked
     async def _save(self, path: str | Path | None, *, overwrite: bool) -> Path | str:
-        return await self._keeper.outputs.save(self, path, overwrite=overwrite)
+        return await self._services.outputs.save(self, path, overwrite=overwrite)
 
     @networked
     async def fetch_output(self, max_bytes: int) -> bytes:
@@ -352,7 +352,7 @@ class AsyncJob(Staying):
             GoneError: The output was erased.
             ServiceError: The file is larger, or could not be fetched.
         """
-        return await self._keeper.outputs.fetch(self, max_bytes)
+        return await self._services.outputs.fetch(self, max_bytes)
 
     async def read_output(self, read: Callable[[BinaryIO], T]) -> T | None:
         """Read something of the output, of which a few MB at most are fetched.
@@ -368,12 +368,12 @@ class AsyncJob(Staying):
             ConflictError: The job has no output yet.
             GoneError: The output was erased.
         """
-        return await self._keeper.outputs.read(self, read)
+        return await self._services.outputs.read(self, read)
 
     @property
-    def looks(self) -> Looks:
+    def preview_cache(self) -> PreviewCache:
         """Return where small pictures of results are kept on this machine."""
-        return self._keeper.outputs.looks
+        return self._services.outputs.preview_cache
 
     @networked
     async def erase(self) -> Self:
@@ -383,7 +383,7 @@ class AsyncJob(Staying):
             ConflictError: The job has not ended yet.
             ServiceError: The service does not answer.
         """
-        await self._keeper.erase(self)
+        await self._services.erase(self)
         return self
 
     @networked
@@ -399,7 +399,7 @@ class AsyncJob(Staying):
             BudgetError: The same, of the client's budget.
             ServiceError: The service did not answer; the error says what was sent.
         """
-        return await self._keeper.retry(self)
+        return await self._services.retry(self)
 
     @networked
     async def next_take(self) -> AsyncJob:
@@ -414,7 +414,7 @@ class AsyncJob(Staying):
             BudgetError: The same, of the client's budget.
             ServiceError: The service did not answer; the error says what was sent.
         """
-        return await self._keeper.next_take(self)
+        return await self._services.next_take(self)
 
 
 def check_timeout(timeout_s: object) -> None:

@@ -11,12 +11,12 @@ from typing import Any, Self, overload
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.records.job_state import JobState
 from mediakit.client.runtime.io_thread import IOThread
-from mediakit.client.runtime.process_bound import Staying
+from mediakit.client.runtime.process_bound import ProcessBound
 from mediakit.errors import JobFailedError, WaitTimeoutError
 from mediakit.records import JobStatus
 
 
-class Job(Staying):
+class Job(ProcessBound):
     """A job, for scripts and notebooks: every call waits for its answer.
 
     Args:

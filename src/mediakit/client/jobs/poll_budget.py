@@ -37,7 +37,7 @@ class _Ticket:
     number: int
 
 
-class ReadBudget:
+class PollBudget:
     """Turns to read, so many a second.
 
     The lowest rank is next. Nothing runs here: those who wait look by themselves
@@ -109,11 +109,11 @@ class ReadBudget:
         return wait_s
 
 
-_of_process = ReadBudget()
+_of_process = PollBudget()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_of_process.start_over)
 
 
-def process_budget() -> ReadBudget:
+def process_budget() -> PollBudget:
     """Return the budget of this process."""
     return _of_process

@@ -12,7 +12,7 @@ from math import inf
 from random import Random
 
 from mediakit.client.jobs.async_job import AsyncJob
-from mediakit.client.jobs.poll_budget import Lane, ReadBudget
+from mediakit.client.jobs.poll_budget import Lane, PollBudget
 from mediakit.client.jobs.schedule import (
     HEARD_GAP_S,
     PATIENT_FOR_S,
@@ -34,7 +34,7 @@ LATER_S = 5.0
 Read = Callable[[AsyncJob], Awaitable[None]]
 
 
-class Watcher:
+class Poller:
     """Reads jobs, each when it is due and the budget has a turn.
 
     Whoever is due the longest is read first; a job that only waits for its charge lets
@@ -59,7 +59,7 @@ class Watcher:
     def __init__(
         self,
         read: Read,
-        budget: ReadBudget,
+        budget: PollBudget,
         lane: Lane,
         clock: Clock,
         random: Random,

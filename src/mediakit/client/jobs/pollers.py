@@ -1,4 +1,4 @@
-"""Creates the watcher of a client's jobs, and counts its event listeners."""
+"""Creates the poller of a client's jobs, and counts its event listeners."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import asyncio
 from random import Random
 
 from mediakit.client.jobs.async_job import AsyncJob
-from mediakit.client.jobs.poll_budget import ReadBudget, process_budget
-from mediakit.client.jobs.poller import Read, Watcher
+from mediakit.client.jobs.poll_budget import PollBudget, process_budget
+from mediakit.client.jobs.poller import Poller, Read
 from mediakit.clock import Clock
 
 
-class Watchers:
-    """The watcher of one client; a fork's child begins with none.
+class Pollers:
+    """The poller of one client; a fork's child begins with none.
 
     Args:
         read: Reads a job once.
@@ -27,7 +27,7 @@ class Watchers:
         read: Read,
         service: str,
         clock: Clock,
-        budget: ReadBudget | None = None,
+        budget: PollBudget | None = None,
         random: Random | None = None,
     ) -> None:
         self._read = read
@@ -36,7 +36,7 @@ class Watchers:
         self._budget = budget or process_budget()
         self._random = random or Random()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._watcher: Watcher | None = None
+        self._poller: Poller | None = None
         self._listeners_n = 0
 
     def watch(self, job: AsyncJob, *, at_once: bool = False) -> None:
@@ -46,9 +46,9 @@ class Watchers:
             job: The job.
             at_once: Its state is from an earlier time: it is due now.
         """
-        watcher = self._current()
-        if watcher is None:
-            watcher = self._watcher = Watcher(
+        poller = self._current()
+        if poller is None:
+            poller = self._poller = Poller(
                 self._read,
                 self._budget,
                 self._budget.lane(self._service),
@@ -56,21 +56,21 @@ class Watchers:
                 self._random,
                 lambda: self._listeners_n > 0,
             )
-        watcher.add(job, at_once=at_once)
+        poller.add(job, at_once=at_once)
 
     def stop(self) -> None:
         """End all watching; the jobs go on at the service."""
-        watcher = self._current()
-        self._watcher = None
-        if watcher is not None:
-            watcher.stop()
+        poller = self._current()
+        self._poller = None
+        if poller is not None:
+            poller.stop()
 
-    def _current(self) -> Watcher | None:
-        """Return this process's watcher; drop one inherited through a fork."""
+    def _current(self) -> Poller | None:
+        """Return this process's poller; drop one inherited through a fork."""
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
-            self._loop, self._watcher, self._listeners_n = loop, None, 0
-        return self._watcher
+            self._loop, self._poller, self._listeners_n = loop, None, 0
+        return self._poller
 
     # -- listening ----------------------------------------------------------------
 
@@ -81,16 +81,16 @@ class Watchers:
 
     def listener_ended(self) -> None:
         """Read jobs that run again, unless another listener hears of them."""
-        watcher = self._current()
+        poller = self._current()
         self._listeners_n = max(0, self._listeners_n - 1)
-        if watcher is not None and not self._listeners_n:
-            watcher.unlistened()
+        if poller is not None and not self._listeners_n:
+            poller.unlistened()
 
     def heard(self, job: AsyncJob) -> None:
         """Take note that a job was heard to have ended.
 
         Its state is known already; what is still open is its charge.
         """
-        watcher = self._current()
-        if watcher is not None:
-            watcher.heard(job)
+        poller = self._current()
+        if poller is not None:
+            poller.heard(job)

@@ -14,12 +14,12 @@ from anyio import to_thread
 from mediakit.catalog import Catalog
 from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.responses import error_of, parse
-from mediakit.client.http.service_client import Transport
+from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.jobs.async_job import AsyncJob
-from mediakit.client.jobs.poll_budget import ReadBudget
-from mediakit.client.jobs.pollers import Watchers
+from mediakit.client.jobs.poll_budget import PollBudget
+from mediakit.client.jobs.pollers import Pollers
 from mediakit.client.jobs.results import Outputs
-from mediakit.client.records.account_history import Ledger
+from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.job_state import JobState
 from mediakit.client.records.job_states import (
     record_of_entry,
@@ -80,7 +80,7 @@ class Jobs:
 
     Args:
         transport: Asks the service.
-        ledger: Remembers.
+        account_history: Remembers.
         catalog: Names the functions.
         clock: Gives time.
         outputs: Fetches what they made.
@@ -94,15 +94,15 @@ class Jobs:
 
     def __init__(
         self,
-        transport: Transport,
-        ledger: Ledger,
+        transport: ServiceClient,
+        account_history: AccountHistory,
         catalog: Catalog,
         clock: Clock,
         outputs: Outputs,
-        budget: ReadBudget | None = None,
+        budget: PollBudget | None = None,
     ) -> None:
         self._transport = transport
-        self._ledger = ledger
+        self._account_history = account_history
         self._catalog = catalog
         self._clock = clock
         self.outputs = outputs
@@ -110,7 +110,7 @@ class Jobs:
         self._early: OrderedDict[str, JobRecord] = OrderedDict()
         self._usual: dict[str, _Usual] = {}
         account = f"{self.service.identity} {self.service.account}"
-        self.watchers = Watchers(self._glance, account, clock, budget)
+        self.pollers = Pollers(self._glance, account, clock, budget)
         self._settled_listeners: list[Callable[[AsyncJob], None]] = []
 
     @property
@@ -131,7 +131,7 @@ class Jobs:
             return known
         record = await self._read_record(job_id)
         await self._record(record)
-        entry = await self._ledger.ask(History.find, record.id)
+        entry = await self._account_history.ask(History.find, record.id)
         if entry is None:
             state = state_of_record(record, self._catalog, self.service)
         else:
@@ -164,7 +164,7 @@ class Jobs:
         now_s = self._clock.monotonic_s()
         if known is not None and now_s < known.until_s:
             return known.runtime_s
-        runtime_s = await self._ledger.ask(
+        runtime_s = await self._account_history.ask(
             History.usual_runtime_s,
             service=entry.service,
             kind=entry.kind,
@@ -206,7 +206,7 @@ class Jobs:
                 self._early.popitem(last=False)
             return
         job.see(record, self._clock.now(), of_its_end=True)
-        self.watchers.heard(job)
+        self.pollers.heard(job)
 
     def recalled(self, entry: Entry) -> AsyncJob:
         """Return a job as the history knows it, not watched and without the network.
@@ -227,7 +227,7 @@ class Jobs:
         """
         record = record_of_entry(entry, self.service)
         job = self._one(await self.state_of(entry, record))
-        self.watchers.watch(job, at_once=True)
+        self.pollers.watch(job, at_once=True)
         return job
 
     def _one(self, state: JobState) -> AsyncJob:
@@ -243,7 +243,9 @@ class Jobs:
         if is_foreign(answer):
             raise foreign(self.service, job_id)
         if answer.status == 404:
-            await self._ledger.write_or_defer(job_id, History.mark_gone, job_id)
+            await self._account_history.write_or_defer(
+                job_id, History.mark_gone, job_id
+            )
         if answer.status != 200:
             then = GOES_ON if answer.status == 429 else ""
             raise error_of(answer, f"the job {job_id}", self._clock, then=then)
@@ -261,17 +263,17 @@ class Jobs:
         """Read a job once and take what the service says of it."""
         await self._take(job, await self._read_record(job.id))
         if job.status.terminal:
-            self.watchers.heard(job)
+            self.pollers.heard(job)
 
     async def _take(self, job: AsyncJob, record: JobRecord) -> None:
         await self._record(record)
         if record.deleted_at is not None:
-            await to_thread.run_sync(self.outputs.looks.drop, job.id)
+            await to_thread.run_sync(self.outputs.preview_cache.drop, job.id)
         if job.see(record, self._clock.now()):
             notify(self._settled_listeners, job)
 
     async def _record(self, record: JobRecord) -> None:
-        await self._ledger.write_or_defer(record.id, History.record, record)
+        await self._account_history.write_or_defer(record.id, History.record, record)
 
     def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
         """Call a function with each job whose charge has settled.
@@ -287,7 +289,7 @@ class Jobs:
         if self._transport.closed:
             job.end(closed())
         else:
-            self.watchers.watch(job)
+            self.pollers.watch(job)
 
     async def _glance(self, job: AsyncJob) -> None:
         """Read a job once; whoever watches decides when it is tried again."""
@@ -334,7 +336,7 @@ class Jobs:
 
     def stop(self) -> None:
         """End all watching, and the calls that wait; the jobs go on at the service."""
-        self.watchers.stop()
+        self.pollers.stop()
         for reference in self._jobs.valuerefs():
             job = reference()
             if job is not None:

@@ -10,20 +10,20 @@ import anyio
 from anyio import to_thread
 
 from mediakit.client.jobs.async_job import AsyncJob
-from mediakit.client.records.account_history import Ledger
+from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.runtime.progress import Progress
 from mediakit.client.runtime.service import Service
 from mediakit.client.transfers.destinations import (
     NO_ROOM,
+    Destination,
     Store,
-    Target,
     held,
     taken,
     target_of,
     unwritable,
 )
-from mediakit.client.transfers.downloads import Fetcher, Version
-from mediakit.client.transfers.preview_cache import Looks
+from mediakit.client.transfers.downloads import Downloader, Version
+from mediakit.client.transfers.preview_cache import PreviewCache
 from mediakit.client.transfers.sidecar import Saved, is_of, sidecar_of, urls_in, written
 from mediakit.clock import Clock
 from mediakit.errors import ConflictError, GoneError, ServiceError
@@ -38,29 +38,29 @@ class Outputs:
     """The results of one client's jobs.
 
     Args:
-        fetcher: Fetches.
-        ledger: Knows what was asked for.
+        downloader: Fetches.
+        account_history: Knows what was asked for.
         service: Whose jobs they are.
         clock: Dates the sidecars.
         progress: Hears how far the downloads are.
-        looks: Where small pictures of them are kept.
+        preview_cache: Where small pictures of them are kept.
     """
 
     def __init__(
         self,
-        fetcher: Fetcher,
-        ledger: Ledger,
+        downloader: Downloader,
+        account_history: AccountHistory,
         service: Service,
         clock: Clock,
         progress: Progress,
-        looks: Looks,
+        preview_cache: PreviewCache,
     ) -> None:
-        self._fetcher = fetcher
-        self._ledger = ledger
+        self._downloader = downloader
+        self._account_history = account_history
         self._service = service
         self._clock = clock
         self._progress = progress
-        self.looks = looks
+        self.preview_cache = preview_cache
         self._slots = anyio.CapacityLimiter(AT_ONCE)
 
     async def save(
@@ -79,7 +79,7 @@ class Outputs:
             raise unwritable(target.place, error) from None
         return target.place
 
-    async def _is_there(self, target: Target, job: AsyncJob) -> bool:
+    async def _is_there(self, target: Destination, job: AsyncJob) -> bool:
         """Tell whether the result is there; a charge that settled since is noted."""
         charge = job.state.charge_micro_usd
 
@@ -94,14 +94,14 @@ class Outputs:
         return await to_thread.run_sync(look)
 
     async def _fetch(
-        self, job: AsyncJob, url: str, target: Target, *, overwrite: bool
+        self, job: AsyncJob, url: str, target: Destination, *, overwrite: bool
     ) -> None:
         source = f"{self._service.identity} {self._service.account} {job.id}"
         store = await to_thread.run_sync(target.open, source)
         keep = True
         try:
             with self._progress.of("download", target.name) as tell:
-                await self._fetcher.fetch(url, store, tell)
+                await self._downloader.fetch(url, store, tell)
             await self._publish(job, target, store, overwrite=overwrite)
         except GoneError:
             keep = False
@@ -114,13 +114,13 @@ class Outputs:
                 await to_thread.run_sync(lambda: store.close(keep=keep))
 
     async def _publish(
-        self, job: AsyncJob, target: Target, store: Store, *, overwrite: bool
+        self, job: AsyncJob, target: Destination, store: Store, *, overwrite: bool
     ) -> None:
         """Give the file its name, then write its sidecar."""
         saved = Saved(store.size_bytes, store.sha256, self._clock.now())
-        entry = await self._ledger.ask(History.find, job.id)
-        inputs = await self._ledger.ask(
-            History.uploads_at, urls_in(job.state.body), **self._ledger.owner
+        entry = await self._account_history.ask(History.find, job.id)
+        inputs = await self._account_history.ask(
+            History.uploads_at, urls_in(job.state.body), **self._account_history.owner
         )
         sidecar = sidecar_of(job.state, entry, self._service, saved, inputs)
         content = written(sidecar)
@@ -140,7 +140,7 @@ class Outputs:
         """Read something of a job's output; see `AsyncJob.read_output`."""
         url = await output_url(job)
         async with self._slots:
-            return await self._fetcher.read(url, read)
+            return await self._downloader.read(url, read)
 
     async def fetch(self, job: AsyncJob, max_bytes: int) -> bytes:
         """Return the bytes of a job's output; see `AsyncJob.fetch_output`."""
@@ -148,7 +148,7 @@ class Outputs:
         memory = Memory(max_bytes)
         async with self._slots:
             with self._progress.of("download", job.id) as tell:
-                await self._fetcher.fetch(url, memory, tell)
+                await self._downloader.fetch(url, memory, tell)
         return bytes(memory.content)
 
 

@@ -33,7 +33,7 @@ TELL_WITHIN_S = 0.01
 FLUSH_FOR_S = 3.0
 
 
-class Ledger:
+class AccountHistory:
     """Reads and writes the history without blocking the event loop.
 
     Reads of a local file run on the event loop: they are faster than starting a thread,

@@ -12,7 +12,7 @@ from pydantic import AwareDatetime, Field, ValidationError
 
 from mediakit.client.records.orders import NOTHING_KNOWN, draw_key_of, key_of
 from mediakit.client.runtime.service import Service
-from mediakit.history import Intent
+from mediakit.history import Submission
 from mediakit.history.admission.adopting import rebuilt_key
 from mediakit.rates import EstimateKind
 from mediakit.records import Record
@@ -109,8 +109,8 @@ class FoundJob:
             return 3 if self.sidecar.content is not None else 2
         return 1 if self.source == "delivery" else 0
 
-    def intent(self, service: Service, kinds: Mapping[str, str]) -> Intent:
-        """Return the intent that its submit would have had.
+    def submission(self, service: Service, kinds: Mapping[str, str]) -> Submission:
+        """Return the submission that its submit would have had.
 
         Args:
             service: The service that knows the job, and the account there.
@@ -120,7 +120,7 @@ class FoundJob:
         content = self.sidecar.content if self.sidecar else None
         sidecar = self.sidecar or Sidecar(job_id=self.job_id, service="", account="")
         low, high = sidecar.estimate_low_micro_usd, sidecar.estimate_high_micro_usd
-        plain = Intent(
+        plain = Submission(
             key=rebuilt_key(self.job_id),
             draw_key=rebuilt_key(self.job_id),
             service=service.identity,
@@ -145,7 +145,7 @@ class FoundJob:
         return _with_request(plain, sidecar, content)
 
 
-def _with_request(plain: Intent, sidecar: Sidecar, content: bytes) -> Intent:
+def _with_request(plain: Submission, sidecar: Sidecar, content: bytes) -> Submission:
     # The service has confirmed the job to this account, so the request is this
     # account's, even where the file was written under another key of it.
     draw_key = sidecar.draw_key(plain.service, plain.account, content)

@@ -11,7 +11,7 @@ from typing import Any
 from mediakit.catalog import Function
 from mediakit.client.records.budgets import Budget
 from mediakit.client.runtime.service import Service
-from mediakit.history import Entry, Intent, Parent, plain_values
+from mediakit.history import Entry, Parent, Submission, plain_values
 from mediakit.history.admission.adopting import REBUILT
 from mediakit.history.entries.entries import PAST
 from mediakit.rates import Estimate
@@ -86,10 +86,10 @@ class Order:
             service.identity, service.account, self.function.path, self.content
         )
 
-    def intent(self, *, take: int, attempt: int) -> Intent:
+    def submission(self, *, take: int, attempt: int) -> Submission:
         """Return what is written down before it is sent."""
         prompt = self.body.get("prompt")
-        return Intent(
+        return Submission(
             key=key_of(self.draw_key, take, attempt),
             draw_key=self.draw_key,
             service=self.service.identity,
@@ -109,7 +109,7 @@ class Order:
 
 
 def _price(estimate: Estimate) -> dict[str, Any]:
-    """Return the fields of an intent that its estimate gives.
+    """Return the fields of a submission that its estimate gives.
 
     The hold is the upper end of the estimate; where that is unknown, the lower.
     """
@@ -122,9 +122,9 @@ def _price(estimate: Estimate) -> dict[str, Any]:
     }
 
 
-def priced_at(intent: Intent, estimate: Estimate) -> Intent:
-    """Return an intent at another price."""
-    return replace(intent, **_price(estimate))
+def priced_at(submission: Submission, estimate: Estimate) -> Submission:
+    """Return a submission at another price."""
+    return replace(submission, **_price(estimate))
 
 
 def draw_key_of(service: str, account: str, path: str, content: bytes) -> str:
@@ -148,28 +148,32 @@ def key_of(draw_key: str, take: int, attempt: int) -> str:
     return sha256(f"[{text_json(draw_key)},{take},{attempt}]".encode()).hexdigest()
 
 
-def draw_of(intent: Intent) -> dict[str, str]:
+def draw_of(submission: Submission) -> dict[str, str]:
     """Return what names the same request in the history, as its methods take it."""
-    return {name: getattr(intent, name) for name in ("service", "account", "draw_key")}
+    return {
+        name: getattr(submission, name) for name in ("service", "account", "draw_key")
+    }
 
 
-def next_attempt(intent: Intent, service: Service) -> Intent:
+def next_attempt(submission: Submission, service: Service) -> Submission:
     """Return the same take under a fresh key, after its job failed.
 
     Args:
-        intent: What was asked for, perhaps under an earlier key of the organization.
+        submission: What was asked for, perhaps under an earlier key of the account.
         service: The service, and the account that asks now.
     """
-    return _again(intent, service, intent.take, intent.attempt + 1)
+    return _again(submission, service, submission.take, submission.attempt + 1)
 
 
-def take_of(intent: Intent, service: Service, *, take: int) -> Intent:
-    """Return another draw of what an intent asks for; see `next_attempt`."""
-    return _again(intent, service, take, 1)
+def take_of(submission: Submission, service: Service, *, take: int) -> Submission:
+    """Return another draw of what a submission asks for; see `next_attempt`."""
+    return _again(submission, service, take, 1)
 
 
-def _again(intent: Intent, service: Service, take: int, attempt: int) -> Intent:
-    draw_key = _draw_key(intent, service)
+def _again(
+    submission: Submission, service: Service, take: int, attempt: int
+) -> Submission:
+    draw_key = _draw_key(submission, service)
     again = {
         "service": service.identity,
         "account": service.account,
@@ -178,24 +182,24 @@ def _again(intent: Intent, service: Service, take: int, attempt: int) -> Intent:
         "attempt": attempt,
         "key": key_of(draw_key, take, attempt),
     }
-    return Intent(**plain_values(intent) | again)
+    return Submission(**plain_values(submission) | again)
 
 
-def _draw_key(intent: Intent, service: Service) -> str:
+def _draw_key(submission: Submission, service: Service) -> str:
     owner = (service.identity, service.account)
-    has_own_key = not intent.draw_key.startswith((REBUILT, PAST))
-    if owner == (intent.service, intent.account) and has_own_key:
-        return intent.draw_key
-    return draw_key_of(*owner, intent.function, intent.body)
+    has_own_key = not submission.draw_key.startswith((REBUILT, PAST))
+    if owner == (submission.service, submission.account) and has_own_key:
+        return submission.draw_key
+    return draw_key_of(*owner, submission.function, submission.body)
 
 
-def is_known(intent: Intent) -> bool:
+def is_known(submission: Submission) -> bool:
     """Tell whether it is known what was sent; of a job that was found it may not be."""
-    return not (_is_rebuilt(intent) and intent.body == NOTHING_KNOWN)
+    return not (_is_rebuilt(submission) and submission.body == NOTHING_KNOWN)
 
 
-def _is_rebuilt(intent: Intent) -> bool:
-    return intent.draw_key.startswith(REBUILT)
+def _is_rebuilt(submission: Submission) -> bool:
+    return submission.draw_key.startswith(REBUILT)
 
 
 def was_rejected(entry: Entry) -> bool:

@@ -15,10 +15,10 @@ from anyio import to_thread
 from mediakit.catalog import Catalog
 from mediakit.client.account.delivery_log import DELIVERIES_PATH, LogReading, text_in
 from mediakit.client.http.responses import error_of, parse
-from mediakit.client.http.service_client import Transport
-from mediakit.client.jobs.poll_budget import ReadBudget, process_budget
+from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.jobs.poll_budget import PollBudget, process_budget
 from mediakit.client.jobs.registry import JOBS_PATH, Jobs, foreign, is_foreign
-from mediakit.client.records.account_history import Ledger
+from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.found_jobs import JOB_ID, FoundJob, best_of
 from mediakit.client.records.found_jobs import found_by_sidecar as by_sidecar
 from mediakit.client.transfers.sidecar import SUFFIX, read_sidecar
@@ -70,7 +70,7 @@ class Rebuilder:
 
     Args:
         transport: Asks.
-        ledger: Takes them in.
+        account_history: Takes them in.
         jobs: Watches those whose charge is not settled.
         catalog: Names the functions.
         clock: Tells what time it is for jobs of which nothing tells.
@@ -79,16 +79,16 @@ class Rebuilder:
 
     def __init__(
         self,
-        transport: Transport,
-        ledger: Ledger,
+        transport: ServiceClient,
+        account_history: AccountHistory,
         jobs: Jobs,
         catalog: Catalog,
         clock: Clock,
-        budget: ReadBudget | None = None,
+        budget: PollBudget | None = None,
     ) -> None:
         self._transport = transport
         self._service = transport.service
-        self._ledger = ledger
+        self._account_history = account_history
         self._jobs = jobs
         self._kinds = {function.path: function.kind for function in catalog}
         self._clock = clock
@@ -119,21 +119,21 @@ class Rebuilder:
         return [await self._take_in(job) for job in best_of(found)] + done
 
     async def _take_in(self, found: FoundJob) -> Rebuilt:
-        before = await self._ledger.ask(History.find, found.job_id)
+        before = await self._account_history.ask(History.find, found.job_id)
         if before is not None and not _tells_more(found, before):
             return _rebuilt(KNOWN, found, before)
         record = await self._read(found.job_id)
         if record is None:
-            await self._ledger.write(History.mark_gone, found.job_id)
+            await self._account_history.write(History.mark_gone, found.job_id)
             return Rebuilt(
                 UNKNOWN, found.source, found.where, found.job_id, found.function
             )
         if before is None and found.source == "delivery":
             found = await self._with_event(found)
         found = replace(found, function=found.function or record.model_id)
-        entry = await self._ledger.write(
+        entry = await self._account_history.write(
             History.adopt,
-            found.intent(self._service, self._kinds),
+            found.submission(self._service, self._kinds),
             record,
             created_at=found.submitted_at or found.finished_at or self._clock.now(),
             submitted_at=found.submitted_at,
@@ -147,9 +147,9 @@ class Rebuilder:
     async def _remember_inputs(self, found: FoundJob) -> None:
         """Let the same files have the URLs that the request names."""
         for sent in found.sidecar.inputs if found.sidecar else ():
-            await self._ledger.write(
+            await self._account_history.write(
                 History.remember_upload,
-                **self._ledger.owner,
+                **self._account_history.owner,
                 sha256=sent.sha256,
                 size_bytes=sent.size_bytes,
                 content_type=sent.content_type,

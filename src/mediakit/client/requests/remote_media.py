@@ -55,7 +55,7 @@ class RemoteMedia:
     def __init__(self, http: HttpClient, clock: Clock) -> None:
         self._http = http
         self._clock = clock
-        self._looks: dict[MediaKey, Look] = {}
+        self._preview_cache: dict[MediaKey, Look] = {}
 
     async def look(self, keys: Iterable[MediaKey]) -> dict[MediaKey, MediaInfo | None]:
         """Return what media are; None where that cannot be found out."""
@@ -71,22 +71,22 @@ class RemoteMedia:
         wanted = [(item.kind, item.value) for item in prepared.lengths_wanted]
         if not wanted:
             return prepared
-        looks = await self.look(wanted)
-        return prepared.measured({url: i for (_, url), i in looks.items() if i})
+        preview_cache = await self.look(wanted)
+        return prepared.measured({url: i for (_, url), i in preview_cache.items() if i})
 
     async def poster(self, url: str, max_px: int) -> bytes | None:
         """Make a small JPEG of what is behind a URL; None when it cannot be made."""
         return await poster_at(url, max_px, self._http)
 
     def _task(self, key: MediaKey) -> asyncio.Task[MediaInfo | None]:
-        look = self._looks.get(key)
+        look = self._preview_cache.get(key)
         now_s = self._clock.monotonic_s()
         if look is None or not look.is_good(now_s):
             kind, url = key
             task = asyncio.get_running_loop().create_task(
                 probe_url(url, kind, self._http)
             )
-            look = self._looks[key] = Look(task, now_s)
+            look = self._preview_cache[key] = Look(task, now_s)
         return look.task
 
 

@@ -9,10 +9,10 @@ from typing import TypeVar
 
 from anyio import CapacityLimiter, to_thread
 
-from mediakit.client.records.account_history import Ledger
+from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.requests.prepare import Prepared
 from mediakit.client.runtime.progress import Progress
-from mediakit.client.runtime.single_flight import InFlight
+from mediakit.client.runtime.single_flight import SingleFlight
 from mediakit.client.transfers.upload_files import (
     Files,
     Upload,
@@ -35,16 +35,18 @@ class Uploads:
 
     Args:
         files: Sends.
-        ledger: Remembers.
+        account_history: Remembers.
         progress: Hears how far they are.
     """
 
-    def __init__(self, files: Files, ledger: Ledger, progress: Progress) -> None:
+    def __init__(
+        self, files: Files, account_history: AccountHistory, progress: Progress
+    ) -> None:
         self._files = files
-        self._ledger = ledger
+        self._account_history = account_history
         self._progress = progress
         self._slots = CapacityLimiter(AT_ONCE)
-        self._sending: InFlight[str] = InFlight()
+        self._sending: SingleFlight[str] = SingleFlight()
 
     async def upload(self, path: str | Path, field: str) -> str:
         """Upload a local file and return its permanent URL (spec 4.2)."""
@@ -101,9 +103,9 @@ class Uploads:
                 if known is not None:
                     return known
                 url = await self._files.put(upload, tell)
-        return await self._ledger.write(
+        return await self._account_history.write(
             History.remember_upload,
-            **self._ledger.owner,
+            **self._account_history.owner,
             sha256=upload.seen.sha256,
             size_bytes=size_bytes,
             content_type=upload.content_type,
@@ -111,9 +113,9 @@ class Uploads:
         )
 
     async def _known(self, upload: Upload) -> str | None:
-        return await self._ledger.ask(
+        return await self._account_history.ask(
             History.uploaded,
-            **self._ledger.owner,
+            **self._account_history.owner,
             sha256=upload.seen.sha256,
             content_type=upload.content_type,
         )

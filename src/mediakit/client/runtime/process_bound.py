@@ -12,7 +12,7 @@ CLOSED = (
 )
 
 
-class Staying:
+class ProcessBound:
     """What is of no use in another process: it does not pickle, and says why."""
 
     _instead = "make one there, as mediakit.connect() does"

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from mediakit.client.runtime.process_bound import Staying
+from mediakit.client.runtime.process_bound import ProcessBound
 from mediakit.errors import InputError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -50,7 +50,7 @@ def refuse_credentials(base_url: str) -> None:
 
 
 @dataclass(frozen=True)
-class Service(Staying):
+class Service(ProcessBound):
     """A service and an account there.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class InFlight(Generic[T]):
+class SingleFlight(Generic[T]):
     """Work that several ask for at once is done once, and ends when none waits."""
 
     def __init__(self) -> None:

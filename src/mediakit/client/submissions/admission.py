@@ -10,7 +10,7 @@ from functools import partial
 from uuid import uuid4
 
 from mediakit.client.account.billing import Billing
-from mediakit.client.records.account_history import Ledger
+from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.budgets import (
     Allowance,
     Amount,
@@ -27,9 +27,9 @@ from mediakit.history import (
     Entry,
     EntryState,
     History,
-    Intent,
     Parent,
     Spendable,
+    Submission,
 )
 
 log = logging.getLogger("mediakit.client")
@@ -39,7 +39,7 @@ log = logging.getLogger("mediakit.client")
 BALANCE_FOR_S = 10.0
 
 
-__all__ = ["Amount", "AnyBudget", "BudgetState", "Purse"]
+__all__ = ["Admission", "Amount", "AnyBudget", "BudgetState"]
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ class BudgetState:
         return max(0, self.limit_micro_usd - used)
 
 
-class Purse:
-    """Claims intents in the history while balance and budget can carry them.
+class Admission:
+    """Claims submissions in the history while balance and budget can carry them.
 
     Args:
-        ledger: The history, as this account's.
+        account_history: The history, as this account's.
         billing: Reads the balance.
         clock: Tells how old a balance is, and in which month a budget is.
         budget: The caller's own limit; None for none.
@@ -76,13 +76,13 @@ class Purse:
 
     def __init__(
         self,
-        ledger: Ledger,
+        account_history: AccountHistory,
         billing: Billing,
         clock: Clock,
         budget: Budget | None,
         name: str | None = None,
     ) -> None:
-        self._ledger = ledger
+        self._account_history = account_history
         self._billing = billing
         self._clock = clock
         self.budget = budget
@@ -109,18 +109,18 @@ class Purse:
 
     async def claim(
         self,
-        intent: Intent,
+        submission: Submission,
         parents: Sequence[Parent] = (),
         budget: Budget | None = None,
         origin: str | None = None,
     ) -> tuple[Entry, bool]:
-        """Write an intent down if its upper price fits what is left.
+        """Write a submission down if its upper price fits what is left.
 
         A balance that was read a moment ago is enough to say yes; to say no it is
         read again.
 
         Args:
-            intent: What is about to be sent.
+            submission: What is about to be sent.
             parents: The jobs whose outputs are among its media.
             budget: What it counts against; None for the caller's own budget.
             origin: The form that asks, as the history names it; None for none.
@@ -131,10 +131,10 @@ class Purse:
         """
         budget = budget or self.budget
         if budget is None:
-            intent = self._without_limit(intent)
-        return await self._claim(intent, budget, parents, origin)
+            submission = self._without_limit(submission)
+        return await self._claim(submission, budget, parents, origin)
 
-    async def claim_as_promised(self, intent: Intent) -> tuple[Entry, bool]:
+    async def claim_as_promised(self, submission: Submission) -> tuple[Entry, bool]:
         """Write a further attempt at what its own budget was promised to.
 
         Raises:
@@ -142,8 +142,8 @@ class Purse:
             BudgetError: The same, where its budget is the caller's, or of the
                 sweep's budget.
         """
-        is_ours = self.budget is not None and self.budget.has_label(intent.budget)
-        return await self._claim(intent, self.budget if is_ours else None)
+        is_ours = self.budget is not None and self.budget.has_label(submission.budget)
+        return await self._claim(submission, self.budget if is_ours else None)
 
     async def take_over(
         self,
@@ -165,12 +165,14 @@ class Purse:
             BudgetError: It does not fit; an earlier try may have made a job.
         """
         if origin is not None:
-            await self._ledger.write(History.note_origin, entry.key, origin)
+            await self._account_history.write(History.note_origin, entry.key, origin)
         budget = budget or self.budget
         if budget is None or entry.state is not EntryState.INTENT:
             return entry
         limit = budget.limit_at(self._clock.now())
-        entry = await self._ledger.write(History.count_against, entry.key, limit)
+        entry = await self._account_history.write(
+            History.count_against, entry.key, limit
+        )
         await self._warn(budget, limit.name)
         return entry
 
@@ -179,43 +181,45 @@ class Purse:
         if self.budget is None:
             return None
         label = self.budget.label(self._clock.now())
-        use = await self._ledger.ask(History.budget_use, label)
+        use = await self._account_history.ask(History.budget_use, label)
         return BudgetState(
             self.budget.limit_micro_usd, use.spent_micro_usd, use.reserved_micro_usd
         )
 
-    def _without_limit(self, intent: Intent) -> Intent:
-        """Take an intent out of a budget whose limit nobody here knows.
+    def _without_limit(self, submission: Submission) -> Submission:
+        """Take a submission out of a budget whose limit nobody here knows.
 
         A further draw or attempt begins with the label of the one before; it would
         be added to that budget without being compared with its limit.
         """
-        if intent.budget == budget_name(intent.project, None):
-            return intent
-        return replace(intent, budget=self._name)
+        if submission.budget == budget_name(submission.project, None):
+            return submission
+        return replace(submission, budget=self._name)
 
     async def _claim(
         self,
-        intent: Intent,
+        submission: Submission,
         budget: Budget | None,
         parents: Sequence[Parent] = (),
         origin: str | None = None,
     ) -> tuple[Entry, bool]:
         limit = None if budget is None else budget.limit_at(self._clock.now())
-        entry, is_new = await self._fitting(intent, limit, parents, origin)
+        entry, is_new = await self._fitting(submission, limit, parents, origin)
         if is_new and budget is not None and limit is not None:
             await self._warn(budget, limit.name)
         return entry, is_new
 
     async def _fitting(
         self,
-        intent: Intent,
+        submission: Submission,
         budget: Limit | None,
         parents: Sequence[Parent],
         origin: str | None,
     ) -> tuple[Entry, bool]:
-        write = partial(self._written, intent, budget, parents=parents, origin=origin)
-        if intent.estimate_high_micro_usd is None:
+        write = partial(
+            self._written, submission, budget, parents=parents, origin=origin
+        )
+        if submission.estimate_high_micro_usd is None:
             return await write(None)
         known = self._recent()
         if known is not None:
@@ -227,17 +231,17 @@ class Purse:
 
     async def _written(
         self,
-        intent: Intent,
+        submission: Submission,
         budget: Limit | None,
         spendable: Spendable | None,
         *,
         parents: Sequence[Parent],
         origin: str | None,
     ) -> tuple[Entry, bool]:
-        sweep = None if intent.sweep is None else self._sweeps.get(intent.sweep)
-        return await self._ledger.write(
+        sweep = None if submission.sweep is None else self._sweeps.get(submission.sweep)
+        return await self._account_history.write(
             History.claim,
-            intent,
+            submission,
             spendable=spendable,
             budget=budget,
             sweep=sweep,
@@ -250,7 +254,7 @@ class Purse:
         if not budget.warn:
             return
         try:
-            use = await self._ledger.ask(History.budget_use, label)
+            use = await self._account_history.ask(History.budget_use, label)
         except MediakitError as error:
             # The claim is committed: a warning must not keep it from being sent.
             log.warning("the budget %s cannot be read: %s", shown(label), error)
@@ -278,7 +282,9 @@ class Purse:
         return await asyncio.shield(reading)
 
     async def _read(self) -> Spendable:
-        use = await self._ledger.ask(History.account_use, **self._ledger.owner)
+        use = await self._account_history.ask(
+            History.account_use, **self._account_history.owner
+        )
         read_at_s = self._clock.monotonic_s()
         balance = await self._billing.balance()
         self._last = Spendable(balance.spendable_micro_usd, use.spent_micro_usd)

@@ -13,7 +13,7 @@ START_N = 16
 MOST_N = 64
 
 
-class Pace:
+class SubmitConcurrency:
     """Lets so many submits pass at once: half as many after 429, slowly more after 200.
 
     One service answers 429 for a whole organization (spec 4.3), so all submits of a

@@ -11,7 +11,7 @@ from mediakit.client.http.exchange import Answer
 from mediakit.client.http.responses import NOT_CHARGED, error_of
 from mediakit.clock import Clock
 from mediakit.errors import ConflictError, MediakitError, ServiceError, shown
-from mediakit.history import Intent
+from mediakit.history import Submission
 from mediakit.money import format_usd
 
 SHOWN_DIGITS = 12
@@ -45,24 +45,24 @@ def is_foreign(answer: Answer) -> bool:
 
 
 def refusal(
-    answer: Answer, intent: Intent, clock: Clock, *, in_doubt: bool
+    answer: Answer, submission: Submission, clock: Clock, *, in_doubt: bool
 ) -> MediakitError:
     """Return the error for an answer without a job (spec 7.1).
 
     Args:
         answer: The answer.
-        intent: What was sent.
+        submission: What was sent.
         clock: Turns `Retry-After` into an instant.
         in_doubt: Whether an earlier try of the same bytes may have made a job.
     """
     if answer.status == 409:
-        return _conflict(answer, intent)
+        return _conflict(answer, submission)
     then = f"It was sent and refused: no job was made. {NOT_CHARGED}"
     if in_doubt and not is_final(answer):
         then = f"It was sent and refused; {_EARLIER}"
     advice = _ADVICE.get(answer.status, "Once it is mended, the same call asks again.")
     of_callback = answer.status == 400  # the only reason for it (spec 4.3)
-    what = "webhook_url" if of_callback else f"the function {intent.function}"
+    what = "webhook_url" if of_callback else f"the function {submission.function}"
     return error_of(answer, what, clock, then=f"{then} {advice}")
 
 
@@ -72,16 +72,16 @@ _EARLIER = (
 )
 
 
-def _conflict(answer: Answer, intent: Intent) -> ConflictError:
+def _conflict(answer: Answer, asked: Submission) -> ConflictError:
     said = f" The service says: {answer.message}" if answer.message else ""
-    callback = "a" if intent.webhook_url else "no"
-    digest = sha256(intent.body).hexdigest()
+    callback = "a" if asked.webhook_url else "no"
+    digest = sha256(asked.body).hexdigest()
     return ConflictError(
-        f"The key {intent.key[:SHOWN_DIGITS]}… of this request is bound at the service "
+        f"The key {asked.key[:SHOWN_DIGITS]}… of this request is bound at the service "
         "to another body or webhook_url (409). This one was sent for "
-        f"{intent.function} with the prompt {shown(intent.prompt)} and {callback} "
-        f"webhook_url: {len(intent.body):,} bytes, sha256 {digest[:SHOWN_DIGITS]}…, "
-        f"take {intent.take}, attempt {intent.attempt}.{said} It made no job and is "
+        f"{asked.function} with the prompt {shown(asked.prompt)} and {callback} "
+        f"webhook_url: {len(asked.body):,} bytes, sha256 {digest[:SHOWN_DIGITS]}…, "
+        f"take {asked.take}, attempt {asked.attempt}.{said} It made no job and is "
         "not sent again under this key; a job that is bound to the key is another's. "
         f'{NOT_CHARGED} take="next" sends it under a key of its own.',
         status=409,
@@ -89,13 +89,13 @@ def _conflict(answer: Answer, intent: Intent) -> ConflictError:
 
 
 def silence(
-    reason: str, intent: Intent, base_url: str, *, in_doubt: bool, times: str
+    reason: str, submission: Submission, base_url: str, *, in_doubt: bool, times: str
 ) -> ServiceError:
     """Return the error for a submit that nobody answered.
 
     Args:
         reason: What came in place of an answer, in words.
-        intent: What was sent.
+        submission: What was sent.
         base_url: Where to.
         in_doubt: Whether it, or an earlier try, may have arrived.
         times: How often it was tried, and for how long.
@@ -107,7 +107,7 @@ def silence(
             "nothing is charged. Check the base URL and the network; the same call "
             "tries again."
         )
-    most = intent.estimate_high_micro_usd
+    most = submission.estimate_high_micro_usd
     price = "once" if most is None else f"once, up to {format_usd(most)}"
     return ServiceError(
         f"{where} was sent the request and did not answer it ({reason}; {times}), so "

@@ -15,11 +15,11 @@ from mediakit.client.http.responses import (
     retry_after_s,
 )
 from mediakit.client.http.retry import retry
-from mediakit.client.http.service_client import Transport
-from mediakit.client.records.account_history import Ledger
+from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.orders import next_attempt, was_rejected
 from mediakit.client.runtime.process_bound import ClosedError
-from mediakit.client.submissions.concurrency import Pace
+from mediakit.client.submissions.concurrency import SubmitConcurrency
 from mediakit.client.submissions.refusals import is_final, is_foreign, refusal, silence
 from mediakit.client.submissions.sending import Claim
 from mediakit.client.submissions.submit_retry import (
@@ -33,7 +33,7 @@ from mediakit.client.submissions.submit_retry import (
 )
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError, ServiceError
-from mediakit.history import Entry, History, Intent
+from mediakit.history import Entry, History, Submission
 from mediakit.records import Job
 
 log = logging.getLogger("mediakit.client")
@@ -42,50 +42,50 @@ SUBMIT_RETRY_FOR_S = 60.0
 ASKED_UNASKED_FOR = timedelta(days=1)
 
 
-class Submitter:
-    """Sends intents that the history holds, and writes down what became of them.
+class Sender:
+    """Sends submissions that the history holds, and writes down what became of them.
 
     Args:
         transport: Sends.
-        ledger: Remembers.
+        account_history: Remembers.
         clock: Gives the time between tries.
         retry_for_s: Seconds to go on asking while no answer comes, in all.
     """
 
     def __init__(
         self,
-        transport: Transport,
-        ledger: Ledger,
+        transport: ServiceClient,
+        account_history: AccountHistory,
         clock: Clock,
         *,
         retry_for_s: float = SUBMIT_RETRY_FOR_S,
     ) -> None:
         self._transport = transport
-        self._ledger = ledger
+        self._account_history = account_history
         self._clock = clock
         self._retry_for_s = retry_for_s
-        self._pace = Pace(clock)
+        self._concurrency = SubmitConcurrency(clock)
 
     def asked_to_wait_s(self) -> float:
         """Return for how many more seconds the service asked to be left alone."""
-        return self._pace.closed_for_s
+        return self._concurrency.closed_for_s
 
     async def send(
         self,
-        intent: Intent,
+        submission: Submission,
         *,
         asked_before: bool,
         claim: Claim,
     ) -> tuple[Entry, Job]:
-        """Send an intent until its job is known.
+        """Send a submission until its job is known.
 
         Retries while the service is rate limited or unavailable, after the time it
         asks for, and under a fresh key if the rejected request made a job.
 
         Args:
-            intent: What the history holds.
+            submission: What the history holds.
             asked_before: Whether it may have been sent before, by whomever.
-            claim: Records an intent under a fresh key before it is sent, or refuses
+            claim: Records a submission under a fresh key before it is sent, or refuses
                 to; returns the entry, and whether it is new.
 
         Raises:
@@ -93,27 +93,27 @@ class Submitter:
             RateLimitError: The service asks to wait for longer than this call does.
             InputError: The service refused the body.
             ConflictError: Its key is bound to another body.
-            ServiceError: No answer came; the history keeps the intent and its key.
+            ServiceError: No answer came; the history keeps the submission and its key.
         """
         in_doubt = asked_before
         last_rejection: SubmitResponse | None = None
 
         async def once() -> tuple[Entry, Job]:
-            nonlocal intent, in_doubt, last_rejection
+            nonlocal submission, in_doubt, last_rejection
             if last_rejection is not None:
                 in_doubt = last_rejection.in_doubt
             if last_rejection is not None and last_rejection.job is not None:
                 # The key is spent: its job has failed for good (spec 7.2).
-                again = next_attempt(intent, self._transport.service)
-                intent, is_new = await claim(again)
+                again = next_attempt(submission, self._transport.service)
+                submission, is_new = await claim(again)
                 in_doubt = not is_new
-            said = await self._post_until_answered(intent, in_doubt=in_doubt)
-            entry = await self._record(intent, said.job)
+            said = await self._post_until_answered(submission, in_doubt=in_doubt)
+            entry = await self._record(submission, said.job)
             if entry is not None and said.job and _is_taken(said.answer, entry):
                 return entry, said.job
             reason = temporary_rejection(said.answer, said.job)
             if reason is None:
-                raise await self._refused(intent, said)
+                raise await self._refused(submission, said)
             last_rejection = said
             raise TemporarilyRejectedError(reason, said)
 
@@ -126,25 +126,27 @@ class Submitter:
                 on=lambda error: isinstance(error, TemporarilyRejectedError),
             )
         except TemporarilyRejectedError as error:
-            refused = await self._refused(intent, error.said)
+            refused = await self._refused(submission, error.said)
         raise refused
 
-    async def _record(self, intent: Intent, job: Job | None) -> Entry | None:
+    async def _record(self, submission: Submission, job: Job | None) -> Entry | None:
         if job is None:
             return None
-        return await self._ledger.write(History.record_job, intent.key, job)
+        return await self._account_history.write(
+            History.record_job, submission.key, job
+        )
 
     async def _post_until_answered(
-        self, intent: Intent, *, in_doubt: bool
+        self, submission: Submission, *, in_doubt: bool
     ) -> SubmitResponse:
-        """Post an intent, the same key and bytes again until it is decided."""
+        """Post a submission, the same key and bytes again until it is decided."""
         started_s, tries = self._clock.monotonic_s(), 0
 
         async def once() -> tuple[Answer, Job | None]:
             nonlocal in_doubt, tries
             tries += 1
             try:
-                answer = await self._post(intent)
+                answer = await self._post(submission)
                 return answer, outcome(answer, in_doubt=in_doubt)
             except NoAnswerError as error:
                 in_doubt = in_doubt or error.sent
@@ -158,41 +160,43 @@ class Submitter:
             for_s = self._clock.monotonic_s() - started_s
             raise silence(
                 getattr(error, "reason", "the client was closed meanwhile"),
-                intent,
+                submission,
                 self._transport.service.base_url,
                 in_doubt=in_doubt,
                 times=f"tried {tries} times in {for_s:.0f} s",
             ) from error
         return SubmitResponse(answer, job, in_doubt)
 
-    async def _post(self, intent: Intent) -> Answer:
-        async with self._pace.turn() as its_round:
+    async def _post(self, submission: Submission) -> Answer:
+        async with self._concurrency.turn() as its_round:
             answer = await self._transport.exchange(
                 "POST",
-                f"/v1/media/{intent.function}",
-                content=intent.body,
-                headers={"Idempotency-Key": intent.key},
+                f"/v1/media/{submission.function}",
+                content=submission.body,
+                headers={"Idempotency-Key": submission.key},
             )
             if answer.status == 429:
                 asked_s = retry_after_s(answer) or FIRST_PAUSE_S
                 closed_for_s = asked_s if asked_s <= LONGEST_S else 0.0
-                self._pace.full(its_round, closed_for_s=closed_for_s)
+                self._concurrency.full(its_round, closed_for_s=closed_for_s)
             elif answer.status == 200:
-                self._pace.accepted()
+                self._concurrency.accepted()
             return answer
 
-    async def _refused(self, intent: Intent, said: SubmitResponse) -> MediakitError:
+    async def _refused(
+        self, submission: Submission, said: SubmitResponse
+    ) -> MediakitError:
         answer, job = said.answer, said.job
         if job is not None:
             return rejection(answer, job, self._clock)
         if is_final(answer) or not said.in_doubt:
-            await self._ledger.write(
+            await self._account_history.write(
                 History.record_refusal,
-                intent.key,
+                submission.key,
                 code=str(answer.status),
                 message=answer.message or NOT_CHARGED,
             )
-        return refusal(answer, intent, self._clock, in_doubt=said.in_doubt)
+        return refusal(answer, submission, self._clock, in_doubt=said.in_doubt)
 
 
 def outcome(answer: Answer, *, in_doubt: bool = False) -> Job | None:

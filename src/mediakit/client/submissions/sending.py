@@ -10,10 +10,10 @@ from types import TracebackType
 from typing import Self
 
 from mediakit.client.records.budgets import Budget
-from mediakit.client.submissions.admission import Purse
-from mediakit.history import Entry, Intent, Parent
+from mediakit.client.submissions.admission import Admission
+from mediakit.history import Entry, Parent, Submission
 
-Claim = Callable[[Intent], Awaitable[tuple[Entry, bool]]]
+Claim = Callable[[Submission], Awaitable[tuple[Entry, bool]]]
 
 
 class Sending:
@@ -65,7 +65,7 @@ class Purchase:
 
     Args:
         place: The history that it writes to, by its `place`.
-        purse: Claims what can be paid.
+        admission: Claims what can be paid.
         is_promised: What is not answered stays in the budget that it was sent under.
         parents: The jobs whose outputs are among the media of what it buys.
         budget: What it counts against; None for the client's own budget.
@@ -75,7 +75,7 @@ class Purchase:
     def __init__(
         self,
         place: str,
-        purse: Purse,
+        admission: Admission,
         *,
         is_promised: bool = False,
         parents: Sequence[Parent] = (),
@@ -83,7 +83,7 @@ class Purchase:
         origin: str | None = None,
     ) -> None:
         self._place = place
-        self._purse = purse
+        self._admission = admission
         self._is_promised = is_promised
         self._parents = parents
         self._budget = budget
@@ -112,14 +112,14 @@ class Purchase:
         self._keys.remove(key)
         SENDING.end(self._place, key)
 
-    async def claim(self, intent: Intent) -> tuple[Entry, bool]:
-        """Write an intent down; returns its entry, and whether nobody did before."""
+    async def claim(self, submission: Submission) -> tuple[Entry, bool]:
+        """Write a submission down; returns its entry, and whether nobody did before."""
         # Others may read it as soon as it is written, before this task goes on.
-        self._begin(intent.key)
+        self._begin(submission.key)
         if self._is_promised:
-            return await self._purse.claim_as_promised(intent)
-        return await self._purse.claim(
-            intent, self._parents, self._budget, self._origin
+            return await self._admission.claim_as_promised(submission)
+        return await self._admission.claim(
+            submission, self._parents, self._budget, self._origin
         )
 
     async def take_over(self, entry: Entry) -> Entry:
@@ -127,9 +127,9 @@ class Purchase:
         self._begin(entry.key)
         if self._is_promised:
             return entry
-        return await self._purse.take_over(entry, self._budget, self._origin)
+        return await self._admission.take_over(entry, self._budget, self._origin)
 
-    async def claim_or_take_over(self, intent: Intent) -> tuple[Entry, bool]:
+    async def claim_or_take_over(self, submission: Submission) -> tuple[Entry, bool]:
         """Do either; returns the entry, and whether nobody claimed it before."""
-        entry, is_new = await self.claim(intent)
+        entry, is_new = await self.claim(submission)
         return (entry, True) if is_new else (await self.take_over(entry), False)

@@ -10,7 +10,7 @@ from typing import Literal
 
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.registry import Jobs
-from mediakit.client.records.account_history import Ledger
+from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.budgets import Budget
 from mediakit.client.records.orders import (
     Order,
@@ -22,8 +22,8 @@ from mediakit.client.records.orders import (
 )
 from mediakit.client.records.origin import current_origin
 from mediakit.client.requests.repricing import Pricer
-from mediakit.client.submissions.admission import Purse
-from mediakit.client.submissions.sender import Submitter, asks_unasked
+from mediakit.client.submissions.admission import Admission
+from mediakit.client.submissions.sender import Sender, asks_unasked
 from mediakit.client.submissions.sending import SENDING, Purchase
 from mediakit.clock import Clock
 from mediakit.errors import (
@@ -33,7 +33,7 @@ from mediakit.errors import (
     MediakitError,
     NotFoundError,
 )
-from mediakit.history import Entry, EntryState, History, Intent, Parent
+from mediakit.history import Entry, EntryState, History, Parent, Submission
 from mediakit.records import JobStatus
 
 log = logging.getLogger("mediakit.client")
@@ -45,44 +45,44 @@ HIGHEST_TAKE = 2**31 - 1  # what a column of a whole number holds in every datab
 NEXT_TAKE = 'take="next" asks for a new one, which is paid for.'
 
 
-class Buyer:
+class Submissions:
     """Turns orders into jobs, each bought once.
 
     Args:
-        submitter: Sends.
+        sender: Sends.
         jobs: Reads the jobs that there are.
-        ledger: Remembers what was bought.
-        purse: Claims what can be paid.
+        account_history: Remembers what was bought.
+        admission: Claims what can be paid.
         pricer: Prices what is asked for again.
         clock: Tells how old an unanswered submit is.
     """
 
     def __init__(
         self,
-        submitter: Submitter,
+        sender: Sender,
         jobs: Jobs,
-        ledger: Ledger,
-        purse: Purse,
+        account_history: AccountHistory,
+        admission: Admission,
         pricer: Pricer,
         clock: Clock,
     ) -> None:
-        self._submitter = submitter
+        self._sender = sender
         self._jobs = jobs
         self._service = jobs.service
         jobs.retrier = self.retry
         jobs.next_taker = self.next_take
-        self._ledger = ledger
-        self._purse = purse
+        self._account_history = account_history
+        self._admission = admission
         self._pricer = pricer
         self._clock = clock
         self._bought: set[str] = set()
-        self._place = ledger.history.place
+        self._place = account_history.history.place
 
     async def place(self, order: Order, take: Take) -> AsyncJob:
         """Find the job of an order that was bought before, or buy it."""
         if order.sweep is not None:
-            self._purse.limit_sweep(order.sweep, order.sweep_limit_micro_usd)
-        draw = {**self._ledger.owner, "draw_key": order.draw_key}
+            self._admission.limit_sweep(order.sweep, order.sweep_limit_micro_usd)
+        draw = {**self._account_history.owner, "draw_key": order.draw_key}
         if take == "next":
             entry = await self._unanswered(draw)
         else:
@@ -90,9 +90,9 @@ class Buyer:
         if entry is not None and entry.job_id and not was_rejected(entry):
             return await self._owned(entry, entry.job_id)
         with self._purchase(order.parents, order.sweep_budget) as purchase:
-            intent, fresh = await self._claim(purchase, order, take, entry)
+            submission, fresh = await self._claim(purchase, order, take, entry)
             return await self._send(
-                purchase, intent, asked_before=not fresh, order=order
+                purchase, submission, asked_before=not fresh, order=order
             )
 
     async def retry(
@@ -149,14 +149,14 @@ class Buyer:
     ) -> Purchase:
         return Purchase(
             self._place,
-            self._purse,
+            self._admission,
             parents=parents,
             budget=budget,
             origin=current_origin(),
         )
 
     async def _known(self, job_id: str) -> Entry:
-        entry = await self._ledger.ask(History.find, job_id)
+        entry = await self._account_history.ask(History.find, job_id)
         if entry is not None and is_known(entry):
             return entry
         is_there = "not" if entry is None else "without its request"
@@ -177,25 +177,25 @@ class Buyer:
     async def _send(
         self,
         purchase: Purchase,
-        intent: Entry,
+        submission: Entry,
         *,
         asked_before: bool,
         order: Order | None = None,
     ) -> AsyncJob:
         if asked_before:
-            intent = await purchase.take_over(intent)
-        entry, record = await self._submitter.send(
-            intent, asked_before=asked_before, claim=purchase.claim_or_take_over
+            submission = await purchase.take_over(submission)
+        entry, record = await self._sender.send(
+            submission, asked_before=asked_before, claim=purchase.claim_or_take_over
         )
         self._bought.add(record.id)
         state = await self._jobs.state_of(entry, record, order)
         return await self._jobs.begun(state)
 
     async def _newest(self, draw: dict[str, str], take: int) -> Entry | None:
-        return await self._ledger.ask(History.newest, **draw, take=take)
+        return await self._account_history.ask(History.newest, **draw, take=take)
 
     async def _last_take(self, draw: dict[str, str]) -> int:
-        return await self._ledger.ask(History.last_take, **draw)
+        return await self._account_history.ask(History.last_take, **draw)
 
     async def _unanswered(self, draw: dict[str, str]) -> Entry | None:
         """Return the latest take while its outcome is unknown; it comes first.
@@ -207,7 +207,7 @@ class Buyer:
         if entry is None or not self._is_unanswered(entry):
             return None
         # Whoever was sending it may have been answered since it was read.
-        entry = await self._ledger.ask(History.find_key, entry.key)
+        entry = await self._account_history.ask(History.find_key, entry.key)
         return entry if entry and self._is_unanswered(entry) else None
 
     def _is_unanswered(self, entry: Entry) -> bool:
@@ -221,14 +221,14 @@ class Buyer:
         if entry is not None and entry.state is EntryState.INTENT:
             return entry, False
         if take == "next":
-            first = order.intent(take=1, attempt=1)
+            first = order.submission(take=1, attempt=1)
             return await self._claim_next(purchase, first), True
         attempt = entry.attempt if entry else 1
         if entry is not None and was_rejected(entry):
             attempt += 1
-        return await purchase.claim(order.intent(take=take, attempt=attempt))
+        return await purchase.claim(order.submission(take=take, attempt=attempt))
 
-    async def _claim_next(self, purchase: Purchase, draw: Intent) -> Entry:
+    async def _claim_next(self, purchase: Purchase, draw: Submission) -> Entry:
         while True:
             take = await self._last_take(draw_of(draw)) + 1
             its = take_of(draw, self._service, take=take)
@@ -265,13 +265,15 @@ class Buyer:
         Returns:
             The jobs, oldest first; they are watched until their charge is settled.
         """
-        unanswered = await self._ledger.ask(History.open_intents, **self._ledger.owner)
+        unanswered = await self._account_history.ask(
+            History.open_intents, **self._account_history.owner
+        )
         asked = [await self._asked_again(entry) for entry in unanswered]
         jobs = [job for job in asked if job is not None]
         known = {job.id for job in jobs}
         gone_since = self._clock.now() - GONE_ASKED_FOR
-        for entry in await self._ledger.ask(
-            History.unsettled, **self._ledger.owner, gone_since=gone_since
+        for entry in await self._account_history.ask(
+            History.unsettled, **self._account_history.owner, gone_since=gone_since
         ):
             if entry.job_id and entry.job_id not in known:
                 jobs.append(await self._jobs.taken_up(entry))
@@ -288,7 +290,7 @@ class Buyer:
             )
             return None
         try:
-            with Purchase(self._place, self._purse, is_promised=True) as purchase:
+            with Purchase(self._place, self._admission, is_promised=True) as purchase:
                 return await self._send(purchase, entry, asked_before=True)
         except MediakitError as error:
             log.warning("a submit of an earlier start: %s", error)

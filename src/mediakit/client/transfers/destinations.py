@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from mediakit.client.transfers.downloads import Sink
-from mediakit.client.transfers.partial_files import Part, write_whole
+from mediakit.client.transfers.partial_files import PartialFile, write_whole
 from mediakit.client.transfers.sidecar import SUFFIX, read_sidecar
 from mediakit.client.transfers.upload_files import fingerprint
 from mediakit.errors import InputError
@@ -38,7 +38,7 @@ class Store(Sink, Protocol):
         """Let go of it; what arrived is kept where it can be gone on with."""
 
 
-class Target(Protocol):
+class Destination(Protocol):
     """A place for one result and its sidecar. Everything here blocks."""
 
     @property
@@ -64,7 +64,7 @@ class Target(Protocol):
     def content(self) -> bytes | None:
         """Return what is there; None when nothing is."""
 
-    def sibling(self, name: str) -> Target:
+    def sibling(self, name: str) -> Destination:
         """Return the place of another file in the same folder.
 
         Args:
@@ -82,7 +82,7 @@ class Target(Protocol):
         """
 
 
-class LocalTarget:
+class LocalDestination:
     """A file on this machine.
 
     Args:
@@ -130,9 +130,9 @@ class LocalTarget:
         except FileNotFoundError:
             return None
 
-    def sibling(self, name: str) -> LocalTarget:
+    def sibling(self, name: str) -> LocalDestination:
         """Return the place of another file in the same folder."""
-        return LocalTarget(self.place.parent / name)
+        return LocalDestination(self.place.parent / name)
 
     def make_folder(self) -> None:
         """Make the folder that it is in."""
@@ -140,10 +140,10 @@ class LocalTarget:
 
     def open(self, source: str) -> Store:
         """Open the file that is being written."""
-        return Part(self.place, source)
+        return PartialFile(self.place, source)
 
 
-def local_target(path: str | Path | None, file_name: str) -> LocalTarget:
+def local_target(path: str | Path | None, file_name: str) -> LocalDestination:
     """Return where on this machine a result goes.
 
     Args:
@@ -159,10 +159,10 @@ def local_target(path: str | Path | None, file_name: str) -> LocalTarget:
     if not target.parent.is_dir():
         accepted = "a folder that exists"
         raise InputError("path", got=str(target.parent), accepted=accepted)
-    return LocalTarget(target)
+    return LocalDestination(target)
 
 
-def target_of(path: str | Path | None, url: str, name: str) -> Target:
+def target_of(path: str | Path | None, url: str, name: str) -> Destination:
     """Return where a download goes.
 
     Args:
@@ -192,7 +192,7 @@ def _check_path(path: object) -> None:
 
 
 def held(
-    target: Target, is_own: Callable[[Mapping[str, Any]], bool]
+    target: Destination, is_own: Callable[[Mapping[str, Any]], bool]
 ) -> Mapping[str, Any] | None:
     """Return the sidecar of the whole result, if a target holds it already.
 

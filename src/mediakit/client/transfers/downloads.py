@@ -78,7 +78,7 @@ class Sink(Protocol):
         """Take the next bytes."""
 
 
-class Fetcher:
+class Downloader:
     """Fetches files, a broken connection notwithstanding.
 
     Args:

@@ -19,7 +19,7 @@ if sys.platform != "win32":
     import fcntl
 
 
-class Part:
+class PartialFile:
     """The bytes of a file that have arrived, beside where it will be.
 
     Whoever holds the lock of `.NAME.part` goes on with it; another process that

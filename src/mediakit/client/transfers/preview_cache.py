@@ -11,7 +11,7 @@ from uuid import uuid4
 MAX_BYTES = 256 * 1024 * 1024
 
 
-class Looks:
+class PreviewCache:
     """Keeps small files about jobs; losing one costs only making it anew.
 
     Nothing here raises an OSError: a folder that cannot be read or written is one in

@@ -15,7 +15,7 @@ from mediakit.client.transfers.sidecar import SUFFIX
 from mediakit.errors import InputError
 
 
-class RemoteTarget:
+class RemoteDestination:
     """A file on a file system of fsspec.
 
     Args:
@@ -68,23 +68,23 @@ class RemoteTarget:
         except FileNotFoundError:
             return None
 
-    def sibling(self, name: str) -> RemoteTarget:
+    def sibling(self, name: str) -> RemoteDestination:
         """Return the place of another file in the same folder."""
         path, place = (
             f"{own.rpartition('/')[0]}/{name}" for own in (self._path, self.place)
         )
-        return RemoteTarget(self._files, path, place)
+        return RemoteDestination(self._files, path, place)
 
     def make_folder(self) -> None:
         """Make the folder that it is in, where folders have to be made."""
         self._files.makedirs(self._path.rpartition("/")[0], exist_ok=True)
 
-    def open(self, source: str) -> RemotePart:
+    def open(self, source: str) -> RemotePartialFile:
         """Open the file that is being written; nothing of it outlives the call."""
-        return RemotePart(self._files, self._path)
+        return RemotePartialFile(self._files, self._path)
 
 
-class RemotePart:
+class RemotePartialFile:
     """A file under a temporary name beside its own.
 
     Args:
@@ -158,7 +158,7 @@ class RemotePart:
         self._file = None
 
 
-def remote_target(url: str, file_name: str) -> RemoteTarget:
+def remote_target(url: str, file_name: str) -> RemoteDestination:
     """Return where behind a URL a result goes.
 
     Args:
@@ -183,7 +183,7 @@ def remote_target(url: str, file_name: str) -> RemoteTarget:
     if url.endswith("/") or files.isdir(path):
         path = f"{path.rstrip('/')}/{file_name}"
         place = f"{place.rstrip('/')}/{file_name}"
-    return RemoteTarget(files, path, place)
+    return RemoteDestination(files, path, place)
 
 
 def shown_url(url: str) -> str:

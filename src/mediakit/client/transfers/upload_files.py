@@ -15,7 +15,7 @@ from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.http_client import BLOCK_BYTES, HttpClient
 from mediakit.client.http.responses import error_of, parse, retry_after_s
 from mediakit.client.http.retry import retry, stop_after_attempts
-from mediakit.client.http.service_client import Transport
+from mediakit.client.http.service_client import ServiceClient
 from mediakit.clock import Clock
 from mediakit.errors import InputError, ServiceError
 from mediakit.records import UploadGrant
@@ -87,7 +87,9 @@ class Files:
         clock: Gives the time between tries.
     """
 
-    def __init__(self, transport: Transport, http: HttpClient, clock: Clock) -> None:
+    def __init__(
+        self, transport: ServiceClient, http: HttpClient, clock: Clock
+    ) -> None:
         self._transport = transport
         self._http = http
         self._clock = clock

@@ -13,7 +13,7 @@ from mediakit.history.entries import queries
 from mediakit.history.entries.entries import (
     Entry,
     EntryState,
-    Intent,
+    Submission,
     fresh_entry,
     plain_values,
 )
@@ -40,7 +40,7 @@ class Adopting:
 
     def adopt(
         self,
-        intent: Intent,
+        submission: Submission,
         job: Job,
         *,
         created_at: datetime,
@@ -54,22 +54,22 @@ class Adopting:
         that was not known.
 
         Args:
-            intent: The request. Its key starts with "rebuilt-" where what was sent is
-                not known.
+            submission: The request. Its key starts with "rebuilt-" where what was
+                sent is not known.
             job: What the service says of the job.
             created_at: About when it was asked for.
             submitted_at: When it was submitted; None when nobody knows.
             finished_at: When it ended; None when nobody knows.
         """
         with self._rebuilding() as connection:
-            _join(connection, intent.key, job.id)
+            _join(connection, submission.key, job.id)
             known = connection.execute(queries.BY_JOB, {"job_id": job.id}).first()
             if known is not None:
                 entry = queries.entry_of(known)
-                return self._merged(connection, entry.key, intent, job)
-            key = _claim(connection, intent, job, created_at)
+                return self._merged(connection, entry.key, submission, job)
+            key = _claim(connection, submission, job, created_at)
             times = {"submitted_at": submitted_at, "finished_at": finished_at}
-            return self._merged(connection, key, intent, job, times)
+            return self._merged(connection, key, submission, job, times)
 
     def join_rebuilt(self, key: str, job_id: str) -> None:
         """Make one entry of a request and of its job that was rebuilt without it.
@@ -99,15 +99,15 @@ class Adopting:
         self,
         connection: Connected,
         key: str,
-        intent: Intent,
+        submission: Submission,
         job: Job,
         times: News | None = None,
     ) -> Entry:
         row = connection.execute(queries.WITH_REVISION, {"key": key}).one()
         entry = queries.entry_of(row)
         news = news_of_job(entry, job, now=self._clock.now()) | (times or {})
-        if _tells_the_request(connection, entry, intent):
-            news |= plain_values(intent)
+        if _tells_the_request(connection, entry, submission):
+            news |= plain_values(submission)
         return _learned(connection, entry, row.revision, news) if news else entry
 
 
@@ -133,34 +133,38 @@ def _join(connection: Connected, key: str, job_id: str) -> None:
 
 
 def _claim(
-    connection: Connected, intent: Intent, job: Job, created_at: datetime
+    connection: Connected, submission: Submission, job: Job, created_at: datetime
 ) -> str:
     """Write the request down, or find it unanswered; return the key of its entry."""
     statement = queries.claim(connection.dialect.name)
-    row = connection.execute(statement, claim_values(intent, created_at)).first()
+    row = connection.execute(statement, claim_values(submission, created_at)).first()
     if row is not None:
-        entry = fresh_entry(intent, number=row.number, created_at=row.created_at)
+        entry = fresh_entry(submission, number=row.number, created_at=row.created_at)
         totals.add(connection, totals.of_entry(entry))
     else:
-        row = connection.execute(queries.BY_KEY, {"key": intent.key}).one()
+        row = connection.execute(queries.BY_KEY, {"key": submission.key}).one()
         if queries.entry_of(row).job_id is not None:
             # One request, two jobs: each was paid for, and each is kept.
             name = rebuilt_key(job.id)
-            plain = replace(intent, key=name, draw_key=name)
+            plain = replace(submission, key=name, draw_key=name)
             return _claim(connection, plain, job, created_at)
-    return intent.key
+    return submission.key
 
 
-def _tells_the_request(connection: Connected, entry: Entry, intent: Intent) -> bool:
-    if not entry.key.startswith(REBUILT) or intent.key.startswith(REBUILT):
+def _tells_the_request(
+    connection: Connected, entry: Entry, submission: Submission
+) -> bool:
+    if not entry.key.startswith(REBUILT) or submission.key.startswith(REBUILT):
         return False
-    return connection.execute(queries.BY_KEY, {"key": intent.key}).first() is None
+    return connection.execute(queries.BY_KEY, {"key": submission.key}).first() is None
 
 
-def claim_values(intent: Intent, created_at: datetime) -> dict[str, Any]:
-    """Return what is written of an intent, for `queries.claim`."""
-    values = plain_values(intent)
-    search = searchable([intent.prompt, intent.kind, intent.function, intent.project])
+def claim_values(submission: Submission, created_at: datetime) -> dict[str, Any]:
+    """Return what is written of a submission, for `queries.claim`."""
+    values = plain_values(submission)
+    search = searchable(
+        [submission.prompt, submission.kind, submission.function, submission.project]
+    )
     news = {"state": EntryState.INTENT, "search": search, "created_at": created_at}
     return values | news
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mediakit.errors import NOTHING_SENT, BalanceError, BudgetError, shown
-from mediakit.history.entries.entries import Intent
+from mediakit.history.entries.entries import Submission
 from mediakit.money import format_usd
 
 
@@ -64,22 +64,22 @@ MAY_BE_MADE = (
 )
 
 
-def check_balance(intent: Intent, spendable: Spendable, use: BudgetUse) -> None:
+def check_balance(submission: Submission, spendable: Spendable, use: BudgetUse) -> None:
     """Refuse what the balance cannot carry beside all that is in flight.
 
     A price without a known end cannot be compared; the service decides on it.
 
     Args:
-        intent: What is about to be sent.
+        submission: What is about to be sent.
         spendable: The balance as it was read.
-        use: What the account has settled and reserved now, this intent included.
+        use: What the account has settled and reserved now, this submission included.
 
     Raises:
         BalanceError: It does not fit.
     """
-    if intent.estimate_high_micro_usd is None:
+    if submission.estimate_high_micro_usd is None:
         return
-    needed = intent.reserved_micro_usd
+    needed = submission.reserved_micro_usd
     held = use.reserved_micro_usd - needed
     settled_since = use.spent_micro_usd - spendable.settled_micro_usd
     available = spendable.micro_usd - settled_since - held
@@ -97,7 +97,7 @@ def check_balance(intent: Intent, spendable: Spendable, use: BudgetUse) -> None:
 
 
 def check_budget(
-    intent: Intent,
+    submission: Submission,
     budget: Budget,
     use: BudgetUse,
     *,
@@ -107,21 +107,21 @@ def check_budget(
     """Refuse what a budget cannot carry beside all that was sent under its name.
 
     Args:
-        intent: What is about to be sent.
+        submission: What is about to be sent.
         budget: The budget.
-        use: What is gone of it now, this intent included.
+        use: What is gone of it now, this submission included.
         name: What to call it in the error; None for the budget's own name.
         sent: What was and was not sent of it, for the error.
 
     Raises:
         BudgetError: It does not fit, or nobody knows what it may cost.
     """
-    needed = intent.reserved_micro_usd
+    needed = submission.reserved_micro_usd
     held = use.reserved_micro_usd - needed
     available = budget.limit_micro_usd - use.spent_micro_usd - held
     name = name or f"the budget {shown(budget.name)}"
     named = f"{name} of {format_usd(budget.limit_micro_usd)}"
-    if intent.estimate_high_micro_usd is None:
+    if submission.estimate_high_micro_usd is None:
         raise BudgetError(
             f"Nobody knows what it may cost, so {named} could not be kept. "
             f"{sent} Send it without a budget, or ask for something whose "

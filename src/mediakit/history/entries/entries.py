@@ -28,7 +28,7 @@ class EntryState(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Intent:
+class Submission:
     """What is about to be sent; written down before the first byte leaves.
 
     Args:
@@ -73,8 +73,8 @@ class Intent:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry(Intent):
-    """An intent and everything that is known of what became of it.
+class Entry(Submission):
+    """A submission and everything that is known of what became of it.
 
     Args:
         number: The entry's place in this history; higher is newer.
@@ -90,7 +90,7 @@ class Entry(Intent):
         output_url: Where the output is; None before completion and after erasure.
         content_type: The output's content type; kept after erasure.
         media_type: "video", "image" or "audio"; kept after erasure.
-        created_at: When the intent was written down.
+        created_at: When the submission was written down.
         submitted_at: When a job was first seen.
         finished_at: When the job was first seen ended.
         settled_at: When the charge was first seen.
@@ -118,18 +118,18 @@ class Entry(Intent):
     gone_at: datetime | None
 
 
-INTENT_FIELDS = tuple(item.name for item in fields(Intent))
+INTENT_FIELDS = tuple(item.name for item in fields(Submission))
 ENTRY_FIELDS = tuple(item.name for item in fields(Entry))
 _NOTHING_YET: dict[str, Any] = dict.fromkeys(set(ENTRY_FIELDS) - set(INTENT_FIELDS))
 
 
-def plain_values(intent: Intent) -> dict[str, Any]:
-    """Return an intent's fields by name, without those that an entry adds."""
-    values = vars(intent)
+def plain_values(submission: Submission) -> dict[str, Any]:
+    """Return a submission's fields by name, without those that an entry adds."""
+    values = vars(submission)
     return {name: values[name] for name in INTENT_FIELDS}
 
 
-def fresh_entry(intent: Intent, *, number: int, created_at: datetime) -> Entry:
-    """Return the entry of an intent that was just written down."""
+def fresh_entry(submission: Submission, *, number: int, created_at: datetime) -> Entry:
+    """Return the entry of a submission that was just written down."""
     known = {"number": number, "created_at": created_at, "state": EntryState.INTENT}
-    return made(Entry, _NOTHING_YET | plain_values(intent) | known)
+    return made(Entry, _NOTHING_YET | plain_values(submission) | known)

@@ -193,7 +193,7 @@ def owned_by(
 
 @cache
 def claim(dialect: str) -> ReturningInsert[Any]:
-    """Insert an intent, or take over a refused one; no row when it is another's."""
+    """Insert a submission, or take over a refused one; no row when it is another's."""
     values = {name: _given(name) for name in (*_CLAIMED, "created_at")}
     statement = insert_into(entries, dialect).values(values)
     fresh: dict[Any, Any] = {name: statement.excluded[name] for name in values}

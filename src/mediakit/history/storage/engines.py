@@ -97,7 +97,7 @@ def _prepare_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> N
     _switch_to_wal(connection)
     # To move the log into the file takes as long as hundreds of submits.
     connection.execute(f"PRAGMA wal_autocheckpoint={LOG_BYTES // PAGE_BYTES}")
-    # A power cut may take the last commits, never the file. A lost intent costs
+    # A power cut may take the last commits, never the file. A lost submission costs
     # nothing: its key follows from its content.
     connection.execute("PRAGMA synchronous=NORMAL")
 

@@ -13,7 +13,7 @@ from mediakit.client.recovery.sample_history.answer import PastJob
 from mediakit.client.submissions.admission import budget_name
 from mediakit.errors import InputError
 from mediakit.frozen import changed
-from mediakit.history import Entry, EntryState, Intent, Judgement
+from mediakit.history import Entry, EntryState, Judgement, Submission
 from mediakit.history.entries.entries import PAST, fresh_entry
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.records import BillingState, JobStatus
@@ -51,7 +51,7 @@ def entries_of(
         draw_key = draw_key_of(service, job.account, job.function, content)
         takes[draw_key] += 1
         prompt, project = job.body.get("prompt"), _project(job)
-        intent = Intent(
+        submission = Submission(
             key=f"{PAST}{job.job_id}",
             draw_key=f"{PAST}{draw_key}",
             service=service,
@@ -70,12 +70,12 @@ def entries_of(
             project=project,
             budget=budget_name(project, None),
         )
-        yield _ended(priced_at(intent, _estimate(function, job)), job)
+        yield _ended(priced_at(submission, _estimate(function, job)), job)
 
 
-def _ended(intent: Intent, job: PastJob) -> Entry:
+def _ended(submission: Submission, job: PastJob) -> Entry:
     # The history numbers it when it is written.
-    entry = fresh_entry(intent, number=0, created_at=job.created_at)
+    entry = fresh_entry(submission, number=0, created_at=job.created_at)
     return changed(
         entry,
         {

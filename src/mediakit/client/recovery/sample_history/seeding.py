@@ -12,8 +12,8 @@ from anyio import to_thread
 from mediakit.catalog import Catalog
 from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.responses import error_of, parse
-from mediakit.client.http.service_client import READ_RETRY_FOR_S, Transport
-from mediakit.client.records.account_history import Ledger
+from mediakit.client.http.service_client import READ_RETRY_FOR_S, ServiceClient
+from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.recovery.sample_history.answer import PastAnswer
 from mediakit.client.recovery.sample_history.entries import entries_of, judgements_of
 from mediakit.clock import Clock
@@ -88,8 +88,8 @@ def check_past(*, is_sandbox: bool, label: str, asked: Mapping[str, object]) -> 
 
 
 async def seed_past(
-    transport: Transport,
-    ledger: Ledger,
+    transport: ServiceClient,
+    account_history: AccountHistory,
     catalog: Catalog,
     clock: Clock,
     asked: Mapping[str, int],
@@ -98,7 +98,7 @@ async def seed_past(
 
     Args:
         transport: Sends the request to the sandbox.
-        ledger: Writes to the history.
+        account_history: Writes to the history.
         catalog: Names the functions, and prices them.
         clock: For errors that name an instant.
         asked: The arguments by name: days, jobs and seed.
@@ -113,7 +113,7 @@ async def seed_past(
     said, entries, judged = await to_thread.run_sync(
         partial(_read, answer, service, catalog)
     )
-    added = await ledger.write(History.take_in, entries, judged)
+    added = await account_history.write(History.take_in, entries, judged)
     return SeededPast(
         jobs=len(entries),
         completed=sum(entry.status is JobStatus.COMPLETED for entry in entries),
@@ -125,7 +125,7 @@ async def seed_past(
     )
 
 
-async def _asked(transport: Transport, asked: Mapping[str, int]) -> Answer:
+async def _asked(transport: ServiceClient, asked: Mapping[str, int]) -> Answer:
     content = canonical_json({**asked, "requests": True})
 
     async def once() -> Answer:
