@@ -30,8 +30,9 @@ from mediakit.sandbox.server.running import Sandbox, start
 from tests.media_samples import make_mp4
 from tests.sandbox.conftest import Api, png
 from tests.sandbox.receivers import Answer, Received, door, receiving, register
+from tests.support.soak import trials
 
-EXAMPLES, STEPS = 15, 40
+EXAMPLES, STEPS = trials(8, soak=15), 40
 OPENING_MICRO_USD = 756_000
 GRANT_MICRO_USD = 378_000
 MOST_JOBS = 20

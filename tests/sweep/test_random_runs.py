@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -16,10 +15,10 @@ from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.sweep import Plan
 from tests.fast_clock import FastClock
 from tests.media_samples import make_png
+from tests.support.soak import trials
 from tests.sweep.runs import PATIENCE_S
 
-IS_SOAK = bool(os.environ.get("MEDIAKIT_SOAK"))
-RUNS = 1_000 if IS_SOAK else 40
+RUNS = trials(40, soak=1_000)
 OPENING_MICRO_USD = 10**11
 FUNCTION = "image-upscale"
 MODELS = ("standard-v2", "wonder-3", "redefine")  # each at a price of its own

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ import httpx
 import pytest
 
 from mediakit import Client, InputError
+from tests.support.soak import trials
 from tests.sweep.runs import (
     PATIENCE_S,
     VIDEO_3_S,
@@ -28,8 +28,7 @@ from tests.sweep.runs import (
 )
 from tests.sweep.service import Outcome, Service
 
-IS_SOAK = bool(os.environ.get("MEDIAKIT_SOAK"))
-RANDOM_RUNS = 1_000 if IS_SOAK else 40
+RANDOM_RUNS = trials(40, soak=1_000)
 
 
 @contextmanager
