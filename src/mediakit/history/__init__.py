@@ -1,4 +1,7 @@
-"""Every job this user ever submitted, and every settled charge, on disk."""
+"""Every job this user ever submitted, and every settled charge, on disk.
+
+It stands on the rates and the records; `store` is what others use of it.
+"""
 
 from mediakit.history.admission.limits import Budget, BudgetUse, Spendable
 from mediakit.history.comparing.draws import OwnedDraw

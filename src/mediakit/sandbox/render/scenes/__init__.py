@@ -1,4 +1,7 @@
-"""What the worker can render: one scene for each kind of function."""
+"""What the worker can render: one scene for each kind of function.
+
+It stands on all other rooms of the renderer.
+"""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
