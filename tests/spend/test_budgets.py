@@ -17,7 +17,7 @@ import mediakit as mk
 from mediakit import Budget, BudgetError, InputError
 from mediakit.client.submissions.admission import budget_of
 from mediakit.history import BudgetUse, History
-from mediakit.spend.budgets import BudgetStatus, budget_status
+from mediakit.spend.budget_status import BudgetStatus, budget_status
 from tests.intents import completed, costing, start
 from tests.spend.budget_desk import DECEMBER, NOVEMBER, Desk
 from tests.sweep.runs import PATIENCE_S, plan_of

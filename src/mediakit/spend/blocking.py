@@ -13,13 +13,13 @@ from mediakit.client.runtime.io_thread import IOThread
 from mediakit.spend.api import AsyncSpend
 from mediakit.spend.days.grouping import By, Every
 from mediakit.spend.monthly import Months
-from mediakit.spend.reconciling import Reconciliation
+from mediakit.spend.reconciliation import Reconciliation
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mediakit.spend.budgets import BudgetStatus
-    from mediakit.spend.outlook import Forecast
+    from mediakit.spend.budget_status import BudgetStatus
+    from mediakit.spend.forecasting import Forecast
 
 
 class Spend:

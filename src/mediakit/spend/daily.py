@@ -15,7 +15,7 @@ from mediakit.client.account.billing import Billing
 from mediakit.errors import InputError
 from mediakit.spend.answers import daily_frame
 from mediakit.spend.days.cache import DayCache, Kept, missing
-from mediakit.spend.days.few import few_at_once
+from mediakit.spend.days.concurrency import few_at_once
 from mediakit.spend.days.grouping import (
     COLUMNS,
     Every,

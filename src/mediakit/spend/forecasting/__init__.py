@@ -3,7 +3,7 @@
 It stands on the daily frames.
 """
 
-from mediakit.spend.outlook.anomalies import anomalies_frame
-from mediakit.spend.outlook.forecast import Forecast, forecast_month
+from mediakit.spend.forecasting.anomalies import anomalies_frame
+from mediakit.spend.forecasting.forecast import Forecast, forecast_month
 
 __all__ = ["Forecast", "anomalies_frame", "forecast_month"]

@@ -13,7 +13,7 @@ from mediakit import Client, Job
 from mediakit.errors import AuthError, InputError
 from mediakit.sandbox.server import console
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from mediakit.spend.reconciling import Reconciliation
+from mediakit.spend.reconciliation import Reconciliation
 
 PATIENCE_S = 60.0
 KITE_MICRO_USD = 204_000

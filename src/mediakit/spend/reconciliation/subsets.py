@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations, islice
 
-from mediakit.spend.reconciling.sides import OpenJob
+from mediakit.spend.reconciliation.sides import OpenJob
 
 MAX_SUMS = 100_000
 MAX_SETS = 20_000

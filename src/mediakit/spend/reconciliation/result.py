@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from mediakit.errors import InputError
 from mediakit.markup import html_text
 from mediakit.spend.answers.columns import as_category, as_days
-from mediakit.spend.reconciling.parts import Part, Reason, Verdict, by_month, in_order
-from mediakit.spend.reconciling.words import note
+from mediakit.spend.reconciliation.parts import (
+    Part,
+    Reason,
+    Verdict,
+    by_month,
+    in_order,
+)
+from mediakit.spend.reconciliation.words import note
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,8 +8,8 @@ from datetime import date
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from mediakit.spend.reconciling.settling import ONE_DAY
-from mediakit.spend.reconciling.sides import Charge, Daily, Ours
+from mediakit.spend.reconciliation.settling import ONE_DAY
+from mediakit.spend.reconciliation.sides import Charge, Daily, Ours
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from mediakit.spend.reconciling import Reconciliation
-from tests.spend.reconciling.bills import (
+from mediakit.spend.reconciliation import Reconciliation
+from tests.spend.reconciliation.bills import (
     FIRST,
     LAST,
     OWN,

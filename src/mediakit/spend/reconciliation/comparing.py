@@ -8,19 +8,19 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from mediakit.spend.reconciling.correcting import corrected
-from mediakit.spend.reconciling.explaining import FunctionSides, Span, explained
-from mediakit.spend.reconciling.keys import own_keys
-from mediakit.spend.reconciling.parts import Part, Reason, by_month
-from mediakit.spend.reconciling.reports import (
+from mediakit.spend.reconciliation.correcting import corrected
+from mediakit.spend.reconciliation.explaining import FunctionSides, Span, explained
+from mediakit.spend.reconciliation.keys import own_keys
+from mediakit.spend.reconciliation.parts import Part, Reason, by_month
+from mediakit.spend.reconciliation.reports import (
     Odd,
     ReportSums,
     odd_balance,
     odd_reports,
     odd_total,
 )
-from mediakit.spend.reconciling.result import Reconciliation
-from mediakit.spend.reconciling.sides import (
+from mediakit.spend.reconciliation.result import Reconciliation
+from mediakit.spend.reconciliation.sides import (
     CHARGE,
     Daily,
     Ours,
@@ -29,7 +29,7 @@ from mediakit.spend.reconciling.sides import (
     history_side,
     report_side,
 )
-from mediakit.spend.reconciling.words import MISSING, REPORTS, sentence
+from mediakit.spend.reconciliation.words import MISSING, REPORTS, sentence
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,9 +8,9 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from mediakit.errors import InputError
-from mediakit.spend.reconciling.keys import own_keys
-from mediakit.spend.reconciling.sides import Charge, Ours, Spent
-from tests.spend.reconciling.bills import (
+from mediakit.spend.reconciliation.keys import own_keys
+from mediakit.spend.reconciliation.sides import Charge, Ours, Spent
+from tests.spend.reconciliation.bills import (
     PATHS,
     Job,
     bill_of,

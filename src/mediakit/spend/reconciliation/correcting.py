@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
-from mediakit.spend.reconciling.explaining import FunctionSides, settled_days
-from mediakit.spend.reconciling.parts import Part, Reason
-from mediakit.spend.reconciling.settling import Days
-from mediakit.spend.reconciling.sides import Spent
-from mediakit.spend.reconciling.subsets import TooManyError, adding_up
+from mediakit.spend.reconciliation.explaining import FunctionSides, settled_days
+from mediakit.spend.reconciliation.parts import Part, Reason
+from mediakit.spend.reconciliation.settling import Days
+from mediakit.spend.reconciliation.sides import Spent
+from mediakit.spend.reconciliation.subsets import TooManyError, adding_up
 
 Cells = dict[tuple[date, str], int]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mediakit.spend.answers.columns import whole_number
-from mediakit.spend.reconciling.parts import Part, Reason
+from mediakit.spend.reconciliation.parts import Part, Reason
 
 _MOVEMENTS = (
     "opening_balance_micro_usd",

@@ -22,9 +22,9 @@ from mediakit.errors import (
 )
 from mediakit.spend.answers import csv_frame, daily_frame, monthly_frame
 from mediakit.spend.dates import month_text
-from mediakit.spend.reconciling.comparing import Sources, compared, month_span
-from mediakit.spend.reconciling.explaining import Span
-from mediakit.spend.reconciling.result import Reconciliation
+from mediakit.spend.reconciliation.comparing import Sources, compared, month_span
+from mediakit.spend.reconciliation.explaining import Span
+from mediakit.spend.reconciliation.result import Reconciliation
 
 if TYPE_CHECKING:
     import pandas as pd

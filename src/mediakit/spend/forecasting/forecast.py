@@ -19,7 +19,7 @@ from mediakit.client.records.budgets import Budget
 from mediakit.errors import InputError
 from mediakit.money import format_usd
 from mediakit.spend.dates import end_of_month, month_of
-from mediakit.spend.outlook.habits import (
+from mediakit.spend.forecasting.habits import (
     A_DAY,
     WEEK,
     Real,

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from mediakit.spend.reconciling.sides import Charge, Spent
-from mediakit.spend.reconciling.subsets import TooManyError, adding_up
+from mediakit.spend.reconciliation.sides import Charge, Spent
+from mediakit.spend.reconciliation.subsets import TooManyError, adding_up
 
 ONE_DAY = timedelta(days=1)
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import combinations, groupby, islice
 
-from mediakit.spend.reconciling.parts import Part, Reason
-from mediakit.spend.reconciling.settling import Days, Placed, placed
-from mediakit.spend.reconciling.sides import Charge, OpenJob, Spent
-from mediakit.spend.reconciling.subsets import (
+from mediakit.spend.reconciliation.parts import Part, Reason
+from mediakit.spend.reconciliation.settling import Days, Placed, placed
+from mediakit.spend.reconciliation.sides import Charge, OpenJob, Spent
+from mediakit.spend.reconciliation.subsets import (
     MAX_SETS,
     TooManyError,
     adding_up,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 
 from mediakit.money import format_usd
-from mediakit.spend.reconciling.parts import Part, Reason, Verdict
+from mediakit.spend.reconciliation.parts import Part, Reason, Verdict
 
 REBUILD = "client.history.rebuild(...)"
 REPORTS = {

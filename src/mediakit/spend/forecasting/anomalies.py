@@ -17,7 +17,7 @@ import numpy as np
 
 from mediakit.errors import InputError
 from mediakit.money import format_usd
-from mediakit.spend.outlook.habits import (
+from mediakit.spend.forecasting.habits import (
     A_DAY,
     HABIT_WEEKS,
     WEEK,
