@@ -25,7 +25,7 @@ from hypothesis.stateful import (
 )
 
 from mediakit.errors import BudgetError, NotFoundError
-from mediakit.history import Budget, BudgetUse, Entry, History
+from mediakit.history import BudgetLimit, BudgetUse, Entry, History
 from tests.intents import HERE, START, completed, costing, failed, job, submission
 
 NUMBERS = count(1)
@@ -116,8 +116,8 @@ class Anything(RuleBasedStateMachine):
 
     @rule(key=keys, who=st.integers(0, 1), budget=st.sampled_from(BUDGETS))
     def the_same_again(self, key: str, who: int, budget: str) -> None:
-        limit = Budget(budget, PLENTY_MICRO_USD)
-        its_sweep = Budget(SWEEPS[0], PLENTY_MICRO_USD)
+        limit = BudgetLimit(budget, PLENTY_MICRO_USD)
+        its_sweep = BudgetLimit(SWEEPS[0], PLENTY_MICRO_USD)
         asked = self.submission(key, 2, sweep=SWEEPS[1])
         self.histories[who].claim(asked, budget=limit, sweep=its_sweep)
 
@@ -150,7 +150,7 @@ class Anything(RuleBasedStateMachine):
     ) -> None:
         history = self.histories[who]
         with suppress(BudgetError, NotFoundError):
-            history.count_against(key, Budget(budget, limit_micro_usd))
+            history.count_against(key, BudgetLimit(budget, limit_micro_usd))
 
     @rule(key=keys, who=st.integers(0, 1))
     def a_refusal(self, key: str, who: int) -> None:
@@ -250,7 +250,7 @@ def test_what_threads_do_at_once_is_all_in_the_totals(place: Any) -> None:
             for number in range(12):
                 key = f"{name} {number}"
                 its_job = f"media_{key}"
-                budget = Budget(BUDGETS[number % 2], PLENTY_MICRO_USD)
+                budget = BudgetLimit(BUDGETS[number % 2], PLENTY_MICRO_USD)
                 mine.claim(costing(key, 10, draw_key=key), budget=budget)
                 mine.record_job(key, job("running", its_job))
                 mine.record_job(key, completed(7, job_id=its_job))

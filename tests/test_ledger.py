@@ -20,10 +20,10 @@ from mediakit import Client
 from mediakit.client import Service
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.errors import BudgetError, MediakitError, NotFoundError
-from mediakit.history import Budget, Entry, History
+from mediakit.history import BudgetLimit, Entry, History
 from tests.intents import HERE, completed, costing, job, start, submission
 
-BUDGET = Budget("kites", 1_000)
+BUDGET = BudgetLimit("kites", 1_000)
 BLOCKED = "The history file"
 FILE_TRANSACTION = "mediakit.history.storage.database.FileConnection.transaction"
 PATIENCE_S = 60.0

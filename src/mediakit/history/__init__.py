@@ -3,7 +3,7 @@
 It stands on the rates and the records; `store` is what others use of it.
 """
 
-from mediakit.history.admission.limits import Budget, BudgetUse, Spendable
+from mediakit.history.admission.limits import BudgetLimit, BudgetUse, Spendable
 from mediakit.history.comparing.draws import OwnedDraw
 from mediakit.history.comparing.lineage import Parent
 from mediakit.history.comparing.ratings import UNCHANGED, Judgement, Preference
@@ -14,7 +14,7 @@ from mediakit.history.uploads import Upload
 
 __all__ = [
     "UNCHANGED",
-    "Budget",
+    "BudgetLimit",
     "BudgetUse",
     "Entry",
     "EntryState",

@@ -23,7 +23,7 @@ from mediakit.history.admission.limits import (
     MAY_BE_MADE,
     NOTHING_USED,
     THE_SWEEPS,
-    Budget,
+    BudgetLimit,
     BudgetUse,
     Spendable,
     check_balance,
@@ -114,8 +114,8 @@ class History(
         submission: Submission,
         *,
         spendable: Spendable | None = None,
-        budget: Budget | None = None,
-        sweep: Budget | None = None,
+        budget: BudgetLimit | None = None,
+        sweep: BudgetLimit | None = None,
         parents: Sequence[Parent] = (),
         origin: str | None = None,
         created_at: datetime | None = None,
@@ -171,7 +171,7 @@ class History(
             write_origin(connection, submission.key, origin, is_reused=is_reused)
         return entry, True
 
-    def count_against(self, key: str, budget: Budget) -> Entry:
+    def count_against(self, key: str, budget: BudgetLimit) -> Entry:
         """Count an unanswered submit against another budget, if it fits there.
 
         One transaction decides, as in `claim`. What was answered meanwhile stays in
@@ -189,7 +189,9 @@ class History(
             if self._move(entry, after, revision, budget):
                 return after
 
-    def _move(self, before: Entry, after: Entry, revision: int, budget: Budget) -> bool:
+    def _move(
+        self, before: Entry, after: Entry, revision: int, budget: BudgetLimit
+    ) -> bool:
         """Write another budget; False where somebody else has changed the entry."""
         its = {"its_number": before.number, "its_revision": revision}
         values = {"budget": budget.name, **its}
@@ -418,8 +420,8 @@ def _count(
     connection: Connected,
     entry: Entry,
     spendable: Spendable | None,
-    budget: Budget | None,
-    sweep: Budget | None,
+    budget: BudgetLimit | None,
+    sweep: BudgetLimit | None,
 ) -> None:
     """Add an entry to its totals, and refuse what does not fit.
 

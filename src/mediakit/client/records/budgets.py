@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Literal
 
 from mediakit.errors import InputError
-from mediakit.history import Budget as Limit
+from mediakit.history import BudgetLimit
 from mediakit.money import format_usd, parse_usd
 
 Amount = str | int | Decimal
@@ -71,13 +71,13 @@ class Budget:
             return self.name
         return f"{self.name} {at.astimezone(UTC):%Y-%m}"
 
-    def limit_at(self, at: datetime) -> Limit:
+    def limit_at(self, at: datetime) -> BudgetLimit:
         """Return the limit that the history enforces at an instant.
 
         Args:
             at: The instant, timezone-aware.
         """
-        return Limit(self.label(at), self.limit_micro_usd)
+        return BudgetLimit(self.label(at), self.limit_micro_usd)
 
     def has_label(self, label: str | None) -> bool:
         """Tell whether requests of this label count against it, in any period."""

@@ -21,9 +21,7 @@ from mediakit.client.records.budgets import (
 from mediakit.clock import Clock
 from mediakit.errors import BalanceError, InputError, MediakitError, shown
 from mediakit.history import (
-    Budget as Limit,
-)
-from mediakit.history import (
+    BudgetLimit,
     Entry,
     EntryState,
     History,
@@ -87,7 +85,7 @@ class Admission:
         self._clock = clock
         self.budget = budget
         self._name = name
-        self._sweeps: dict[str, Limit] = {}
+        self._sweeps: dict[str, BudgetLimit] = {}
         self._warned: dict[str, int] = {}
         self._read_at_s: float | None = None
         self._last: Spendable | None = None
@@ -105,7 +103,7 @@ class Admission:
         if limit_micro_usd is None:
             self._sweeps.pop(sweep, None)
         else:
-            self._sweeps[sweep] = Limit(sweep, limit_micro_usd)
+            self._sweeps[sweep] = BudgetLimit(sweep, limit_micro_usd)
 
     async def claim(
         self,
@@ -212,7 +210,7 @@ class Admission:
     async def _fitting(
         self,
         submission: Submission,
-        budget: Limit | None,
+        budget: BudgetLimit | None,
         parents: Sequence[Parent],
         origin: str | None,
     ) -> tuple[Entry, bool]:
@@ -232,7 +230,7 @@ class Admission:
     async def _written(
         self,
         submission: Submission,
-        budget: Limit | None,
+        budget: BudgetLimit | None,
         spendable: Spendable | None,
         *,
         parents: Sequence[Parent],

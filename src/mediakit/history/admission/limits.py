@@ -25,7 +25,7 @@ class Spendable:
 
 
 @dataclass(frozen=True)
-class Budget:
+class BudgetLimit:
     """A limit of the caller's own, shared by all submits that name it.
 
     Args:
@@ -98,7 +98,7 @@ def check_balance(submission: Submission, spendable: Spendable, use: BudgetUse) 
 
 def check_budget(
     submission: Submission,
-    budget: Budget,
+    budget: BudgetLimit,
     use: BudgetUse,
     *,
     name: str | None = None,
