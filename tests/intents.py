@@ -44,7 +44,7 @@ def submission(key: str = "k1", **changes: Any) -> Submission:
 
 
 def costing(key: str, micro_usd: int, **changes: Any) -> Submission:
-    """Return an intent of a firm price."""
+    """Return a submission of a firm price."""
     return submission(
         key,
         estimate_low_micro_usd=micro_usd,

@@ -267,14 +267,14 @@ def test_a_part_that_got_its_name_is_not_taken_for_a_part(tmp_path: Path) -> Non
 SAVE = """
 import sys
 from pathlib import Path
-from mediakit.client.transfers.downloads import Fetcher
+from mediakit.client.transfers.downloads import Downloader
 from mediakit.client.http.http_client import HttpClient
 from mediakit.client.runtime.io_thread import io_thread
-from mediakit.client.transfers.partial_files import Part
+from mediakit.client.transfers.partial_files import PartialFile
 from mediakit.clock import SystemClock
-part = Part(Path(sys.argv[2]), "a job")
-fetcher = Fetcher(HttpClient(), SystemClock())
-io_thread().call(fetcher.fetch, sys.argv[1], part, lambda done, total: None)
+part = PartialFile(Path(sys.argv[2]), "a job")
+downloader = Downloader(HttpClient(), SystemClock())
+io_thread().call(downloader.fetch, sys.argv[1], part, lambda done, total: None)
 part.publish(overwrite=True)
 """
 

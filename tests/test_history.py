@@ -95,8 +95,8 @@ def test_an_intent_outlives_a_process_that_is_killed_before_the_answer(place):
     script = """
 import sys, time
 from mediakit.history import History
-from tests.intents import intent
-History(sys.argv[1]).claim(intent())
+from tests.intents import submission
+History(sys.argv[1]).claim(submission())
 print("claimed", flush=True)
 time.sleep(60)
 """
@@ -116,10 +116,10 @@ def test_each_key_is_claimed_once_by_processes_that_race_from_the_first_moment(p
     script = """
 import sys
 from mediakit.history import History
-from tests.intents import intent
+from tests.intents import submission
 sys.stdin.readline()
 history = History(sys.argv[1])
-print(*(n for n in range(150) if history.claim(intent(key=f"k{n}"))[1]))
+print(*(n for n in range(150) if history.claim(submission(key=f"k{n}"))[1]))
 """
     won = race([start(script, place) for _ in range(4)])
     claimed = sorted(int(number) for numbers in won for number in numbers.split())
@@ -595,10 +595,10 @@ def report():
     print(len(opened) > 0, [connection.is_open for connection in opened].count(True))
 
 from mediakit.history import History
-from tests.intents import intent
+from tests.intents import submission
 
 history = History(sys.argv[1])
-history.claim(intent())
+history.claim(submission())
 history.page()
 assert any(connection.is_open for connection in opened)
 if sys.argv[2] == "dropped":

@@ -32,25 +32,27 @@ FORKED = """
 import os, sys, threading
 from mediakit.client import Service
 from mediakit.client.runtime.io_thread import io_thread
-from mediakit.client.records.account_history import Ledger
+from mediakit.client.records.account_history import AccountHistory
 from mediakit.history import History
-from tests.intents import intent
+from tests.intents import submission
 
 history = History(sys.argv[1])
-ledger = Ledger(history, Service("http://127.0.0.1:1", "key-0123456789"))
+nobody = Service("http://127.0.0.1:1", "key-0123456789")
+account_history = AccountHistory(history, nobody)
 begun, release = threading.Event(), threading.Event()
 
 def hold(history):
     begun.set()
     release.wait()
-    return history.claim(intent("parent"))
+    return history.claim(submission("parent"))
 
-held = io_thread().post(ledger.write, hold)
+held = io_thread().post(account_history.write, hold)
 begun.wait()
 child = os.fork()
 if child == 0:
-    assert ledger.blocked_text() == ""
-    assert io_thread().call(ledger.write, History.claim, intent("child"))[1]
+    assert account_history.blocked_text() == ""
+    write = account_history.write
+    assert io_thread().call(write, History.claim, submission("child"))[1]
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
 release.set()

@@ -445,11 +445,11 @@ class UnspeakableError(Exception):
 @pytest.mark.parametrize(
     "broken",
     [
-        "mediakit.client.jobs.poll_budget.ReadBudget.turn",
+        "mediakit.client.jobs.poll_budget.PollBudget.turn",
         "mediakit.client.jobs.watched.Watched.gap_s",
         "mediakit.client.jobs.watched.Watched.was_read",
-        "mediakit.client.jobs.poller.Watcher._call_up",
-        "mediakit.client.jobs.poller.Watcher._rest_until_due",
+        "mediakit.client.jobs.poller.Poller._call_up",
+        "mediakit.client.jobs.poller.Poller._rest_until_due",
         "mediakit.client.jobs.poller.jittered_s",
     ],
 )

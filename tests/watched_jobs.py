@@ -92,9 +92,9 @@ class Service:
             raise error
         job.see(self.courses[job.id].record(job.id, now_s), self.clock.now())
 
-    def submit(self, job_id: str, watchers: Pollers | None = None) -> AsyncJob:
+    def submit(self, job_id: str, pollers: Pollers | None = None) -> AsyncJob:
         """Let a job begin, and watch it."""
-        client = watchers or self.clients[len(self.jobs) % len(self.clients)]
+        client = pollers or self.clients[len(self.jobs) % len(self.clients)]
         course = self.courses[job_id]
         state = state_of("queued", id=job_id, submitted_at=self.clock.now())
         keeper = cast(JobServices, _Keeper(self, client))
@@ -127,9 +127,9 @@ class Service:
 class _Keeper:
     """What a job asks of its client, as far as these tests go."""
 
-    def __init__(self, service: Service, watchers: Pollers) -> None:
+    def __init__(self, service: Service, pollers: Pollers) -> None:
         self.read = service.read
-        self.watch = watchers.watch
+        self.watch = pollers.watch
 
 
 def run(scenario: Coroutine[Any, Any, None]) -> None:
