@@ -7,6 +7,9 @@ LAB_READY := $(VENV)/ready-lab
 DEV_READY := $(VENV)/ready-dev
 QUICKSTART := notebooks/01_quickstart.ipynb
 
+# The tests that try more in `make soak` than in `make test`.
+SOAKED := $(shell grep -rl "support.soak import" tests --include="test_*.py")
+
 # Arguments for the programs behind the targets, for example
 #   make lab LAB_ARGS="--no-browser --port=9000"
 LAB_ARGS ?=
@@ -51,10 +54,9 @@ unit: $(DEV_READY) ## Tests without a browser; every notebook is executed
 	$(BIN)/python -m pytest --ignore=tests/browser -n $(WORKERS) --dist worksteal \
 		$(PYTEST_ARGS)
 
-soak: $(DEV_READY) ## Kill sweeps and drift their rates, in full counts
+soak: $(DEV_READY) ## Kill, drift and fuzz in full counts
 	MEDIAKIT_SOAK=1 $(BIN)/python -m pytest -n 2 --dist worksteal \
-		tests/sweep/test_sweep_kills.py tests/sweep/test_random_runs.py \
-		tests/sweep/test_runner.py $(PYTEST_ARGS)
+		$(SOAKED) $(PYTEST_ARGS)
 
 browser: $(DEV_READY) ## Tests in JupyterLab and a real Chromium
 	@$(BIN)/python tools/find_chromium.py --install || true

@@ -16,9 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from mediakit import Client, Job
-from mediakit.client.listening import Listener
+from mediakit.client.events.listening import Listener
 from mediakit.errors import JobFailedError
-from mediakit.sandbox.server import Sandbox, start
+from mediakit.sandbox.server.running import Sandbox, start
 
 JOBS = 500
 RENDERED_EVERY = 25

@@ -20,7 +20,7 @@ LIMIT_S = 1.0
 LIBRARIES = ("httpx", "pydantic", "starlette", "uvicorn")
 DONE = "print('done', flush=True)"
 ANSWERED = """
-from mediakit.sandbox.server import start_embedded
+from mediakit.sandbox.server.running import start_embedded
 running = start_embedded({folder!r})
 import httpx
 headers = {{"X-API-Key": running.api_key}}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 from mediakit import Client
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 
 # A machine that is shared may be slow: time is measured in benchmarks/, never here.
 settings.register_profile("mediakit", deadline=None, derandomize="CI" in os.environ)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from mediakit.history import Intent
+from mediakit.history import Submission
 from mediakit.records import Job
 
 ROOT = Path(__file__).parents[1]
@@ -21,9 +21,9 @@ OUTPUT = {"media_type": "video", "video": {"url": URL, "content_type": "video/mp
 KITE = {"prompt": "a kite", "duration": 5}
 
 
-def intent(key: str = "k1", **changes: Any) -> Intent:
+def submission(key: str = "k1", **changes: Any) -> Submission:
     """Return what is about to be sent: a kite for $0.34, unless told otherwise."""
-    plain = Intent(
+    plain = Submission(
         key=key,
         draw_key="d1",
         function="sandbox/text-to-video/text-to-video",
@@ -43,9 +43,9 @@ def intent(key: str = "k1", **changes: Any) -> Intent:
     return replace(plain, **changes)
 
 
-def costing(key: str, micro_usd: int, **changes: Any) -> Intent:
-    """Return an intent of a firm price."""
-    return intent(
+def costing(key: str, micro_usd: int, **changes: Any) -> Submission:
+    """Return a submission of a firm price."""
+    return submission(
         key,
         estimate_low_micro_usd=micro_usd,
         estimate_high_micro_usd=micro_usd,

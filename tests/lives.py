@@ -26,8 +26,8 @@ import anyio
 
 import mediakit as mk
 from mediakit.catalog import Catalog
-from mediakit.client.exchange import Answer
-from mediakit.client.transport import Transport
+from mediakit.client.http.exchange import Answer
+from mediakit.client.http.service_client import ServiceClient
 from mediakit.history import History
 
 # What mediakit imports when it is needed, lest each life imports it anew.
@@ -174,7 +174,7 @@ async def buy_at_once(
 
 def listen(tell: Callable[[Phase], None]) -> None:
     """Tell the phases that only mediakit itself knows of."""
-    claim, exchange = History.claim, Transport.exchange
+    claim, exchange = History.claim, ServiceClient.exchange
 
     @wraps(claim)
     def claiming(*args: Any, **kwargs: Any) -> Any:
@@ -184,7 +184,7 @@ def listen(tell: Callable[[Phase], None]) -> None:
 
     @wraps(exchange)
     async def exchanging(
-        self: Transport, method: str, path: str, **kwargs: Any
+        self: ServiceClient, method: str, path: str, **kwargs: Any
     ) -> Answer:
         asked: Awaitable[Answer] = exchange(self, method, path, **kwargs)
         if method != "POST":
@@ -198,7 +198,7 @@ def listen(tell: Callable[[Phase], None]) -> None:
         return answer
 
     History.claim = claiming  # type: ignore[method-assign]
-    Transport.exchange = exchanging  # type: ignore[method-assign]
+    ServiceClient.exchange = exchanging  # type: ignore[method-assign]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from mediakit.catalog import Catalog
 from mediakit.catalog.own_rates import OwnRate
 from mediakit.errors import InputError
 from mediakit.money import MicroUSD
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.media_samples import make_mp4, make_png
 
 SECOND = OwnRate(second_micro_usd=MicroUSD(20_000))

@@ -18,7 +18,7 @@ from mediakit.errors import (
     NotFoundError,
     RateLimitError,
 )
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.fast_clock import FastClock
 from tests.lossy_proxy import LossyProxy
 

@@ -11,10 +11,10 @@ import pytest
 
 from mediakit import BudgetError, Catalog
 from mediakit import client as core
-from mediakit.client.io_thread import io_thread
-from mediakit.client.orders import Order, next_attempt, take_of
-from mediakit.history import Entry, History, Intent
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.client.records.orders import Order, next_attempt, take_of
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.history import Entry, History, Submission
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.fast_clock import FastClock
 from tests.intents import failed
 
@@ -43,15 +43,15 @@ class Desk:
 
     def left(self, prompt: str = "a kite") -> Entry:
         """Leave a submit that was not answered."""
-        return self.history.claim(self.intent(prompt))[0]
+        return self.history.claim(self.submission(prompt))[0]
 
-    def intent(self, prompt: str) -> Intent:
+    def submission(self, prompt: str) -> Submission:
         found = Catalog.default().function("text-to-video")
         body = found.canonical_body({**KITE, "prompt": prompt})
         order = Order(
             self.service, found, body, None, found.estimate(body), budget=EARLIER
         )
-        return order.intent(take=1, attempt=1)
+        return order.submission(take=1, attempt=1)
 
     def held_micro_usd(self, budget: str = EARLIER) -> int:
         return self.history.budget_use(budget).reserved_micro_usd
@@ -121,7 +121,7 @@ def test_a_further_draw_or_attempt_that_was_not_answered_is_moved_too(
         await job.next_take()
         desk.history.record_job(failed_one.key, failed(job_id="media_failed"))
         desk.history.claim(next_attempt(failed_one, desk.service))
-        await io_thread().run(client._buyer.retry, "media_failed")
+        await io_thread().run(client._submissions.retry, "media_failed")
 
     assert desk.run(ask, "$5") == 3 * KITE_MICRO_USD
     assert desk.held_micro_usd() == 0

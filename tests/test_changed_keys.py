@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from mediakit import client as core
-from mediakit.client.orders import key_of, take_of
+from mediakit.client.records.orders import key_of, take_of
 from mediakit.errors import JobFailedError, NotFoundError
 from mediakit.history import Entry, History
-from mediakit.sandbox.server import Sandbox, start
+from mediakit.sandbox.server.running import Sandbox, start
 from tests.sandbox.conftest import Api
 from tests.sandbox.console import Console
 

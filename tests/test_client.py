@@ -15,8 +15,8 @@ import pytest
 
 from mediakit import AsyncClient, Client, Job, format_usd
 from mediakit import client as core
-from mediakit.client.files import fingerprint
-from mediakit.client.orders import Order
+from mediakit.client.records.orders import Order
+from mediakit.client.transfers.upload_files import fingerprint
 from mediakit.errors import (
     AuthError,
     BalanceError,
@@ -30,7 +30,7 @@ from mediakit.errors import (
     WaitTimeoutError,
 )
 from mediakit.history import EntryState, History
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.fast_clock import FastClock
 from tests.file_server import FileServer
 from tests.lossy_proxy import LossyProxy
@@ -199,14 +199,14 @@ def test_what_could_not_be_sent_is_kept_and_made_once_at_the_next_start(
     async def scenario() -> None:
         dead = impatient(closed_port(), sandbox.api_key, tmp_path)
         order = dead.catalog.function("text-to-video")
-        intent = Order(
+        submission = Order(
             dead.service,
             order,
             order.canonical_body({"prompt": "kept", "duration": 3}),
             None,
             order.estimate({"duration": 3}),
-        ).intent(take=1, attempt=1)
-        dead.store.claim(intent)
+        ).submission(take=1, attempt=1)
+        dead.store.claim(submission)
         await dead.resume()
         [entry] = dead.store.open_intents(**owner(dead))
         assert entry.state is EntryState.INTENT

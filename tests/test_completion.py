@@ -20,7 +20,7 @@ from mediakit.client.functions import Functions
 from mediakit.completion import call_at, offer_at, offer_in
 from mediakit.magics import load
 from mediakit.magics.completing import line_offer
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 
 CATALOG = Catalog.default()
 Complete = Callable[[str], list[str]]

@@ -11,7 +11,7 @@ from mediakit.client import Service
 from mediakit.connection import Settings, locate
 from mediakit.errors import InputError, ServiceError
 from mediakit.money import MicroUSD
-from mediakit.sandbox.server import RunningSandbox, start_embedded
+from mediakit.sandbox.server.running import RunningSandbox, start_embedded
 from tests.test_from_openapi import answering, send
 
 URL, KEY = "https://api.media.test", "key-0123456789"

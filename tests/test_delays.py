@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from mediakit import Client
-from mediakit.client.delays import Delays
-from mediakit.client.progress import Progress, Transfer
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.client.http.delay_messages import DelayMessages
+from mediakit.client.runtime.progress import Progress, Transfer
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.widgets.form import Form
 from tests.fast_clock import FastClock
 from tests.media_samples import make_png
@@ -46,7 +46,7 @@ def told(
                 tell = stack.enter_context(progress.of("upload", name, total_bytes))
                 tell(done_bytes, total_bytes)
             stack.enter_context(progress.of("download", "result.mp4"))
-            return Delays(progress, lambda: 0.0, str).upload_text(names)
+            return DelayMessages(progress, lambda: 0.0, str).upload_text(names)
 
     with asyncio.Runner() as runner:
         return runner.run(main(Progress()))
@@ -136,9 +136,9 @@ def test_a_form_says_that_another_program_holds_the_history(
 
 
 def test_a_call_with_files_says_that_another_program_holds_the_history() -> None:
-    delays = Delays(Progress(), lambda: 5.0, lambda: BLOCKED)
+    delays = DelayMessages(Progress(), lambda: 5.0, lambda: BLOCKED)
     assert delays.submit_text() == delays.files_text() == BLOCKED
-    free = Delays(Progress(), lambda: 5.0, str)
+    free = DelayMessages(Progress(), lambda: 5.0, str)
     assert free.submit_text() == "The service asks to wait; trying again in 5 s."
     assert free.files_text() == "Still looking at the media of the request."
 

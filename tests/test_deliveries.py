@@ -17,14 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit import Client
-from mediakit.client.blocking_deliveries import Deliveries
-from mediakit.client.deliveries import AsyncDeliveries, Replays
-from mediakit.client.delivery_frame import deliveries_frame
-from mediakit.client.delivery_log import DELIVERIES_PATH, LogReading, Row
-from mediakit.client.delivery_range import in_range, instant_of
+from mediakit.client.account.blocking_deliveries import Deliveries
+from mediakit.client.account.deliveries import AsyncDeliveries, Replays
+from mediakit.client.account.delivery_frame import deliveries_frame
+from mediakit.client.account.delivery_log import DELIVERIES_PATH, LogReading, Row
+from mediakit.client.account.delivery_range import in_range, instant_of
 from mediakit.errors import ConflictError, InputError, NotFoundError, ServiceError
 from mediakit.records import Attempt, Delivery
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.lossy_proxy import LossyProxy
 from tests.sandbox.receivers import Answer, receiving
 

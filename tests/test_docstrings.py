@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import mediakit as mk
-from mediakit.client.docstrings import explained_by
-from mediakit.client.history_view import HistoryView
-from mediakit.client.listening import Listener
+from mediakit.client.events.listening import Listener
+from mediakit.client.recovery.history_view import HistoryView
+from mediakit.client.runtime.docstrings import explained_by
 from mediakit.spend import Spend
 from mediakit.widgets.deliveries import Deliveries
 

@@ -28,16 +28,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mediakit import Client, Job
-from mediakit.client.exchange import NoAnswerError
-from mediakit.client.fetching import Fetcher, Tell
-from mediakit.client.http_client import HttpClient
-from mediakit.client.io_thread import io_thread
-from mediakit.client.parts import Part
-from mediakit.client.progress import Transfer
-from mediakit.client.targets import LocalTarget, held
+from mediakit.client.http.exchange import NoAnswerError
+from mediakit.client.http.http_client import HttpClient
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.runtime.progress import Transfer
+from mediakit.client.transfers.destinations import LocalDestination, held
+from mediakit.client.transfers.downloads import Downloader, Tell
+from mediakit.client.transfers.partial_files import PartialFile
 from mediakit.clock import Clock
 from mediakit.errors import GoneError, InputError, ServiceError
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.fast_clock import FastClock
 from tests.media_samples import make_png
 from tests.proxies import HTTPProxy
@@ -54,22 +54,24 @@ def quiet(_: int, __: int | None) -> None:
     return
 
 
-async def fetched(url: str, part: Part, clock: Clock, tell: Tell = quiet) -> None:
+async def fetched(
+    url: str, part: PartialFile, clock: Clock, tell: Tell = quiet
+) -> None:
     http = HttpClient(timeout_s=5)
     try:
-        await Fetcher(http, clock).fetch(url, part, tell)
+        await Downloader(http, clock).fetch(url, part, tell)
     finally:
         await http.aclose()
 
 
-def fetch(storage: Storage, part: Part, path: str = PATH) -> None:
+def fetch(storage: Storage, part: PartialFile, path: str = PATH) -> None:
     """Fetch a file into a part, however quickly tries follow each other."""
     io_thread().call(fetched, storage.base_url + path, part, FastClock(10_000))
 
 
 def saved(storage: Storage, target: Path, source: str = "a job") -> bytes:
     """Fetch a file to its place; what breaks off is kept."""
-    part = Part(target, source)
+    part = PartialFile(target, source)
     try:
         fetch(storage, part)
         part.publish(overwrite=True)
@@ -140,7 +142,7 @@ def test_of_what_was_all_there_the_last_byte_is_asked_for_again(
     tmp_path: Path,
 ) -> None:
     with Storage({PATH: FILE}) as storage:
-        with closing(Part(tmp_path / "a.mp4", "a job")) as part:
+        with closing(PartialFile(tmp_path / "a.mp4", "a job")) as part:
             fetch(storage, part)
         assert saved(storage, tmp_path / "a.mp4") == FILE
     assert ranges(storage) == [None, f"bytes={len(FILE) - 1}-"]
@@ -178,7 +180,7 @@ def test_trouble_that_may_pass_is_waited_for(tmp_path: Path) -> None:
     clock = FastClock(10_000)
     with Storage({PATH: FILE}) as storage:
         storage.gets = [-503, -429, -500]
-        part = Part(tmp_path / "a.mp4", "a job")
+        part = PartialFile(tmp_path / "a.mp4", "a job")
         io_thread().call(fetched, storage.base_url + PATH, part, clock)
         part.publish(overwrite=False)
     assert len(clock.slept_s) == 3
@@ -187,7 +189,7 @@ def test_trouble_that_may_pass_is_waited_for(tmp_path: Path) -> None:
 def test_what_is_gone_or_refused_is_said_at_once(tmp_path: Path) -> None:
     with Storage({PATH: FILE}) as storage:
         storage.gets = [-403]
-        with closing(Part(tmp_path / "a.mp4", "a job")) as part:
+        with closing(PartialFile(tmp_path / "a.mp4", "a job")) as part:
             with pytest.raises(ServiceError, match="403"):
                 fetch(storage, part)
             with pytest.raises(GoneError):
@@ -238,7 +240,7 @@ def test_whatever_breaks_and_changes_the_file_is_one_version_whole(
 def test_two_that_save_to_the_same_name_do_not_meet(tmp_path: Path) -> None:
     target = tmp_path / "a.mp4"
     with Storage({PATH: FILE, "/files/b": OTHER}) as storage:
-        first, second = Part(target, "a job"), Part(target, "another job")
+        first, second = PartialFile(target, "a job"), PartialFile(target, "another job")
         fetch(storage, second, "/files/b")
         fetch(storage, first)
         second.publish(overwrite=False)
@@ -253,10 +255,10 @@ def test_two_that_save_to_the_same_name_do_not_meet(tmp_path: Path) -> None:
 def test_a_part_that_got_its_name_is_not_taken_for_a_part(tmp_path: Path) -> None:
     target = tmp_path / "a.mp4"
     with Storage({PATH: FILE, "/files/b": OTHER}) as storage:
-        first = Part(target, "a job")
+        first = PartialFile(target, "a job")
         fetch(storage, first)
         first.publish(overwrite=False)
-        second = Part(target, "a job")
+        second = PartialFile(target, "a job")
         fetch(storage, second, "/files/b")
         second.close()
         assert target.read_bytes() == FILE
@@ -265,14 +267,14 @@ def test_a_part_that_got_its_name_is_not_taken_for_a_part(tmp_path: Path) -> Non
 SAVE = """
 import sys
 from pathlib import Path
-from mediakit.client.fetching import Fetcher
-from mediakit.client.http_client import HttpClient
-from mediakit.client.io_thread import io_thread
-from mediakit.client.parts import Part
+from mediakit.client.transfers.downloads import Downloader
+from mediakit.client.http.http_client import HttpClient
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.transfers.partial_files import PartialFile
 from mediakit.clock import SystemClock
-part = Part(Path(sys.argv[2]), "a job")
-fetcher = Fetcher(HttpClient(), SystemClock())
-io_thread().call(fetcher.fetch, sys.argv[1], part, lambda done, total: None)
+part = PartialFile(Path(sys.argv[2]), "a job")
+downloader = Downloader(HttpClient(), SystemClock())
+io_thread().call(downloader.fetch, sys.argv[1], part, lambda done, total: None)
 part.publish(overwrite=True)
 """
 
@@ -317,7 +319,7 @@ def test_processes_that_save_the_same_at_once_all_end_with_it(
 def test_giving_up_ends_the_transfer_and_keeps_what_arrived(tmp_path: Path) -> None:
     arrived, go_on = threading.Event(), threading.Event()
 
-    async def scenario(storage: Storage, part: Part) -> None:
+    async def scenario(storage: Storage, part: PartialFile) -> None:
         url = storage.base_url + PATH
         whole = threading.Event()
 
@@ -336,7 +338,7 @@ def test_giving_up_ends_the_transfer_and_keeps_what_arrived(tmp_path: Path) -> N
     with Storage({PATH: FILE}) as storage:
         storage.gets = [800_000]
         storage.stalls = [(arrived, go_on)]
-        io_thread().call(scenario, storage, Part(tmp_path / "a.mp4", "a job"))
+        io_thread().call(scenario, storage, PartialFile(tmp_path / "a.mp4", "a job"))
         go_on.set()
         assert saved(storage, tmp_path / "a.mp4") == FILE
     assert ranges(storage) == [None, "bytes=800000-"]
@@ -350,13 +352,13 @@ def test_a_few_redirects_are_followed_and_no_more(tmp_path: Path) -> None:
         for n in range(4):
             first.redirects[f"/{n}"] = f"/{n + 1}"
         first.redirects["/4"] = storage.base_url + PATH
-        part = Part(tmp_path / "a.mp4", "a job")
+        part = PartialFile(tmp_path / "a.mp4", "a job")
         fetch(first, part, "/0")
         part.publish(overwrite=False)
 
         first.redirects["/begin"] = "/0"
         with (
-            closing(Part(tmp_path / "b.mp4", "a job")) as other,
+            closing(PartialFile(tmp_path / "b.mp4", "a job")) as other,
             pytest.raises(ServiceError, match="5 redirects"),
         ):
             fetch(first, other, "/begin")
@@ -404,7 +406,7 @@ def test_a_redirect_leads_to_http_and_never_out_of_https(
 )
 def test_what_is_no_http_url_is_not_asked_for(url: str, tmp_path: Path) -> None:
     with (
-        closing(Part(tmp_path / "a.mp4", "a job")) as part,
+        closing(PartialFile(tmp_path / "a.mp4", "a job")) as part,
         pytest.raises(ServiceError, match="not an http"),
     ):
         io_thread().call(fetched, url, part, FastClock(10_000))
@@ -414,7 +416,7 @@ def test_a_signed_url_is_asked_for_as_it_stands(tmp_path: Path) -> None:
     signed = "/a%2Fb/c+d'(e)?X-Sig=%2F+=~*&y=a%20b"
     with (
         ScriptedServer(answers_always(page(status="404 No"))) as server,
-        closing(Part(tmp_path / "a.mp4", "a job")) as part,
+        closing(PartialFile(tmp_path / "a.mp4", "a job")) as part,
     ):
         for path in (f"{signed}#part", "/ü b"):
             with pytest.raises(GoneError):
@@ -442,7 +444,7 @@ def test_a_file_is_fetched_through_a_proxy(
     with Storage({PATH: FILE}) as storage:
         near = storage.base_url.replace("http://", "http://ann:pw@")
         environment.setenv("http_proxy", near)
-        part = Part(tmp_path / "a.mp4", "a job")
+        part = PartialFile(tmp_path / "a.mp4", "a job")
         io_thread().call(fetched, f"http://files.example{PATH}", part, FastClock())
         part.close()
     [headers] = storage.headers_of("GET")
@@ -461,14 +463,14 @@ def test_https_is_tunnelled_and_its_certificate_is_looked_at(
 
     with Storage({PATH: FILE}, tls=server_side) as storage:
         with (
-            closing(Part(tmp_path / "b.mp4", "a job")) as other,
+            closing(PartialFile(tmp_path / "b.mp4", "a job")) as other,
             pytest.raises(ServiceError, match="not trusted"),
         ):
             fetch(storage, other)
         environment.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
         with HTTPProxy(storage.server_port) as proxy:
             environment.setenv("HTTPS_PROXY", proxy.url())
-            part = Part(tmp_path / "a.mp4", "a job")
+            part = PartialFile(tmp_path / "a.mp4", "a job")
             url = f"https://files.example{PATH}"
             io_thread().call(fetched, url, part, FastClock())
             part.publish(overwrite=False)
@@ -551,7 +553,7 @@ def test_what_is_here_already_is_not_fetched_again(
 def test_a_large_file_is_known_by_its_length_and_has_no_hash(
     shared: tuple[Client, Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mediakit.client.digests.MOST_BYTES", 100)
+    monkeypatch.setattr("mediakit.client.transfers.digests.MOST_BYTES", 100)
     _, job = shared
     path = job.download(tmp_path)
     beside = Path(f"{path}.json")
@@ -649,10 +651,10 @@ def test_a_full_disk_is_a_sentence_and_gives_its_room_back(
 ) -> None:
     _, job = shared
 
-    def full(part: Part, piece: bytes) -> None:
+    def full(part: PartialFile, piece: bytes) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Part, "write", full)
+    monkeypatch.setattr(PartialFile, "write", full)
     with pytest.raises(InputError, match="no room left") as caught:
         job.download(tmp_path / "cat.png")
     assert "stays at the service" in str(caught.value)
@@ -795,7 +797,7 @@ def test_no_log_and_no_error_holds_the_address_of_a_file(
         storage.redirects["/signed"] = f"{PATH}?signature={SIGNATURE}"
         storage.gets = [700_000, 0, 0, 0, 0]
         with (
-            closing(Part(tmp_path / "a.mp4", "a job")) as part,
+            closing(PartialFile(tmp_path / "a.mp4", "a job")) as part,
             pytest.raises(ServiceError) as caught,
         ):
             fetch(storage, part, "/signed")
@@ -805,7 +807,7 @@ def test_no_log_and_no_error_holds_the_address_of_a_file(
 
 
 def test_a_sidecar_without_its_file_is_in_nobodys_way(tmp_path: Path) -> None:
-    target = LocalTarget(tmp_path / "a.mp4")
+    target = LocalDestination(tmp_path / "a.mp4")
     assert held(target, lambda _: True) is None
     (tmp_path / "a.mp4.json").write_bytes(b'{"mediakit": 1}')
     assert held(target, lambda _: True) is None

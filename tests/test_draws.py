@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from mediakit import client as core
-from mediakit.client.orders import Order
-from mediakit.history import History, Intent
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.client.records.orders import Order
+from mediakit.history import History, Submission
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.fast_clock import FastClock
 from tests.scripted_server import ScriptedServer, Visit, json_page
 
@@ -83,12 +83,12 @@ def client_of(base_url: str, home: Path, **more: Any) -> core.AsyncClient:
     return core.AsyncClient(service, history=history, **more)
 
 
-def kite_of(client: core.AsyncClient) -> Intent:
+def kite_of(client: core.AsyncClient) -> Submission:
     """Return what a submit of the kite writes down first."""
     function = client.catalog.function("text-to-video")
     body = function.canonical_body(KITE)
     order = Order(client.service, function, body, None, function.estimate(body))
-    return order.intent(take=1, attempt=1)
+    return order.submission(take=1, attempt=1)
 
 
 async def draw(client: core.AsyncClient) -> str:
@@ -166,7 +166,7 @@ def test_what_is_sent_from_another_history_is_not_taken_for_an_answer_to_come(
 
 FORK = """
 import os
-from mediakit.client.sending import SENDING
+from mediakit.client.submissions.sending import SENDING
 SENDING.begin("a history", "a key")
 child = os.fork()
 if child == 0:

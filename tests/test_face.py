@@ -12,7 +12,7 @@ import mediakit as mk
 from mediakit import face
 from mediakit.client import Service
 from mediakit.connection import Place
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.kernels import run_cells
 
 

@@ -16,7 +16,7 @@ from mediakit import Client
 from mediakit.clock import VirtualClock
 from mediakit.errors import ConflictError
 from mediakit.records import Balance
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.widgets import form as form_module
 from mediakit.widgets.card_handle import Cell
 from mediakit.widgets.control import Control
@@ -365,7 +365,7 @@ def test_what_cannot_be_paid_is_said_before_it_is_sent(tmp_path: Path) -> None:
     running.stop()
 
 
-class Purse:
+class Admission:
     """What a client reads as its balance, and how often."""
 
     def __init__(self, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -378,33 +378,33 @@ class Purse:
 
 
 @pytest.fixture
-def purse(client: Client, monkeypatch: pytest.MonkeyPatch) -> Purse:
-    return Purse(client, monkeypatch)
+def admission(client: Client, monkeypatch: pytest.MonkeyPatch) -> Admission:
+    return Admission(client, monkeypatch)
 
 
 def test_after_a_top_up_elsewhere_the_balance_is_read_again_beside_generate(
-    purse: Purse, make_form: Callable[..., Form]
+    admission: Admission, make_form: Callable[..., Form]
 ) -> None:
     form = make_form("r1", prompt="a", duration="auto")
     reason = form.state.submit_reason or ""
     assert reason.startswith("It may cost up to $7.28028; $5.00 is left. The balance")
-    purse.usd = 50
+    admission.usd = 50
     (refresh,) = (w for w in _all(form.widget) if _described(w) == "Refresh balance")
     refresh.click()
     until(lambda: not generate_button(form).disabled, form)
 
 
 def test_a_balance_that_keeps_from_generating_is_read_again_while_people_work(
-    purse: Purse, client: Client
+    admission: Admission, client: Client
 ) -> None:
     function, clock = client.catalog.function("r1"), FastClock(speed=1)
     form = Form(client, function, {"prompt": "a", "duration": "auto"}, clock=clock)
     until(lambda: form.state.submit_reason is not None, form)
-    reads = purse.reads
+    reads = admission.reads
     box(form, "prompt").value = "a kit"  # what was read just now is not asked again
     until(lambda: not form._errands._tasks)
-    assert purse.reads == reads
-    purse.usd = 50
+    assert admission.reads == reads
+    admission.usd = 50
     clock.skip(STALE_S + 1)
     box(form, "prompt").value = "a kite"
     until(lambda: not generate_button(form).disabled, form)
@@ -412,15 +412,15 @@ def test_a_balance_that_keeps_from_generating_is_read_again_while_people_work(
 
 
 def test_ten_forms_read_the_balance_of_a_settled_job_no_more_than_twice(
-    purse: Purse, client: Client, make_form: Callable[..., Form]
+    admission: Admission, client: Client, make_form: Callable[..., Form]
 ) -> None:
     forms = [make_form("r2", Cell(str(number), "run")) for number in range(10)]
-    purse.reads, purse.usd = 0, 7
+    admission.reads, admission.usd = 0, 7
     # Of its own: what this sandbox made before has settled already.
     job = client.run("text-to-video", prompt="a kite for ten forms", duration=3)
     job.settle(PATIENCE_S)
     until(lambda: {f.state.funds.left_micro_usd for f in forms} == {7_000_000})
-    assert purse.reads <= 2
+    assert admission.reads <= 2
 
 
 def test_what_the_budget_cannot_carry_is_said_before_it_is_sent(

@@ -13,7 +13,7 @@ from PIL import Image
 
 from mediakit import Client, ConflictError, InputError, NotFoundError
 from mediakit.catalog import Catalog, Function
-from mediakit.client.plain import plain_fields
+from mediakit.client.requests.plain_values import plain_fields
 from mediakit.widgets.code_fold import TITLE
 from mediakit.widgets.form import Form
 from mediakit.widgets.form_state import FormState

@@ -11,11 +11,11 @@ import ipywidgets
 import pytest
 
 from mediakit import Client
-from mediakit.client.orders import Order
+from mediakit.client.records.orders import Order
 from mediakit.errors import InputError
 from mediakit.history import Entry
 from mediakit.records import JobStatus
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets import form as form_module
 from mediakit.widgets import form_memory
 from mediakit.widgets.card_handle import Cell
@@ -310,7 +310,7 @@ def claimed(form: Form, origin: str | None) -> Entry:
         core._ordered, form.function.path, KITE, None, None, None
     )
     assert isinstance(order, Order)
-    entry, _ = core.store.claim(order.intent(take=1, attempt=1), origin=origin)
+    entry, _ = core.store.claim(order.submission(take=1, attempt=1), origin=origin)
     return entry
 
 

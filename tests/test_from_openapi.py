@@ -18,8 +18,8 @@ from mediakit.catalog import Catalog, Function
 from mediakit.catalog.documents.loading import MAX_BYTES, load
 from mediakit.clock import SystemClock
 from mediakit.errors import InputError
-from mediakit.sandbox.openapi import describe
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.api.openapi import describe
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.spec import Case, accepted, refused
 
 Json = dict[str, Any]
@@ -407,11 +407,11 @@ def test_a_url_that_trickles_is_given_up() -> None:
         """A clock whose every look is twelve seconds later."""
 
         def __init__(self) -> None:
-            self.looks = 0
+            self.preview_cache = 0
 
         def monotonic_s(self) -> float:
-            self.looks += 1
-            return 12.0 * self.looks
+            self.preview_cache += 1
+            return 12.0 * self.preview_cache
 
     def trickle(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)

@@ -11,8 +11,8 @@ from sqlalchemy import text
 
 from mediakit.clock import VirtualClock
 from mediakit.errors import InputError, NotFoundError, ServiceError
-from mediakit.history import Entry, EntryState, History, migrations
-from mediakit.history import tables as history_tables
+from mediakit.history import Entry, EntryState, History
+from mediakit.history.storage import migrations, tables
 from mediakit.records import BillingState, JobStatus
 from tests.intents import (
     HERE,
@@ -22,10 +22,10 @@ from tests.intents import (
     URL,
     completed,
     failed,
-    intent,
     job,
     race,
     start,
+    submission,
 )
 
 
@@ -57,7 +57,9 @@ def history(place, clock):
 
 def test_a_claim_writes_everything_that_is_about_to_be_sent(history):
     entry, is_new = history.claim(
-        intent(body=b'{"prompt": "\xc3\xa9 "}', webhook_url="https://example.org/hook")
+        submission(
+            body=b'{"prompt": "\xc3\xa9 "}', webhook_url="https://example.org/hook"
+        )
     )
     assert is_new
     assert entry.state is EntryState.INTENT
@@ -69,32 +71,32 @@ def test_a_claim_writes_everything_that_is_about_to_be_sent(history):
 
 
 def test_a_second_claim_of_a_key_returns_what_is_known_and_changes_nothing(history):
-    history.claim(intent())
+    history.claim(submission())
     known = history.record_job("k1", job("running"))
-    entry, is_new = history.claim(intent(reserved_micro_usd=1, prompt="other"))
+    entry, is_new = history.claim(submission(reserved_micro_usd=1, prompt="other"))
     assert not is_new
     assert entry == known == history.find_key("k1")
 
 
 def test_a_refused_key_may_be_claimed_again_because_nothing_was_bound(history):
-    first, _ = history.claim(intent())
+    first, _ = history.claim(submission())
     history.record_refusal("k1", code="auth", message="The API key is invalid.")
-    again, is_new = history.claim(intent(reserved_micro_usd=500_000))
+    again, is_new = history.claim(submission(reserved_micro_usd=500_000))
     assert is_new
     assert again.state is EntryState.INTENT
     assert again.error_code is again.error_message is None
     assert (again.number, again.reserved_micro_usd) == (first.number, 500_000)
     assert history.open_intents(**HERE) == [again]
     assert history.reserved_micro_usd(**HERE) == 500_000
-    assert history.claim(intent())[1] is False
+    assert history.claim(submission())[1] is False
 
 
 def test_an_intent_outlives_a_process_that_is_killed_before_the_answer(place):
     script = """
 import sys, time
 from mediakit.history import History
-from tests.intents import intent
-History(sys.argv[1]).claim(intent())
+from tests.intents import submission
+History(sys.argv[1]).claim(submission())
 print("claimed", flush=True)
 time.sleep(60)
 """
@@ -105,19 +107,19 @@ time.sleep(60)
     assert process.returncode == -signal.SIGKILL
     with History(place) as history:
         (entry,) = history.open_intents(**HERE)
-        assert entry.body == intent().body
+        assert entry.body == submission().body
         assert history.reserved_micro_usd(**HERE) == 340_000
-        assert history.claim(intent()) == (entry, False)
+        assert history.claim(submission()) == (entry, False)
 
 
 def test_each_key_is_claimed_once_by_processes_that_race_from_the_first_moment(place):
     script = """
 import sys
 from mediakit.history import History
-from tests.intents import intent
+from tests.intents import submission
 sys.stdin.readline()
 history = History(sys.argv[1])
-print(*(n for n in range(150) if history.claim(intent(key=f"k{n}"))[1]))
+print(*(n for n in range(150) if history.claim(submission(key=f"k{n}"))[1]))
 """
     won = race([start(script, place) for _ in range(4)])
     claimed = sorted(int(number) for numbers in won for number in numbers.split())
@@ -126,7 +128,7 @@ print(*(n for n in range(150) if history.claim(intent(key=f"k{n}"))[1]))
 
 def test_each_key_is_claimed_once_by_threads_that_race(history):
     def claim_all(_):
-        return [history.claim(intent(key=f"k{n}"))[1] for n in range(40)]
+        return [history.claim(submission(key=f"k{n}"))[1] for n in range(40)]
 
     with ThreadPoolExecutor(8) as pool:
         won = list(pool.map(claim_all, range(8)))
@@ -134,7 +136,7 @@ def test_each_key_is_claimed_once_by_threads_that_race(history):
 
 
 def test_threads_that_record_one_job_lose_nothing_of_what_any_of_them_saw(history):
-    history.claim(intent())
+    history.claim(submission())
     records = [job(), job("running"), completed(), job("completed", output=OUTPUT)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda record: history.record_job("k1", record), records * 10))
@@ -149,7 +151,7 @@ def test_threads_that_record_one_job_lose_nothing_of_what_any_of_them_saw(histor
 def test_an_entry_follows_its_job_and_tells_when_each_step_was_seen(place):
     clock = Ticking()
     with History(place, clock=clock) as history:
-        history.claim(intent())
+        history.claim(submission())
         steps = [
             job("queued"),
             job("running"),
@@ -183,7 +185,7 @@ class Ticking:
 @pytest.mark.spec("2.2")
 @pytest.mark.parametrize("billing", [None, {"state": "pending"}])
 def test_a_billing_that_is_not_settled_is_not_a_charge(history, billing):
-    history.claim(intent())
+    history.claim(submission())
     entry = history.record_job("k1", job("completed", output=OUTPUT, billing=billing))
     assert entry.charge_micro_usd is None
     assert entry.state is EntryState.TERMINAL
@@ -193,7 +195,7 @@ def test_a_billing_that_is_not_settled_is_not_a_charge(history, billing):
 
 @pytest.mark.spec("2.2")
 def test_a_failed_job_settles_at_a_real_zero(history):
-    history.claim(intent())
+    history.claim(submission())
     entry = history.record_job(
         "k1", failed(billing={"state": "settled", "charge_micro_usd": 0})
     )
@@ -203,14 +205,14 @@ def test_a_failed_job_settles_at_a_real_zero(history):
 
 
 def test_a_late_queued_answer_does_not_undo_completed(history):
-    history.claim(intent())
+    history.claim(submission())
     done = history.record_job("k1", completed())
     assert history.record_job("k1", job("queued")) == done
 
 
 @pytest.mark.spec("2.2")
 def test_the_first_settled_charge_stays_and_a_later_amount_stands_beside_it(history):
-    history.claim(intent())
+    history.claim(submission())
     history.record_job("k1", completed(340_000))
     restated = history.record_job("k1", completed(680_000))
     assert restated.charge_micro_usd == 340_000
@@ -222,25 +224,25 @@ def test_the_first_settled_charge_stays_and_a_later_amount_stands_beside_it(hist
 
 @pytest.mark.spec("3.1")
 def test_an_erased_job_keeps_prompt_body_and_charge_but_no_dead_link(history):
-    history.claim(intent())
+    history.claim(submission())
     history.record_job("k1", completed())
     erased = job("completed", deleted_at="2026-10-02T00:00:00Z")
     entry = history.record_job("k1", erased)
     assert entry.deleted_at == datetime(2026, 10, 2, tzinfo=UTC)
     assert entry.output_url is None
-    assert (entry.prompt, entry.body) == ("a kite", intent().body)
+    assert (entry.prompt, entry.body) == ("a kite", submission().body)
     assert (entry.charge_micro_usd, entry.content_type) == (340_000, "video/mp4")
     assert history.record_job("k1", completed()).output_url is None
 
 
 def test_a_naive_deletion_time_is_read_as_utc(history):
-    history.claim(intent())
+    history.claim(submission())
     entry = history.record_job("k1", job("completed", deleted_at="2026-10-02T00:00:00"))
     assert entry.deleted_at == datetime(2026, 10, 2, tzinfo=UTC)
 
 
 def test_the_newest_output_url_counts_because_a_sandbox_moves_between_ports(history):
-    history.claim(intent())
+    history.claim(submission())
     history.record_job("k1", completed())
     moved = "http://127.0.0.1:9999/files/out.mp4"
     output = {"media_type": "video", "video": {"url": moved}}
@@ -250,7 +252,7 @@ def test_the_newest_output_url_counts_because_a_sandbox_moves_between_ports(hist
 
 @pytest.mark.spec("4.3")
 def test_a_refusal_is_kept_with_its_reason_and_holds_nothing(history):
-    history.claim(intent())
+    history.claim(submission())
     entry = history.record_refusal("k1", code="422", message="prompt is required")
     assert entry.state is EntryState.REFUSED
     assert (entry.error_code, entry.error_message) == ("422", "prompt is required")
@@ -260,7 +262,7 @@ def test_a_refusal_is_kept_with_its_reason_and_holds_nothing(history):
 
 
 def test_a_job_outweighs_a_refusal_whichever_came_first(history):
-    history.claim(intent())
+    history.claim(submission())
     history.record_refusal("k1", code="401", message="bad key")
     after = history.record_job("k1", job("running"))
     assert after.state is EntryState.SUBMITTED
@@ -269,7 +271,7 @@ def test_a_job_outweighs_a_refusal_whichever_came_first(history):
 
 
 def test_a_job_the_service_forgot_holds_nothing_until_it_is_seen_again(history):
-    history.claim(intent())
+    history.claim(submission())
     history.record_job("k1", job("running"))
     history.mark_gone("media_1")
     gone = history.find("media_1")
@@ -281,7 +283,7 @@ def test_a_job_the_service_forgot_holds_nothing_until_it_is_seen_again(history):
 
 
 def test_two_jobs_on_one_key_are_an_error_that_names_both(history):
-    history.claim(intent())
+    history.claim(submission())
     known = history.record_job("k1", job())
     with pytest.raises(ServiceError, match="media_1 and media_2"):
         history.record_job("k1", job(job_id="media_2"))
@@ -289,7 +291,7 @@ def test_two_jobs_on_one_key_are_an_error_that_names_both(history):
 
 
 def test_a_job_may_have_a_name_that_no_database_can_hold(history):
-    history.claim(intent())
+    history.claim(submission())
     assert history.record_job("k1", job(job_id="media\0\ud800")).job_id
     assert history.find("media\0\ud800").key == "k1"
 
@@ -326,7 +328,7 @@ def test_records_in_any_order_and_number_end_in_the_same_entry(data, life):
 
 def after(records):
     with History("sqlite://", clock=VirtualClock(START)) as history:
-        entry, _ = history.claim(intent())
+        entry, _ = history.claim(submission())
         for record in records:
             entry = history.record_job("k1", record)
         assert history.find_key("k1") == entry
@@ -358,7 +360,7 @@ def test_held_and_settled_sums_are_exact_whatever_the_order_of_answers(data, pla
     answers = [(n, answer) for n, (_, _, seen) in enumerate(plan) for answer in seen]
     with History("sqlite://") as history:
         for number, (reserved, _, _) in enumerate(plan):
-            history.claim(intent(key=f"k{number}", reserved_micro_usd=reserved))
+            history.claim(submission(key=f"k{number}", reserved_micro_usd=reserved))
         assert history.reserved_micro_usd(**HERE) == sum(held for held, _, _ in plan)
         for number, answer in data.draw(st.permutations(answers)):
             record(history, f"k{number}", answer, plan[number][1])
@@ -384,9 +386,9 @@ def holds(seen):
 
 
 def test_what_is_held_belongs_to_one_service_and_account(history):
-    history.claim(intent("k1", reserved_micro_usd=1))
-    history.claim(intent("k2", reserved_micro_usd=20, account="other"))
-    history.claim(intent("k3", reserved_micro_usd=300, service="hosted"))
+    history.claim(submission("k1", reserved_micro_usd=1))
+    history.claim(submission("k2", reserved_micro_usd=20, account="other"))
+    history.claim(submission("k3", reserved_micro_usd=300, service="hosted"))
     assert history.reserved_micro_usd(**HERE) == 1
     assert history.reserved_micro_usd(service="sandbox", account="other") == 20
     assert history.reserved_micro_usd(service="hosted", account="mine") == 300
@@ -394,7 +396,7 @@ def test_what_is_held_belongs_to_one_service_and_account(history):
 
 def test_the_settled_total_can_be_of_all_or_of_one_account(history):
     for n, account in enumerate(["mine", "other", ""]):
-        history.claim(intent(f"k{n}", account=account))
+        history.claim(submission(f"k{n}", account=account))
         history.record_job(f"k{n}", completed(10**n, job_id=f"media_{n}"))
     assert history.settled_total_micro_usd() == 111
     assert history.settled_total_micro_usd(account="other") == 10
@@ -405,10 +407,10 @@ def test_the_settled_total_can_be_of_all_or_of_one_account(history):
 def test_the_settled_total_can_be_of_what_settled_since_an_instant(place):
     clock = VirtualClock(START)
     with History(place, clock=clock) as history, asyncio.Runner() as runner:
-        history.claim(intent("k1"))
+        history.claim(submission("k1"))
         history.record_job("k1", completed(1, job_id="media_1"))
         runner.run(clock.advance(60))
-        history.claim(intent("k2"))
+        history.claim(submission("k2"))
         history.record_job("k2", completed(20, job_id="media_2"))
         later = clock.now()
         assert history.settled_total_micro_usd(START) == 21
@@ -421,8 +423,8 @@ def test_the_settled_total_can_be_of_what_settled_since_an_instant(place):
 
 def test_newest_is_the_last_attempt_of_a_take_and_last_take_the_highest(history):
     for take, attempt in [(1, 1), (1, 2), (3, 1)]:
-        history.claim(intent(f"{take}.{attempt}", take=take, attempt=attempt))
-    history.claim(intent("elsewhere", account="other", take=9))
+        history.claim(submission(f"{take}.{attempt}", take=take, attempt=attempt))
+    history.claim(submission("elsewhere", account="other", take=9))
     draw = {**HERE, "draw_key": "d1"}
     assert history.newest(**draw, take=1).key == "1.2"
     assert history.newest(**draw, take=2) is None
@@ -432,7 +434,7 @@ def test_newest_is_the_last_attempt_of_a_take_and_last_take_the_highest(history)
 
 def test_open_intents_and_unsettled_jobs_come_oldest_first(history):
     for n in range(4):
-        history.claim(intent(f"k{n}"))
+        history.claim(submission(f"k{n}"))
     history.record_job("k3", job(job_id="media_3"))
     history.record_job("k1", failed(job_id="media_1"))
     assert [entry.key for entry in history.open_intents(**HERE)] == ["k0", "k2"]
@@ -441,9 +443,9 @@ def test_open_intents_and_unsettled_jobs_come_oldest_first(history):
 
 def test_pages_go_back_without_gaps_or_repeats_while_new_entries_arrive(history):
     for n in range(7):
-        history.claim(intent(f"k{n}"))
+        history.claim(submission(f"k{n}"))
     first = history.page(limit=3)
-    history.claim(intent("new"))
+    history.claim(submission("new"))
     second = history.page(limit=3, before=first[-1])
     third = history.page(limit=3, before=second[-1])
     keys = [entry.key for page in (first, second, third) for entry in page]
@@ -459,9 +461,9 @@ def test_a_page_of_nothing_is_refused(history):
 
 def test_the_last_body_of_a_function_can_fill_its_form_again(history):
     assert history.last_body(kind="text-to-video") is None
-    history.claim(intent("k1"))
-    history.claim(intent("k2", body=b'{"prompt": "newer"}', service="hosted"))
-    history.claim(intent("k3", body=b"{}", kind="keyframes"))
+    history.claim(submission("k1"))
+    history.claim(submission("k2", body=b'{"prompt": "newer"}', service="hosted"))
+    history.claim(submission("k3", body=b"{}", kind="keyframes"))
     assert history.last_body(kind="text-to-video") == {"prompt": "newer"}
     assert history.last_body(kind="text-to-video", service="sandbox") == KITE
 
@@ -478,10 +480,10 @@ UNKNOWN_MONEY = ["estimate_low_micro_usd", "charge_micro_usd", "reserved_micro_u
 
 
 def test_the_frame_has_a_typed_row_per_submit_newest_first(history):
-    history.claim(intent("k1"))
+    history.claim(submission("k1"))
     history.record_job("k1", completed())
     no_price = {"estimate_low_micro_usd": None, "estimate_high_micro_usd": None}
-    history.claim(intent("k2", prompt=None, estimate_kind="unknown", **no_price))
+    history.claim(submission("k2", prompt=None, estimate_kind="unknown", **no_price))
     frame = history.frame()
     assert frame["key"].tolist() == ["k2", "k1"]
     assert frame["charge_micro_usd"].isna().tolist() == [True, False]
@@ -499,7 +501,7 @@ def test_the_frame_has_a_typed_row_per_submit_newest_first(history):
 
 def test_the_frame_has_the_same_types_with_and_without_rows(history):
     empty = history.frame()
-    history.claim(intent())
+    history.claim(submission())
     full = history.frame()
     assert len(empty) == 0
     types = {name: str(kind) for name, kind in full.dtypes.items()}
@@ -515,22 +517,22 @@ def test_the_frame_has_the_same_types_with_and_without_rows(history):
 def test_the_frame_keeps_instants_to_the_microsecond(place):
     odd = datetime(2026, 10, 1, 23, 59, 59, 999_999, tzinfo=UTC)
     with History(place, clock=VirtualClock(odd)) as history:
-        history.claim(intent())
+        history.claim(submission())
         assert history.frame().loc[0, "created_at"].to_pydatetime() == odd
         assert history.find_key("k1").created_at == odd
 
 
 def test_the_frame_can_be_of_one_service(history):
-    history.claim(intent("k1"))
-    history.claim(intent("k2", service="hosted"))
+    history.claim(submission("k1"))
+    history.claim(submission("k2", service="hosted"))
     assert history.frame(service="hosted")["key"].tolist() == ["k2"]
     assert len(history.frame(service="hosted", account="other")) == 0
 
 
 def test_money_in_the_frame_is_exact_beyond_what_a_float_can_hold(history):
-    history.claim(intent())
+    history.claim(submission())
     history.record_job("k1", completed(9_007_199_254_740_993))
-    history.claim(intent("k2"))
+    history.claim(submission("k2"))
     assert history.frame().loc[1, "charge_micro_usd"] == 9_007_199_254_740_993
 
 
@@ -556,7 +558,7 @@ def test_the_same_bytes_are_found_again_with_the_url_that_came_first(history):
 
 def test_a_history_is_still_there_when_it_is_opened_again(path):
     with History(path) as history:
-        entry, _ = history.claim(intent())
+        entry, _ = history.claim(submission())
     with History(f"sqlite:///{path}") as again:
         assert again.find_key("k1") == entry
 
@@ -593,10 +595,10 @@ def report():
     print(len(opened) > 0, [connection.is_open for connection in opened].count(True))
 
 from mediakit.history import History
-from tests.intents import intent
+from tests.intents import submission
 
 history = History(sys.argv[1])
-history.claim(intent())
+history.claim(submission())
 history.page()
 assert any(connection.is_open for connection in opened)
 if sys.argv[2] == "dropped":
@@ -615,7 +617,7 @@ def test_a_history_that_nobody_closes_closes_its_connections_itself(path, how):
 
 def test_an_entry_s_repr_shows_neither_body_nor_webhook_url(history):
     hook = "https://example.org/hook?token=hunter2"
-    entry, _ = history.claim(intent(body=b"hunter2", webhook_url=hook))
+    entry, _ = history.claim(submission(body=b"hunter2", webhook_url=hook))
     assert "hunter2" not in repr(entry)
     assert "a kite" in repr(entry)
 
@@ -635,12 +637,12 @@ def test_an_exception_inside_a_transaction_undoes_it(history):
 
 def test_an_entry_holds_every_field_of_its_table():
     own = {"search", "revision"}
-    columns = set(history_tables.entries.c.keys())
+    columns = set(tables.entries.c.keys())
     assert columns - own == set(Entry.__dataclass_fields__)
 
 
 def test_states_come_back_as_their_enums(history):
-    history.claim(intent())
+    history.claim(submission())
     history.record_job("k1", completed())
     entry = history.find_key("k1")
     assert isinstance(entry.status, JobStatus)
@@ -653,13 +655,13 @@ def test_the_usual_runtime_is_the_median_of_completed_jobs_and_none_before(tmp_p
     with History(tmp_path / "h.db", clock=clock) as history, asyncio.Runner() as runner:
         function = {
             "service": "sandbox",
-            "kind": intent().kind,
-            "function": intent().function,
+            "kind": submission().kind,
+            "function": submission().function,
         }
         assert history.usual_runtime_s(**function) is None
         for number, seconds in enumerate([10, 30, 500]):
             key = f"k{number}"
-            history.claim(intent(key))
+            history.claim(submission(key))
             history.record_job(key, job(job_id=f"media_{number}"))
             runner.run(clock.advance(seconds))
             history.record_job(key, completed(job_id=f"media_{number}"))
@@ -670,18 +672,18 @@ def test_the_usual_runtime_is_the_median_of_completed_jobs_and_none_before(tmp_p
 
 def test_a_refusal_that_is_remembered_does_not_hide_a_claim_of_another_process(path):
     with History(path) as one, History(path) as other:
-        one.claim(intent())
-        one.record_refusal(intent().key, code="422", message="no")
-        assert other.claim(intent())[1]
-        entry = one.record_refusal(intent().key, code="422", message="no")
-        assert entry == other.find_key(intent().key)
+        one.claim(submission())
+        one.record_refusal(submission().key, code="422", message="no")
+        assert other.claim(submission())[1]
+        entry = one.record_refusal(submission().key, code="422", message="no")
+        assert entry == other.find_key(submission().key)
         assert entry.state is EntryState.REFUSED
         assert other.reserved_micro_usd(**HERE) == 0
 
 
 def test_what_another_process_wrote_is_not_lost_to_what_is_remembered(path):
     with History(path) as mine, History(path) as others:
-        entry, _ = mine.claim(intent())
+        entry, _ = mine.claim(submission())
         mine.record_job(entry.key, job("running"))
         others.record_job(entry.key, completed(204_000))
 
@@ -698,7 +700,7 @@ def test_a_record_of_a_job_that_is_not_here_is_not_kept(history):
 
 def test_a_record_finds_its_entry_whether_it_is_remembered_or_not(path):
     with History(path) as history:
-        entry, _ = history.claim(intent())
+        entry, _ = history.claim(submission())
         known = history.record_job(entry.key, job("running"))
         assert history.record(completed(7)).number == known.number
     with History(path) as again:

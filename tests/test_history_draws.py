@@ -10,9 +10,9 @@ import pytest
 
 from mediakit.clock import VirtualClock
 from mediakit.history import History, OwnedDraw
-from tests.intents import HERE, START, URL, completed, failed, intent, job
+from tests.intents import HERE, START, URL, completed, failed, job, submission
 
-FUNCTION = intent().function
+FUNCTION = submission().function
 MINE = {**HERE, "function": FUNCTION}
 
 
@@ -26,7 +26,7 @@ def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]
 
 
 def test_a_draw_says_what_its_entry_says(history: History) -> None:
-    history.claim(intent("k1"))
+    history.claim(submission("k1"))
     history.record_job("k1", completed(300_000))
 
     assert history.owned_draws(**MINE) == [
@@ -50,11 +50,11 @@ def test_a_draw_says_what_its_entry_says(history: History) -> None:
 
 
 def test_of_each_take_only_the_newest_attempt_is_read(history: History) -> None:
-    history.claim(intent("k1"))
+    history.claim(submission("k1"))
     history.record_job("k1", failed())
-    history.claim(intent("k2", take=2))
-    history.claim(intent("k3", draw_key="d2"))
-    history.claim(intent("k4", attempt=2))
+    history.claim(submission("k2", take=2))
+    history.claim(submission("k3", draw_key="d2"))
+    history.claim(submission("k4", attempt=2))
     history.record_job("k4", job("running", "media_4"))
 
     found = [
@@ -70,7 +70,7 @@ def test_of_each_take_only_the_newest_attempt_is_read(history: History) -> None:
 
 def test_what_failed_vanished_or_was_erased_says_so(history: History) -> None:
     for name in ("1", "2", "3", "4"):
-        history.claim(intent(f"k{name}", draw_key=name))
+        history.claim(submission(f"k{name}", draw_key=name))
     history.record_job("k1", failed("content_moderation"))
     history.record_job("k2", job("running", "media_2"))
     history.mark_gone("media_2")
@@ -85,10 +85,10 @@ def test_what_failed_vanished_or_was_erased_says_so(history: History) -> None:
 
 
 def test_only_this_function_of_this_account_is_read(history: History) -> None:
-    history.claim(intent("k1"))
-    history.claim(intent("k2", function="sandbox/r1/text-to-video"))
-    history.claim(intent("k3", account="other"))
-    history.claim(intent("k4", service="hosted"))
+    history.claim(submission("k1"))
+    history.claim(submission("k2", function="sandbox/r1/text-to-video"))
+    history.claim(submission("k3", account="other"))
+    history.claim(submission("k4", service="hosted"))
 
     assert len(history.owned_draws(**MINE)) == 1
     assert history.count_of(**MINE) == 1
@@ -100,7 +100,7 @@ def test_many_draws_are_read_in_one_query(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(50):
-        history.claim(intent(f"k{number}", draw_key=f"d{number}"))
+        history.claim(submission(f"k{number}", draw_key=f"d{number}"))
     queries: list[Any] = []
     rows_of = history._database.rows
 

@@ -3,30 +3,30 @@
 import pytest
 
 from mediakit.history import History
-from mediakit.history.forking import FORKS
+from mediakit.history.storage.forking import FORKS
 from tests.intents import HERE, start
 
 FORK = """
 import os, sqlite3, sys, threading
 from mediakit.history import History
-from tests.intents import completed, intent, job
+from tests.intents import completed, submission, job
 
 history = History(sys.argv[1])
-history.claim(intent("before"))
+history.claim(submission("before"))
 child = os.fork()
 if child == 0:
     history.record_job("before", job("running"))
-    history.claim(intent("child"))
+    history.claim(submission("child"))
     grandchild = os.fork()
     if grandchild == 0:
-        history.claim(intent("grandchild"))
+        history.claim(submission("grandchild"))
         sys.exit()  # the way that takes everything down, connections too
     assert os.waitpid(grandchild, 0)[1] == 0
-    history.claim(intent("child again"))
+    history.claim(submission("child again"))
     sys.exit()
-history.claim(intent("parent"))
+history.claim(submission("parent"))
 assert os.waitpid(child, 0)[1] == 0
-history.claim(intent("parent again"))
+history.claim(submission("parent again"))
 history.record_job("before", completed())
 history.close()
 """
@@ -34,16 +34,16 @@ history.close()
 OUTLIVED = """
 import os, sys
 from mediakit.history import History
-from tests.intents import intent
+from tests.intents import submission
 
 history = History(sys.argv[1])
-history.claim(intent("parent"))
+history.claim(submission("parent"))
 its_end, hold = os.pipe()
 if os.fork() == 0:
     os.close(hold)
-    history.claim(intent("child"))
+    history.claim(submission("child"))
     os.read(its_end, 1)  # the parent has closed its history and is gone
-    history.claim(intent("child again"))
+    history.claim(submission("child again"))
     os._exit(0)
 os.close(its_end)
 history.close()
@@ -54,12 +54,12 @@ os._exit(0)
 THREADS = """
 import os, sys, threading
 from mediakit.history import History
-from tests.intents import intent
+from tests.intents import submission
 
 history = History(sys.argv[1])
 def work(name):
     for n in range(60):
-        history.claim(intent(f"{name} {n}"))
+        history.claim(submission(f"{name} {n}"))
         history.find_key(f"{name} {n}")
 threads = [threading.Thread(target=work, args=(f"t{n}",)) for n in range(3)]
 for thread in threads:
@@ -67,7 +67,7 @@ for thread in threads:
 for n in range(10):
     child = os.fork()
     if child == 0:
-        history.claim(intent(f"child {n}"))
+        history.claim(submission(f"child {n}"))
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
 for thread in threads:
@@ -117,12 +117,12 @@ def test_a_child_has_its_own_copy_of_a_history_in_memory():
     script = """
 import os
 from mediakit.history import History
-from tests.intents import intent
+from tests.intents import submission
 history = History("sqlite://")
-history.claim(intent("k1"))
+history.claim(submission("k1"))
 child = os.fork()
 if child == 0:
-    history.claim(intent("k2"))
+    history.claim(submission("k2"))
     os._exit(len(history.page()))
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(history.page()))
 """

@@ -7,7 +7,7 @@ import pytest
 from mediakit.clock import VirtualClock
 from mediakit.history import History
 from mediakit.history.forms import DRAFTS_KEPT_FOR
-from tests.intents import START, completed, intent, job
+from tests.intents import START, completed, job, submission
 
 MINE, OTHERS = (
     '["", "/home/me/a.ipynb", "cell-1"]',
@@ -40,8 +40,8 @@ def keys(entries):
 def test_a_form_finds_what_it_asked_for_newest_first_and_nothing_of_another(history):
     for number in range(4):
         origin = OTHERS if number == 2 else MINE
-        history.claim(intent(f"k{number}"), origin=origin)
-    history.claim(intent("of no form"))
+        history.claim(submission(f"k{number}"), origin=origin)
+    history.claim(submission("of no form"))
 
     assert keys(history.asked_from(MINE, limit=9)) == ["k3", "k1", "k0"]
     assert keys(history.asked_from(MINE, limit=2)) == ["k3", "k1"]
@@ -50,14 +50,14 @@ def test_a_form_finds_what_it_asked_for_newest_first_and_nothing_of_another(hist
 
 
 def test_only_what_came_later_belongs_to_a_form_that_began_anew(history):
-    first, _ = history.claim(intent("k0"), origin=MINE)
-    history.claim(intent("k1"), origin=MINE)
+    first, _ = history.claim(submission("k0"), origin=MINE)
+    history.claim(submission("k1"), origin=MINE)
     later = history.asked_from(MINE, limit=9, after=first.number)
     assert keys(later) == ["k1"]
 
 
 def test_what_a_form_asked_for_says_what_became_of_it(history):
-    history.claim(intent("k0"), origin=MINE)
+    history.claim(submission("k0"), origin=MINE)
     history.record_job("k0", job("running"))
     history.record_job("k0", completed(340_000))
     (entry,) = history.asked_from(MINE, limit=9)
@@ -66,7 +66,7 @@ def test_what_a_form_asked_for_says_what_became_of_it(history):
 
 
 def test_a_request_that_another_form_takes_over_belongs_to_both(history):
-    history.claim(intent("k0"), origin=MINE)
+    history.claim(submission("k0"), origin=MINE)
     history.note_origin("k0", OTHERS)
     history.note_origin("k0", OTHERS)
     assert keys(history.asked_from(OTHERS, limit=9)) == ["k0"]
@@ -74,16 +74,16 @@ def test_a_request_that_another_form_takes_over_belongs_to_both(history):
 
 
 def test_a_key_that_was_refused_belongs_to_whoever_claims_it_next(history):
-    history.claim(intent("k0"), origin=MINE)
+    history.claim(submission("k0"), origin=MINE)
     history.record_refusal("k0", code="422", message="no")
-    assert history.claim(intent("k0"), origin=OTHERS)[1]
+    assert history.claim(submission("k0"), origin=OTHERS)[1]
     assert history.asked_from(MINE, limit=9) == []
     assert keys(history.asked_from(OTHERS, limit=9)) == ["k0"]
 
 
 def test_a_claim_that_finds_its_key_leaves_it_where_it_was_asked_for(history):
-    history.claim(intent("k0"), origin=MINE)
-    assert not history.claim(intent("k0"), origin=OTHERS)[1]
+    history.claim(submission("k0"), origin=MINE)
+    assert not history.claim(submission("k0"), origin=OTHERS)[1]
     assert history.asked_from(OTHERS, limit=9) == []
 
 

@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 from mediakit.clock import VirtualClock
 from mediakit.errors import BalanceError, BudgetError
 from mediakit.history import (
-    Budget,
+    BudgetLimit,
     BudgetUse,
     EntryState,
     History,
@@ -36,14 +36,14 @@ from tests.intents import (
     completed,
     costing,
     failed,
-    intent,
     job,
     race,
     start,
+    submission,
 )
 from tests.postgres import default_to_stricter_transactions
 
-KITES = Budget("kites", 1_000)
+KITES = BudgetLimit("kites", 1_000)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -110,7 +110,7 @@ def test_what_others_hold_is_none_of_this_account_s_business(history):
 
 
 def test_a_price_that_nobody_knows_is_left_to_the_service(history):
-    unknown = intent("k1", estimate_high_micro_usd=None, reserved_micro_usd=50)
+    unknown = submission("k1", estimate_high_micro_usd=None, reserved_micro_usd=50)
     assert history.claim(unknown, spendable=Spendable(0, 0))[1]
     assert history.reserved_micro_usd(**HERE) == 50
 
@@ -118,7 +118,7 @@ def test_a_price_that_nobody_knows_is_left_to_the_service(history):
 def test_a_repeated_claim_is_found_even_when_the_balance_is_gone(history):
     entry, _ = history.claim(costing("k1", 400))
     again = history.claim(
-        costing("k1", 400), spendable=Spendable(0, 0), budget=Budget("kites", 0)
+        costing("k1", 400), spendable=Spendable(0, 0), budget=BudgetLimit("kites", 0)
     )
     assert again == (entry, False)
 
@@ -150,7 +150,7 @@ def test_a_claim_is_kept_under_the_name_of_its_budget(history):
 
 
 def test_a_budget_refuses_what_does_not_fit_and_says_what_is_gone(history):
-    budget = Budget("kites", 1_000_000)
+    budget = BudgetLimit("kites", 1_000_000)
     history.claim(costing("k1", 400_000), budget=budget)
     history.claim(costing("k2", 500_000), budget=budget)
     history.record_job("k1", completed(300_000))
@@ -171,12 +171,12 @@ def test_a_budget_is_one_for_all_accounts_and_another_name_is_another(history):
     history.claim(costing("k1", 600, account="other"), budget=KITES)
     with pytest.raises(BudgetError):
         history.claim(costing("k2", 600), budget=KITES)
-    assert history.claim(costing("k2", 600), budget=Budget("boats", 600))[1]
+    assert history.claim(costing("k2", 600), budget=BudgetLimit("boats", 600))[1]
     assert history.claim(costing("k3", 600))[0].budget is None
 
 
 def test_a_price_that_nobody_knows_cannot_be_kept_within_a_budget(history):
-    unknown = intent("k1", estimate_high_micro_usd=None, reserved_micro_usd=0)
+    unknown = submission("k1", estimate_high_micro_usd=None, reserved_micro_usd=0)
     with pytest.raises(
         BudgetError, match=r"Nobody knows .* Nothing was sent"
     ) as caught:
@@ -187,14 +187,14 @@ def test_a_price_that_nobody_knows_cannot_be_kept_within_a_budget(history):
 
 
 def test_an_unanswered_submit_is_moved_to_another_budget_if_it_fits_there(history):
-    history.claim(costing("k1", 400), budget=Budget("boats", 400))
+    history.claim(costing("k1", 400), budget=BudgetLimit("boats", 400))
     history.claim(costing("k2", 700), budget=KITES)
     with pytest.raises(BudgetError, match="may have made a job") as caught:
         history.count_against("k1", KITES)
     assert caught.value.available_micro_usd == 300
     assert history.budget_use("boats") == BudgetUse(0, 400)
 
-    moved = history.count_against("k1", Budget("kites", 1_100))
+    moved = history.count_against("k1", BudgetLimit("kites", 1_100))
     assert moved.budget == "kites"
     assert history.count_against("k1", KITES) == moved == history.find_key("k1")
     assert history.budget_use("kites") == BudgetUse(0, 1_100)
@@ -202,13 +202,13 @@ def test_an_unanswered_submit_is_moved_to_another_budget_if_it_fits_there(histor
 
 
 def test_what_was_answered_stays_in_its_budget(history):
-    history.claim(costing("k1", 400), budget=Budget("boats", 400))
+    history.claim(costing("k1", 400), budget=BudgetLimit("boats", 400))
     answered = history.record_job("k1", job())
-    assert history.count_against("k1", Budget("kites", 0)) == answered
+    assert history.count_against("k1", BudgetLimit("kites", 0)) == answered
 
 
 def test_what_nobody_knows_the_price_of_is_not_moved_to_a_budget(history):
-    history.claim(intent("k1", estimate_high_micro_usd=None, reserved_micro_usd=0))
+    history.claim(submission("k1", estimate_high_micro_usd=None, reserved_micro_usd=0))
     history.claim(costing("k2", 700), budget=KITES)
     with pytest.raises(BudgetError, match="Nobody knows") as caught:
         history.count_against("k1", KITES)
@@ -234,7 +234,7 @@ def test_a_charge_that_is_restated_leaves_what_was_spent_as_it_was(history):
 
 
 def test_an_entry_can_be_written_as_of_an_earlier_instant(history):
-    entry, _ = history.claim(intent(), created_at=START.replace(year=2025))
+    entry, _ = history.claim(submission(), created_at=START.replace(year=2025))
     assert entry.created_at.year == 2025
     assert history.find_key("k1") == entry
 
@@ -292,7 +292,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.service = Service(balance)
         self.owner = {"service": "sandbox", "account": f"mine {next(NUMBERS)}"}
         self.budgets = [
-            Budget(f"{self.owner['account']} {n}", limit)
+            BudgetLimit(f"{self.owner['account']} {n}", limit)
             for n, limit in enumerate(limits)
         ]
         self.prices = {}  # by key: what was claimed, and under which budget
@@ -448,11 +448,11 @@ def test_any_order_of_submits_ends_and_charges_keeps_balance_and_budgets(place):
 RACE = """
 import sys
 from mediakit.errors import BalanceError, BudgetError
-from mediakit.history import Budget, History, Spendable
+from mediakit.history import BudgetLimit, History, Spendable
 from tests.intents import costing
 place, name, limit = sys.argv[1:]
 limits = {"balance": {"spendable": Spendable(1_000, 0)}}
-limits["budget"] = {"budget": Budget("kites", 1_000)}
+limits["budget"] = {"budget": BudgetLimit("kites", 1_000)}
 sys.stdin.readline()
 claimed = refused = 0
 with History(place) as history:

@@ -8,9 +8,10 @@ import pytest
 from sqlalchemy import inspect
 
 from mediakit.errors import InputError
-from mediakit.history import EntryState, History, migrations
-from mediakit.history.limits import BudgetUse
-from tests.intents import HERE, completed, intent, job, race, start
+from mediakit.history import EntryState, History
+from mediakit.history.admission.limits import BudgetUse
+from mediakit.history.storage import migrations
+from tests.intents import HERE, completed, job, race, start, submission
 
 VERSION_1 = Path(__file__).with_name("history_schema_version_1.sql")
 UNIQUE = {"mediakit_entries_key_key"}  # SQLite does not list the index of a constraint
@@ -84,8 +85,8 @@ def test_old_entries_count_against_no_budget_and_go_on_as_new_ones_do(old):
         history.record_job("open", job("running", "media_open"))
         entry = history.record_job("open", completed(60_000, job_id="media_open"))
         assert history.find("media_open") == entry
-        assert history.claim(intent("refused"))[1]
-        assert history.claim(intent("newer"))[0].number == 6
+        assert history.claim(submission("refused"))[1]
+        assert history.claim(submission("newer"))[0].number == 6
 
 
 @pytest.mark.parametrize(
@@ -175,7 +176,7 @@ def test_a_history_written_by_a_newer_mediakit_is_refused_and_left_alone(path):
 
 def test_an_older_history_moves_up_with_its_entries(path, monkeypatch):
     with History(path) as history:
-        history.claim(intent())
+        history.claim(submission())
 
     def add_a_column(connection):
         connection.exec_driver_sql("ALTER TABLE mediakit_entries ADD COLUMN mood TEXT")
@@ -208,4 +209,4 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(path, monkeypatch)
         with pytest.raises(InputError, match="no such table: nowhere"):
             History(path)
     with History(path) as history:
-        assert history.claim(intent())[1]
+        assert history.claim(submission())[1]

@@ -14,8 +14,8 @@ import pytest
 from mediakit import AsyncClient, Client
 from mediakit.clock import VirtualClock
 from mediakit.history import History
-from mediakit.sandbox.server import RunningSandbox
-from tests.intents import HERE, START, completed, intent, job
+from mediakit.sandbox.server.running import RunningSandbox
+from tests.intents import HERE, START, completed, job, submission
 
 MINE: dict[str, Any] = {**HERE}
 
@@ -40,7 +40,7 @@ def frame_of(history: History, *bodies: dict[str, Any]) -> pd.DataFrame:
     """Return the frame of requests with these bodies, the first in its first row."""
     for number, body in reversed(list(enumerate(bodies))):
         name = f"k{number}"
-        history.claim(intent(name, draw_key=name, body=json.dumps(body).encode()))
+        history.claim(submission(name, draw_key=name, body=json.dumps(body).encode()))
     return history.frame(params=True)
 
 
@@ -107,8 +107,8 @@ def test_where_the_end_is_posted_is_no_column(history: History) -> None:
 def test_runtime_and_ratings_stand_beside_the_parameters(
     history: History, clock: VirtualClock
 ) -> None:
-    history.claim(intent("k1", sweep="3f2a"))
-    history.claim(intent("k2", draw_key="d2"))
+    history.claim(submission("k1", sweep="3f2a"))
+    history.claim(submission("k2", draw_key="d2"))
     history.record_job("k1", job("running"))
     asyncio.run(clock.advance(12.5))
     history.record_job("k1", completed())
@@ -124,7 +124,7 @@ def test_runtime_and_ratings_stand_beside_the_parameters(
 
 def test_without_a_row_the_columns_have_the_same_types(history: History) -> None:
     empty = history.frame(params=True).dtypes.astype(str)
-    history.claim(intent("k1"))
+    history.claim(submission("k1"))
     filled = history.frame(params=True).dtypes.astype(str)
     for name in ("runtime_s", "rating", "keep", "created_at", "charge_micro_usd"):
         assert empty[name] == filled[name]

@@ -9,8 +9,10 @@ import pytest
 from sqlalchemy import text
 
 from mediakit.errors import InputError, MediakitError
-from mediakit.history import History, engines, queries
-from tests.intents import HERE, intent, job, start
+from mediakit.history import History
+from mediakit.history.entries import queries
+from mediakit.history.storage import engines
+from tests.intents import HERE, job, start, submission
 
 
 @pytest.fixture
@@ -28,7 +30,7 @@ def history(path):
 
 
 def test_it_is_a_sqlite_file_in_wal_that_waits_for_other_writers(path, history):
-    history.claim(intent())
+    history.claim(submission())
     with sqlite3.connect(path) as plain:
         assert plain.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     plain.close()
@@ -97,14 +99,14 @@ def test_a_locked_database_is_an_error_in_words_without_the_body(path, monkeypat
         plain = sqlite3.connect(path, isolation_level=None)
         plain.execute("BEGIN IMMEDIATE")
         with pytest.raises(MediakitError, match="could not be written: database is lo"):
-            history.claim(intent(body=b"hunter2"))
+            history.claim(submission(body=b"hunter2"))
         plain.close()
         assert history.find_key("k1") is None
-        assert history.claim(intent())[1]
+        assert history.claim(submission())[1]
 
 
 def test_reading_goes_on_while_another_process_writes(path, history):
-    history.claim(intent())
+    history.claim(submission())
     plain = sqlite3.connect(path, isolation_level=None)
     plain.execute("BEGIN IMMEDIATE")
     assert history.find_key("k1").prompt == "a kite"
@@ -129,7 +131,7 @@ def test_the_files_and_the_folders_made_for_them_are_the_user_s_alone(tmp_path):
     before = os.umask(0o022)
     try:
         with History(tmp_path / "new" / "home" / "history.db") as history:
-            history.claim(intent())
+            history.claim(submission())
             files = sorted((tmp_path / "new" / "home").iterdir())
             assert [file.suffix for file in files] == [".db", ".db-shm", ".db-wal"]
             assert {rights(file) for file in files} == {"0o600"}
@@ -145,7 +147,7 @@ def test_files_and_folders_that_somebody_shared_stay_shared(tmp_path):
     (folder / "history.db").touch()
     (folder / "history.db").chmod(0o660)
     with History(folder / "history.db") as history:
-        history.claim(intent())
+        history.claim(submission())
         assert {rights(file) for file in folder.iterdir()} == {"0o660"}
     assert rights(folder) == "0o770"
 
@@ -161,7 +163,7 @@ def test_a_file_and_memory_are_local_and_postgres_is_not(history, postgres_url):
 
 def test_any_of_the_usual_postgres_urls_opens_the_same_history(postgres_url):
     with History(postgres_url) as history:
-        entry, _ = history.claim(intent())
+        entry, _ = history.claim(submission())
     for scheme in ("postgres", "postgresql+psycopg"):
         url = postgres_url.replace("postgresql", scheme, 1)
         with History(url) as again:
@@ -223,7 +225,7 @@ def cut_all_connections(postgres_url):
 
 def test_a_connection_that_was_cut_between_two_calls_is_made_again(postgres_url):
     with History(postgres_url) as history:
-        history.claim(intent())
+        history.claim(submission())
         cut_all_connections(postgres_url)
         assert history.find_key("k1").prompt == "a kite"
         cut_all_connections(postgres_url)
@@ -239,13 +241,13 @@ def test_a_connection_that_is_cut_inside_a_claim_is_an_error_in_words(
 
     with History(postgres_url) as history:
         with monkeypatch.context() as patch:
-            patch.setattr("mediakit.history.totals.add", cut_first)
+            patch.setattr("mediakit.history.admission.totals.add", cut_first)
             with pytest.raises(MediakitError, match="could not be written") as caught:
-                history.claim(intent(body=b"hunter2"))
+                history.claim(submission(body=b"hunter2"))
         assert "Repeating the call is safe" in str(caught.value)
         assert "hunter2" not in str(caught.value)
         assert history.find_key("k1") is None
-        assert history.claim(intent())[1]
+        assert history.claim(submission())[1]
 
 
 def test_nobody_waits_for_ever_for_a_lock_that_another_holds(postgres_url, monkeypatch):
@@ -253,19 +255,19 @@ def test_nobody_waits_for_ever_for_a_lock_that_another_holds(postgres_url, monke
     with History(postgres_url) as history, psycopg.connect(postgres_url) as other:
         other.execute("LOCK TABLE mediakit_entries")
         with pytest.raises(MediakitError, match="due to lock timeout"):
-            history.claim(intent())
+            history.claim(submission())
         other.rollback()
-        assert history.claim(intent())[1]
+        assert history.claim(submission())[1]
 
 
 def test_characters_that_postgres_has_no_room_for_are_replaced(postgres_url):
     with History(postgres_url) as history:
-        history.claim(intent(prompt="a\0b", project="half \ud83d of a pair"))
+        history.claim(submission(prompt="a\0b", project="half \ud83d of a pair"))
         message = "no \0 luck"
         history.record_refusal("k1", code="422", message=message)
         entry = history.find_key("k1")
         assert (entry.prompt, entry.project) == ("a\ufffdb", "half ? of a pair")
         assert entry.error_message == "no \ufffd luck"
-        assert entry.body == intent().body
+        assert entry.body == submission().body
         assert len(history.frame(project="half \ud83d of a pair")) == 1
         assert history.unsettled(**HERE) == []

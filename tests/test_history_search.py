@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from mediakit.errors import InputError
 from mediakit.history import History
-from mediakit.history.searching import folded
-from tests.intents import HERE, completed, failed, intent, job
+from mediakit.history.storage.search_text import folded
+from tests.intents import HERE, completed, failed, job, submission
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -28,8 +28,8 @@ def found(history, text, **chosen):
 
 
 def test_every_word_has_to_occur_somewhere_in_any_order(history):
-    history.claim(intent("red", prompt="a red kite over dunes"))
-    history.claim(intent("blue", prompt="a blue kite", project="Dunes 2026"))
+    history.claim(submission("red", prompt="a red kite over dunes"))
+    history.claim(submission("blue", prompt="a blue kite", project="Dunes 2026"))
     assert found(history, "kite") == ["blue", "red"]
     assert found(history, "dunes  kite") == ["blue", "red"]
     assert found(history, "kite blue") == ["blue"]
@@ -38,10 +38,10 @@ def test_every_word_has_to_occur_somewhere_in_any_order(history):
 
 
 def test_prompt_function_kind_job_project_and_error_are_searched(history):
-    history.claim(intent("k1", project="Spring campaign"))
-    history.claim(intent("k2", kind="keyframes", function="acme/v2/image-to-video"))
+    history.claim(submission("k1", project="Spring campaign"))
+    history.claim(submission("k2", kind="keyframes", function="acme/v2/image-to-video"))
     history.record_job("k2", failed("content_policy", job_id="media_77"))
-    history.claim(intent("k3", prompt=None))
+    history.claim(submission("k3", prompt=None))
     history.record_refusal("k3", code="422", message="duration: got 99")
     assert found(history, "campaign") == ["k1"]
     assert found(history, "acme/v2") == ["k2"]
@@ -52,16 +52,16 @@ def test_prompt_function_kind_job_project_and_error_are_searched(history):
 
 
 def test_what_an_entry_no_longer_says_is_no_longer_found(history):
-    history.claim(intent("k1"))
+    history.claim(submission("k1"))
     history.record_refusal("k1", code="401", message="inactive")
     assert found(history, "inactive") == ["k1"]
-    history.claim(intent("k1", prompt="another kite"))
+    history.claim(submission("k1", prompt="another kite"))
     assert found(history, "inactive") == []
     assert found(history, "another") == ["k1"]
 
 
 def test_case_does_not_count_and_accents_do(history):
-    history.claim(intent("k1", prompt="ÜBER den STRASSEN von Łódź"))
+    history.claim(submission("k1", prompt="ÜBER den STRASSEN von Łódź"))
     assert found(history, "über") == ["k1"]
     assert found(history, "u\u0308ber") == ["k1"]  # the same, in two characters
     assert found(history, "straßen") == ["k1"]
@@ -70,8 +70,8 @@ def test_case_does_not_count_and_accents_do(history):
 
 
 def test_no_character_stands_for_others(history):
-    history.claim(intent("k1", prompt="100% wind"))
-    history.claim(intent("k2", prompt="100 winds a_b c\\d e/f it's"))
+    history.claim(submission("k1", prompt="100% wind"))
+    history.claim(submission("k2", prompt="100 winds a_b c\\d e/f it's"))
     assert found(history, "100%") == ["k1"]
     assert found(history, "%") == ["k1"]
     assert found(history, "a_b") == ["k2"]
@@ -82,16 +82,16 @@ def test_no_character_stands_for_others(history):
 
 @pytest.mark.parametrize("text", ["", "  \n "])
 def test_no_words_find_everything(history, text):
-    history.claim(intent("k1"))
-    history.claim(intent("k2", prompt=None))
+    history.claim(submission("k1"))
+    history.claim(submission("k2", prompt=None))
     assert found(history, text) == ["k2", "k1"]
 
 
 def test_a_search_can_be_narrowed_down(history):
-    history.claim(intent("k1", project="spring"))
-    history.claim(intent("k2", project="spring", kind="keyframes"))
-    history.claim(intent("k3", service="hosted"))
-    history.claim(intent("k4", account="other"))
+    history.claim(submission("k1", project="spring"))
+    history.claim(submission("k2", project="spring", kind="keyframes"))
+    history.claim(submission("k3", service="hosted"))
+    history.claim(submission("k4", account="other"))
     history.record_job("k1", completed())
     history.record_job("k3", job("running", "media_3"))
     assert found(history, "kite", project="spring") == ["k2", "k1"]
@@ -108,16 +108,16 @@ def test_a_search_can_be_narrowed_down(history):
 
 def test_pages_of_a_search_have_no_gaps_or_repeats_while_entries_arrive(history):
     for n in range(9):
-        history.claim(intent(f"k{n}", prompt="kite" if n % 2 else "boat"))
+        history.claim(submission(f"k{n}", prompt="kite" if n % 2 else "boat"))
     first = history.page(text="kite", limit=2)
-    history.claim(intent("new", prompt="kite"))
+    history.claim(submission("new", prompt="kite"))
     second = history.page(text="kite", limit=2, before=first[-1])
     assert [entry.key for entry in (*first, *second)] == ["k7", "k5", "k3", "k1"]
     assert history.page(text="kite", limit=2, before=second[-1]) == []
 
 
 def test_a_search_gives_the_columns_and_types_of_the_frame(history):
-    history.claim(intent())
+    history.claim(submission())
     nothing, whole = history.search("submarine"), history.frame()
     assert nothing.dtypes.index.tolist() == whole.dtypes.index.tolist()
     assert len(nothing) == 0
@@ -161,7 +161,7 @@ def test_a_page_begins_behind_an_entry_of_the_page_before(history):
 @example(text="100%_\\/'\"", start=0, length=9)
 def test_any_word_of_a_prompt_finds_it_whatever_its_case(text, start, length):
     with History("sqlite://") as history:
-        history.claim(intent("k1", prompt=text))
+        history.claim(submission("k1", prompt=text))
         for word in text.split():
             assert found(history, word) == ["k1"]
             assert found(history, folded(word)) == ["k1"]
@@ -180,7 +180,7 @@ def paged(history, order, **chosen):
 
 def test_pages_follow_each_other_in_every_order(history):
     for key, charge in [("a", 5), ("b", None), ("c", 0), ("d", 5), ("e", None)]:
-        history.claim(intent(key))
+        history.claim(submission(key))
         if charge is not None:
             history.record_job(key, completed(charge, job_id=f"media_{key}"))
     assert paged(history, "newest") == ["e", "d", "c", "b", "a"]
@@ -196,7 +196,7 @@ def test_an_order_that_there_is_not_is_refused(history):
 
 def test_the_projects_that_occur_are_listed_once_in_order(history):
     for number, project in enumerate(["Spring", None, "Autumn", "Spring"]):
-        history.claim(intent(f"k{number}", project=project))
-    history.claim(intent("k9", project="Elsewhere", service="another"))
+        history.claim(submission(f"k{number}", project=project))
+    history.claim(submission("k9", project="Elsewhere", service="another"))
     assert history.projects(service=HERE["service"]) == ["Autumn", "Spring"]
     assert history.projects() == ["Autumn", "Elsewhere", "Spring"]

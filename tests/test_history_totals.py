@@ -25,8 +25,8 @@ from hypothesis.stateful import (
 )
 
 from mediakit.errors import BudgetError, NotFoundError
-from mediakit.history import Budget, BudgetUse, Entry, History
-from tests.intents import HERE, START, completed, costing, failed, intent, job
+from mediakit.history import BudgetLimit, BudgetUse, Entry, History
+from tests.intents import HERE, START, completed, costing, failed, job, submission
 
 NUMBERS = count(1)
 BUDGETS = ("kites", "boats")
@@ -88,7 +88,7 @@ class Anything(RuleBasedStateMachine):
         self.account = f"mine {next(NUMBERS)}"
         self.jobs = Counter[str]()
 
-    def intent(
+    def submission(
         self, key: str, price: int, budget: str | None = None, sweep: str | None = None
     ) -> Any:
         return costing(
@@ -111,14 +111,14 @@ class Anything(RuleBasedStateMachine):
         self, who: int, price: int, budget: str | None, sweep: str | None
     ) -> str:
         key = f"k{next(NUMBERS)}"
-        self.histories[who].claim(self.intent(key, price, budget, sweep))
+        self.histories[who].claim(self.submission(key, price, budget, sweep))
         return key
 
     @rule(key=keys, who=st.integers(0, 1), budget=st.sampled_from(BUDGETS))
     def the_same_again(self, key: str, who: int, budget: str) -> None:
-        limit = Budget(budget, PLENTY_MICRO_USD)
-        its_sweep = Budget(SWEEPS[0], PLENTY_MICRO_USD)
-        asked = self.intent(key, 2, sweep=SWEEPS[1])
+        limit = BudgetLimit(budget, PLENTY_MICRO_USD)
+        its_sweep = BudgetLimit(SWEEPS[0], PLENTY_MICRO_USD)
+        asked = self.submission(key, 2, sweep=SWEEPS[1])
         self.histories[who].claim(asked, budget=limit, sweep=its_sweep)
 
     @rule(
@@ -150,7 +150,7 @@ class Anything(RuleBasedStateMachine):
     ) -> None:
         history = self.histories[who]
         with suppress(BudgetError, NotFoundError):
-            history.count_against(key, Budget(budget, limit_micro_usd))
+            history.count_against(key, BudgetLimit(budget, limit_micro_usd))
 
     @rule(key=keys, who=st.integers(0, 1))
     def a_refusal(self, key: str, who: int) -> None:
@@ -173,7 +173,7 @@ class Anything(RuleBasedStateMachine):
         self.jobs[key] += 1
         job_id = f"media_{key} {self.jobs[key]}"
         name = f"rebuilt-{job_id}"
-        asked = self.intent(key if is_known else name, 3, BUDGETS[0], SWEEPS[0])
+        asked = self.submission(key if is_known else name, 3, BUDGETS[0], SWEEPS[0])
         record = job("completed", job_id) if charge is None else None
         self.histories[who].adopt(
             asked,
@@ -190,7 +190,7 @@ class Anything(RuleBasedStateMachine):
         job_id = f"media_{key}"
         record = job("running", job_id) if charge is None else None
         self.histories[who].adopt(
-            self.intent(f"rebuilt-{job_id}", 1, BUDGETS[1]),
+            self.submission(f"rebuilt-{job_id}", 1, BUDGETS[1]),
             record or completed(charge or 0, job_id=job_id),
             created_at=START,
             submitted_at=None,
@@ -237,9 +237,9 @@ def test_a_request_that_becomes_known_counts_against_its_budget(
         "finished_at": None,
     }
     name = "rebuilt-media_1"
-    history.adopt(intent(name, draw_key=name), completed(300), **times)
+    history.adopt(submission(name, draw_key=name), completed(300), **times)
     assert history.budget_use("kites") == BudgetUse(0, 0)
-    history.adopt(intent("k1", budget="kites"), completed(300), **times)
+    history.adopt(submission("k1", budget="kites"), completed(300), **times)
     assert history.budget_use("kites") == BudgetUse(300, 0)
     assert history.account_use(**HERE) == BudgetUse(300, 0)
 
@@ -250,7 +250,7 @@ def test_what_threads_do_at_once_is_all_in_the_totals(place: Any) -> None:
             for number in range(12):
                 key = f"{name} {number}"
                 its_job = f"media_{key}"
-                budget = Budget(BUDGETS[number % 2], PLENTY_MICRO_USD)
+                budget = BudgetLimit(BUDGETS[number % 2], PLENTY_MICRO_USD)
                 mine.claim(costing(key, 10, draw_key=key), budget=budget)
                 mine.record_job(key, job("running", its_job))
                 mine.record_job(key, completed(7, job_id=its_job))

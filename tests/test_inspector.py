@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mediakit.client.http_client import HttpClient
-from mediakit.client.io_thread import io_thread
-from mediakit.client.remote_media import RemoteMedia
+from mediakit.client.http.http_client import HttpClient
+from mediakit.client.requests.remote_media import RemoteMedia
+from mediakit.client.runtime.io_thread import io_thread
 from mediakit.clock import SystemClock
 from mediakit.schema import MediaName
 from mediakit.widgets.form_media import Inspection, MediaKey

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from mediakit import AsyncClient, Client, InputError, Job
-from mediakit.client.async_job import AsyncJob
-from mediakit.client.job_inputs import JobOutput, lasting_url
+from mediakit.client.jobs.async_job import AsyncJob
+from mediakit.client.requests.job_inputs import JobOutput, lasting_url
 from mediakit.history import History, Parent
 from mediakit.records import Job as Record
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
-from tests.intents import completed, intent
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from tests.intents import completed, submission
 from tests.job_states import state_of
 
 UPSCALED_MICRO_USD_PER_S = 76_000
@@ -247,8 +247,8 @@ def test_parents_are_written_with_the_claim_once_for_all_takes(
         Parent("images[0]", "media_a", "https://a.example/a"),
         Parent("images[1]", "media_b", "https://a.example/b"),
     )
-    history.claim(intent("k1"), parents=found)
-    history.claim(intent("k2", take=2), parents=found)
+    history.claim(submission("k1"), parents=found)
+    history.claim(submission("k2", take=2), parents=found)
     history.record_job("k1", completed())
     history.record_job("k2", completed(job_id="media_2"))
     its = (("images[0]", "media_a"), ("images[1]", "media_b"))

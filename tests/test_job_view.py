@@ -16,7 +16,7 @@ from mediakit import Client
 from mediakit.client import AsyncJob, Job, JobState
 from mediakit.clock import VirtualClock
 from mediakit.records import ErrorCode
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.widgets.card_handle import CardHandle
 from mediakit.widgets.job_column import display_job
 from mediakit.widgets.job_view import JobView

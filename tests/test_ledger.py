@@ -18,38 +18,41 @@ import pytest
 
 from mediakit import Client
 from mediakit.client import Service
-from mediakit.client.ledger import Ledger
+from mediakit.client.records.account_history import AccountHistory
 from mediakit.errors import BudgetError, MediakitError, NotFoundError
-from mediakit.history import Budget, Entry, History
-from tests.intents import HERE, completed, costing, intent, job, start
+from mediakit.history import BudgetLimit, Entry, History
+from tests.intents import HERE, completed, costing, job, start, submission
 
-BUDGET = Budget("kites", 1_000)
+BUDGET = BudgetLimit("kites", 1_000)
 BLOCKED = "The history file"
+FILE_TRANSACTION = "mediakit.history.storage.database.FileConnection.transaction"
 PATIENCE_S = 60.0
 
 FORKED = """
 import os, sys, threading
 from mediakit.client import Service
-from mediakit.client.io_thread import io_thread
-from mediakit.client.ledger import Ledger
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.records.account_history import AccountHistory
 from mediakit.history import History
-from tests.intents import intent
+from tests.intents import submission
 
 history = History(sys.argv[1])
-ledger = Ledger(history, Service("http://127.0.0.1:1", "key-0123456789"))
+nobody = Service("http://127.0.0.1:1", "key-0123456789")
+account_history = AccountHistory(history, nobody)
 begun, release = threading.Event(), threading.Event()
 
 def hold(history):
     begun.set()
     release.wait()
-    return history.claim(intent("parent"))
+    return history.claim(submission("parent"))
 
-held = io_thread().post(ledger.write, hold)
+held = io_thread().post(account_history.write, hold)
 begun.wait()
 child = os.fork()
 if child == 0:
-    assert ledger.blocked_text() == ""
-    assert io_thread().call(ledger.write, History.claim, intent("child"))[1]
+    assert account_history.blocked_text() == ""
+    write = account_history.write
+    assert io_thread().call(write, History.claim, submission("child"))[1]
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
 release.set()
@@ -65,8 +68,8 @@ def history(tmp_path: Path) -> Iterator[History]:
 
 
 @pytest.fixture
-def ledger(history: History) -> Ledger:
-    return Ledger(history, Service("http://127.0.0.1:1", "key-0123456789"))
+def account_history(history: History) -> AccountHistory:
+    return AccountHistory(history, Service("http://127.0.0.1:1", "key-0123456789"))
 
 
 def at_once(*writes: Any) -> list[Any]:
@@ -97,7 +100,7 @@ class Held:
     def __call__(self, history: History) -> tuple[Entry, bool]:
         self.begun.set()
         assert self.release.wait(PATIENCE_S)
-        return history.claim(intent("held"))
+        return history.claim(submission("held"))
 
 
 async def eventually(condition: Callable[[], bool]) -> None:
@@ -115,12 +118,12 @@ def in_time(condition: Callable[[], bool]) -> None:
 
 
 def test_of_claims_at_once_only_those_that_fit_are_written(
-    history: History, ledger: Ledger
+    history: History, account_history: AccountHistory
 ) -> None:
     claims = [costing(f"k{n}", 300) for n in range(5)]
 
     found = at_once(
-        *(ledger.write(History.claim, each, budget=BUDGET) for each in claims)
+        *(account_history.write(History.claim, each, budget=BUDGET) for each in claims)
     )
 
     assert [type(each) for each in found] == [tuple] * 3 + [BudgetError] * 2
@@ -131,20 +134,22 @@ def test_of_claims_at_once_only_those_that_fit_are_written(
     ]
 
 
-def test_the_same_key_at_once_is_claimed_once(ledger: Ledger) -> None:
-    found = at_once(*(ledger.write(History.claim, intent()) for _ in range(4)))
+def test_the_same_key_at_once_is_claimed_once(account_history: AccountHistory) -> None:
+    found = at_once(
+        *(account_history.write(History.claim, submission()) for _ in range(4))
+    )
 
     assert [claimed for _, claimed in found] == [True, False, False, False]
 
 
 def test_a_write_that_fails_does_not_affect_the_others(
-    history: History, ledger: Ledger
+    history: History, account_history: AccountHistory
 ) -> None:
-    history.claim(intent(key="known"))
+    history.claim(submission(key="known"))
 
     wrong, right = at_once(
-        ledger.write(History.record_job, "unknown", job()),
-        ledger.write(History.record_job, "known", job()),
+        account_history.write(History.record_job, "unknown", job()),
+        account_history.write(History.record_job, "known", job()),
     )
 
     assert isinstance(wrong, NotFoundError)
@@ -153,16 +158,18 @@ def test_a_write_that_fails_does_not_affect_the_others(
 
 
 def test_a_write_that_could_not_be_committed_is_an_error_and_is_not_remembered(
-    history: History, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    history: History, account_history: AccountHistory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    history.claim(intent(key="k0"))
+    history.claim(submission(key="k0"))
 
     def full(*_: object) -> None:
         raise MediakitError("The disk is full.")
 
     with monkeypatch.context() as patch:
-        patch.setattr("mediakit.history.database.FileConnection.transaction", full)
-        found = at_once(*(ledger.write(History.claim, intent(key=k)) for k in "ab"))
+        patch.setattr(FILE_TRANSACTION, full)
+        found = at_once(
+            *(account_history.write(History.claim, submission(key=k)) for k in "ab")
+        )
 
     assert [str(each) for each in found] == ["The disk is full."] * 2
     assert history.record_job("k0", job()).job_id == "media_1"
@@ -170,14 +177,16 @@ def test_a_write_that_could_not_be_committed_is_an_error_and_is_not_remembered(
 
 
 def test_a_write_that_fills_the_disk_is_an_error_and_leaves_nothing_half_written(
-    history: History, ledger: Ledger, tmp_path: Path
+    history: History, account_history: AccountHistory, tmp_path: Path
 ) -> None:
-    history.claim(intent(key="before"))
+    history.claim(submission(key="before"))
     large = b"x" * 300_000
-    claims = [intent(f"k{n}", body=large) for n in range(20)]
+    claims = [submission(f"k{n}", body=large) for n in range(20)]
 
     with room_on_disk(tmp_path, 3_000_000):
-        found = at_once(*(ledger.write(History.claim, each) for each in claims))
+        found = at_once(
+            *(account_history.write(History.claim, each) for each in claims)
+        )
 
     failed = [each for each in found if isinstance(each, MediakitError)]
     written = [each[0] for each in found if not isinstance(each, MediakitError)]
@@ -189,7 +198,7 @@ def test_a_write_that_fills_the_disk_is_an_error_and_leaves_nothing_half_written
     assert keys == {"before", *(entry.key for entry in written)}
     assert history.reserved_micro_usd(**HERE) == 340_000 * len(keys)
     missing = next(each for each in claims if each.key not in keys)
-    ((entry, claimed),) = at_once(ledger.write(History.claim, missing))
+    ((entry, claimed),) = at_once(account_history.write(History.claim, missing))
     assert (entry, claimed) == (history.find_key(missing.key), True)
 
 
@@ -207,8 +216,12 @@ def room_on_disk(folder: Path, more_bytes: int) -> Iterator[None]:
 
 def test_a_history_in_memory_can_be_written_on_a_thread() -> None:
     with History(":memory:") as history:
-        ledger = Ledger(history, Service("http://127.0.0.1:1", "key-0123456789"))
-        ((entry, claimed),) = at_once(ledger.write(History.claim, intent()))
+        account_history = AccountHistory(
+            history, Service("http://127.0.0.1:1", "key-0123456789")
+        )
+        ((entry, claimed),) = at_once(
+            account_history.write(History.claim, submission())
+        )
 
         assert (history.find_key("k1"), claimed) == (entry, True)
 
@@ -217,7 +230,7 @@ def test_a_history_in_memory_can_be_written_on_a_thread() -> None:
 
 
 def test_writes_are_made_one_at_a_time_in_the_order_of_the_calls(
-    ledger: Ledger,
+    account_history: AccountHistory,
 ) -> None:
     steps: list[tuple[str, int]] = []
 
@@ -226,17 +239,17 @@ def test_writes_are_made_one_at_a_time_in_the_order_of_the_calls(
         time.sleep(0.001)
         steps.append(("end", number))
 
-    at_once(*(ledger.write(write, number) for number in range(10)))
+    at_once(*(account_history.write(write, number) for number in range(10)))
 
     assert steps == [(step, n) for n in range(10) for step in ("begin", "end")]
 
 
 def test_what_was_given_up_before_its_turn_is_not_written(
-    history: History, ledger: Ledger
+    history: History, account_history: AccountHistory
 ) -> None:
     async def give_up() -> None:
         first, second = (
-            asyncio.ensure_future(ledger.write(History.claim, intent(key)))
+            asyncio.ensure_future(account_history.write(History.claim, submission(key)))
             for key in ("first", "second")
         )
         await asyncio.sleep(0)
@@ -251,17 +264,17 @@ def test_what_was_given_up_before_its_turn_is_not_written(
 
 
 def test_a_write_that_has_begun_finishes_before_the_next_one_begins(
-    history: History, ledger: Ledger
+    history: History, account_history: AccountHistory
 ) -> None:
     held = Held()
 
     async def give_up() -> None:
-        first = asyncio.ensure_future(ledger.write(held))
+        first = asyncio.ensure_future(account_history.write(held))
         await eventually(held.begun.is_set)
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
             await first
-        second = asyncio.ensure_future(ledger.write(History.find_key, "held"))
+        second = asyncio.ensure_future(account_history.write(History.find_key, "held"))
         await asyncio.sleep(0.05)
         assert not second.done()
         held.release.set()
@@ -270,9 +283,11 @@ def test_a_write_that_has_begun_finishes_before_the_next_one_begins(
     assert at_once(give_up()) == [None]
 
 
-def test_several_loops_may_use_one_ledger(ledger: Ledger) -> None:
+def test_several_loops_may_use_one_ledger(account_history: AccountHistory) -> None:
     for key in ("one", "two"):
-        ((entry, claimed),) = at_once(ledger.write(History.claim, intent(key=key)))
+        ((entry, claimed),) = at_once(
+            account_history.write(History.claim, submission(key=key))
+        )
         assert (entry.key, claimed) == (key, True)
 
 
@@ -290,32 +305,36 @@ def test_a_forked_process_writes_while_a_write_of_its_parent_is_held(
 
 
 def test_a_locked_file_can_be_read_and_blocks_only_writes(
-    history: History, ledger: Ledger
+    history: History, account_history: AccountHistory
 ) -> None:
-    history.claim(intent("known"))
+    history.claim(submission("known"))
 
     async def use() -> None:
         with locked(history.place):
-            writing = asyncio.ensure_future(ledger.write(History.claim, intent("new")))
-            assert ledger.blocked_text() == ""
-            await eventually(lambda: bool(ledger.blocked_text()))
-            assert await ledger.ask(History.find_key, "known") is not None
-            assert await ledger.ask(History.find_key, "new") is None
+            writing = asyncio.ensure_future(
+                account_history.write(History.claim, submission("new"))
+            )
+            assert account_history.blocked_text() == ""
+            await eventually(lambda: bool(account_history.blocked_text()))
+            assert await account_history.ask(History.find_key, "known") is not None
+            assert await account_history.ask(History.find_key, "new") is None
             assert not writing.done()
         entry, claimed = await writing
-        assert (entry.key, claimed, ledger.blocked_text()) == ("new", True, "")
+        assert (entry.key, claimed, account_history.blocked_text()) == ("new", True, "")
 
     assert at_once(use()) == [None]
 
 
 def test_writes_that_wait_for_a_locked_file_are_logged_as_one_warning(
-    history: History, ledger: Ledger, caplog: pytest.LogCaptureFixture
+    history: History, account_history: AccountHistory, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, "mediakit.client")
 
     async def use() -> None:
         with locked(history.place):
-            claims = (ledger.write(History.claim, intent(key)) for key in "abc")
+            claims = (
+                account_history.write(History.claim, submission(key)) for key in "abc"
+            )
             writing = asyncio.gather(*claims)
             await eventually(lambda: bool(caplog.messages))
         await writing
@@ -326,13 +345,13 @@ def test_writes_that_wait_for_a_locked_file_are_logged_as_one_warning(
 
 
 def test_a_write_that_may_be_deferred_does_not_wait_until_a_file_is_unlocked(
-    history: History, ledger: Ledger
+    history: History, account_history: AccountHistory
 ) -> None:
-    history.claim(intent("k1"))
+    history.claim(submission("k1"))
     history.record_job("k1", job())
 
     def note(status: str) -> Any:
-        return ledger.write_or_defer("media_1", History.record, job(status))
+        return account_history.write_or_defer("media_1", History.record, job(status))
 
     def status() -> str | None:
         entry = history.find("media_1")
@@ -349,13 +368,13 @@ def test_a_write_that_may_be_deferred_does_not_wait_until_a_file_is_unlocked(
 
 
 def test_a_write_that_may_be_deferred_is_made_at_once_if_the_file_is_not_locked(
-    history: History, ledger: Ledger
+    history: History, account_history: AccountHistory
 ) -> None:
-    history.claim(intent("k1"))
+    history.claim(submission("k1"))
     history.record_job("k1", job())
 
     async def use() -> None:
-        await ledger.write_or_defer("media_1", History.record, completed())
+        await account_history.write_or_defer("media_1", History.record, completed())
         entry = history.find("media_1")
         assert entry is not None
         assert entry.charge_micro_usd == 340_000
@@ -363,18 +382,18 @@ def test_a_write_that_may_be_deferred_is_made_at_once_if_the_file_is_not_locked(
     def fail(_: History) -> None:
         raise MediakitError("The disk is full.")
 
-    used, error = at_once(use(), ledger.write_or_defer("media_2", fail))
+    used, error = at_once(use(), account_history.write_or_defer("media_2", fail))
     assert used is None
     assert str(error) == "The disk is full."
 
 
 def test_a_deferred_write_that_fails_is_logged_and_tried_again(
     history: History,
-    ledger: Ledger,
+    account_history: AccountHistory,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr("mediakit.client.ledger.RETRY_AFTER_S", 0.01)
+    monkeypatch.setattr("mediakit.client.records.account_history.RETRY_AFTER_S", 0.01)
     held, tries = Held(), 0
 
     def fail_once(history: History) -> None:
@@ -382,12 +401,12 @@ def test_a_deferred_write_that_fails_is_logged_and_tried_again(
         tries += 1
         if tries == 1:
             raise MediakitError("The disk is full.")
-        history.claim(intent("deferred"))
+        history.claim(submission("deferred"))
 
     async def use() -> None:
-        writing = asyncio.ensure_future(ledger.write(held))
+        writing = asyncio.ensure_future(account_history.write(held))
         await eventually(held.begun.is_set)
-        await ledger.write_or_defer("media_1", fail_once)
+        await account_history.write_or_defer("media_1", fail_once)
         assert tries == 0
         held.release.set()
         await writing

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit import AsyncClient, Client
-from mediakit.client.io_thread import io_thread
-from mediakit.client.watching import LISTENED_GAP_S
+from mediakit.client.jobs.schedule import LISTENED_GAP_S
+from mediakit.client.runtime.io_thread import io_thread
 from mediakit.errors import ConflictError, JobFailedError, MediakitError, ServiceError
 from mediakit.records import Job, JobStatus
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.watched_jobs import Course, Service, run
 
 PATIENCE_S = 60.0
@@ -113,15 +113,15 @@ def test_whichever_events_are_lost_every_job_is_settled(
 def test_when_the_last_listener_ends_running_jobs_are_read_at_once() -> None:
     async def scenario() -> None:
         service = Service({"media_0": Course(runs_s=600)})
-        (watchers,) = service.clients
-        watchers.listener_began()
-        watchers.listener_began()
+        (pollers,) = service.clients
+        pollers.listener_began()
+        pollers.listener_began()
         service.submit("media_0")
         await service.clock.advance(10)
-        watchers.listener_ended()
+        pollers.listener_ended()
         await service.clock.advance(1)
         assert service.reads == []
-        watchers.listener_ended()
+        pollers.listener_ended()
         await service.clock.advance(1)
         assert len(service.reads) >= 2
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.kernels import run_cells
 
 SCRIPT = """

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from mediakit.catalog import Catalog
 from mediakit.client import Service
-from mediakit.client.orders import Order, draw_key_of, key_of, next_attempt, take_of
+from mediakit.client.records.orders import (
+    Order,
+    draw_key_of,
+    key_of,
+    next_attempt,
+    take_of,
+)
 from mediakit.rates import Estimate
 from mediakit.schema import canonical_json
 
@@ -57,23 +63,25 @@ def test_takes_and_attempts_have_keys_of_their_own() -> None:
 
 
 def test_an_intent_holds_the_upper_end_of_the_estimate() -> None:
-    intent = order().intent(take=1, attempt=1)
+    submission = order().submission(take=1, attempt=1)
 
-    assert intent.reserved_micro_usd == 340_000
-    assert json.loads(intent.body)["prompt"] == "a kite"
-    assert "key-1" not in repr(intent)
+    assert submission.reserved_micro_usd == 340_000
+    assert json.loads(submission.body)["prompt"] == "a kite"
+    assert "key-1" not in repr(submission)
 
 
 def test_an_unknown_price_holds_nothing_and_is_not_called_free() -> None:
-    intent = replace(order(), estimate=Estimate.of([])).intent(take=1, attempt=1)
+    submission = replace(order(), estimate=Estimate.of([])).submission(
+        take=1, attempt=1
+    )
 
-    assert intent.reserved_micro_usd == 0
-    assert intent.estimate_high_micro_usd is None
-    assert intent.estimate_kind == "unknown"
+    assert submission.reserved_micro_usd == 0
+    assert submission.estimate_high_micro_usd is None
+    assert submission.estimate_kind == "unknown"
 
 
 def test_the_next_attempt_keeps_the_bytes_and_changes_the_key() -> None:
-    first = order().intent(take=2, attempt=1)
+    first = order().submission(take=2, attempt=1)
     second = next_attempt(first, SERVICE)
 
     assert second.body == first.body
@@ -92,11 +100,11 @@ def test_the_next_attempt_keeps_the_bytes_and_changes_the_key() -> None:
 def test_what_another_key_or_service_asked_for_is_an_order_of_whoever_asks_now(
     service: Service,
 ) -> None:
-    first = order().intent(take=2, attempt=1)
+    first = order().submission(take=2, attempt=1)
     ours = replace(order(), service=service)
 
-    assert take_of(first, service, take=3) == ours.intent(take=3, attempt=1)
-    assert next_attempt(first, service) == ours.intent(take=2, attempt=2)
+    assert take_of(first, service, take=3) == ours.submission(take=3, attempt=1)
+    assert next_attempt(first, service) == ours.submission(take=2, attempt=2)
 
 
 def test_a_service_does_not_show_its_key() -> None:

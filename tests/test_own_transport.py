@@ -18,10 +18,10 @@ import trustme
 
 import mediakit as mk
 from mediakit.client import AsyncClient, Service
-from mediakit.client.io_thread import io_thread
+from mediakit.client.runtime.io_thread import io_thread
 from mediakit.clock import SystemClock
 from mediakit.history import History
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.fast_clock import FastClock
 from tests.media_samples import make_mp4, make_png
 from tests.proxies import HTTPProxy, Relay

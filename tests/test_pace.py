@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit.client.pace import MOST_N, START_N, Pace
+from mediakit.client.submissions.concurrency import MOST_N, START_N, SubmitConcurrency
 from mediakit.clock import VirtualClock
 
 
@@ -22,8 +22,8 @@ def runner() -> Iterator[asyncio.Runner]:
 class Submits:
     """Submits that are under way until they are told what was answered."""
 
-    def __init__(self, pace: Pace, clock: VirtualClock) -> None:
-        self._pace, self._clock = pace, clock
+    def __init__(self, concurrency: SubmitConcurrency, clock: VirtualClock) -> None:
+        self._pace, self._clock = concurrency, clock
         self.under_way: list[tuple[int, asyncio.Future[None]]] = []
         self.tasks: list[asyncio.Task[None]] = []
 
@@ -51,8 +51,8 @@ class Submits:
 def test_so_many_go_at_once_and_the_others_follow(runner: asyncio.Runner) -> None:
     async def scenario() -> None:
         clock = VirtualClock()
-        pace = Pace(clock, start_n=4)
-        submits = Submits(pace, clock)
+        concurrency = SubmitConcurrency(clock, start_n=4)
+        submits = Submits(concurrency, clock)
         await submits.start(7)
         assert len(submits.under_way) == 4
         await submits.answer(2)
@@ -70,20 +70,20 @@ def test_a_full_service_halves_it_once_for_all_that_were_under_way(
 ) -> None:
     async def scenario() -> None:
         clock = VirtualClock()
-        pace = Pace(clock)
-        submits = Submits(pace, clock)
+        concurrency = SubmitConcurrency(clock)
+        submits = Submits(concurrency, clock)
         await submits.start(START_N * 3)
         await submits.answer(START_N, full=True)
-        assert pace.at_once_n == START_N // 2
+        assert concurrency.at_once_n == START_N // 2
         assert len(submits.under_way) == START_N // 2
         await submits.answer(START_N // 2, full=True)
-        assert pace.at_once_n == START_N // 4
+        assert concurrency.at_once_n == START_N // 4
         for _ in range(10):
             await submits.answer(1, full=True)
-        assert pace.at_once_n == 1
+        assert concurrency.at_once_n == 1
         assert len(submits.under_way) == 1
         await submits.answer(1)
-        assert pace.at_once_n == 2
+        assert concurrency.at_once_n == 2
         while submits.under_way:
             await submits.answer(1)
         assert all(task.done() for task in submits.tasks)
@@ -92,20 +92,20 @@ def test_a_full_service_halves_it_once_for_all_that_were_under_way(
 
 
 def test_a_round_of_accepted_submits_makes_room_for_one_more() -> None:
-    pace = Pace(VirtualClock(), start_n=10)
+    concurrency = SubmitConcurrency(VirtualClock(), start_n=10)
 
     for _ in range(11):
-        pace.accepted()
-    assert pace.at_once_n == 11
+        concurrency.accepted()
+    assert concurrency.at_once_n == 11
     for _ in range(10_000):
-        pace.accepted()
-    assert pace.at_once_n == MOST_N
+        concurrency.accepted()
+    assert concurrency.at_once_n == MOST_N
 
 
 def test_nobody_begins_while_the_service_asks_to_wait(runner: asyncio.Runner) -> None:
     async def scenario() -> None:
         clock = VirtualClock()
-        submits = Submits(Pace(clock, start_n=2), clock)
+        submits = Submits(SubmitConcurrency(clock, start_n=2), clock)
         await submits.start(5)
         await submits.answer(1, full=True, for_s=20)
         await submits.start(1)
@@ -124,7 +124,7 @@ def test_who_gives_up_waiting_leaves_the_turn_to_the_next(
 ) -> None:
     async def scenario() -> None:
         clock = VirtualClock()
-        submits = Submits(Pace(clock, start_n=1), clock)
+        submits = Submits(SubmitConcurrency(clock, start_n=1), clock)
         await submits.start(3)
         _, second, third = submits.tasks
         _, answered = submits.under_way.pop()
@@ -149,8 +149,8 @@ def test_there_are_never_more_than_allowed_and_nobody_is_forgotten(
 ) -> None:
     async def scenario() -> None:
         clock = VirtualClock()
-        pace = Pace(clock, start_n=4)
-        submits = Submits(pace, clock)
+        concurrency = SubmitConcurrency(clock, start_n=4)
+        submits = Submits(concurrency, clock)
         for step in steps:
             before = len(submits.under_way)
             if step == "start":
@@ -164,8 +164,8 @@ def test_there_are_never_more_than_allowed_and_nobody_is_forgotten(
                 await clock.advance(1)
             else:
                 await submits.answer(1, full=step == "full", for_s=1)
-            assert len(submits.under_way) <= max(before, pace.at_once_n)
-            assert 1 <= pace.at_once_n <= MOST_N
+            assert len(submits.under_way) <= max(before, concurrency.at_once_n)
+            assert 1 <= concurrency.at_once_n <= MOST_N
         await clock.advance(1)
         while submits.under_way:
             await submits.answer(1)

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from mediakit import Client
-from mediakit.client.looks import Looks
+from mediakit.client.transfers.preview_cache import PreviewCache
 from mediakit.widgets import preview as preview_module
 from mediakit.widgets.preview import (
     CLIP_NOTE,
@@ -99,7 +99,7 @@ class Output:
     def __init__(self, data: bytes, folder: Path | None) -> None:
         self.id = "media_1"
         self.state = state_of("completed")
-        self.looks = Looks(folder)
+        self.preview_cache = PreviewCache(folder)
         self.data = data
         self.fetched = self.read = 0
 
@@ -230,7 +230,7 @@ def test_a_kept_look_that_cannot_be_read_is_looked_at_anew(
 ) -> None:
     clip = make_mp4(tmp_path / "a.mp4", (320, 180), 0.5)
     job = Output(clip.read_bytes(), tmp_path / "looks")
-    job.looks.keep(job.id, ".json", text)
+    job.preview_cache.keep(job.id, ".json", text)
     assert job.seen()[0].codec == "h264"
     assert job.read == 1
 
@@ -240,7 +240,7 @@ def test_nothing_is_kept_of_what_was_erased_meanwhile(tmp_path: Path) -> None:
     job = Output(clip.read_bytes(), tmp_path / "looks")
     job.state = state_of("completed", deleted_at=NOON)
     job.seen()
-    assert job.looks.read(job.id, ".json") is None
+    assert job.preview_cache.read(job.id, ".json") is None
 
 
 def test_a_copy_is_embedded_in_place_of_what_does_not_play() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mediakit.catalog import Catalog, Function
 from mediakit.rates import Estimate, EstimateKind
-from mediakit.sandbox.settle import charge_of, hold_of, usage_of
+from mediakit.sandbox.jobs.pricing import charge_of, hold_of, usage_of
 from mediakit.schema import InputFacts
 from tests.bodies import accepted_bodies
 

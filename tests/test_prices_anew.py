@@ -14,17 +14,17 @@ import pytest
 from mediakit import Catalog
 from mediakit import client as core
 from mediakit.catalog.own_rates import OwnRate
-from mediakit.client.http_client import HttpClient
-from mediakit.client.io_thread import io_thread
-from mediakit.client.orders import Order
-from mediakit.client.pricing import Pricer
-from mediakit.client.remote_media import RemoteMedia
+from mediakit.client.http.http_client import HttpClient
+from mediakit.client.records.orders import Order
+from mediakit.client.requests.remote_media import RemoteMedia
+from mediakit.client.requests.repricing import Pricer
+from mediakit.client.runtime.io_thread import io_thread
 from mediakit.clock import SystemClock
 from mediakit.errors import BudgetError, JobFailedError, ServiceError
-from mediakit.history import History, Intent
+from mediakit.history import History, Submission
 from mediakit.money import MicroUSD
 from mediakit.rates import Estimate, EstimateKind
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.fast_clock import FastClock
 from tests.file_server import FileServer
 from tests.media_samples import make_mp4
@@ -121,17 +121,17 @@ def test_what_was_turned_away_is_asked_for_again_at_the_price_of_now(
         runner.run(main())
 
 
-def bought_at(micro_usd: int, kind: str, **body: Any) -> Intent:
+def bought_at(micro_usd: int, kind: str, **body: Any) -> Submission:
     """Return what was bought at a price that nobody would ask for now."""
     function = Catalog.default().function(kind)
     price = MicroUSD(micro_usd)
     estimate = Estimate(price, price, EstimateKind.EXACT)
-    return Order(SERVICE, function, body, None, estimate).intent(take=1, attempt=1)
+    return Order(SERVICE, function, body, None, estimate).submission(take=1, attempt=1)
 
 
-def priced_anew(intent: Intent) -> Intent:
+def priced_anew(submission: Submission) -> Submission:
     pricer = Pricer(Catalog.default(), RemoteMedia(HttpClient(), SystemClock()))
-    return io_thread().call(pricer.priced_anew, intent)
+    return io_thread().call(pricer.priced_anew, submission)
 
 
 def test_a_price_that_rests_on_a_length_is_made_from_the_clip_as_it_is(
@@ -161,11 +161,11 @@ def test_where_a_length_cannot_be_read_any_more_the_larger_price_counts() -> Non
 
 def test_what_cannot_be_priced_here_keeps_its_price() -> None:
     kite = bought_at(7, "text-to-video", prompt="a", duration=5)
-    for intent in (
+    for submission in (
         bought_at(7, "text-to-video", prompt="a", duration=99),
         replace(kite, function="acme/elsewhere/text-to-video"),
     ):
-        assert priced_anew(intent) == intent
+        assert priced_anew(submission) == submission
 
 
 def test_properties_that_no_declaration_knows_leave_the_price_as_it_is() -> None:

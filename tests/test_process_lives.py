@@ -31,7 +31,7 @@ from mediakit.errors import (
     WaitTimeoutError,
 )
 from mediakit.history import EntryState
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.media_samples import make_png
 
 PATIENCE_S = 60.0

@@ -25,7 +25,7 @@ import mediakit as mk
 from mediakit.client import AsyncClient, Service
 from mediakit.clock import Clock
 from mediakit.history import History
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.fast_clock import FastClock
 from tests.media_samples import make_png
 from tests.proxies import HTTPProxy, Proxy, Relay, Seen, SOCKSProxy

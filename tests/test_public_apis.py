@@ -11,9 +11,9 @@ import pytest
 
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import example
-from mediakit.client.prepare import prepare
+from mediakit.client.requests.prepare import prepare
 from mediakit.errors import InputError
-from mediakit.sandbox.openapi import describe
+from mediakit.sandbox.api.openapi import describe
 from mediakit.schema import FieldSpec
 from mediakit.widgets.form_state import FormState
 from tests.public_apis import APIS, Api, Json

@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-from mediakit.client.read_budget import Lane, ReadBudget, process_budget
+from mediakit.client.jobs.poll_budget import Lane, PollBudget, process_budget
 from mediakit.clock import VirtualClock
 from tests.watched_jobs import run
 
 START_S = 10.0
 READS_PER_S = 7.0
-GAP_S = 1 / ReadBudget(READS_PER_S).steady_reads_per_s
+GAP_S = 1 / PollBudget(READS_PER_S).steady_reads_per_s
 
 
 def test_a_process_has_one_budget() -> None:
@@ -28,7 +28,7 @@ class Line:
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
-        self.budget = ReadBudget(READS_PER_S, clock=self.clock)
+        self.budget = PollBudget(READS_PER_S, clock=self.clock)
         self.turns: list[tuple[str, float]] = []
 
     async def use_up(self, lane: Lane) -> None:
@@ -122,7 +122,7 @@ def test_a_pause_stops_one_lane_and_the_longer_pause_holds() -> None:
 def test_a_forked_process_begins_with_a_budget_that_nobody_holds() -> None:
     script = """
 import os, signal
-from mediakit.client.read_budget import process_budget
+from mediakit.client.jobs.poll_budget import process_budget
 budget = process_budget()
 budget.pause(budget.lane("here"), 3600)
 child = os.fork()

@@ -18,20 +18,20 @@ import psycopg
 import pytest
 
 from mediakit import AsyncClient, Client, Job
-from mediakit.client import rebuilding
-from mediakit.client.history_view import AsyncHistoryView, HistoryView
+from mediakit.client.recovery import rebuilding
+from mediakit.client.recovery.history_view import AsyncHistoryView, HistoryView
 from mediakit.errors import GoneError, InputError, NotFoundError, ServiceError
 from mediakit.history import (
     BudgetUse,
     Entry,
     EntryState,
     History,
-    Intent,
+    Submission,
     plain_values,
 )
 from mediakit.records import Job as JobRecord
-from mediakit.sandbox import console
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server import console
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.fast_clock import FastClock
 from tests.media_samples import make_png
 from tests.postgres import default_to_stricter_transactions
@@ -249,7 +249,7 @@ def test_a_job_that_was_rebuilt_and_is_then_answered_is_one_entry_and_one_charge
         client.history.rebuild(job.id, deliveries=False)
         if takes_up == "the next start":
             # As a submit leaves it whose answer was lost.
-            client.core.store.claim(Intent(**plain_values(claimed)))
+            client.core.store.claim(Submission(**plain_values(claimed)))
             assert [found.id for found in client.resume()] == [job.id]
         assert paint(client, takes_up).id == job.id
 
@@ -414,7 +414,7 @@ def test_a_client_sees_its_own_service_unless_it_asks_for_all(
 # -- the store -------------------------------------------------------------------------
 
 
-def an_intent(key: str = "k1", **changes: Any) -> Intent:
+def an_intent(key: str = "k1", **changes: Any) -> Submission:
     plain: dict[str, Any] = {
         "key": key,
         "draw_key": "d1",
@@ -433,7 +433,7 @@ def an_intent(key: str = "k1", **changes: Any) -> Intent:
         "reserved_micro_usd": 5,
         "project": None,
     }
-    return Intent(**(plain | changes))
+    return Submission(**(plain | changes))
 
 
 def a_job(job_id: str = "media_1", charge_micro_usd: int | None = 5) -> JobRecord:
@@ -456,8 +456,10 @@ def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]
         yield opened
 
 
-def adopted(history: History, intent: Intent, job: JobRecord) -> Entry:
-    return history.adopt(intent, job, created_at=AT, submitted_at=AT, finished_at=None)
+def adopted(history: History, submission: Submission, job: JobRecord) -> Entry:
+    return history.adopt(
+        submission, job, created_at=AT, submitted_at=AT, finished_at=None
+    )
 
 
 def test_an_adopted_job_is_no_open_intent_and_holds_no_made_up_times(
@@ -508,7 +510,7 @@ def test_a_request_that_becomes_known_replaces_the_one_that_was_not(
         history.record_job(name, a_job())
 
 
-def unasked(**changes: Any) -> Intent:
+def unasked(**changes: Any) -> Submission:
     """Return what is written of a job whose request nobody knows."""
     name = "rebuilt-media_1"
     return an_intent(name, draw_key=name, body=b"{}", prompt=None, **changes)

@@ -20,7 +20,7 @@ from mediakit.media import probe
 from mediakit.money import MicroUSD
 from mediakit.rates import MS_PER_S, Line, per_second
 from mediakit.rules import OnlyWhen, when
-from mediakit.sandbox.server import Sandbox, start
+from mediakit.sandbox.server.running import Sandbox, start
 from mediakit.schema import InputFacts, MediaRequest, Omittable, Prompt, Unit
 from mediakit.widgets.form_state import FormState
 

@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from mediakit.client.http_client import HttpClient
-from mediakit.client.io_thread import io_thread
-from mediakit.client.remote_media import ASK_AGAIN_AFTER_S, MediaKey, RemoteMedia
+from mediakit.client.http.http_client import HttpClient
+from mediakit.client.requests.remote_media import (
+    ASK_AGAIN_AFTER_S,
+    MediaKey,
+    RemoteMedia,
+)
+from mediakit.client.runtime.io_thread import io_thread
 from mediakit.clock import VirtualClock
 from mediakit.media import MediaInfo
 from tests.file_server import FileServer

@@ -9,7 +9,7 @@ import pytest
 
 from mediakit import Client
 from mediakit.catalog import Catalog, Function
-from mediakit.sandbox.server import Sandbox, start
+from mediakit.sandbox.server.running import Sandbox, start
 from mediakit.widgets.form_state import FormState
 from tests.test_form_properties import filled, make_view
 

@@ -15,12 +15,17 @@ import pytest
 import mediakit as mk
 from mediakit import errors
 from mediakit.client import Service
-from mediakit.client.io_thread import io_thread
-from mediakit.client.transport import Transport
+from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.runtime.io_thread import io_thread
 from mediakit.clock import SystemClock
 from mediakit.history import History
 from mediakit.records import UploadGrant
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start, start_embedded
+from mediakit.sandbox.server.running import (
+    RunningSandbox,
+    Sandbox,
+    start,
+    start_embedded,
+)
 from tests.fast_clock import FastClock
 from tests.file_server import FileServer
 from tests.kernels import run_notebook
@@ -54,7 +59,7 @@ def secrets_of(running: RunningSandbox) -> Secrets:
 
     async def read_secret() -> str:
         service = Service(running.base_url, running.api_key)
-        transport = Transport(service, clock=SystemClock())
+        transport = ServiceClient(service, clock=SystemClock())
         answer = await transport.read("/v1/webhooks/secret")
         await transport.aclose()
         secret: str = answer.json()["secret"]

@@ -21,11 +21,15 @@ import pytest
 
 from mediakit import client as core
 from mediakit.catalog import Catalog
-from mediakit.client.io_thread import io_thread
-from mediakit.client.ledger import Ledger
-from mediakit.client.orders import Order, key_of
-from mediakit.client.submitting import SUBMIT_RETRY_FOR_S, Submitter, asks_unasked
-from mediakit.client.transport import Transport
+from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.records.account_history import AccountHistory
+from mediakit.client.records.orders import Order, key_of
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.submissions.sender import (
+    SUBMIT_RETRY_FOR_S,
+    Sender,
+    asks_unasked,
+)
 from mediakit.clock import VirtualClock
 from mediakit.errors import (
     BalanceError,
@@ -35,8 +39,8 @@ from mediakit.errors import (
     RateLimitError,
     ServiceError,
 )
-from mediakit.history import Entry, EntryState, History, Intent
-from mediakit.sandbox.server import Sandbox, start
+from mediakit.history import Entry, EntryState, History, Submission
+from mediakit.sandbox.server.running import Sandbox, start
 from tests.fast_clock import FastClock
 from tests.lossy_proxy import LossyProxy
 from tests.sandbox.conftest import Api
@@ -108,7 +112,7 @@ def as_line(line: Sequence[object]) -> str:
     return f"{name!s:<44}{told}{outcome}"
 
 
-class Buyer:
+class Submissions:
     """Somebody who submits, each time with a new client on the same history."""
 
     def __init__(
@@ -139,17 +143,17 @@ class Buyer:
                 calls = (client.submit(KIND, prompt=prompt) for prompt in prompts)
                 return await asyncio.gather(*calls)
 
-    def intent(self, prompt: str) -> Intent:
+    def submission(self, prompt: str) -> Submission:
         """Return what the same call writes down first."""
         function = Catalog.default().function(KIND)
         body = function.canonical_body({"prompt": prompt})
         order = Order(self._service, function, body, None, function.estimate(body))
-        return order.intent(take=1, attempt=1)
+        return order.submission(take=1, attempt=1)
 
-    def submitter(self, history: History, **how: Any) -> Submitter:
-        transport = Transport(self._service, clock=self.clock)
-        ledger = Ledger(history, self._service)
-        return Submitter(transport, ledger, self.clock, **how)
+    def submitter(self, history: History, **how: Any) -> Sender:
+        transport = ServiceClient(self._service, clock=self.clock)
+        account_history = AccountHistory(history, self._service)
+        return Sender(transport, account_history, self.clock, **how)
 
 
 def posts(proxy: LossyProxy) -> list[bytes]:
@@ -186,7 +190,7 @@ def test_a_submit_makes_and_pays_one_job_whatever_happens_to_its_answer(
             stage.console.change(org, **row.later_org)
 
     with stage.proxy() as proxy, asyncio.Runner() as runner:
-        buyer = Buyer(proxy.base_url, user, tmp_path)
+        buyer = Submissions(proxy.base_url, user, tmp_path)
         buyer.clock.at_sleep = at_nth(1, meanwhile)
         job_id, outcome = None, "the job"
         started_s = time.monotonic()
@@ -221,7 +225,7 @@ def test_a_service_that_appears_while_it_is_asked_for_makes_one_job(
 ) -> None:
     org, user = stage.organization()
     port = free_port()
-    buyer = Buyer(f"http://127.0.0.1:{port}", user, tmp_path)
+    buyer = Submissions(f"http://127.0.0.1:{port}", user, tmp_path)
     proxies: list[LossyProxy] = []
     with ExitStack() as stack, asyncio.Runner() as runner:
 
@@ -241,7 +245,7 @@ def test_a_service_that_is_not_there_was_sent_nothing_and_is_asked_for_a_minute(
 ) -> None:
     org, user = stage.organization()
     port = free_port()
-    buyer = Buyer(f"http://127.0.0.1:{port}", user, tmp_path)
+    buyer = Submissions(f"http://127.0.0.1:{port}", user, tmp_path)
     with asyncio.Runner() as runner:
         with pytest.raises(ServiceError, match="Nothing was sent and nothing is"):
             runner.run(buyer.submit("nobody"))
@@ -258,9 +262,9 @@ def test_a_key_that_is_bound_to_another_body_is_never_sent_again(
 ) -> None:
     org, user = stage.organization()
     with stage.proxy() as proxy, asyncio.Runner() as runner:
-        buyer = Buyer(proxy.base_url, user, tmp_path)
-        intent = buyer.intent("mine")
-        user.submit(KIND, {"prompt": "another's"}, key=intent.key)
+        buyer = Submissions(proxy.base_url, user, tmp_path)
+        submission = buyer.submission("mine")
+        user.submit(KIND, {"prompt": "another's"}, key=submission.key)
 
         for _ in range(2):
             with pytest.raises(ConflictError) as caught:
@@ -269,8 +273,8 @@ def test_a_key_that_is_bound_to_another_body_is_never_sent_again(
 
         assert len(posts(proxy)) == 2  # one each time that it was asked for
         assert stage.books(org, user) == (1, CHARGE_MICRO_USD)  # the other one
-        assert intent.key[:12] in said
-        assert sha256(intent.body).hexdigest()[:12] in said
+        assert submission.key[:12] in said
+        assert sha256(submission.body).hexdigest()[:12] in said
         assert "'mine'" in said
         assert 'take="next"' in said
 
@@ -280,7 +284,7 @@ def test_a_balance_that_cannot_carry_it_at_the_door_is_one_typed_error(
 ) -> None:
     org, user = stage.organization(balance_usd=0.01)
     with stage.proxy() as proxy, asyncio.Runner() as runner:
-        buyer = Buyer(proxy.base_url, user, tmp_path)
+        buyer = Submissions(proxy.base_url, user, tmp_path)
         with pytest.raises(
             BalanceError, match=r"Nothing was charged\. Top up"
         ) as caught:
@@ -308,7 +312,7 @@ def test_a_wait_of_an_hour_ends_the_call_and_says_when_to_come_again(
 ) -> None:
     _, user = stage.organization(org)
     stage.script(faults)
-    buyer = Buyer(stage.api.running.base_url, user, tmp_path)
+    buyer = Submissions(stage.api.running.base_url, user, tmp_path)
     with asyncio.Runner() as runner, pytest.raises(RateLimitError) as caught:
         runner.run(buyer.submit("tomorrow"))
 
@@ -323,7 +327,7 @@ def test_a_wait_of_an_hour_ends_the_call_and_says_when_to_come_again(
 def test_a_wait_of_two_seconds_is_waited_for(stage: Stage, tmp_path: Path) -> None:
     _, user = stage.organization()
     stage.script(once("status", status=429, retry_after=2))
-    buyer = Buyer(stage.api.running.base_url, user, tmp_path)
+    buyer = Submissions(stage.api.running.base_url, user, tmp_path)
     with asyncio.Runner() as runner:
         runner.run(buyer.submit("soon"))
 
@@ -335,7 +339,7 @@ def test_more_submits_than_there_is_room_for_are_all_made_once(
 ) -> None:
     org, user = stage.organization({"concurrency": 1, "queue_size": 2})
     patient = FastClock(speed=5)
-    buyer = Buyer(stage.api.running.base_url, user, tmp_path, patient)
+    buyer = Submissions(stage.api.running.base_url, user, tmp_path, patient)
     prompts = [f"at once {n}" for n in range(8)]
     with asyncio.Runner() as runner:
         jobs = runner.run(buyer.submit_all(prompts))
@@ -348,12 +352,12 @@ def test_what_an_earlier_try_may_have_made_stays_open_until_it_is_known(
     stage: Stage, tmp_path: Path
 ) -> None:
     _, user = stage.organization()
-    buyer = Buyer(stage.api.running.base_url, user, tmp_path)
+    buyer = Submissions(stage.api.running.base_url, user, tmp_path)
     with buyer.history() as history:
-        intent, _ = history.claim(buyer.intent("in doubt"))
+        submission, _ = history.claim(buyer.submission("in doubt"))
         submitter = buyer.submitter(history)
 
-        async def claim(_: Intent) -> tuple[Entry, bool]:
+        async def claim(_: Submission) -> tuple[Entry, bool]:
             raise AssertionError("the key is not spent")
 
         for fault, state in (
@@ -364,8 +368,10 @@ def test_what_an_earlier_try_may_have_made_stays_open_until_it_is_known(
             stage.api.running.clear_faults()
             stage.script(fault)
             with pytest.raises(MediakitError):
-                io_thread().call(submitter.send, intent, asked_before=True, claim=claim)
-            entry = history.find_key(intent.key)
+                io_thread().call(
+                    submitter.send, submission, asked_before=True, claim=claim
+                )
+            entry = history.find_key(submission.key)
             assert entry is not None
             assert entry.state is state
 
@@ -375,24 +381,26 @@ def test_every_fresh_key_is_claimed_where_the_caller_says(
 ) -> None:
     org, user = stage.organization()
     stage.script(once("outage") * 2)
-    buyer = Buyer(stage.api.running.base_url, user, tmp_path)
+    buyer = Submissions(stage.api.running.base_url, user, tmp_path)
     claimed: list[int] = []
     with buyer.history() as history:
 
-        async def claim(intent: Intent) -> tuple[Entry, bool]:
-            if intent.attempt == 3:
+        async def claim(submission: Submission) -> tuple[Entry, bool]:
+            if submission.attempt == 3:
                 raise BudgetError("no", needed_micro_usd=1, available_micro_usd=0)
-            claimed.append(intent.attempt)
-            return history.claim(intent)
+            claimed.append(submission.attempt)
+            return history.claim(submission)
 
-        intent, _ = history.claim(buyer.intent("budget"))
+        submission, _ = history.claim(buyer.submission("budget"))
         submitter = buyer.submitter(history)
         with pytest.raises(BudgetError):
-            io_thread().call(submitter.send, intent, asked_before=False, claim=claim)
+            io_thread().call(
+                submitter.send, submission, asked_before=False, claim=claim
+            )
 
         assert claimed == [2]
         assert stage.books(org, user) == (0, 0)
-        assert history.find_key(key_of(intent.draw_key, 1, 3)) is None
+        assert history.find_key(key_of(submission.draw_key, 1, 3)) is None
 
 
 def test_an_unanswered_submit_is_asked_again_unasked_for_a_day(tmp_path: Path) -> None:
@@ -401,7 +409,7 @@ def test_an_unanswered_submit_is_asked_again_unasked_for_a_day(tmp_path: Path) -
         service = core.Service("http://127.0.0.1:9", "a-key-0123")
         function = Catalog.default().function(KIND)
         order = Order(service, function, {"prompt": "a"}, None, function.estimate({}))
-        entry, _ = history.claim(order.intent(take=1, attempt=1))
+        entry, _ = history.claim(order.submission(take=1, attempt=1))
 
     assert asks_unasked(entry, clock.now() + timedelta(hours=24))
     assert not asks_unasked(entry, clock.now() + timedelta(hours=24, seconds=1))

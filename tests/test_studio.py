@@ -16,14 +16,14 @@ import pytest
 from mediakit import Client
 from mediakit.catalog import Catalog
 from mediakit.client import Job
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.card_handle import Cell
 from mediakit.widgets.funds import Funds
 from mediakit.widgets.studio import Studio
 from mediakit.widgets.studio.past.query import HOW_TO_BEGIN, PAGE_ROWS
 from mediakit.widgets.studio.state import Place
 from tests.fast_clock import FastClock
-from tests.intents import intent
+from tests.intents import submission
 from tests.test_job_view import in_use
 
 PATIENCE_S = 60.0
@@ -206,7 +206,7 @@ def test_the_history_is_searched_filtered_sorted_and_turned_over(
     store, service = client.core.store, client.service
     for number in range(PAGE_ROWS * 2 + 1):
         kind = "text-to-video" if number % 2 else "text-to-image"
-        mine = intent(f"k{number}", prompt=f"kite {number}", kind=kind)
+        mine = submission(f"k{number}", prompt=f"kite {number}", kind=kind)
         store.claim(replace(mine, service=service.identity, project="Dunes"))
     studio = make_studio()
     go(studio, Place.HISTORY)
@@ -239,7 +239,9 @@ def test_the_history_is_searched_filtered_sorted_and_turned_over(
 def test_what_has_no_job_is_not_opened_and_its_settings_are_used_again(
     make_studio: Callable[..., Studio], client: Client
 ) -> None:
-    mine = intent("k1", prompt=MARKUP, body=b'{"prompt": "a kite", "style": "noir"}')
+    mine = submission(
+        "k1", prompt=MARKUP, body=b'{"prompt": "a kite", "style": "noir"}'
+    )
     client.core.store.claim(replace(mine, service=client.service.identity))
     client.core.store.record_refusal("k1", code="422", message="duration: got 99")
     studio = make_studio()
@@ -261,7 +263,7 @@ def test_a_late_click_acts_on_the_row_that_was_shown_when_it_was_pressed(
 ) -> None:
     def claim(key: str, prompt: str) -> None:
         body = json.dumps({"prompt": prompt}).encode()
-        mine = replace(intent(key, body=body), service=client.service.identity)
+        mine = replace(submission(key, body=body), service=client.service.identity)
         client.core.store.claim(mine)
 
     claim("k1", "a kite")
@@ -282,7 +284,7 @@ def test_rows_that_left_the_page_long_ago_take_no_widgets(
 ) -> None:
     service = client.service.identity
     for number in range(6 * PAGE_ROWS):
-        mine = intent(f"k{number}", prompt=f"kite {number}")
+        mine = submission(f"k{number}", prompt=f"kite {number}")
         client.core.store.claim(replace(mine, service=service))
     studio = make_studio()
     go(studio, Place.HISTORY)
@@ -316,7 +318,9 @@ def test_an_unreachable_service_is_a_sentence_and_the_history_stays(
 ) -> None:
     nowhere, key = "http://127.0.0.1:9", "key-of-nobody"
     with Client(nowhere, key, home=tmp_path, clock=FastClock()) as alone:
-        mine = replace(intent("k1", prompt="a kite"), service=alone.service.identity)
+        mine = replace(
+            submission("k1", prompt="a kite"), service=alone.service.identity
+        )
         alone.core.store.claim(mine)
         studio = make_studio(alone)
 
@@ -413,7 +417,7 @@ def test_closing_a_client_closes_its_studio(
 def test_what_stays_without_a_kernel_names_spend_and_the_last_jobs_escaped(
     make_studio: Callable[..., Studio], client: Client
 ) -> None:
-    mine = replace(intent("k1", prompt=MARKUP), service=client.service.identity)
+    mine = replace(submission("k1", prompt=MARKUP), service=client.service.identity)
     client.core.store.claim(mine)
     studio = make_studio()
 

@@ -15,7 +15,7 @@ from mediakit.catalog.own_rates import OwnRate
 from mediakit.client import BudgetState
 from mediakit.errors import InputError
 from mediakit.history import Entry, EntryState
-from mediakit.history.entries import fresh_entry
+from mediakit.history.entries.entries import fresh_entry
 from mediakit.money import MicroUSD
 from mediakit.records import Balance, JobStatus
 from mediakit.schema import Purpose
@@ -44,7 +44,7 @@ from mediakit.widgets.studio.past.query import (
 )
 from mediakit.widgets.studio.past.rows import row_of, settings_of, state_of
 from mediakit.widgets.studio.state import Place, StudioState
-from tests.intents import intent
+from tests.intents import submission
 
 CATALOG = Catalog.default()
 NOON = datetime(2026, 5, 31, 12, 30, tzinfo=UTC)
@@ -54,7 +54,7 @@ URL = "https://a.test/a.mp4"
 
 def entry(number: int = 1, **more: object) -> Entry:
     """Return an entry of the history, in any state."""
-    made = fresh_entry(intent(f"k{number}"), number=number, created_at=NOON)
+    made = fresh_entry(submission(f"k{number}"), number=number, created_at=NOON)
     return replace(made, **more)  # type: ignore[arg-type]
 
 

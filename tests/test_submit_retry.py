@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit.client.answers import LONGEST_RETRY_AFTER_S, retry_after_s
-from mediakit.client.exchange import Answer, NoAnswerError
-from mediakit.client.retry import retry
-from mediakit.client.submit_retry import (
+from mediakit.client.http.exchange import Answer, NoAnswerError
+from mediakit.client.http.responses import LONGEST_RETRY_AFTER_S, retry_after_s
+from mediakit.client.http.retry import retry
+from mediakit.client.submissions.sender import outcome
+from mediakit.client.submissions.submit_retry import (
     LONGEST_S,
     MAX_UNAVAILABLE_ATTEMPTS,
     RejectionReason,
@@ -24,7 +25,6 @@ from mediakit.client.submit_retry import (
     submit_should_stop,
     temporary_rejection,
 )
-from mediakit.client.submitting import outcome
 from mediakit.records import ErrorCode, Job
 from tests.fast_clock import FastClock
 

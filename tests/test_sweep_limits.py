@@ -11,15 +11,21 @@ from typing import Any
 import pytest
 
 from mediakit import AsyncClient, BudgetError, Client, JobFailedError
-from mediakit.client.async_job import AsyncJob
-from mediakit.client.buying import Take
+from mediakit.client.jobs.async_job import AsyncJob
+from mediakit.client.submissions.submissions import Take
 from mediakit.errors import RateLimitError
-from mediakit.history import Budget, BudgetUse, History
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.history import BudgetLimit, BudgetUse, History
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.fast_clock import FastClock
-from tests.intents import HERE, START, completed, costing, failed, intent, job
+from tests.intents import HERE, START, completed, costing, failed, job, submission
 
-SWEEP = Budget("3f2a", 1_000_000)
+SWEEP = BudgetLimit("3f2a", 1_000_000)
+
+
+def sweep_of(limit_micro_usd: int) -> BudgetLimit:
+    return BudgetLimit(SWEEP.name, limit_micro_usd)
+
+
 VIDEO_5_S = 340_000
 
 
@@ -63,13 +69,15 @@ def test_a_sweep_refuses_what_does_not_fit_and_calls_its_budget_in_plain_words(
 
 
 def test_a_claim_has_to_fit_both_the_budget_and_the_sweep(history: History) -> None:
-    kites = Budget("kites", 500)
-    history.claim(costing("k1", 400), budget=kites, sweep=Budget("3f2a", 1_000))
+    kites = BudgetLimit("kites", 500)
+    history.claim(costing("k1", 400), budget=kites, sweep=sweep_of(1_000))
     with pytest.raises(BudgetError, match="the budget 'kites'"):
-        history.claim(costing("k2", 200), budget=kites, sweep=Budget("3f2a", 1_000))
+        history.claim(costing("k2", 200), budget=kites, sweep=sweep_of(1_000))
     with pytest.raises(BudgetError, match="the sweep's budget"):
         history.claim(
-            costing("k2", 200), budget=Budget("kites", 700), sweep=Budget("3f2a", 500)
+            costing("k2", 200),
+            budget=BudgetLimit("kites", 700),
+            sweep=sweep_of(500),
         )
     assert history.budget_use("kites") == BudgetUse(0, 400)
     assert history.sweep_use("3f2a") == BudgetUse(0, 400)
@@ -79,7 +87,7 @@ def test_a_claim_has_to_fit_both_the_budget_and_the_sweep(history: History) -> N
 def test_a_price_that_nobody_knows_cannot_be_kept_within_a_sweep(
     history: History,
 ) -> None:
-    unknown = intent("k1", estimate_high_micro_usd=None, reserved_micro_usd=0)
+    unknown = submission("k1", estimate_high_micro_usd=None, reserved_micro_usd=0)
     with pytest.raises(
         BudgetError, match=r"so the sweep's budget of \$1\.00 could not"
     ):
@@ -89,8 +97,8 @@ def test_a_price_that_nobody_knows_cannot_be_kept_within_a_sweep(
 def test_an_entry_that_another_sweep_bought_first_keeps_its_sweep(
     history: History,
 ) -> None:
-    first, _ = history.claim(costing("k1", 400), sweep=Budget("first", 1_000))
-    again, is_new = history.claim(costing("k1", 400), sweep=Budget("second", 0))
+    first, _ = history.claim(costing("k1", 400), sweep=BudgetLimit("first", 1_000))
+    again, is_new = history.claim(costing("k1", 400), sweep=BudgetLimit("second", 0))
     assert (again, is_new) == (first, False)
     assert history.sweep_use("first") == BudgetUse(0, 400)
     assert history.sweep_use("second") == BudgetUse(0, 0)
@@ -99,16 +107,16 @@ def test_an_entry_that_another_sweep_bought_first_keeps_its_sweep(
 def test_a_refused_entry_belongs_to_the_sweep_that_asks_again(
     history: History,
 ) -> None:
-    history.claim(costing("k1", 400), sweep=Budget("first", 1_000))
+    history.claim(costing("k1", 400), sweep=BudgetLimit("first", 1_000))
     history.record_refusal("k1", code="422", message="no")
-    entry, is_new = history.claim(costing("k1", 400), sweep=Budget("second", 400))
+    entry, is_new = history.claim(costing("k1", 400), sweep=BudgetLimit("second", 400))
     assert (entry.sweep, is_new) == ("second", True)
     assert history.sweep_use("first") == BudgetUse(0, 0)
     assert history.sweep_use("second") == BudgetUse(0, 400)
 
 
 def test_a_failed_cell_leaves_its_share_to_the_others(history: History) -> None:
-    limit = Budget("3f2a", 400)
+    limit = BudgetLimit("3f2a", 400)
     history.claim(costing("k1", 400), sweep=limit)
     history.record_job("k1", failed())
     assert history.claim(costing("k2", 400), sweep=limit)[1]
@@ -117,7 +125,7 @@ def test_a_failed_cell_leaves_its_share_to_the_others(history: History) -> None:
 def test_a_rebuilt_job_joins_the_sweep_of_its_request(history: History) -> None:
     history.claim(costing("k1", 400), sweep=SWEEP)
     history.adopt(
-        intent("rebuilt-media_1", draw_key="rebuilt-media_1"),
+        submission("rebuilt-media_1", draw_key="rebuilt-media_1"),
         completed(300),
         created_at=START,
         submitted_at=None,

@@ -12,10 +12,10 @@ import pytest
 from mediakit import Client
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import example
-from mediakit.client.plain import plain_fields
+from mediakit.client.requests.plain_values import plain_fields
 from mediakit.errors import InputError
-from mediakit.sandbox.openapi import describe
-from mediakit.sandbox.server import Sandbox, start
+from mediakit.sandbox.api.openapi import describe
+from mediakit.sandbox.server.running import Sandbox, start
 from mediakit.schema import FieldSpec
 from mediakit.widgets.form import Form
 from mediakit.widgets.form_state import FormState
@@ -51,7 +51,7 @@ SCHEMA: Json = {
             prompt={**TEXT, "maxLength": 500},
             ratio={"enum": ["1:1", "16:9"], "default": "1:1"},
             image_url={"type": "string", "format": "uri"},
-            looks={"type": "array", "items": {"enum": ["noir", "pop"]}},
+            preview_cache={"type": "array", "items": {"enum": ["noir", "pop"]}},
         ),
     ],
     "discriminator": {"propertyName": "model"},

@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 import trustme
 
-from mediakit.client.answers import error_of, parse, refused_input, rejection
-from mediakit.client.exchange import Answer, NoAnswerError
-from mediakit.client.http_client import MAX_CONNECTIONS, HttpClient
-from mediakit.client.io_thread import io_thread
-from mediakit.client.service import Service
-from mediakit.client.transport import Transport
+from mediakit.client.http.exchange import Answer, NoAnswerError
+from mediakit.client.http.http_client import MAX_CONNECTIONS, HttpClient
+from mediakit.client.http.responses import error_of, parse, refused_input, rejection
+from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.runtime.service import Service
 from mediakit.clock import SystemClock
 from mediakit.errors import RateLimitError, ServiceError
 from mediakit.records import Job
@@ -67,7 +67,7 @@ def asked(
     """Send one request after another, on connections that are kept."""
 
     async def send() -> list[Answer | NoAnswerError]:
-        transport = Transport(
+        transport = ServiceClient(
             Service(base_url, KEY), clock=SystemClock(), timeout_s=timeout_s
         )
         try:
@@ -78,7 +78,7 @@ def asked(
     return io_thread().call(send)
 
 
-async def outcome(transport: Transport, method: str) -> Answer | NoAnswerError:
+async def outcome(transport: ServiceClient, method: str) -> Answer | NoAnswerError:
     content = b'{"prompt":"a kite"}' if method == "POST" else None
     try:
         return await transport.exchange(method, "/v1/media/x", content=content)
@@ -186,7 +186,7 @@ def test_a_request_that_waits_too_long_for_a_connection_was_not_sent() -> None:
             assert arrived.acquire(timeout=PATIENCE_S)
 
     async def crowd(base_url: str) -> NoAnswerError:
-        transport = Transport(
+        transport = ServiceClient(
             Service(base_url, KEY), clock=SystemClock(), timeout_s=10 * SHORT_S
         )
         before = [
@@ -373,7 +373,7 @@ def test_a_proxy_that_opens_no_tunnel_sent_nothing_and_saw_no_key(
 
 def read(base_url: str, clock: PatientClock) -> Answer:
     async def once() -> Answer:
-        transport = Transport(Service(base_url, KEY), clock=clock)
+        transport = ServiceClient(Service(base_url, KEY), clock=clock)
         try:
             return await transport.read("/billing")
         finally:
@@ -464,7 +464,7 @@ def test_the_key_is_in_no_error_and_in_no_log(
         loop = asyncio.get_running_loop()
         usual_s, loop.slow_callback_duration = loop.slow_callback_duration, 0.0
         loop.set_debug(True)
-        transport = Transport(
+        transport = ServiceClient(
             Service(base_url, KEY), clock=SystemClock(), timeout_s=SHORT_S
         )
         try:
@@ -499,9 +499,9 @@ def test_an_exchange_is_one_line_in_the_log_and_nobody_elses(
 
 LIFE = """
 import gc, os, sys, time
-from mediakit.client.io_thread import io_thread
-from mediakit.client.service import Service
-from mediakit.client.transport import Transport
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.runtime.service import Service
+from mediakit.client.http.service_client import Transport
 from mediakit.clock import SystemClock
 
 transport = Transport(Service(sys.argv[1], "k"), clock=SystemClock())

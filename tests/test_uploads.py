@@ -14,10 +14,10 @@ import pytest
 
 from mediakit import Client
 from mediakit.client import AsyncClient, Service
-from mediakit.client.http_client import BLOCK_BYTES
-from mediakit.client.in_flight import InFlight
-from mediakit.client.prepare import prepare
-from mediakit.client.progress import Transfer
+from mediakit.client.http.http_client import BLOCK_BYTES
+from mediakit.client.requests.prepare import prepare
+from mediakit.client.runtime.progress import Transfer
+from mediakit.client.runtime.single_flight import SingleFlight
 from mediakit.errors import InputError, ServiceError
 from mediakit.history import History
 from tests.fast_clock import FastClock
@@ -301,7 +301,7 @@ def test_giving_up_ends_the_upload_and_nothing_is_remembered(tmp_path: Path) -> 
 
 def test_work_is_shared_until_the_last_who_waits_gives_up() -> None:
     async def scenario() -> None:
-        flight: InFlight[int] = InFlight()
+        flight: SingleFlight[int] = SingleFlight()
         go_on = asyncio.Event()
         ended: list[str] = []
 
@@ -374,7 +374,7 @@ def test_no_log_and_no_error_holds_a_signed_url(
 
 
 def test_a_grant_for_another_length_is_not_used(tmp_path: Path) -> None:
-    from mediakit.client.files import Fingerprint, Upload, with_length
+    from mediakit.client.transfers.upload_files import Fingerprint, Upload, with_length
 
     upload = Upload(tmp_path / "a.wav", "audio/wav", Fingerprint("00", 7, 0), "file")
     assert with_length({"A": "b"}, upload) == {"A": "b", "Content-Length": "7"}

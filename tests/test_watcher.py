@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit.client import AsyncJob
-from mediakit.client.watching import JITTER, PATIENT_FOR_S, gap_s
+from mediakit.client.jobs.schedule import JITTER, PATIENT_FOR_S, gap_s
 from mediakit.errors import (
     GoneError,
     RateLimitError,
@@ -445,12 +445,12 @@ class UnspeakableError(Exception):
 @pytest.mark.parametrize(
     "broken",
     [
-        "mediakit.client.read_budget.ReadBudget.turn",
-        "mediakit.client.watched.Watched.gap_s",
-        "mediakit.client.watched.Watched.was_read",
-        "mediakit.client.watcher.Watcher._call_up",
-        "mediakit.client.watcher.Watcher._rest_until_due",
-        "mediakit.client.watcher.jittered_s",
+        "mediakit.client.jobs.poll_budget.PollBudget.turn",
+        "mediakit.client.jobs.watched.Watched.gap_s",
+        "mediakit.client.jobs.watched.Watched.was_read",
+        "mediakit.client.jobs.poller.Poller._call_up",
+        "mediakit.client.jobs.poller.Poller._rest_until_due",
+        "mediakit.client.jobs.poller.jittered_s",
     ],
 )
 def test_a_watcher_whose_own_code_fails_goes_on_and_every_job_settles(

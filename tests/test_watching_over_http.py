@@ -16,9 +16,9 @@ from urllib.parse import unquote
 import pytest
 
 from mediakit.client import AsyncClient, AsyncJob, Service
-from mediakit.client.job_state import JobState
-from mediakit.client.read_budget import process_budget
-from mediakit.client.watcher import AT_ONCE
+from mediakit.client.jobs.poll_budget import process_budget
+from mediakit.client.jobs.poller import AT_ONCE
+from mediakit.client.records.job_state import JobState
 from mediakit.clock import Clock, VirtualClock
 from mediakit.errors import (
     JobFailedError,
@@ -30,7 +30,7 @@ from mediakit.errors import (
 from mediakit.history import History
 from mediakit.records import Job as JobRecord
 from tests.fast_clock import FastClock
-from tests.intents import intent
+from tests.intents import submission
 from tests.job_server import JobServer, Said, completed, running
 
 LATE_S = 2.0
@@ -65,7 +65,7 @@ def left(
     service = Service(server.base_url, "a-key")
     owner: Owner = {"service": service.identity, "account": service.account}
     for name in names:
-        history.claim(intent(f"k {name}", draw_key=f"d {name}", **owner))
+        history.claim(submission(f"k {name}", draw_key=f"d {name}", **owner))
         its_record = JobRecord.model_validate({**record, "id": name})
         history.record_job(f"k {name}", its_record)
     return owner

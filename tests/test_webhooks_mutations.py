@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mediakit.clock import VirtualClock
 from mediakit.errors import SignatureError
 from mediakit.webhooks import verify
+from tests.support.soak import trials
 from tests.webhook_messages import OTHER_SECRET, SECRET, message
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -82,7 +83,7 @@ def is_the_same(sent: Sent) -> bool:
     return any(part in SIGNATURES for part in in_order[2][1].split(b" "))
 
 
-@settings(max_examples=10_000)
+@settings(max_examples=trials(2_000, soak=10_000))
 @given(
     st.one_of(
         [st.binary(min_size=n * STEP_BYTES, max_size=n * STEP_BYTES) for n in (1, 2, 3)]

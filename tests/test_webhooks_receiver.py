@@ -20,7 +20,7 @@ from starlette.routing import Mount, Route
 
 import mediakit as mk
 from mediakit.clock import SystemClock
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.webhooks import Event, Inbox, Receiver, receiver
 from tests.asgi_server import PATIENCE_S, serve
 from tests.sandbox.conftest import Api

@@ -16,7 +16,7 @@ from mediakit import Client
 from mediakit.client import AsyncClient, Service
 from mediakit.errors import InputError, MediakitError, ServiceError
 from mediakit.history import EntryState, History
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.fast_clock import FastClock
 from tests.scripted_server import (
     Script,

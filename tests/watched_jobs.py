@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, cast
 
-from mediakit.client.async_job import AsyncJob, Keeper
-from mediakit.client.io_thread import io_thread
-from mediakit.client.read_budget import ReadBudget
-from mediakit.client.watchers import Watchers
+from mediakit.client.jobs.async_job import AsyncJob, JobServices
+from mediakit.client.jobs.poll_budget import PollBudget
+from mediakit.client.jobs.pollers import Pollers
+from mediakit.client.runtime.io_thread import io_thread
 from mediakit.clock import VirtualClock
 from mediakit.records import Job
 from tests.job_states import state_of
@@ -72,17 +72,17 @@ class Service:
         seed: int = 1,
     ) -> None:
         self.clock = VirtualClock()
-        self.budget = ReadBudget(reads_per_s, clock=self.clock)
+        self.budget = PollBudget(reads_per_s, clock=self.clock)
         self.courses = courses
         self.clients = [self.client("here", seed + n) for n in range(clients)]
         self.jobs: dict[str, AsyncJob] = {}
         self.reads: list[tuple[float, str]] = []
         self.fault: Callable[[str], Exception | None] = lambda job_id: None
 
-    def client(self, service: str, seed: int = 1) -> Watchers:
+    def client(self, service: str, seed: int = 1) -> Pollers:
         """Return what watches the jobs of one more client."""
         random = Random(seed)
-        return Watchers(self.read, service, self.clock, self.budget, random)
+        return Pollers(self.read, service, self.clock, self.budget, random)
 
     async def read(self, job: AsyncJob) -> None:
         now_s = self.clock.monotonic_s()
@@ -92,12 +92,12 @@ class Service:
             raise error
         job.see(self.courses[job.id].record(job.id, now_s), self.clock.now())
 
-    def submit(self, job_id: str, watchers: Watchers | None = None) -> AsyncJob:
+    def submit(self, job_id: str, pollers: Pollers | None = None) -> AsyncJob:
         """Let a job begin, and watch it."""
-        client = watchers or self.clients[len(self.jobs) % len(self.clients)]
+        client = pollers or self.clients[len(self.jobs) % len(self.clients)]
         course = self.courses[job_id]
         state = state_of("queued", id=job_id, submitted_at=self.clock.now())
-        keeper = cast(Keeper, _Keeper(self, client))
+        keeper = cast(JobServices, _Keeper(self, client))
         job = AsyncJob(keeper, replace(state, usual_runtime_s=course.usual_s))
         self.jobs[job_id] = job
         job.watch()
@@ -127,9 +127,9 @@ class Service:
 class _Keeper:
     """What a job asks of its client, as far as these tests go."""
 
-    def __init__(self, service: Service, watchers: Watchers) -> None:
+    def __init__(self, service: Service, pollers: Pollers) -> None:
         self.read = service.read
-        self.watch = watchers.watch
+        self.watch = pollers.watch
 
 
 def run(scenario: Coroutine[Any, Any, None]) -> None:

@@ -99,7 +99,7 @@ class Conversation(asyncio.Protocol):
     """One connection, kept alive."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
+        assert isinstance(transport, asyncio.ServiceClient)
         self._transport = transport
         self._received = b""
 

@@ -28,7 +28,7 @@ class Conversation(asyncio.Protocol):
         self._received = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
+        assert isinstance(transport, asyncio.ServiceClient)
         self._transport = transport
         self._ask()
 

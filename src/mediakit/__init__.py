@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mediakit import webhooks as webhooks
     from mediakit.catalog import Catalog as Catalog
-    from mediakit.client.budgets import Budget as Budget
+    from mediakit.client.records.budgets import Budget as Budget
     from mediakit.errors import AuthError as AuthError
     from mediakit.errors import BalanceError as BalanceError
     from mediakit.errors import BudgetError as BudgetError

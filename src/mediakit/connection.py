@@ -14,12 +14,12 @@ import platformdirs
 
 from mediakit.catalog import Bindings, Catalog
 from mediakit.client import Service
-from mediakit.client.exchange import Answer, NoAnswerError
-from mediakit.client.http_client import HttpClient
-from mediakit.client.http_transports import UnclosedTransport
-from mediakit.client.io_thread import io_thread
-from mediakit.client.service import normal_url, refuse_credentials
-from mediakit.client.staying import Staying
+from mediakit.client.http.exchange import Answer, NoAnswerError
+from mediakit.client.http.http_client import HttpClient
+from mediakit.client.http.transports import UnclosedTransport
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.runtime.process_bound import ProcessBound
+from mediakit.client.runtime.service import normal_url, refuse_credentials
 from mediakit.errors import InputError, ServiceError
 from mediakit.rules import all_of
 
@@ -27,7 +27,7 @@ STATUS_TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True)
-class Settings(Staying):
+class Settings(ProcessBound):
     """What connects: arguments first, then the environment, then the defaults.
 
     Args:
@@ -182,7 +182,7 @@ def refuse_no_catalog(value: object) -> None:
 
 def _embedded(settings: Settings, catalog: Catalog | None) -> Place:
     try:
-        from mediakit.sandbox.server import start_embedded
+        from mediakit.sandbox.server.running import start_embedded
     except ModuleNotFoundError as error:
         raise ServiceError(
             f"The sandbox needs {error.name}, which is not installed: install "

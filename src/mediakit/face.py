@@ -18,12 +18,12 @@ from mediakit import client as core
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget
 from mediakit.client.core import opened
-from mediakit.client.docstrings import explained_by
 from mediakit.client.functions import Functions
-from mediakit.client.io_thread import io_thread, networked
-from mediakit.client.prepare import known_lengths
-from mediakit.client.purse import check_budget
-from mediakit.client.staying import closed
+from mediakit.client.requests.prepare import known_lengths
+from mediakit.client.runtime.docstrings import explained_by
+from mediakit.client.runtime.io_thread import io_thread, networked
+from mediakit.client.runtime.process_bound import closed
+from mediakit.client.submissions.admission import check_budget
 from mediakit.clock import Clock
 from mediakit.connection import Place, Settings, locate, refuse_no_catalog
 from mediakit.errors import InputError
@@ -36,7 +36,7 @@ from mediakit.schema import InputFacts
 if TYPE_CHECKING:
     import httpx
 
-    from mediakit.client.past import SeededPast
+    from mediakit.client.recovery.sample_history import SeededPast
     from mediakit.widgets.card_handle import Cell
     from mediakit.widgets.dashboard import AsyncSpend, Spend
     from mediakit.widgets.deliveries import Deliveries
@@ -264,13 +264,13 @@ def _spend_of(client: core.AsyncClient) -> AsyncSpend:
 
 
 async def _seeded(client: core.AsyncClient, place: Place, **asked: int) -> SeededPast:
-    from mediakit.client.past.seeding import check_past, seed_past
+    from mediakit.client.recovery.sample_history.seeding import check_past, seed_past
 
     service = client.service
     is_sandbox = place.is_sandbox and service.on_this_machine
     check_past(is_sandbox=is_sandbox, label=service.label, asked=asked)
     return await seed_past(
-        client._transport, client._ledger, client.catalog, client._clock, asked
+        client._transport, client._account_history, client.catalog, client._clock, asked
     )
 
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 from playwright.sync_api import Locator, expect
 
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.harness import Lab, LabServer, video_facts
 from tests.browser.harness.wait import screenshot
 

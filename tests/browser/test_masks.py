@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from playwright.sync_api import Locator, expect
 
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.harness import Lab, LabServer
 from tests.browser.harness.lab import THEMES
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Download, Locator, expect
 
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.harness import Lab, LabServer
 
 pytestmark = pytest.mark.browser

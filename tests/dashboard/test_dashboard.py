@@ -15,7 +15,7 @@ import ipywidgets
 import pandas as pd
 import pytest
 
-from mediakit.client.io_thread import io_thread
+from mediakit.client.runtime.io_thread import io_thread
 from mediakit.errors import InputError
 from mediakit.widgets.card_handle import Cell
 from mediakit.widgets.dashboard import dashboard as module

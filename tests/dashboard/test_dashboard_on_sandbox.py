@@ -10,7 +10,7 @@ import pytest
 from mediakit import Client
 from mediakit.errors import InputError
 from mediakit.money import parse_usd
-from mediakit.sandbox.server import Sandbox, start
+from mediakit.sandbox.server.running import Sandbox, start
 from mediakit.widgets.dashboard.figures import figures_of, verdict_of
 from mediakit.widgets.dashboard.reading import By
 from tests.dashboard.test_dashboard import settle, shown, until

@@ -13,11 +13,11 @@ import pytest
 
 import mediakit as mk
 from mediakit import Client
-from mediakit.client.past.entries import PROJECTS
-from mediakit.client.past.seeding import LIMITS, SeededPast
+from mediakit.client.recovery.sample_history.entries import PROJECTS
+from mediakit.client.recovery.sample_history.seeding import LIMITS, SeededPast
 from mediakit.errors import InputError, ServiceError
-from mediakit.sandbox.control import seed as control
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.admin import seed as control
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 
 DAYS, JOBS = 60, 250
 KITE = "text-to-video"

@@ -9,10 +9,10 @@ import pytest
 
 from mediakit.frozen import changed
 from mediakit.history import Entry, EntryState, History, Judgement
-from mediakit.history.batches import LONGEST_LIST
-from mediakit.history.entries import fresh_entry
+from mediakit.history.entries.entries import fresh_entry
+from mediakit.history.storage.batches import LONGEST_LIST
 from mediakit.records import JobStatus
-from tests.intents import intent
+from tests.intents import submission
 
 LONG_AGO = datetime(2024, 1, 1, tzinfo=UTC)
 COUNT = LONGEST_LIST * 2 + 1
@@ -24,7 +24,7 @@ def past(count: int, charge_micro_usd: int = 7) -> list[Entry]:
 
 def _settled(n: int, charge_micro_usd: int) -> Entry:
     at = LONG_AGO + timedelta(minutes=n)
-    entry = fresh_entry(intent(f"past-{n}"), number=0, created_at=at)
+    entry = fresh_entry(submission(f"past-{n}"), number=0, created_at=at)
     known = {"state": EntryState.SETTLED, "job_id": f"media_{n}", "settled_at": at}
     paid = {"charge_micro_usd": charge_micro_usd, "status": JobStatus.COMPLETED}
     return changed(entry, known | paid)
@@ -40,11 +40,11 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def test_many_entries_are_older_than_all_and_keep_their_order(place: str) -> None:
     with History(place) as history:
-        real, _ = history.claim(intent("real"))
+        real, _ = history.claim(submission("real"))
 
         assert history.take_in(past(COUNT)) == COUNT
 
-        later, _ = history.claim(intent("later"))
+        later, _ = history.claim(submission("later"))
         frame = history.frame()
         keys = [later.key, real.key, *(f"past-{n}" for n in reversed(range(COUNT)))]
         assert list(frame["key"]) == keys
@@ -54,7 +54,7 @@ def test_many_entries_are_older_than_all_and_keep_their_order(place: str) -> Non
 def test_an_empty_history_numbers_what_comes_next_above_a_past(place: str) -> None:
     with History(place) as history:
         history.take_in(past(3))
-        real, _ = history.claim(intent("real"))
+        real, _ = history.claim(submission("real"))
 
         assert list(history.frame()["key"]) == ["real", "past-2", "past-1", "past-0"]
         assert history.find_key("real") == real

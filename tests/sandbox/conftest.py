@@ -11,7 +11,7 @@ import httpx
 import pytest
 from PIL import Image
 
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 
 PATIENCE_S = 30.0
 KITE: dict[str, Any] = {"prompt": "a kite over dunes", "duration": 3}

@@ -9,21 +9,21 @@ from random import Random
 from typing import Any
 
 from mediakit.clock import SystemClock, VirtualClock
-from mediakit.sandbox.alarm import Alarm
-from mediakit.sandbox.clock import US_PER_S, SandboxClock, to_us
-from mediakit.sandbox.data_dir import DataDir
-from mediakit.sandbox.opening import open_service
+from mediakit.sandbox.delivery.events import COMPLETED, envelope, new_event_id
+from mediakit.sandbox.delivery.sender import Sender
+from mediakit.sandbox.scheduling.alarm import Alarm
+from mediakit.sandbox.scheduling.clock import US_PER_S, SandboxClock, to_us
+from mediakit.sandbox.server.data_dir import DataDir
+from mediakit.sandbox.server.opening import open_service
 from mediakit.sandbox.settings import Sandbox
-from mediakit.sandbox.store import webhooks
-from mediakit.sandbox.store.accounts import DEFAULT_ORG
-from mediakit.sandbox.store.webhooks import (
+from mediakit.sandbox.store.events import deliveries
+from mediakit.sandbox.store.events.deliveries import (
     AttemptRow,
     DeliveryRow,
     NewEvent,
     Receiver,
 )
-from mediakit.sandbox.webhooks.events import COMPLETED, envelope, new_event_id
-from mediakit.sandbox.webhooks.sender import Sender
+from mediakit.sandbox.store.organizations.keys import DEFAULT_ORG
 
 OWN_PORT = 9
 
@@ -57,7 +57,7 @@ class LoneSender:
         body = envelope(kind, now_us, {"id": "media_none"})
         event = NewEvent(new_event_id(), DEFAULT_ORG, None, kind, body, now_us)
         receivers = [Receiver(endpoint, url)]
-        (delivery_id,) = webhooks.add_event(self.db, event, receivers, now_us)
+        (delivery_id,) = deliveries.add_event(self.db, event, receivers, now_us)
         return delivery_id
 
     async def next(self) -> int:
@@ -74,12 +74,12 @@ class LoneSender:
             await self.next()
 
     def delivery(self, delivery_id: str) -> DeliveryRow:
-        found = webhooks.find(self.db, delivery_id)
+        found = deliveries.find(self.db, delivery_id)
         assert found is not None
         return found
 
     def attempts(self, delivery_id: str) -> list[AttemptRow]:
-        return webhooks.attempts_of(self.db, delivery_id)
+        return deliveries.attempts_of(self.db, delivery_id)
 
     def reasons(self, delivery_id: str) -> list[str | None]:
         return [attempt.reason for attempt in self.attempts(delivery_id)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mediakit.sandbox.billing import _cell
+from mediakit.sandbox.api.billing import _cell
 from tests.sandbox.conftest import KITE, Api, StartSandbox, png
 from tests.sandbox.console import Console
 

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from mediakit.errors import InputError, ServiceError
-from mediakit.sandbox.control import CALLS
+from mediakit.sandbox.admin import CALLS
 from mediakit.sandbox.settings import Sandbox
 from tests.sandbox.conftest import Api, StartSandbox
 

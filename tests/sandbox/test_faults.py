@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from mediakit.catalog import Catalog
 from mediakit.errors import InputError, ServiceError
 from mediakit.records import ErrorCode
-from mediakit.sandbox.fault_rules import FaultKind, read_rule
-from mediakit.sandbox.faults import Faults
+from mediakit.sandbox.faults.active import Faults
+from mediakit.sandbox.faults.rules import FaultKind, read_rule
 from mediakit.sandbox.store.database import Database
 from tests.sandbox.conftest import KITE, PATIENCE_S, Api, StartSandbox, png
 

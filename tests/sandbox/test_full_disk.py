@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from mediakit.sandbox.service import Service
+from mediakit.sandbox.core.service import Service
 from tests.sandbox.conftest import StartSandbox, png
 from tests.sandbox.killing import Server, until
 from tests.sandbox.receivers import PATIENCE_S, Answer, Received, receiving

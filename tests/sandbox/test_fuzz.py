@@ -26,11 +26,12 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from mediakit.catalog import Catalog
-from mediakit.sandbox.openapi import describe
+from mediakit.sandbox.api.openapi import describe
 from mediakit.schema.bodies import with_defaults
 from tests.sandbox.conftest import KITE, Api, StartSandbox, png
+from tests.support.soak import trials
 
-EXAMPLES = 40
+EXAMPLES = trials(15, soak=40)
 LONGEST_INTEGER = 2**63 - 1
 KEY = "a-key-for-the-fuzzer"
 # Nobody listens there, and nobody but this machine is ever called.

@@ -10,7 +10,7 @@ from threading import Thread
 import httpcore
 import pytest
 
-from mediakit.sandbox.guard import (
+from mediakit.sandbox.delivery.outbound_guard import (
     BlockedError,
     FetchError,
     Guard,

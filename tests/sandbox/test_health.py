@@ -8,10 +8,15 @@ import httpx
 import pytest
 
 from mediakit.clock import VirtualClock
-from mediakit.sandbox.alarm import Alarm, keep_doing
-from mediakit.sandbox.clock import SandboxClock, to_us
-from mediakit.sandbox.health import LONGEST_REST_S, Health, rest_s, until_done
-from mediakit.sandbox.service import Service
+from mediakit.sandbox.core.service import Service
+from mediakit.sandbox.scheduling.alarm import Alarm, keep_doing
+from mediakit.sandbox.scheduling.clock import SandboxClock, to_us
+from mediakit.sandbox.scheduling.health import (
+    LONGEST_REST_S,
+    Health,
+    rest_s,
+    until_done,
+)
 from tests.sandbox.conftest import KITE, Api, StartSandbox
 
 FULL = "database or disk is full"

@@ -14,7 +14,10 @@ from typing import Any
 import httpx
 import pytest
 
-from mediakit.sandbox import connections, inputs, reading, uploads
+from mediakit.sandbox.api import uploads
+from mediakit.sandbox.core import request_body
+from mediakit.sandbox.jobs import inputs
+from mediakit.sandbox.server import connections
 from tests.sandbox.conftest import KITE, PATIENCE_S, Api, StartSandbox, png
 from tests.sandbox.hostile import (
     HostileServer,
@@ -415,7 +418,7 @@ def test_a_url_with_no_place_in_it_fails_its_job(open_api: Api, url: str) -> Non
 def test_a_body_that_never_comes_is_given_up(
     open_api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "BODY_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(request_body, "BODY_TIMEOUT_S", 0.2)
     with closing(connected(open_api)) as client:
         client.sendall(post_head(open_api, "Content-Length: 100") + b'{"prompt":')
         answer = b""
@@ -429,7 +432,7 @@ def test_a_body_that_never_comes_is_given_up(
 def test_the_rest_of_a_refused_body_is_not_waited_for(
     open_api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "MAX_BODY_BYTES", 10)
+    monkeypatch.setattr(request_body, "MAX_BODY_BYTES", 10)
     monkeypatch.setattr(connections, "LINGER_S", 0.2)
     request = post_head(open_api, "Content-Length: 100000") + b"a" * 100
 

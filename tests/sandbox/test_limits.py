@@ -14,12 +14,13 @@ from mediakit.catalog import Catalog
 from mediakit.errors import InputError
 from mediakit.rates import Line
 from mediakit.records import ErrorCode
-from mediakit.sandbox.store import accounts, admission, jobs, money, organizations
+from mediakit.sandbox.store import admission, jobs, money
 from mediakit.sandbox.store.admission import NewJob
 from mediakit.sandbox.store.database import Database, Value
 from mediakit.sandbox.store.jobs import Finished, JobRow
 from mediakit.sandbox.store.limits import KeyGoneError, Refusal
-from mediakit.sandbox.store.organizations import NewOrg
+from mediakit.sandbox.store.organizations import keys, organizations
+from mediakit.sandbox.store.organizations.organizations import NewOrg
 from mediakit.schema import InputFacts, MediaRequest
 from tests.sandbox.conftest import KITE, StartSandbox
 from tests.sandbox.console import Console, midnight_after
@@ -273,7 +274,7 @@ class Door:
         self.key = self.make_key()
 
     def make_key(self) -> str:
-        return accounts.make_key(self.db, self.org, self.member, None, NOON)[0]
+        return keys.make_key(self.db, self.org, self.member, None, NOON)[0]
 
     def limit(self, what: str, row_id: str, limit: int) -> None:
         change: dict[str, Value] = {"daily_limit_micro_usd": limit}

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from mediakit.sandbox.data_dir import DataDir
-from mediakit.sandbox.store import accounts, admission, jobs, money, organizations
-from mediakit.sandbox.store.accounts import DEFAULT_ORG
+from mediakit.sandbox.server.data_dir import DataDir
+from mediakit.sandbox.store import admission, jobs, money
 from mediakit.sandbox.store.admission import Repeatable
 from mediakit.sandbox.store.database import PRAGMAS, Database
+from mediakit.sandbox.store.organizations import keys, organizations
+from mediakit.sandbox.store.organizations.keys import DEFAULT_ORG
 from mediakit.sandbox.store.schema import SCHEMA_VERSION
 from tests.sandbox.conftest import StartSandbox
 
@@ -138,7 +139,7 @@ def test_what_was_pending_settles_once(migrated: Database) -> None:
 
 
 def test_jobs_keys_and_uploads_are_there(migrated: Database) -> None:
-    caller = accounts.find_caller(migrated, API_KEY)
+    caller = keys.find_caller(migrated, API_KEY)
     assert caller is not None
     assert (caller.org, caller.api_key, caller.role) == (DEFAULT_ORG, "key_1", "owner")
     repeated = admission.find_repeated(

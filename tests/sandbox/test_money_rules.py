@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit.records import ErrorCode
-from mediakit.sandbox.store import accounts, admission, jobs, money, organizations
+from mediakit.sandbox.store import admission, jobs, money
 from mediakit.sandbox.store.admission import NewJob
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.jobs import Finished, JobRow
-from mediakit.sandbox.store.organizations import NewOrg
+from mediakit.sandbox.store.organizations import keys, organizations
+from mediakit.sandbox.store.organizations.organizations import NewOrg
 from tests.sandbox.instants import DAY_US, NOON, at
 
 # What each has to spend: a balance, or a cycle's limit.
@@ -79,7 +80,7 @@ class Books:
             cycle_limit_micro_usd=MEANS if mode == "postpaid" else None,
         )
         org = organizations.make(self.db, new, self.now_us)
-        key_id, _ = accounts.make_key(self.db, org, None, None, self.now_us)
+        key_id, _ = keys.make_key(self.db, org, None, None, self.now_us)
         return Purse(org, key_id, mode, MEANS - credits, credits)
 
     def submit(self, purse: Purse, price: int) -> None:

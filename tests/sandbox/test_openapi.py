@@ -10,9 +10,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from mediakit.catalog import Catalog, Function
-from mediakit.sandbox.app import ROUTES
-from mediakit.sandbox.openapi import describe
-from mediakit.sandbox.wire_schemas import SCHEMAS
+from mediakit.sandbox.api.openapi import describe
+from mediakit.sandbox.api.wire_schemas import SCHEMAS
+from mediakit.sandbox.server.app import ROUTES
 from tests.sandbox.conftest import KITE, Api
 
 DAY = "2026-01-01"

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from mediakit.sandbox.server import Sandbox, start
+from mediakit.sandbox.server.running import Sandbox, start
 from tests.sandbox.conftest import KITE, Api, StartSandbox
 from tests.sandbox.console import Console
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mediakit.sandbox.answers import RequestError
-from mediakit.sandbox.reading import parse_object
+from mediakit.sandbox.core.request_body import parse_object
+from mediakit.sandbox.core.responses import RequestError
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -23,18 +23,19 @@ from PIL import Image, ImageFilter
 
 from mediakit.limits import MediaLimits
 from mediakit.sandbox.render.__main__ import answer_line
-from mediakit.sandbox.render.containers import Deadline
-from mediakit.sandbox.render.film import Film, write_film
-from mediakit.sandbox.render.landscape import Landscape, Motion
-from mediakit.sandbox.render.motifs import Figure
-from mediakit.sandbox.render.orders import (
+from mediakit.sandbox.render.film.film import Film, write_film
+from mediakit.sandbox.render.frames.planes import Planes
+from mediakit.sandbox.render.frames.text import Caption, font_for, wrap
+from mediakit.sandbox.render.inputs.containers import Deadline
+from mediakit.sandbox.render.landscapes.landscape import Landscape, Motion
+from mediakit.sandbox.render.landscapes.motifs import Figure
+from mediakit.sandbox.render.landscapes.palettes import look_of
+from mediakit.sandbox.render.protocol import (
     Order,
     Rendered,
     RenderError,
     parse_order,
 )
-from mediakit.sandbox.render.palettes import look_of
-from mediakit.sandbox.render.planes import Planes
 from mediakit.sandbox.render.scenes import render
 from mediakit.sandbox.render.scenes.r1 import task_of
 from mediakit.sandbox.render.scenes.text_to_video import shot_captions
@@ -45,7 +46,6 @@ from mediakit.sandbox.render.sizes import (
     frame_size,
     parse_ratio,
 )
-from mediakit.sandbox.render.text import Caption, font_for, wrap
 from tests.media_samples import (
     make_jpeg,
     make_mp3,

@@ -19,15 +19,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mediakit.limits import MediaLimits
-from mediakit.sandbox.render.clips import read_clip
-from mediakit.sandbox.render.film import FPS
-from mediakit.sandbox.render.layers import ClipLayer, PictureLayer, Place, segments
-from mediakit.sandbox.render.mixing import Mix, SoundFile, Voice, softened
-from mediakit.sandbox.render.orders import Order, Rendered, RenderError
-from mediakit.sandbox.render.planes import Planes
+from mediakit.sandbox.render.film.film import FPS
+from mediakit.sandbox.render.film.layers import ClipLayer, PictureLayer, Place, segments
+from mediakit.sandbox.render.film.timeline import Keyframe, film_frames, read_keyframes
+from mediakit.sandbox.render.frames.planes import Planes
+from mediakit.sandbox.render.inputs.clips import read_clip
+from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
 from mediakit.sandbox.render.scenes.compose_video import render
 from mediakit.sandbox.render.sizes import Size
-from mediakit.sandbox.render.timeline import Keyframe, film_frames, read_keyframes
+from mediakit.sandbox.render.sound.mixing import Mix, SoundFile, Voice, softened
 from tests.media_samples import (
     SAMPLE_RATE_HZ,
     Colour,

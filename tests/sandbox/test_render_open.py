@@ -16,10 +16,10 @@ from PIL import Image
 
 from mediakit.limits import MediaLimits
 from mediakit.sandbox.render.__main__ import answer_line
-from mediakit.sandbox.render.open_body import OpenBody
-from mediakit.sandbox.render.orders import Order, Rendered, RenderError
-from mediakit.sandbox.render.palettes import PALETTES, Palette
-from mediakit.sandbox.render.planes import rgb_of
+from mediakit.sandbox.render.film.open_body import OpenBody
+from mediakit.sandbox.render.frames.planes import rgb_of
+from mediakit.sandbox.render.landscapes.palettes import PALETTES, Palette
+from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
 from mediakit.sandbox.render.scenes import render
 from mediakit.sandbox.render.scenes.pictures_made import recolour
 from tests.media_samples import (

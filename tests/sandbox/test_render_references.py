@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from PIL import Image, ImageColor
 
 from mediakit.limits import MediaLimits
-from mediakit.sandbox.render.orders import Order, Rendered, RenderError
-from mediakit.sandbox.render.reels import Given, Reel, chosen_seconds, film_of
+from mediakit.sandbox.render.film.reels import Given, Reel, chosen_seconds, film_of
+from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
 from mediakit.sandbox.render.scenes import render
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, frame_size, parse_ratio
 from tests.media_samples import make_jpeg, make_mp3, make_mp4, make_png, make_wav

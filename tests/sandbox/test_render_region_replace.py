@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from mediakit.sandbox.render.orders import Order, Rendered, RenderError
-from mediakit.sandbox.render.regions import region_of_words
+from mediakit.sandbox.render.film.regions import region_of_words
+from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
 from mediakit.sandbox.render.scenes import render
 from mediakit.sandbox.render.sizes import Size
 from tests.media_samples import make_mp4, make_png, make_wav

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mediakit.limits import MediaLimits
-from mediakit.sandbox.render.film import Film, write_film
-from mediakit.sandbox.render.orders import Order, Rendered, RenderError
-from mediakit.sandbox.render.planes import Planes
+from mediakit.sandbox.render.film.film import Film, write_film
+from mediakit.sandbox.render.frames.planes import Planes
+from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
 from mediakit.sandbox.render.scenes import render
 from mediakit.sandbox.render.scenes.video_upscale import output_size
 from mediakit.sandbox.render.sizes import Size

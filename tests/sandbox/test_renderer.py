@@ -18,13 +18,13 @@ import pytest
 from mediakit.limits import MediaLimits
 from mediakit.media import probe
 from mediakit.records import ErrorCode
-from mediakit.sandbox.render.process import worker_environment
-from mediakit.sandbox.renderer import (
+from mediakit.sandbox.jobs.renderer import (
     ProbeError,
     Renderer,
     RenderRequest,
     RenderResult,
 )
+from mediakit.sandbox.render.process import worker_environment
 from tests.media_samples import make_mp3, make_mp4, make_png, make_wav
 
 T = TypeVar("T")

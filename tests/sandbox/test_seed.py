@@ -14,8 +14,8 @@ import pytest
 
 from mediakit.catalog import Catalog
 from mediakit.errors import ServiceError
-from mediakit.sandbox.history import US_PER_DAY, past_jobs
-from mediakit.sandbox.settle import hold_of
+from mediakit.sandbox.jobs.pricing import hold_of
+from mediakit.sandbox.seeding.past_jobs import US_PER_DAY, past_jobs
 from tests.sandbox.conftest import KITE, PATIENCE_S, Api, StartSandbox, png
 
 DOOR = {"X-Sandbox": "1"}

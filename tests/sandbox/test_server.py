@@ -20,15 +20,15 @@ import httpx
 import pytest
 
 from mediakit.errors import InputError, ServiceError
-from mediakit.sandbox import hosting
-from mediakit.sandbox.data_dir import DataDir
-from mediakit.sandbox.renderer import Renderer
-from mediakit.sandbox.server import Sandbox, start, start_embedded
+from mediakit.sandbox.jobs.renderer import Renderer
+from mediakit.sandbox.server import hosting
+from mediakit.sandbox.server.data_dir import DataDir
+from mediakit.sandbox.server.running import Sandbox, start, start_embedded
 from tests.sandbox.conftest import StartSandbox, png
 
 OTHER = """
 import sys
-from mediakit.sandbox.server import start_embedded
+from mediakit.sandbox.server.running import start_embedded
 running = start_embedded(sys.argv[1])
 print(running.base_url, running.identity, running.owned, flush=True)
 sys.stdin.read()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.catalog import Catalog
-from mediakit.sandbox.settle import charge_of, usage_of
+from mediakit.sandbox.jobs.pricing import charge_of, usage_of
 
 CATALOG = Catalog.default()
 PLENTY_MICRO_USD = 10**9

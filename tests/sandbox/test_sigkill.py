@@ -20,8 +20,9 @@ from mediakit.money import MICRO_PER_USD
 from tests.sandbox.conftest import png
 from tests.sandbox.killing import OPENING_USD, Acknowledged, Load, Server, until
 from tests.sandbox.receivers import Answer, Received, Receiver, receiving
+from tests.support.soak import trials
 
-KILLS = 100
+KILLS = trials(30, soak=100)
 LONGEST_START_S = 0.5
 # Most lives are too short for a render; some see several end.
 LONGEST_LIVES_S = (0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 1.5)
@@ -60,7 +61,7 @@ def receiver(
         yield receiver
 
 
-def test_killed_at_100_random_moments_it_loses_and_doubles_nothing(
+def test_killed_at_random_moments_it_loses_and_doubles_nothing(
     server: Server,
     receiver: Receiver,
     unverified: list[WebhookVerificationError],

@@ -26,12 +26,13 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from mediakit.sandbox.server import Sandbox, start
+from mediakit.sandbox.server.running import Sandbox, start
 from tests.media_samples import make_mp4
 from tests.sandbox.conftest import Api, png
 from tests.sandbox.receivers import Answer, Received, door, receiving, register
+from tests.support.soak import trials
 
-EXAMPLES, STEPS = 15, 40
+EXAMPLES, STEPS = trials(8, soak=15), 40
 OPENING_MICRO_USD = 756_000
 GRANT_MICRO_USD = 378_000
 MOST_JOBS = 20
@@ -109,7 +110,7 @@ def clip() -> bytes:
         return path.read_bytes()
 
 
-class Buyer(RuleBasedStateMachine):
+class Submissions(RuleBasedStateMachine):
     """Does things to one sandbox, and knows what must be true of it."""
 
     def __init__(self) -> None:
@@ -321,7 +322,7 @@ def settled(job: dict[str, Any], bought: Purchase) -> int:
 
 def test_money_and_events_add_up_whatever_is_done(tell: Callable[[str], None]) -> None:
     run_state_machine_as_test(
-        Buyer,
+        Submissions,
         settings=settings(
             max_examples=EXAMPLES,
             stateful_step_count=STEPS,

@@ -3,10 +3,10 @@
 import httpx
 import pytest
 
-from mediakit.sandbox.clock import to_us
-from mediakit.sandbox.overview import Overview, Trouble
-from mediakit.sandbox.status_page import page
-from mediakit.sandbox.store.webhooks import DeliveryRow
+from mediakit.sandbox.admin.overview import Overview, Trouble
+from mediakit.sandbox.admin.status_page import page
+from mediakit.sandbox.scheduling.clock import to_us
+from mediakit.sandbox.store.events.deliveries import DeliveryRow
 from tests.sandbox.conftest import KITE, Api, StartSandbox
 from tests.sandbox.test_sandbox_clock import START
 

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from mediakit.errors import ServiceError
 from mediakit.records import ErrorCode
-from mediakit.sandbox.store import accounts, admission, jobs, meta, money
-from mediakit.sandbox.store.accounts import DEFAULT_ORG
+from mediakit.sandbox.store import admission, jobs, meta, money
 from mediakit.sandbox.store.admission import KeyReusedError, NewJob, Repeatable
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.jobs import Finished, JobRow
+from mediakit.sandbox.store.organizations import keys
+from mediakit.sandbox.store.organizations.keys import DEFAULT_ORG
 
 OPENING = 12_000
 
@@ -27,14 +28,14 @@ def opened(
     path: Path, *, concurrency: int = 2, queue_size: int = 50
 ) -> Iterator[Database]:
     db = Database(path)
-    accounts.open_org(
+    keys.open_org(
         db,
         balance_micro_usd=OPENING,
         concurrency=concurrency,
         queue_size=queue_size,
         now_us=0,
     )
-    accounts.allow_key(db, "a-secret-key", 0)
+    keys.allow_key(db, "a-secret-key", 0)
     try:
         yield db
     finally:
@@ -48,7 +49,7 @@ def db(tmp_path: Path) -> Iterator[Database]:
 
 
 def new_job(db: Database, name: str, price: int | None = 0, **change: Any) -> NewJob:
-    caller = accounts.find_caller(db, "a-secret-key")
+    caller = keys.find_caller(db, "a-secret-key")
     assert caller is not None
     fields: dict[str, Any] = {
         "id": f"media_{name}",

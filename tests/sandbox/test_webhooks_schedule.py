@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standardwebhooks import Webhook
 
-from mediakit.sandbox.clock import US_PER_S
-from mediakit.sandbox.webhooks.schedule import gap_us, push_back_us
-from mediakit.sandbox.webhooks.signatures import (
+from mediakit.sandbox.delivery.schedule import gap_us, push_back_us
+from mediakit.sandbox.delivery.signatures import (
     SigningError,
-    new_secret,
     sign,
     signed_headers,
 )
+from mediakit.sandbox.scheduling.clock import US_PER_S
+from mediakit.sandbox.store.events.signing_secrets import new_secret
 
 # By hand from spec 6.5, in seconds: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 24 h.
 GAPS_S = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 86_400]

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from mediakit.clock import SystemClock
-from mediakit.sandbox.clock import US_PER_S
-from mediakit.sandbox.store import endpoints, webhook_secrets, webhooks
-from mediakit.sandbox.store.accounts import DEFAULT_ORG
-from mediakit.sandbox.store.endpoints import EndpointRow
-from mediakit.sandbox.webhooks.events import TEST, announce
-from mediakit.sandbox.webhooks.sender import Sender
+from mediakit.sandbox.delivery.events import TEST, announce
+from mediakit.sandbox.delivery.sender import Sender
+from mediakit.sandbox.scheduling.clock import US_PER_S
+from mediakit.sandbox.store.events import deliveries, endpoints, signing_secrets
+from mediakit.sandbox.store.events.endpoints import EndpointRow
+from mediakit.sandbox.store.organizations.keys import DEFAULT_ORG
 from tests.sandbox.lone_sender import OWN_PORT, LoneSender, lone_sender, run
 from tests.sandbox.receivers import (
     PATIENCE_S,
@@ -77,7 +77,7 @@ def test_nine_attempts_are_made_in_about_55_hours_and_then_it_has_failed(
     assert gaps_s != GAPS_S
     assert 50 <= sum(gaps_s) / 3_600 <= 61
     # One event, sent and signed anew each time, at a time that receivers believe.
-    secret = webhook_secrets.current(lone.db, DEFAULT_ORG, 0)
+    secret = signing_secrets.current(lone.db, DEFAULT_ORG, 0)
     assert len({one.event_id for one in received}) == 1
     assert len({one.body for one in received}) == 1
     assert [one.verified(secret) for one in received] == [received[0].event] * 9
@@ -331,14 +331,14 @@ def test_tls_that_breaks_after_the_handshake_is_tls(lone: LoneSender) -> None:
 def test_what_cannot_be_signed_is_not_sent_and_costs_no_attempt(
     lone: LoneSender,
 ) -> None:
-    webhook_secrets.current(lone.db, DEFAULT_ORG, 0)
+    signing_secrets.current(lone.db, DEFAULT_ORG, 0)
     lone.db.run("UPDATE secret SET secret = 'whsec_broken!'")
     with receiving(lambda received: REFUSES) as receiver:
         delivery_id = lone.add(receiver.url)
         run(repeat(lone, 3))
         assert receiver.received == []
         assert lone.reasons(delivery_id) == ["signing"] * 3
-        webhook_secrets.rotate(lone.db, DEFAULT_ORG, 0, 0)
+        signing_secrets.rotate(lone.db, DEFAULT_ORG, 0, 0)
         run(lone.to_the_end())
 
     assert lone.delivery(delivery_id).status == "failed"
@@ -482,9 +482,9 @@ def test_an_endpoints_deliveries_are_signed_with_its_own_secret(
         run(lone.to_the_end())
         (received,) = receiver.until(1)
 
-    secret = webhook_secrets.current(lone.db, endpoint_id, 0)
+    secret = signing_secrets.current(lone.db, endpoint_id, 0)
     assert received.verified(secret) == received.event
-    assert secret != webhook_secrets.current(lone.db, DEFAULT_ORG, 0)
+    assert secret != signing_secrets.current(lone.db, DEFAULT_ORG, 0)
 
 
 def test_a_receiver_that_hangs_holds_nobody_up(lone: LoneSender) -> None:
@@ -632,7 +632,7 @@ def test_an_event_is_of_an_ended_job_and_has_a_body(lone: LoneSender) -> None:
     with pytest.raises(LookupError):
         announce(lone.service, "media_none")
     with pytest.raises(LookupError):
-        webhooks.body_of(lone.db, "msg_none")
+        deliveries.body_of(lone.db, "msg_none")
 
 
 def test_while_it_is_paused_it_sends_nothing_and_cuts_off_what_it_sends(

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from mediakit import InputError
-from mediakit.spend.outlook.anomalies import (
+from mediakit.spend.forecasting.anomalies import (
     HISTORY_DAYS,
     anomalies_frame,
     by_columns,

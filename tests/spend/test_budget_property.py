@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
@@ -15,10 +14,11 @@ from hypothesis import strategies as st
 from mediakit import Budget, Client
 from mediakit.errors import MediakitError
 from tests.spend.budget_desk import Desk
+from tests.support.soak import trials
 from tests.sweep.runs import PATIENCE_S, plan_of
 from tests.sweep.service import Outcome, Service
 
-EXAMPLES = 500 if os.environ.get("MEDIAKIT_SOAK") else 12
+EXAMPLES = trials(12, soak=60)
 BUDGET = Budget("team", "$1.50", period="month")
 LIMIT_MICRO_USD = BUDGET.limit_micro_usd
 PLAIN_LIMIT_MICRO_USD = 700_000

@@ -15,9 +15,9 @@ import pytest
 
 import mediakit as mk
 from mediakit import Budget, BudgetError, InputError
-from mediakit.client.purse import budget_of
+from mediakit.client.submissions.admission import budget_of
 from mediakit.history import BudgetUse, History
-from mediakit.spend.budgets import BudgetStatus, budget_status
+from mediakit.spend.budget_status import BudgetStatus, budget_status
 from tests.intents import completed, costing, start
 from tests.spend.budget_desk import DECEMBER, NOVEMBER, Desk
 from tests.sweep.runs import PATIENCE_S, plan_of
@@ -381,7 +381,7 @@ def leave_unanswered(client: Any, prompt: str) -> None:
     """Leave a cell of a plan as a killed process does: written down, not answered."""
     fields = {"prompt": prompt, "duration": 3}
     order, _ = client.core._ordered_at_once("text-to-video", fields, None, None, None)
-    client.core.store.claim(order.intent(take=1, attempt=1))
+    client.core.store.claim(order.submission(take=1, attempt=1))
 
 
 def test_what_others_left_unanswered_counts_once_a_sweep_asks_for_it(

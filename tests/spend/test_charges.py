@@ -22,7 +22,7 @@ from mediakit.errors import InputError
 from mediakit.history import History
 from mediakit.history.charges import settled_between
 from mediakit.spend.charges import COLUMNS
-from tests.intents import completed, failed, intent, job
+from tests.intents import completed, failed, job, submission
 from tests.spend.books import PATH, SERVICE, Books, charged, spend_of
 
 START = datetime(2026, 11, 1, 23, 59, 58, tzinfo=UTC)
@@ -93,7 +93,7 @@ def buy(
 ) -> None:
     """Write down a job, and what it came to."""
     key, name = f"k{number}", f"media_{number}"
-    history.claim(intent(key, draw_key=key, **{"service": HERE, **changes}))
+    history.claim(submission(key, draw_key=key, **{"service": HERE, **changes}))
     history.record_job(key, job("running", job_id=name))
     record = ended or completed(charge_micro_usd, job_id=name)
     history.record_job(key, record.model_copy(update={"id": name}))
@@ -110,7 +110,7 @@ def test_a_history_without_charges_has_the_documented_columns(
     assert types(charges(history)) == TYPES
     assert list(TYPES) == list(COLUMNS)
     buy(history, 1, service="https://elsewhere.example")
-    history.claim(intent("open", draw_key="open", service=HERE))
+    history.claim(submission("open", draw_key="open", service=HERE))
     frame = charges(history)
     assert types(frame) == TYPES
     assert frame.attrs["total_micro_usd"] == 0
@@ -264,7 +264,7 @@ def test_a_job_read_as_settled_later_counts_on_the_day_of_the_service(
     history: History, clock: VirtualClock
 ) -> None:
     key = "k1"
-    history.claim(intent(key, draw_key=key, service=HERE, project="spring"))
+    history.claim(submission(key, draw_key=key, service=HERE, project="spring"))
     history.record_job(key, job("completed", output=completed().output))
     asyncio.run(clock.advance(2 * 24 * 3600))
     history.record_job(key, completed(100))

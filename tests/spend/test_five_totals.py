@@ -6,7 +6,6 @@ totals rows of their CSVs.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -20,10 +19,10 @@ from hypothesis import strategies as st
 
 from mediakit import Client
 from mediakit.catalog import Catalog
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from tests.support.soak import trials
 
-IS_SOAK = bool(os.environ.get("MEDIAKIT_SOAK"))
-EXAMPLES = 300 if IS_SOAK else 15
+EXAMPLES = trials(15, soak=60)
 MOST_DAYS, MOST_JOBS = 400, 300
 OPENING_MICRO_USD = 1_000_000_000
 REPORT_DAYS = 90

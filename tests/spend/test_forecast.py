@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit import Budget, InputError
-from mediakit.spend.outlook.forecast import (
+from mediakit.spend.forecasting.forecast import (
     HISTORY_DAYS,
     Forecast,
     first_day_needed,
     forecast_month,
 )
-from mediakit.spend.outlook.habits import daily_totals, habits
+from mediakit.spend.forecasting.habits import daily_totals, habits
 from tests.spend.made_up_spend import daily_of, made_up_days
 
 NOVEMBER = "2026-11"

@@ -14,7 +14,7 @@ import pytest
 import mediakit
 from mediakit.history import History
 from mediakit.spend import rolling, weekly
-from tests.intents import completed, intent
+from tests.intents import completed, submission
 from tests.spend.books import SERVICE, Books, charged, spend_of
 
 # Copied by hand from the descriptions of the frames.
@@ -80,7 +80,7 @@ async def frames_of(spend: Any, month: str) -> dict[str, pd.DataFrame]:
 def frames(request: pytest.FixtureRequest) -> dict[str, pd.DataFrame]:
     with History("sqlite://") as history:
         key = "k1"
-        history.claim(intent(key, service=SERVICE.identity, project="spring"))
+        history.claim(submission(key, service=SERVICE.identity, project="spring"))
         history.record_job(key, completed(7))
         with spend_of(Books(ROWS), history) as spend:
             return asyncio.run(frames_of(spend, request.param))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mediakit.money import divide_half_up
 from mediakit.spend.rate_audit import rate_audit
-from tests.spend.reconciling.bills import Job, entry, history_of
+from tests.spend.reconciliation.bills import Job, entry, history_of
 
 R1 = "acme/sora/reference-to-video"
 FIRST = datetime(2026, 10, 1, 12, tzinfo=UTC)

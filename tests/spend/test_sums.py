@@ -144,7 +144,7 @@ from datetime import UTC, datetime
 from mediakit.clock import VirtualClock
 from mediakit.history import History
 from mediakit.spend import rolling, weekly
-from tests.intents import completed, intent
+from tests.intents import completed, submission
 from tests.spend.books import Books, SERVICE, charged, spend_of
 
 now = datetime(2026, 11, 2, 21, 30, tzinfo=UTC)
@@ -176,7 +176,7 @@ async def show(spend):
 with History("sqlite://", clock=clock) as history:
     for number in range(2):
         key = f"k{number}"
-        history.claim(intent(key, draw_key=key, service=SERVICE.identity))
+        history.claim(submission(key, draw_key=key, service=SERVICE.identity))
         record = completed(5 + number).model_copy(update={"id": key})
         history.record_job(key, record)
         asyncio.run(clock.advance(1))

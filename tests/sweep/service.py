@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from mediakit import Catalog, Client
-from mediakit.client.read_budget import ReadBudget
+from mediakit.client.jobs.poll_budget import PollBudget
 from mediakit.errors import InputError
 from tests.fast_clock import FastClock
 
@@ -177,7 +177,7 @@ class Service:
             **more,
         )
         # All that these tests read together must not take as long as at a service.
-        client.core._jobs.watchers._budget = ReadBudget(2_000, clock=clock)
+        client.core._jobs.pollers._budget = PollBudget(2_000, clock=clock)
         return client
 
 

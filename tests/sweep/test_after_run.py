@@ -130,7 +130,7 @@ def test_an_export_opens_without_jupyter_and_makes_the_plan_again(
 
 def test_blind_comparisons_rank_the_results(results: Any, client: Client) -> None:
     first, second = results.frame()["job_id"]
-    owner: dict[str, Any] = dict(client.core._ledger.owner)
+    owner: dict[str, Any] = dict(client.core._account_history.owner)
     for _ in range(3):
         client.core.store.prefer(**owner, winner=second, loser=first)
     assert results.ranking()["item"].tolist() == [second, first]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -11,15 +10,15 @@ from typing import Any
 import pytest
 
 from mediakit import Client, InputError
-from mediakit.client.read_budget import ReadBudget
-from mediakit.sandbox.server import RunningSandbox, Sandbox, start
+from mediakit.client.jobs.poll_budget import PollBudget
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.sweep import Plan
 from tests.fast_clock import FastClock
 from tests.media_samples import make_png
+from tests.support.soak import trials
 from tests.sweep.runs import PATIENCE_S
 
-IS_SOAK = bool(os.environ.get("MEDIAKIT_SOAK"))
-RUNS = 1_000 if IS_SOAK else 40
+RUNS = trials(40, soak=1_000)
 OPENING_MICRO_USD = 10**11
 FUNCTION = "image-upscale"
 MODELS = ("standard-v2", "wonder-3", "redefine")  # each at a price of its own
@@ -77,7 +76,7 @@ def client_of(running: RunningSandbox, home: Path) -> Client:
     clock = FastClock(20)
     client = Client(running.base_url, running.api_key, home=home, clock=clock)
     # All that these tests read together must not take as long as at a service.
-    client.core._jobs.watchers._budget = ReadBudget(2_000, clock=clock)
+    client.core._jobs.pollers._budget = PollBudget(2_000, clock=clock)
     return client
 
 

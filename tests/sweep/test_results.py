@@ -21,9 +21,9 @@ import pytest
 
 from mediakit import Client, ConflictError, InputError, Job, NotFoundError
 from mediakit.client import AsyncJob
-from mediakit.client.io_thread import io_thread
+from mediakit.client.runtime.io_thread import io_thread
 from mediakit.errors import WaitTimeoutError
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.sweep.cells import Progress
 from mediakit.sweep.results import AsyncResults, Results
 from tests.serving import ROOT
@@ -288,7 +288,7 @@ def test_ratings_are_kept_with_the_job_for_any_other_run(tmp_path: Path) -> None
         assert frame["rating"][2:].isna().all()
         assert list(frame["keep"]) == [False, True, False, False]
         (said,) = client.core.store.judgements(
-            **client.core._ledger.owner, job_ids=[first]
+            **client.core._account_history.owner, job_ids=[first]
         )
         assert (said.note, said.tags) == ("the sky is right", ("calm", "blue"))
         results.rate(first, None)

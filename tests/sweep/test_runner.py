@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ import httpx
 import pytest
 
 from mediakit import Client, InputError
+from tests.support.soak import trials
 from tests.sweep.runs import (
     PATIENCE_S,
     VIDEO_3_S,
@@ -28,8 +28,7 @@ from tests.sweep.runs import (
 )
 from tests.sweep.service import Outcome, Service
 
-IS_SOAK = bool(os.environ.get("MEDIAKIT_SOAK"))
-RANDOM_RUNS = 1_000 if IS_SOAK else 40
+RANDOM_RUNS = trials(40, soak=1_000)
 
 
 @contextmanager
@@ -302,7 +301,7 @@ def test_requests_that_were_never_answered_are_new_and_count_against_the_budget(
             fields: Any = plan.fields(cell)
             ask = ("text-to-video", fields, None, None, None)
             order, _ = client.io.call(client.core._ordered, *ask)
-            client.core.store.claim(order.intent(take=1, attempt=1))
+            client.core.store.claim(order.submission(take=1, attempt=1))
         assert plan.refresh().new.tolist() == [True, True]
         results = run(client, plan, "$0.30")
         assert statuses(results) == {"completed": 1, "unsent": 1}

@@ -22,11 +22,11 @@ from mediakit.sweep import Plan
 from tests.lives import CONTEXT, KILLED, READ_BYTES, Program, listen
 from tests.media_samples import make_png
 from tests.sandbox.killing import KEY, OPENING_USD, Server
+from tests.support.soak import trials
 
-IS_SOAK = bool(os.environ.get("MEDIAKIT_SOAK"))
-FILES, SHARPNESSES = (24, 10) if IS_SOAK else (12, 5)
+FILES, SHARPNESSES = trials(12, soak=24), trials(5, soak=10)
 CELLS = FILES * SHARPNESSES
-KILLS = 20 if IS_SOAK else 5
+KILLS = trials(5, soak=20)
 UPSCALE_MICRO_USD = 126_000
 BUDGET_MICRO_USD = CELLS * UPSCALE_MICRO_USD
 IN_FLIGHT = 4

@@ -11,8 +11,8 @@ import pytest
 
 import mediakit as mk
 from mediakit import Client, Job
-from mediakit.client.io_thread import io_thread
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.chaining.results import PAGE, Found, Results
 from mediakit.widgets.form import Form
 from mediakit.widgets.job_view import JobView

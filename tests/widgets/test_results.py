@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from mediakit import Client, Job
-from mediakit.client.fetching import Version
+from mediakit.client.transfers.downloads import Version
 from mediakit.errors import ConflictError, ServiceError
 from mediakit.widgets.job_actions import ALSO_FORGET, offered
 from mediakit.widgets.job_html import place_html

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from mediakit import Client
 from mediakit.history import Entry
-from mediakit.history.entries import fresh_entry
+from mediakit.history.entries.entries import fresh_entry
 from mediakit.records import JobStatus
 from mediakit.widgets.studio import Studio
 from mediakit.widgets.studio.past.selection import Selection
 from mediakit.widgets.studio.state import Place
-from tests.intents import intent
+from tests.intents import submission
 from tests.test_studio import (
     bought,
     buttons,
@@ -37,7 +37,7 @@ NOON = datetime(2026, 5, 31, 12, tzinfo=UTC)
 
 
 def entry(number: int, **more: object) -> Entry:
-    made = fresh_entry(intent(f"k{number}"), number=number, created_at=NOON)
+    made = fresh_entry(submission(f"k{number}"), number=number, created_at=NOON)
     return replace(made, **more)  # type: ignore[arg-type]
 
 
@@ -165,7 +165,7 @@ def test_selected_results_are_compared_side_by_side_and_rated(
             "number": 1,
         }
     )
-    owner = client.core._ledger.owner
+    owner = client.core._account_history.owner
     until(lambda: client.core.store.judgements(**owner))
     (said,) = client.core.store.judgements(**owner)
     assert (said.job_id, said.rating) == (gallery.cells[0].job_id, 4)

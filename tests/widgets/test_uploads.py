@@ -13,7 +13,7 @@ import pytest
 from mediakit import Client
 from mediakit.catalog import Catalog
 from mediakit.clock import SystemClock
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.control import Control
 from mediakit.widgets.controls import build
 from mediakit.widgets.form import Form

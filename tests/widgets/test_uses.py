@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mediakit.catalog import Catalog
-from mediakit.client.job_inputs import JobOutput
+from mediakit.client.requests.job_inputs import JobOutput
 from mediakit.schema import MediaName
 from mediakit.widgets.chaining.uses import Use, uses_of
 from mediakit.widgets.form_state import FormState

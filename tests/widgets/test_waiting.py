@@ -8,7 +8,7 @@ from typing import Any
 from mediakit import Client
 from mediakit.client import AsyncJob
 from mediakit.clock import VirtualClock
-from mediakit.sandbox.server import RunningSandbox
+from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.card_handle import CardHandle
 from mediakit.widgets.waiting.board import WaitBoard
 from mediakit.widgets.waiting.wait_html import (

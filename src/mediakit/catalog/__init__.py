@@ -1,4 +1,7 @@
-"""The catalog: every model function by its short name and by its path."""
+"""The catalog: every model function by its short name and by its path.
+
+It stands on the schema; a function is one class in `functions/`.
+"""
 
 from mediakit.catalog.bindings import Bindings
 from mediakit.catalog.catalog import Catalog

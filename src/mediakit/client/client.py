@@ -12,21 +12,21 @@ from types import TracebackType
 from typing import Any, Generic, ParamSpec, Self, TypeVar
 
 from mediakit.catalog import Catalog
-from mediakit.client.async_job import AsyncJob, check_timeout
-from mediakit.client.blocking_deliveries import Deliveries
-from mediakit.client.buying import Take, check_take
+from mediakit.client.account.blocking_deliveries import Deliveries
 from mediakit.client.core import AsyncClient
-from mediakit.client.docstrings import explained_by
-from mediakit.client.history_view import HistoryView
-from mediakit.client.io_thread import IOThread, io_thread
-from mediakit.client.job import Job
-from mediakit.client.listening import Listener
-from mediakit.client.orders import Order
-from mediakit.client.prepare import Seconds
-from mediakit.client.progress import Transfer
-from mediakit.client.purse import BudgetState
-from mediakit.client.service import Service
-from mediakit.client.staying import Staying
+from mediakit.client.events.listening import Listener
+from mediakit.client.jobs.async_job import AsyncJob, check_timeout
+from mediakit.client.jobs.job import Job
+from mediakit.client.records.orders import Order
+from mediakit.client.recovery.history_view import HistoryView
+from mediakit.client.requests.prepare import Seconds
+from mediakit.client.runtime.docstrings import explained_by
+from mediakit.client.runtime.io_thread import IOThread, io_thread
+from mediakit.client.runtime.process_bound import ProcessBound
+from mediakit.client.runtime.progress import Transfer
+from mediakit.client.runtime.service import Service
+from mediakit.client.submissions.admission import BudgetState
+from mediakit.client.submissions.submissions import Take, check_take
 from mediakit.errors import JobFailedError
 from mediakit.rates import Estimate
 from mediakit.records import Balance
@@ -43,7 +43,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Client(Staying, Generic[JobT_co]):
+class Client(ProcessBound, Generic[JobT_co]):
     """A client for scripts and notebooks: every call waits for its answer.
 
     Args:

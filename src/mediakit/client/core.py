@@ -13,48 +13,48 @@ import httpx
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.async_job import AsyncJob, check_timeout
-from mediakit.client.billing import Billing
-from mediakit.client.buying import Buyer, Take, check_take
-from mediakit.client.delays import Delays
-from mediakit.client.deliveries import AsyncDeliveries
-from mediakit.client.endpoints import Endpoints
-from mediakit.client.fetching import Fetcher
-from mediakit.client.files import Files
-from mediakit.client.history_view import AsyncHistoryView
-from mediakit.client.http_client import TIMEOUT_S, HttpClient
-from mediakit.client.http_transports import UnclosedTransport
-from mediakit.client.io_thread import io_thread, networked
-from mediakit.client.job_inputs import id_of, jobs_in
-from mediakit.client.jobs import Jobs
-from mediakit.client.ledger import Ledger
-from mediakit.client.listening import AsyncListener
-from mediakit.client.looks import Looks
-from mediakit.client.orders import Order
-from mediakit.client.prepare import (
+from mediakit.client.account.billing import Billing
+from mediakit.client.account.deliveries import AsyncDeliveries
+from mediakit.client.events.endpoints import Endpoints
+from mediakit.client.events.listening import AsyncListener
+from mediakit.client.http.delay_messages import DelayMessages
+from mediakit.client.http.http_client import TIMEOUT_S, HttpClient
+from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.http.transports import UnclosedTransport
+from mediakit.client.jobs.async_job import AsyncJob, check_timeout
+from mediakit.client.jobs.registry import Jobs
+from mediakit.client.jobs.results import Outputs
+from mediakit.client.records.account_history import AccountHistory
+from mediakit.client.records.orders import Order
+from mediakit.client.recovery.history_view import AsyncHistoryView
+from mediakit.client.recovery.rebuilding import Rebuilder
+from mediakit.client.requests.job_inputs import id_of, jobs_in
+from mediakit.client.requests.prepare import (
     Prepared,
     Seconds,
     check_webhook_url,
     prepare,
     reads_files,
 )
-from mediakit.client.pricing import Pricer
-from mediakit.client.progress import Progress, Transfer
-from mediakit.client.purse import (
+from mediakit.client.requests.remote_media import RemoteMedia
+from mediakit.client.requests.repricing import Pricer
+from mediakit.client.requests.uploads import Uploads
+from mediakit.client.runtime.io_thread import io_thread, networked
+from mediakit.client.runtime.process_bound import ProcessBound, closed
+from mediakit.client.runtime.progress import Progress, Transfer
+from mediakit.client.runtime.service import Service
+from mediakit.client.submissions.admission import (
+    Admission,
     AnyBudget,
     BudgetState,
-    Purse,
     budget_name,
     budget_of,
 )
-from mediakit.client.rebuilding import Rebuilder
-from mediakit.client.remote_media import RemoteMedia
-from mediakit.client.saving import Outputs
-from mediakit.client.service import Service
-from mediakit.client.staying import Staying, closed
-from mediakit.client.submitting import SUBMIT_RETRY_FOR_S, Submitter
-from mediakit.client.transport import Transport
-from mediakit.client.uploads import Uploads
+from mediakit.client.submissions.sender import SUBMIT_RETRY_FOR_S, Sender
+from mediakit.client.submissions.submissions import Submissions, Take, check_take
+from mediakit.client.transfers.downloads import Downloader
+from mediakit.client.transfers.preview_cache import PreviewCache
+from mediakit.client.transfers.upload_files import Files
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError
 from mediakit.history import History
@@ -87,7 +87,7 @@ def opened(
     return when_ready
 
 
-class AsyncClient(Staying):
+class AsyncClient(ProcessBound):
     """A client of one service, awaited from any event loop of asyncio.
 
     Networking and callbacks run on the process's I/O thread. trio is not supported.
@@ -129,13 +129,13 @@ class AsyncClient(Staying):
         self.service = service
         self.store = history
         self.home = home
-        self._ledger = Ledger(history, service)
+        self._account_history = AccountHistory(history, service)
         # A service that is not bound has a catalog, and it is empty.
         self.catalog = Catalog.default() if catalog is None else catalog
         self._clock = clock or SystemClock()
         self._given_transport = transport
         borrowed = None if transport is None else UnclosedTransport(transport)
-        self._transport = Transport(
+        self._transport = ServiceClient(
             service, clock=self._clock, timeout_s=timeout_s, transport=borrowed
         )
         self._files_http = HttpClient(borrowed, timeout_s)
@@ -144,45 +144,54 @@ class AsyncClient(Staying):
         self.remote_media = RemoteMedia(self._files_http, self._clock)
         self._progress = Progress()
         files = Files(self._transport, self._files_http, self._clock)
-        self._uploads = Uploads(files, self._ledger, self._progress)
-        fetcher = Fetcher(self._files_http, self._clock)
+        self._uploads = Uploads(files, self._account_history, self._progress)
+        downloader = Downloader(self._files_http, self._clock)
         outputs = Outputs(
-            fetcher,
-            self._ledger,
+            downloader,
+            self._account_history,
             service,
             self._clock,
             self._progress,
-            Looks(home / "looks" if home else None),
+            PreviewCache(home / "looks" if home else None),
         )
         self._jobs = Jobs(
-            self._transport, self._ledger, self.catalog, self._clock, outputs
+            self._transport, self._account_history, self.catalog, self._clock, outputs
         )
-        self._submitter = Submitter(
-            self._transport, self._ledger, self._clock, retry_for_s=submit_retry_for_s
+        self._sender = Sender(
+            self._transport,
+            self._account_history,
+            self._clock,
+            retry_for_s=submit_retry_for_s,
         )
-        self.delays = Delays(
-            self._progress, self._submitter.asked_to_wait_s, self._ledger.blocked_text
+        self.delays = DelayMessages(
+            self._progress,
+            self._sender.asked_to_wait_s,
+            self._account_history.blocked_text,
         )
         self._listeners: list[AsyncListener] = []
         self._project = project
         self._budget_name = budget_name(project, budget)
-        self._purse = Purse(
-            self._ledger,
+        self._admission = Admission(
+            self._account_history,
             self.billing,
             self._clock,
             budget_of(self._budget_name, budget),
             self._budget_name,
         )
-        self._buyer = Buyer(
-            self._submitter,
+        self._submissions = Submissions(
+            self._sender,
             self._jobs,
-            self._ledger,
-            self._purse,
+            self._account_history,
+            self._admission,
             Pricer(self.catalog, self.remote_media),
             self._clock,
         )
         rebuilder = Rebuilder(
-            self._transport, self._ledger, self._jobs, self.catalog, self._clock
+            self._transport,
+            self._account_history,
+            self._jobs,
+            self.catalog,
+            self._clock,
         )
         self.history = AsyncHistoryView(history, service, rebuilder)
 
@@ -216,7 +225,7 @@ class AsyncClient(Staying):
         while self._listeners:
             await self._listeners.pop().aclose()
         self._jobs.stop()
-        await self._ledger.flush()
+        await self._account_history.flush()
         await self._transport.aclose()
         await self._files_http.aclose()
         transport, self._given_transport = self._given_transport, None
@@ -284,16 +293,20 @@ class AsyncClient(Staying):
     async def _input_urls(self, fields: Mapping[str, object]) -> dict[str, str]:
         """Return under which URLs the outputs of jobs were inputs before, by job."""
         job_ids = [id_of(job) for job in jobs_in(fields)]
-        return await self._ledger.ask(History.input_urls, job_ids) if job_ids else {}
+        return (
+            await self._account_history.ask(History.input_urls, job_ids)
+            if job_ids
+            else {}
+        )
 
     def reserved_micro_usd(self) -> int:
         """Return what is held for jobs whose charge is not settled, micro-USD."""
-        return self.store.reserved_micro_usd(**self._ledger.owner)
+        return self.store.reserved_micro_usd(**self._account_history.owner)
 
     @opened
     async def budget(self) -> BudgetState | None:
         """Return how far this client's budget is used; None without one."""
-        return await self._purse.state()
+        return await self._admission.state()
 
     @opened
     async def balance(self) -> Balance:
@@ -420,7 +433,7 @@ class AsyncClient(Staying):
     async def _buy(self, order: Order, take: Take) -> AsyncJob:
         """Find the job of an order, or buy it."""
         self._refuse_closed()
-        job = await self._buyer.place(order, take)
+        job = await self._submissions.place(order, take)
         job.raise_if_failed()
         return job
 
@@ -481,7 +494,7 @@ class AsyncClient(Staying):
             The jobs, oldest first; they are watched until their charge is settled.
         """
         self._refuse_closed()
-        return await self._buyer.resume()
+        return await self._submissions.resume()
 
     def _refuse_closed(self) -> None:
         """Refuse before anything is written down that could not be sent."""

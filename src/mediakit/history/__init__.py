@@ -1,28 +1,31 @@
-"""Every job this user ever submitted, and every settled charge, on disk."""
+"""Every job this user ever submitted, and every settled charge, on disk.
 
-from mediakit.history.draws import OwnedDraw
-from mediakit.history.entries import Entry, EntryState, Intent, plain_values
-from mediakit.history.limits import Budget, BudgetUse, Spendable
-from mediakit.history.lineage import Parent
-from mediakit.history.ordering import Order
-from mediakit.history.ratings import UNCHANGED, Judgement, Preference
+It stands on the rates and the records; `store` is what others use of it.
+"""
+
+from mediakit.history.admission.limits import BudgetLimit, BudgetUse, Spendable
+from mediakit.history.comparing.draws import OwnedDraw
+from mediakit.history.comparing.lineage import Parent
+from mediakit.history.comparing.ratings import UNCHANGED, Judgement, Preference
+from mediakit.history.entries.entries import Entry, EntryState, Submission, plain_values
+from mediakit.history.entries.ordering import Order
 from mediakit.history.store import History
 from mediakit.history.uploads import Upload
 
 __all__ = [
     "UNCHANGED",
-    "Budget",
+    "BudgetLimit",
     "BudgetUse",
     "Entry",
     "EntryState",
     "History",
-    "Intent",
     "Judgement",
     "Order",
     "OwnedDraw",
     "Parent",
     "Preference",
     "Spendable",
+    "Submission",
     "Upload",
     "plain_values",
 ]

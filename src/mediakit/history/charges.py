@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Row, Select, func, select
 
-from mediakit.history.database import Database
-from mediakit.history.tables import entries
+from mediakit.history.storage.database import Database
+from mediakit.history.storage.tables import entries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +41,7 @@ class Charges:
         Returns:
             The columns of `frame(params=True)`; the newest settlement first.
         """
-        from mediakit.history import frame
+        from mediakit.history.entries import frame
 
         rows: list[Row[Any]] = []
         for account in self._accounts(service):
@@ -67,7 +67,7 @@ def settled_between(
     service: str, account: str, since: datetime | None, before: datetime | None
 ) -> Select[Any]:
     """Select what `params_frame` reads of charges settled in a time."""
-    from mediakit.history.frame import params_query
+    from mediakit.history.entries.frame import params_query
 
     settled_at = entries.c.settled_at
     bounds: list[ColumnElement[bool]] = [

@@ -7,11 +7,11 @@ from typing import Any
 from sqlalchemy import Insert, bindparam, delete, select
 
 from mediakit.clock import Clock
-from mediakit.history.database import Database
-from mediakit.history.entries import Entry
-from mediakit.history.file_connection import Connected
-from mediakit.history.queries import entry_of, newest_first
-from mediakit.history.tables import drafts, entries, insert_into, origins
+from mediakit.history.entries.entries import Entry
+from mediakit.history.entries.queries import entry_of, newest_first
+from mediakit.history.storage.database import Database
+from mediakit.history.storage.file_connection import Connected
+from mediakit.history.storage.tables import drafts, entries, insert_into, origins
 
 DRAFTS_KEPT_FOR = timedelta(days=365)
 

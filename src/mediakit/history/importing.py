@@ -7,16 +7,16 @@ from typing import Any
 
 from sqlalchemy import Executable, bindparam, func, select
 
-from mediakit.history import totals
-from mediakit.history.adopting import search_text
-from mediakit.history.batches import batches
-from mediakit.history.database import Database
-from mediakit.history.entries import ENTRY_FIELDS, Entry
-from mediakit.history.file_connection import Connected, FileConnection
-from mediakit.history.limits import NOTHING_USED, BudgetUse
-from mediakit.history.locks import lock_table
-from mediakit.history.ratings import Judgement
-from mediakit.history.tables import entries, insert_into, judgements
+from mediakit.history.admission import totals
+from mediakit.history.admission.adopting import search_text
+from mediakit.history.admission.limits import NOTHING_USED, BudgetUse
+from mediakit.history.comparing.ratings import Judgement
+from mediakit.history.entries.entries import ENTRY_FIELDS, Entry
+from mediakit.history.storage.batches import batches
+from mediakit.history.storage.database import Database
+from mediakit.history.storage.file_connection import Connected, FileConnection
+from mediakit.history.storage.locks import lock_table
+from mediakit.history.storage.tables import entries, insert_into, judgements
 
 _KNOWN = select(entries.c.key).where(
     entries.c.key.in_(bindparam("its_keys", expanding=True))

@@ -12,41 +12,42 @@ from sqlalchemy import Select
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import NotFoundError
 from mediakit.frozen import changed
-from mediakit.history import queries, totals
-from mediakit.history.adopting import (
+from mediakit.history.admission import totals
+from mediakit.history.admission.adopting import (
     Adopting,
     claim_values,
     rebuilt_key,
     search_text,
 )
-from mediakit.history.charges import Charges
-from mediakit.history.database import Database, Values
-from mediakit.history.draws import Draws
-from mediakit.history.entries import (
-    Entry,
-    EntryState,
-    Intent,
-    fresh_entry,
-)
-from mediakit.history.file_connection import Connected
-from mediakit.history.forms import Forms, write_origin
-from mediakit.history.importing import Importing
-from mediakit.history.limits import (
+from mediakit.history.admission.limits import (
     MAY_BE_MADE,
     NOTHING_USED,
     THE_SWEEPS,
-    Budget,
+    BudgetLimit,
     BudgetUse,
     Spendable,
     check_balance,
     check_budget,
 )
-from mediakit.history.lineage import Lineage, Parent, write_parents
-from mediakit.history.listing import Listing
-from mediakit.history.merging import News, news_of_job, news_of_refusal
-from mediakit.history.ratings import Ratings
-from mediakit.history.scores import Scores
-from mediakit.history.searching import SEARCHED
+from mediakit.history.charges import Charges
+from mediakit.history.comparing.draws import Draws
+from mediakit.history.comparing.lineage import Lineage, Parent, write_parents
+from mediakit.history.comparing.ratings import Ratings
+from mediakit.history.comparing.scores import Scores
+from mediakit.history.entries import queries
+from mediakit.history.entries.entries import (
+    Entry,
+    EntryState,
+    Submission,
+    fresh_entry,
+)
+from mediakit.history.entries.listing import Listing
+from mediakit.history.entries.merging import News, news_of_job, news_of_refusal
+from mediakit.history.forms import Forms, write_origin
+from mediakit.history.importing import Importing
+from mediakit.history.storage.database import Database, Values
+from mediakit.history.storage.file_connection import Connected
+from mediakit.history.storage.search_text import SEARCHED
 from mediakit.history.uploads import Uploads
 from mediakit.records import Job
 
@@ -110,11 +111,11 @@ class History(
 
     def claim(
         self,
-        intent: Intent,
+        submission: Submission,
         *,
         spendable: Spendable | None = None,
-        budget: Budget | None = None,
-        sweep: Budget | None = None,
+        budget: BudgetLimit | None = None,
+        sweep: BudgetLimit | None = None,
         parents: Sequence[Parent] = (),
         origin: str | None = None,
         created_at: datetime | None = None,
@@ -127,12 +128,13 @@ class History(
         4.3), so it may be claimed again.
 
         Args:
-            intent: What is about to be sent.
+            submission: What is about to be sent.
             spendable: The balance that has to carry it; None for no check.
             budget: The budget that it counts against; None for the one that the
-                intent names, unchecked.
+                submission names, unchecked.
             sweep: The sweep that it counts against, by its id, and what its submits
-                may cost together; None for the one that the intent names, unchecked.
+                may cost together; None for the one that the submission names,
+                unchecked.
                 An entry that is there already keeps its sweep.
             parents: The jobs whose outputs it is made from.
             origin: The form that asks for it, see `asked_from`; None for none.
@@ -148,24 +150,28 @@ class History(
                 written.
         """
         if budget is not None:
-            intent = replace(intent, budget=budget.name)
-        if sweep is not None and intent.sweep != sweep.name:
-            intent = replace(intent, sweep=sweep.name)
-        values = claim_values(intent, created_at or self._clock.now())
+            submission = replace(submission, budget=budget.name)
+        if sweep is not None and submission.sweep != sweep.name:
+            submission = replace(submission, sweep=sweep.name)
+        values = claim_values(submission, created_at or self._clock.now())
         with self._database.transaction() as connection:
             statement = queries.claim(self._database.dialect)
             row = connection.execute(statement, values).first()
             if row is None:
-                known = connection.execute(queries.BY_KEY, {"key": intent.key}).one()
+                known = connection.execute(
+                    queries.BY_KEY, {"key": submission.key}
+                ).one()
                 return queries.entry_of(known), False
-            entry = fresh_entry(intent, number=row.number, created_at=row.created_at)
+            entry = fresh_entry(
+                submission, number=row.number, created_at=row.created_at
+            )
             _count(connection, entry, spendable, budget, sweep)
-            write_parents(connection, intent.draw_key, parents)
+            write_parents(connection, submission.draw_key, parents)
             is_reused = row.revision > 0
-            write_origin(connection, intent.key, origin, is_reused=is_reused)
+            write_origin(connection, submission.key, origin, is_reused=is_reused)
         return entry, True
 
-    def count_against(self, key: str, budget: Budget) -> Entry:
+    def count_against(self, key: str, budget: BudgetLimit) -> Entry:
         """Count an unanswered submit against another budget, if it fits there.
 
         One transaction decides, as in `claim`. What was answered meanwhile stays in
@@ -183,7 +189,9 @@ class History(
             if self._move(entry, after, revision, budget):
                 return after
 
-    def _move(self, before: Entry, after: Entry, revision: int, budget: Budget) -> bool:
+    def _move(
+        self, before: Entry, after: Entry, revision: int, budget: BudgetLimit
+    ) -> bool:
         """Write another budget; False where somebody else has changed the entry."""
         its = {"its_number": before.number, "its_revision": revision}
         values = {"budget": budget.name, **its}
@@ -283,7 +291,7 @@ class History(
         row = self._database.first(queries.WITH_REVISION, {"key": key})
         if row is None:
             raise NotFoundError(
-                f"The history has no entry with the key {key!r}: an intent is "
+                f"The history has no entry with the key {key!r}: a submission is "
                 "claimed before its job is recorded. Nothing was changed."
             )
         return queries.entry_of(row), int(row.revision)
@@ -426,8 +434,8 @@ def _count(
     connection: Connected,
     entry: Entry,
     spendable: Spendable | None,
-    budget: Budget | None,
-    sweep: Budget | None,
+    budget: BudgetLimit | None,
+    sweep: BudgetLimit | None,
 ) -> None:
     """Add an entry to its totals, and refuse what does not fit.
 

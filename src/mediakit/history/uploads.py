@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from sqlalchemy import bindparam, delete, select
 
 from mediakit.clock import Clock
-from mediakit.history.database import Database
-from mediakit.history.tables import insert_into, uploads
+from mediakit.history.storage.database import Database
+from mediakit.history.storage.tables import insert_into, uploads
 
 _KEY = tuple(uploads.primary_key)
 _SAME = tuple(column == bindparam(f"its_{column.name}") for column in _KEY)

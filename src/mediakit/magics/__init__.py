@@ -1,4 +1,7 @@
-"""Magics for IPython and notebooks: `%%generate`, `%jobs` and `%balance`."""
+"""Magics for IPython and notebooks: `%%generate`, `%jobs` and `%balance`.
+
+They stand on the client and the widgets.
+"""
 
 from mediakit.magics.magics import MediakitMagics, load
 

@@ -1,4 +1,7 @@
-"""Media: what a file is, whether it will do, and a small picture of it."""
+"""Media: what a file is, whether it will do, and a small picture of it.
+
+It stands on the catalog, whose functions say what they take.
+"""
 
 from mediakit.media.bodies import (
     body_with_stand_ins,

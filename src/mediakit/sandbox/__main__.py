@@ -12,7 +12,7 @@ from queue import SimpleQueue
 
 from mediakit.errors import MediakitError
 from mediakit.money import format_usd, parse_usd
-from mediakit.sandbox.server import RunningSandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, start
 from mediakit.sandbox.settings import Sandbox, is_loopback
 
 

@@ -12,6 +12,8 @@ from operator import or_
 from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core.core_schema import ModelSchema
 
 from mediakit.schema.fields import FieldSpec, fields_of
 from mediakit.schema.requests import MediaRequest, Part
@@ -22,15 +24,29 @@ EXTENSION = "x-mediakit"
 Json = dict[str, Any]
 
 
+class PartSchemas(GenerateJsonSchema):
+    """Adds to pydantic's schemas what only the fields know, such as units."""
+
+    def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
+        """Return the schema of an object inside a request, or of a request."""
+        known = super().model_schema(schema)
+        of_fields = self.resolve_ref_schema(known)
+        return (
+            completed(schema["cls"], of_fields)
+            if issubclass(schema["cls"], Part)
+            else known
+        )
+
+
 def json_schema(request_type: type[MediaRequest]) -> Json:
     """Return the JSON Schema of a request's body."""
     declared, one_of = request_type.declared, request_type.one_of
     if one_of is None:
-        schema = request_type.model_json_schema()
+        schema = request_type.model_json_schema(schema_generator=PartSchemas)
     else:
         some = reduce(or_, one_of.types.values())
         whole: Any = Annotated[some, Field(discriminator=one_of.tag)]
-        schema = TypeAdapter(whole).json_schema()
+        schema = TypeAdapter(whole).json_schema(schema_generator=PartSchemas)
     types = [request_type] if one_of is None else [*one_of.types.values()]
     for body, each in zip(bodies_in(schema), types, strict=True):
         if not each.declared.closed and body.get("additionalProperties") is False:

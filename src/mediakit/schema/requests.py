@@ -178,17 +178,6 @@ class Part(BaseModel):
         protected_namespaces=(),
     )
 
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Add to pydantic's schema what only the fields know, such as units."""
-        # Not before the class exists: what completes it looks at classes like it.
-        from mediakit.schema.json_schemas import completed
-
-        schema = handler.resolve_ref_schema(handler(core_schema))
-        return completed(cls, schema)
-
 
 @dataclass(frozen=True)
 class Declared:

@@ -1,4 +1,7 @@
-"""What was spent, as frames: integers of micro-USD, days in UTC."""
+"""What was spent, as frames: integers of micro-USD, days in UTC.
+
+It stands on the client's billing and on the history.
+"""
 
 from mediakit.spend.answers import csv_frame, daily_frame, monthly_frame
 from mediakit.spend.api import AsyncSpend

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.billing import Billing
-from mediakit.client.budgets import AnyBudget, Budget
-from mediakit.client.history_view import AsyncHistoryView
-from mediakit.client.purse import budget_of
+from mediakit.client.account.billing import Billing
+from mediakit.client.records.budgets import AnyBudget, Budget
+from mediakit.client.recovery.history_view import AsyncHistoryView
+from mediakit.client.submissions.admission import budget_of
 from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.spend.charges import charges_frame
@@ -31,14 +31,14 @@ from mediakit.spend.days.pieces import DEFAULT_DAYS, days_before
 from mediakit.spend.days.today import ServiceClock
 from mediakit.spend.monthly import MonthlyReader, Months, write_bytes
 from mediakit.spend.rate_audit import audited
-from mediakit.spend.reconciling import Reconciler, Reconciliation
+from mediakit.spend.reconciliation import Reconciler, Reconciliation
 from mediakit.spend.usd import with_usd
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mediakit.spend.budgets import BudgetStatus
-    from mediakit.spend.outlook import Forecast
+    from mediakit.spend.budget_status import BudgetStatus
+    from mediakit.spend.forecasting import Forecast
 
 
 class AsyncSpend:
@@ -234,7 +234,7 @@ class AsyncSpend:
         Raises:
             InputError: It is not a budget, or it has no such month.
         """
-        from mediakit.spend.budgets import budget_status
+        from mediakit.spend.budget_status import budget_status
 
         history, now = self._history.store, self._clock.now()
         return await to_thread.run_sync(budget_status, history, budget, now, month)
@@ -257,8 +257,8 @@ class AsyncSpend:
                 an amount; nothing was sent.
             ServiceError: The service does not respond.
         """
-        from mediakit.spend.outlook import forecast
-        from mediakit.spend.outlook.habits import daily_totals, unread_text
+        from mediakit.spend.forecasting import forecast
+        from mediakit.spend.forecasting.habits import daily_totals, unread_text
 
         compared = budget_of("forecast", budget)
         asked = None if month is None else month_text(month)
@@ -301,7 +301,7 @@ class AsyncSpend:
                 sent.
             ServiceError: The service does not respond.
         """
-        from mediakit.spend.outlook import anomalies
+        from mediakit.spend.forecasting import anomalies
 
         columns = anomalies.by_columns(by)
         first_day = None if start is None else read_day("start", start)

@@ -7,19 +7,19 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from mediakit.client.budgets import AnyBudget, Budget
-from mediakit.client.docstrings import explained_by
-from mediakit.client.io_thread import IOThread
+from mediakit.client.records.budgets import AnyBudget, Budget
+from mediakit.client.runtime.docstrings import explained_by
+from mediakit.client.runtime.io_thread import IOThread
 from mediakit.spend.api import AsyncSpend
 from mediakit.spend.days.grouping import By, Every
 from mediakit.spend.monthly import Months
-from mediakit.spend.reconciling import Reconciliation
+from mediakit.spend.reconciliation import Reconciliation
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mediakit.spend.budgets import BudgetStatus
-    from mediakit.spend.outlook import Forecast
+    from mediakit.spend.budget_status import BudgetStatus
+    from mediakit.spend.forecasting import Forecast
 
 
 class Spend:

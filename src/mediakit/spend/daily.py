@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.billing import Billing
+from mediakit.client.account.billing import Billing
 from mediakit.errors import InputError
 from mediakit.spend.answers import daily_frame
 from mediakit.spend.days.cache import DayCache, Kept, missing
-from mediakit.spend.days.few import few_at_once
+from mediakit.spend.days.concurrency import few_at_once
 from mediakit.spend.days.grouping import (
     COLUMNS,
     Every,

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mediakit.catalog import Catalog
-from mediakit.client.billing import Billing, Report
+from mediakit.client.account.billing import Billing, Report
 from mediakit.errors import InputError
 from mediakit.spend.answers import csv_frame, monthly_frame
 from mediakit.spend.dates import month_text
-from mediakit.spend.days.few import few_at_once
+from mediakit.spend.days.concurrency import few_at_once
 from mediakit.spend.days.joining import joined
 from mediakit.spend.days.kinds import kinds_of, with_column
 from mediakit.spend.days.pieces import months_between

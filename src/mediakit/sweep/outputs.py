@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from mediakit.client import AsyncClient, AsyncJob
-from mediakit.client.io_thread import io_thread
-from mediakit.client.orders import Order
+from mediakit.client.records.orders import Order
+from mediakit.client.runtime.io_thread import io_thread
 from mediakit.errors import InputError, NotFoundError
 from mediakit.history import Entry, History, Judgement
 from mediakit.sweep.axes import Source
@@ -88,7 +88,7 @@ async def entry_of(client: AsyncClient, job_id: str) -> Entry:
     Raises:
         NotFoundError: The history has no such job.
     """
-    entry = await client._ledger.ask(History.find, job_id)
+    entry = await client._account_history.ask(History.find, job_id)
     if entry is None:
         raise NotFoundError(f"{job_id} is no job of this history. Nothing was sent.")
     return entry

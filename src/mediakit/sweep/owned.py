@@ -12,8 +12,8 @@ from anyio import to_thread
 
 from mediakit.catalog import Function
 from mediakit.client import AsyncClient, Service
-from mediakit.client.orders import REJECTIONS, draw_keys
-from mediakit.client.prepare import plain_body
+from mediakit.client.records.orders import REJECTIONS, draw_keys
+from mediakit.client.requests.prepare import plain_body
 from mediakit.errors import InputError
 from mediakit.history import EntryState, OwnedDraw
 from mediakit.media import is_url

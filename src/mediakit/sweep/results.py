@@ -14,11 +14,11 @@ import numpy as np
 from anyio import to_thread
 
 from mediakit.client import AsyncClient, AsyncJob, Job
-from mediakit.client.async_job import check_timeout
-from mediakit.client.budgets import Budget
-from mediakit.client.docstrings import explained_by
-from mediakit.client.io_thread import IOThread, io_thread, networked
-from mediakit.client.staying import Staying
+from mediakit.client.jobs.async_job import check_timeout
+from mediakit.client.records.budgets import Budget
+from mediakit.client.runtime.docstrings import explained_by
+from mediakit.client.runtime.io_thread import IOThread, io_thread, networked
+from mediakit.client.runtime.process_bound import ProcessBound
 from mediakit.errors import (
     ConflictError,
     HasId,
@@ -76,7 +76,7 @@ class _Awaited(Generic[T]):
         return self._read().__await__()
 
 
-class AsyncResults(Staying):
+class AsyncResults(ProcessBound):
     """The results of a run, whose methods are awaited from any event loop.
 
     The run begins at once and goes on whether anybody waits or not.
@@ -309,7 +309,7 @@ class AsyncResults(Staying):
         }
 
     def _judgements(self, job_ids: Iterable[str]) -> list[Judgement]:
-        owner = self.client._ledger.owner
+        owner = self.client._account_history.owner
         return self.client.store.judgements(**owner, job_ids=list(job_ids))
 
     def _parents(self, job_ids: dict[int, str]) -> list[str | None]:
@@ -364,7 +364,7 @@ class AsyncResults(Staying):
     def _ranking(self) -> pd.DataFrame:
         mine = set(self.runner.cells.job_ids().values())
         mine |= {str(entry.job_id) for _, entry, _ in self._repairs()}
-        said = self.client.store.preferences(**self.client._ledger.owner)
+        said = self.client.store.preferences(**self.client._account_history.owner)
         return bradley_terry([p for p in said if {p.winner, p.loser} <= mine])
 
     async def compare(self, axis: str, value: str = "rating") -> Comparison:
@@ -496,7 +496,9 @@ class AsyncResults(Staying):
             fetch=self.files.fetch,
             executor=executor,
             batch=batch,
-            store=HistoryScores(self.client.store, **self.client._ledger.owner),
+            store=HistoryScores(
+                self.client.store, **self.client._account_history.owner
+            ),
         )
         for name in scored.columns.drop(["job_id", "problem"]):
             values = dict(zip(scored["job_id"], scored[name], strict=True))
@@ -506,7 +508,7 @@ class AsyncResults(Staying):
         return scored
 
     def _outputs(self) -> list[Output]:
-        frame, owner = self._frame(), self.client._ledger.owner
+        frame, owner = self._frame(), self.client._account_history.owner
         known = self.client.store.sha256s(frame["job_id"].dropna(), **owner)
         return outputs_of(frame, known)
 
@@ -594,18 +596,18 @@ class AsyncResults(Staying):
     @networked
     async def _judge(self, job: HasId | str, /, **said: Any) -> None:
         job_id = job if isinstance(job, str) else getattr(job, "id", None)
-        ledger = self.client._ledger
+        account_history = self.client._account_history
         entry = None
         if isinstance(job_id, str):
-            entry = await ledger.ask(History.find, job_id)
+            entry = await account_history.ask(History.find, job_id)
         if entry is None:
             raise NotFoundError(f"{shown(job_id)} is no job of this history.")
-        owner: dict[str, Any] = {**ledger.owner, "job_id": entry.job_id}
-        await ledger.write(History.judge, **owner, **said)
+        owner: dict[str, Any] = {**account_history.owner, "job_id": entry.job_id}
+        await account_history.write(History.judge, **owner, **said)
         self.runner.note_change()
 
 
-class Results(Staying, Generic[JobT_co]):
+class Results(ProcessBound, Generic[JobT_co]):
     """The results of a run for scripts and notebooks: calls wait for their answer.
 
     The run begins at once and goes on whether anybody waits or not.

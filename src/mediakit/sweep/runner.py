@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mediakit.client import AsyncClient, AsyncJob, JobState
-from mediakit.client.budgets import Budget
-from mediakit.client.listeners import notify
-from mediakit.client.orders import Order, was_rejected
-from mediakit.client.staying import CLOSED, ClosedError
+from mediakit.client.records.budgets import Budget
+from mediakit.client.records.orders import Order, was_rejected
+from mediakit.client.runtime.listeners import notify
+from mediakit.client.runtime.process_bound import CLOSED, ClosedError
 from mediakit.errors import (
     NOTHING_SENT,
     AuthError,
@@ -32,7 +32,7 @@ from mediakit.errors import (
     WaitTimeoutError,
 )
 from mediakit.history import BudgetUse, Entry, EntryState, History
-from mediakit.history.limits import THE_SWEEPS
+from mediakit.history.admission.limits import THE_SWEEPS
 from mediakit.records import JobStatus
 from mediakit.sweep.budget import Reservations
 from mediakit.sweep.cells import OPEN, Cells, CellStatus, Progress
@@ -132,7 +132,7 @@ class Runner:
         self._loop = asyncio.get_running_loop()
         self._began_s = perf_counter()
         # What is retried is claimed without an order, which else says the limit.
-        self.core._purse.limit_sweep(self.plan.id, self._own_limit_micro_usd)
+        self.core._admission.limit_sweep(self.plan.id, self._own_limit_micro_usd)
         self._pump()
         self._end_if_over()
 
@@ -213,14 +213,14 @@ class Runner:
 
     async def use(self) -> BudgetUse:
         """Read what the sweep has spent and holds, over all runs and processes."""
-        return await self.core._ledger.ask(History.sweep_use, self.plan.id)
+        return await self.core._account_history.ask(History.sweep_use, self.plan.id)
 
     async def _budget_use(self) -> BudgetUse:
         """Read what is spent and held of the budget, which others may share."""
         if self.shared is None:
             return await self.use()
         label = self.shared.label(self.core._clock.now())
-        return await self.core._ledger.ask(History.budget_use, label)
+        return await self.core._account_history.ask(History.budget_use, label)
 
     def progress(self, use: BudgetUse) -> Progress:
         """Return how far the run is.
@@ -412,7 +412,7 @@ class Runner:
         """Ask once more for what a job failed to make, under a fresh key."""
         await self._reserve(cell, self._high_micro_usd(cell))
         self._refuse_stopped()
-        job = await self.core._buyer.retry(
+        job = await self.core._submissions.retry(
             failed_id, sweep=self.plan.id, budget=self.shared
         )
         del self._failed_jobs[cell]
@@ -459,9 +459,9 @@ class Runner:
             self._sent_n += 1
 
     async def _entry(self, cell: int, key: str) -> Entry | None:
-        return await self.core._ledger.ask(
+        return await self.core._account_history.ask(
             History.newest,
-            **self.core._ledger.owner,
+            **self.core._account_history.owner,
             draw_key=key,
             take=self.plan.take(cell),
         )

@@ -1,4 +1,7 @@
-"""Webhooks: verifying them, their events, and a receiver to mount (spec 6)."""
+"""Webhooks: verifying them, their events, and a receiver to mount (spec 6).
+
+It stands on the records and the errors alone, so that a web server needs no client.
+"""
 
 from mediakit.webhooks.events import COMPLETED as COMPLETED
 from mediakit.webhooks.events import FAILED as FAILED

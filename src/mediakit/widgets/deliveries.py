@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from mediakit.client import blocking_deliveries as client
+from mediakit.client.account import blocking_deliveries
 from mediakit.errors import InputError
 
 MOST_SHOWN = 50
 
 
-class Deliveries(client.Deliveries):
+class Deliveries(blocking_deliveries.Deliveries):
     """The delivery log, which shows itself in a notebook: attempts on a time line."""
 
     def _ipython_display_(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
-from mediakit.client.blocking_deliveries import Deliveries
+from mediakit.client.account.blocking_deliveries import Deliveries
 from mediakit.widgets.card_handle import current_cell, publish
 from mediakit.widgets.delivery_html import Told, told_html, told_text
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mediakit.client import AsyncJob, Client, Job
-from mediakit.client.submitting import asks_unasked
+from mediakit.client.submissions.sender import asks_unasked
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError
 from mediakit.history import Entry, EntryState, History
@@ -180,7 +180,9 @@ class FormMemory:
         ]
         found: list[Entry] = []
         for _ in range(ANSWER_LOOKS if keys else 0):
-            read = [await self._core._ledger.ask(History.find_key, k) for k in keys]
+            read = [
+                await self._core._account_history.ask(History.find_key, k) for k in keys
+            ]
             known = [entry for entry in read if entry is not None]
             found += [entry for entry in known if entry.job_id is not None]
             keys = [e.key for e in known if e.state is EntryState.INTENT]

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from mediakit.client import AsyncJob, JobState
-from mediakit.client.origin import asking_from
-from mediakit.client.sidecar import SUFFIX
+from mediakit.client.records.origin import asking_from
+from mediakit.client.transfers.sidecar import SUFFIX
 from mediakit.errors import InputError
 from mediakit.records import ErrorCode, JobStatus
 from mediakit.widgets.chaining.use_menu import UseMenu, medium_of

@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 
 from mediakit.client import AsyncJob, Client, Job, JobState
-from mediakit.client.io_thread import io_thread
+from mediakit.client.runtime.io_thread import io_thread
 from mediakit.clock import Clock, SystemClock
 from mediakit.widgets.card import card_html, card_text, details_html, prompt_html
 from mediakit.widgets.card_handle import CardHandle

@@ -15,7 +15,7 @@ from typing import BinaryIO
 from anyio import CapacityLimiter, to_thread
 
 from mediakit.client import AsyncJob
-from mediakit.client.looks import Looks
+from mediakit.client.transfers.preview_cache import PreviewCache
 from mediakit.errors import MediakitError
 from mediakit.media import POSTER_MAX_PX, poster_jpeg
 from mediakit.media.small_clips import CLIP_MAX_PX, CLIP_MAX_S, make_small_clip
@@ -165,22 +165,22 @@ def _kept(job: AsyncJob) -> Preview | None:
     preview = _kept_poster(job)
     if preview is None or not preview.needs_clip:
         return preview
-    clip = job.looks.read(job.id, CLIP)
+    clip = job.preview_cache.read(job.id, CLIP)
     return replace(preview, clip=clip, clip_note=CLIP_NOTE) if clip else None
 
 
 def _kept_poster(job: AsyncJob) -> Preview | None:
-    return look_kept(job.looks, job.id)
+    return look_kept(job.preview_cache, job.id)
 
 
-def look_kept(looks: Looks, job_id: str) -> Preview | None:
+def look_kept(preview_cache: PreviewCache, job_id: str) -> Preview | None:
     """Return what this machine keeps of how a job's result looks; None for nothing.
 
     Args:
-        looks: Where it is kept.
+        preview_cache: Where it is kept.
         job_id: The job.
     """
-    text = looks.read(job_id, LOOK)
+    text = preview_cache.read(job_id, LOOK)
     if text is None:
         return None
     try:
@@ -196,10 +196,10 @@ def _keep(job: AsyncJob, preview: Preview) -> None:
     if erased(job.state):
         return
     if preview.clip is not None:
-        job.looks.keep(job.id, CLIP, preview.clip)
+        job.preview_cache.keep(job.id, CLIP, preview.clip)
     poster = b64encode(preview.poster).decode() if preview.poster else None
     said = {"codec": preview.codec, "poster": poster, "facts": preview.facts.as_json}
-    job.looks.keep(job.id, LOOK, json.dumps(said).encode())
+    job.preview_cache.keep(job.id, LOOK, json.dumps(said).encode())
 
 
 def preview_of(file: BinaryIO, media_type: str) -> Preview:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 
-from mediakit.client.delays import Delays
+from mediakit.client.http.delay_messages import DelayMessages
 from mediakit.clock import Clock
 
 SENDING_TEXT = "Sending the request."
@@ -16,7 +16,10 @@ SILENT_STEPS = 3
 
 @asynccontextmanager
 async def explained(
-    delays: Delays, names: Collection[str], clock: Clock, show: Callable[[str], None]
+    delays: DelayMessages,
+    names: Collection[str],
+    clock: Clock,
+    show: Callable[[str], None],
 ) -> AsyncIterator[None]:
     """Say once a second what a request waits for, as long as it is being sent.
 
@@ -34,7 +37,10 @@ async def explained(
 
 
 async def _tell(
-    delays: Delays, names: Collection[str], clock: Clock, show: Callable[[str], None]
+    delays: DelayMessages,
+    names: Collection[str],
+    clock: Clock,
+    show: Callable[[str], None],
 ) -> None:
     silent_steps = 0
     while True:

@@ -7,8 +7,8 @@ from typing import BinaryIO
 
 import av
 
-from mediakit.sandbox.render.lengths import seconds_of
-from mediakit.sandbox.render.orders import (
+from mediakit.sandbox.render.inputs.lengths import seconds_of
+from mediakit.sandbox.render.protocol import (
     PROBE,
     WARM,
     Order,

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from mediakit.sandbox.render.orders import WARM
+from mediakit.sandbox.render.protocol import WARM
 
 logger = logging.getLogger(__name__)
 

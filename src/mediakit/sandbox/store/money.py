@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from mediakit.sandbox.clock import to_instant, to_us
+from mediakit.sandbox.scheduling.clock import to_instant, to_us
 from mediakit.sandbox.store.database import Database
 
 

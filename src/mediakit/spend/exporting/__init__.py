@@ -1,4 +1,7 @@
-"""Spend frames as files: CSV, Parquet and Excel, and charges in FOCUS columns."""
+"""Spend frames as files: CSV, Parquet and Excel, and charges in FOCUS columns.
+
+It stands on the frames alone.
+"""
 
 from mediakit.spend.exporting.files import SUFFIXES, export, export_bytes
 from mediakit.spend.exporting.focus import to_focus

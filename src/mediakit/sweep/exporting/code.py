@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mediakit.client.job_inputs import id_of, is_job
+from mediakit.client.requests.job_inputs import id_of, is_job
 
 WIDTH = 88
 

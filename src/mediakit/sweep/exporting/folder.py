@@ -10,8 +10,12 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from mediakit.client.fetching import UNKNOWN
-from mediakit.client.targets import LocalTarget, Target, target_of
+from mediakit.client.transfers.destinations import (
+    Destination,
+    LocalDestination,
+    target_of,
+)
+from mediakit.client.transfers.downloads import UNKNOWN
 from mediakit.errors import InputError
 from mediakit.media import local_file
 from mediakit.sweep.exporting.report import MARK
@@ -52,7 +56,7 @@ class Folder:
         place = self._manifest.place
         return place.parent if isinstance(place, Path) else place.rpartition("/")[0]
 
-    def file(self, name: str) -> Target:
+    def file(self, name: str) -> Destination:
         """Return the place of a file in it."""
         return self._manifest.sibling(name)
 
@@ -89,7 +93,7 @@ class Folder:
                 yield row["job_id"], (row["file"], int(row["size_bytes"]))
 
 
-def _manifest_in(where: Any) -> Target:
+def _manifest_in(where: Any) -> Destination:
     is_place = isinstance(where, str | Path) and bool(str(where))
     if not is_place or "\0" in str(where):
         accepted = "a folder or a URL, as text or as a Path"
@@ -98,7 +102,7 @@ def _manifest_in(where: Any) -> Target:
         where = url2pathname(urlsplit(where).path)
     if isinstance(where, str) and "://" in where:
         return target_of(f"{where.rstrip('/')}/", "", MANIFEST)
-    return LocalTarget(local_file(where) / MANIFEST)
+    return LocalDestination(local_file(where) / MANIFEST)
 
 
 def _is_name(text: str | None) -> bool:
@@ -106,7 +110,7 @@ def _is_name(text: str | None) -> bool:
     return bool(text) and not set(text or "") & set("/\\\0") and text != ".."
 
 
-def _foreign(target: Target) -> InputError:
+def _foreign(target: Destination) -> InputError:
     got = f"{target.place} (no export wrote it)"
     return InputError("where", got=got, accepted="a folder without such a file")
 
@@ -117,7 +121,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
             yield block
 
 
-def _write(target: Target, blocks: Iterable[bytes]) -> None:
+def _write(target: Destination, blocks: Iterable[bytes]) -> None:
     store = target.open("export")
     try:
         store.start(UNKNOWN)

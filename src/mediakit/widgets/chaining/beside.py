@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mediakit.client.remote_media import RemoteMedia
+from mediakit.client.requests.remote_media import RemoteMedia
 from mediakit.widgets.chaining.picker import ResultPicker, Run, Sleep
 from mediakit.widgets.chaining.results import Results
 from mediakit.widgets.masks.painter import MaskPainter

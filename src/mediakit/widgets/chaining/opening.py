@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from mediakit.client import AsyncJob, Client, Job
-from mediakit.client.job_inputs import output_of
+from mediakit.client.requests.job_inputs import output_of
 from mediakit.errors import InputError
 from mediakit.widgets.card_handle import HasCard
 from mediakit.widgets.chaining.use_menu import Elsewhere, Opened, UseMenu, medium_of

@@ -9,7 +9,7 @@ import ipywidgets as w
 
 from mediakit.catalog import Catalog
 from mediakit.client import JobState
-from mediakit.client.job_inputs import JobOutput
+from mediakit.client.requests.job_inputs import JobOutput
 from mediakit.schema import MediaName
 from mediakit.widgets.chaining.style import USE_CSS, style_tag
 from mediakit.widgets.chaining.uses import Use, uses_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mediakit.catalog import Function
-from mediakit.client.job_inputs import JobOutput
+from mediakit.client.requests.job_inputs import JobOutput
 from mediakit.schema import FieldSpec, MediaName
 from mediakit.widgets.axis import MS_PER_S, Axis
 from mediakit.widgets.timeline_edits import edited, is_blank

@@ -3,6 +3,6 @@
 Importing it imports neither ipywidgets nor matplotlib.
 """
 
-from mediakit.widgets.dashboard.shown import AsyncSpend, Spend
+from mediakit.widgets.dashboard.client_spend import AsyncSpend, Spend
 
 __all__ = ["AsyncSpend", "Spend"]

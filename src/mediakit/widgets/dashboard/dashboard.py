@@ -13,7 +13,7 @@ from typing import Any
 from anyio import to_thread
 from IPython.display import publish_display_data
 
-from mediakit.client.io_thread import IOThread
+from mediakit.client.runtime.io_thread import IOThread
 from mediakit.errors import MediakitError
 from mediakit.widgets.card_handle import CardHandle, Cell
 from mediakit.widgets.cell_places import CellPlace, CellPlaces

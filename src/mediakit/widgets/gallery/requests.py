@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio.to_thread
 
-from mediakit.client.io_thread import IOThread
+from mediakit.client.runtime.io_thread import IOThread
 from mediakit.widgets.errands import Errands
 from mediakit.widgets.guard import ErrorSink, sentence_of
 

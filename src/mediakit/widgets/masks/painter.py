@@ -9,7 +9,7 @@ from typing import Any
 import ipywidgets as w
 from anyio import to_thread
 
-from mediakit.client.remote_media import RemoteMedia
+from mediakit.client.requests.remote_media import RemoteMedia
 from mediakit.media import is_url
 from mediakit.widgets.chaining.picker import Run
 from mediakit.widgets.chaining.style import PICK_CSS, style_tag

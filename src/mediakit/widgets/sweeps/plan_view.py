@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
-from mediakit.client.io_thread import io_thread
+from mediakit.client.runtime.io_thread import io_thread
 from mediakit.markup import html_text
 from mediakit.money import format_usd
 from mediakit.sweep import AsyncResults, BasePlan, CellState

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
 
-from mediakit.client.sidecar import urls_in
+from mediakit.client.transfers.sidecar import urls_in
 from mediakit.history import History
 from mediakit.widgets.uploads.folder import UploadFolder
 
@@ -35,8 +35,10 @@ async def learn_names(client: Client[Job], body: Mapping[str, object]) -> bool:
     urls = set(urls_in(dict(body)))
     unknown, home = urls - _paths.keys(), client.core.home
     if unknown and home is not None:
-        ledger = client.core._ledger
-        sent = await ledger.ask(History.uploads_at, unknown, **ledger.owner)
+        account_history = client.core._account_history
+        sent = await account_history.ask(
+            History.uploads_at, unknown, **account_history.owner
+        )
         folder = UploadFolder(home)
         found = await to_thread.run_sync(
             lambda: {each.url: folder.find(each.sha256) for each in sent}

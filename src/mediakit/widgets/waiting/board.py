@@ -8,7 +8,7 @@ from collections.abc import Callable
 import ipywidgets as w
 
 from mediakit.client import AsyncJob, JobState
-from mediakit.client.io_thread import IOThread, io_thread
+from mediakit.client.runtime.io_thread import IOThread, io_thread
 from mediakit.clock import Clock, SystemClock
 from mediakit.widgets.card_handle import CardHandle, Cell, current_cell, publish
 from mediakit.widgets.guard import guarded

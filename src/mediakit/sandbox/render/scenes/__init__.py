@@ -1,9 +1,12 @@
-"""What the worker can render: one scene for each kind of function."""
+"""What the worker can render: one scene for each kind of function.
+
+It stands on all other rooms of the renderer.
+"""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from mediakit.sandbox.render.orders import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
 from mediakit.sandbox.render.scenes import (
     compose_video,
     image_upscale,

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from mediakit.limits import MediaLimits
-from mediakit.sandbox.render.clips import Clip, read_clip
-from mediakit.sandbox.render.film import Film, write_film
-from mediakit.sandbox.render.layers import ClipLayer, Layer, PictureLayer, segments
-from mediakit.sandbox.render.mixing import Mix, SoundFile, Voice, sound_kind
-from mediakit.sandbox.render.orders import Order, Rendered
-from mediakit.sandbox.render.pictures import picture_size
+from mediakit.sandbox.render.film.film import Film, write_film
+from mediakit.sandbox.render.film.layers import ClipLayer, Layer, PictureLayer, segments
+from mediakit.sandbox.render.film.pictures import picture_size
+from mediakit.sandbox.render.film.timeline import Keyframe, film_frames, read_keyframes
+from mediakit.sandbox.render.inputs.clips import Clip, read_clip
+from mediakit.sandbox.render.protocol import Order, Rendered
 from mediakit.sandbox.render.sizes import Size, frame_size
-from mediakit.sandbox.render.timeline import Keyframe, film_frames, read_keyframes
+from mediakit.sandbox.render.sound.mixing import Mix, SoundFile, Voice, sound_kind
 
 _SHORT_SIDE_PX = 720
 

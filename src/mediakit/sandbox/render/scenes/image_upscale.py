@@ -4,14 +4,14 @@ from pathlib import Path
 
 from PIL import Image, ImageFilter
 
-from mediakit.sandbox.render.orders import Order, Rendered, RenderError
-from mediakit.sandbox.render.pictures import (
+from mediakit.sandbox.render.film.pictures import (
     LONGEST_JPEG_SIDE_PX,
     on_white,
     picture_size,
     read_picture,
     save_picture,
 )
+from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
 from mediakit.sandbox.render.sizes import Size
 
 MAX_OUTPUT_PIXELS = 24_000_000

@@ -3,10 +3,10 @@
 import math
 from dataclasses import dataclass
 
-from mediakit.sandbox.render.film import FPS, Film, write_film
-from mediakit.sandbox.render.orders import Order, Rendered, RenderError
-from mediakit.sandbox.render.pictures import on_white, read_picture
-from mediakit.sandbox.render.planes import Planes, Still
+from mediakit.sandbox.render.film.film import FPS, Film, write_film
+from mediakit.sandbox.render.film.pictures import on_white, read_picture
+from mediakit.sandbox.render.frames.planes import Planes, Still
+from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, cover_box, frame_size
 
 _ZOOM = 0.08

@@ -8,13 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mediakit.limits import MediaLimits
-from mediakit.sandbox.render.clips import Clip, read_clip
-from mediakit.sandbox.render.film import FPS, Film, sync, write_film
-from mediakit.sandbox.render.melody import SAMPLE_RATE_HZ
-from mediakit.sandbox.render.open_body import LONGEST_S, Medium, OpenBody
-from mediakit.sandbox.render.orders import Order, Rendered, RenderError
-from mediakit.sandbox.render.planes import Floats
-from mediakit.sandbox.render.reels import (
+from mediakit.sandbox.render.film.film import FPS, Film, sync, write_film
+from mediakit.sandbox.render.film.open_body import LONGEST_S, Medium, OpenBody
+from mediakit.sandbox.render.film.reels import (
     Given,
     Reel,
     chosen_seconds,
@@ -23,10 +19,14 @@ from mediakit.sandbox.render.reels import (
     samples_of,
     source_ratio,
 )
-from mediakit.sandbox.render.scenery import scene_sound
-from mediakit.sandbox.render.shots import ClipShot
+from mediakit.sandbox.render.film.scenery import scene_sound
+from mediakit.sandbox.render.film.shots import ClipShot
+from mediakit.sandbox.render.frames.planes import Floats
+from mediakit.sandbox.render.inputs.clips import Clip, read_clip
+from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, frame_size
-from mediakit.sandbox.render.sounds import fitted_sound, read_sounds
+from mediakit.sandbox.render.sound.melody import SAMPLE_RATE_HZ
+from mediakit.sandbox.render.sound.references import fitted_sound, read_sounds
 
 _FINAL = "1080p"
 _DEFAULT_S = 5

@@ -4,21 +4,21 @@ import av
 from av.video.reformatter import Colorspace
 from PIL import Image, ImageOps
 
-from mediakit.sandbox.render.landscape import Landscape, Motion
-from mediakit.sandbox.render.motifs import Figure
-from mediakit.sandbox.render.open_body import OpenBody
-from mediakit.sandbox.render.orders import Order, Rendered, RenderError
-from mediakit.sandbox.render.palettes import Palette, look_of
-from mediakit.sandbox.render.pictures import (
+from mediakit.sandbox.render.film.open_body import OpenBody
+from mediakit.sandbox.render.film.pictures import (
     LONGEST_JPEG_SIDE_PX,
     on_white,
     read_picture,
     save_picture,
 )
-from mediakit.sandbox.render.planes import Planes
-from mediakit.sandbox.render.reels import MARK, Given
+from mediakit.sandbox.render.film.reels import MARK, Given
+from mediakit.sandbox.render.frames.planes import Planes
+from mediakit.sandbox.render.frames.text import Caption, Label
+from mediakit.sandbox.render.landscapes.landscape import Landscape, Motion
+from mediakit.sandbox.render.landscapes.motifs import Figure
+from mediakit.sandbox.render.landscapes.palettes import Palette, look_of
+from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
 from mediakit.sandbox.render.sizes import Size
-from mediakit.sandbox.render.text import Caption, Label
 
 _CONTENT_TYPES = {
     "jpeg": ("jpeg", "image/jpeg"),

@@ -2,8 +2,8 @@
 
 import re
 
-from mediakit.sandbox.render.orders import Order, RenderError
-from mediakit.sandbox.render.reels import Task
+from mediakit.sandbox.render.film.reels import Task
+from mediakit.sandbox.render.protocol import Order, RenderError
 
 _EXTEND_WORDS = re.compile(r"\b(extend|continu|prolong)", re.IGNORECASE)
 _EDIT_WORDS = re.compile(r"\b(edit|replac|remov|chang|restyl|recolou?r)", re.IGNORECASE)

@@ -6,11 +6,8 @@ from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
 
-from mediakit.sandbox.render.clips import Clip, check_total, read_clip
-from mediakit.sandbox.render.film import HIGH_CRF, STANDARD_CRF, write_film
-from mediakit.sandbox.render.orders import Order, Rendered
-from mediakit.sandbox.render.planes import Floats
-from mediakit.sandbox.render.reels import (
+from mediakit.sandbox.render.film.film import HIGH_CRF, STANDARD_CRF, write_film
+from mediakit.sandbox.render.film.reels import (
     Given,
     Reel,
     Task,
@@ -18,9 +15,12 @@ from mediakit.sandbox.render.reels import (
     film_of,
     source_ratio,
 )
+from mediakit.sandbox.render.frames.planes import Floats
+from mediakit.sandbox.render.inputs.clips import Clip, check_total, read_clip
+from mediakit.sandbox.render.protocol import Order, Rendered
 from mediakit.sandbox.render.scenes.r1 import task_of
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, frame_size
-from mediakit.sandbox.render.sounds import read_sounds
+from mediakit.sandbox.render.sound.references import read_sounds
 
 ADAPTIVE = "adaptive"
 # Both words leave the length to the model: R1 and R2 say `auto`, R4 says 0.

@@ -3,21 +3,21 @@
 import numpy as np
 from PIL import Image
 
-from mediakit.sandbox.render.clips import read_clip
-from mediakit.sandbox.render.film import FPS, Film, write_film
-from mediakit.sandbox.render.mixing import SoundFile
-from mediakit.sandbox.render.orders import Order, Rendered, RenderError
-from mediakit.sandbox.render.palettes import Palette, look_of
-from mediakit.sandbox.render.pictures import on_white, read_picture
-from mediakit.sandbox.render.planes import rgb_of
-from mediakit.sandbox.render.regions import (
+from mediakit.sandbox.render.film.film import FPS, Film, write_film
+from mediakit.sandbox.render.film.pictures import on_white, read_picture
+from mediakit.sandbox.render.film.regions import (
     Patch,
     Region,
     region_of_mask,
     region_of_words,
 )
+from mediakit.sandbox.render.film.sources import SourceShot
+from mediakit.sandbox.render.frames.planes import rgb_of
+from mediakit.sandbox.render.inputs.clips import read_clip
+from mediakit.sandbox.render.landscapes.palettes import Palette, look_of
+from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, cover_box, frame_size
-from mediakit.sandbox.render.sources import SourceShot
+from mediakit.sandbox.render.sound.mixing import SoundFile
 
 _FIELD = "video"
 _MASK_FIELD = "modify_region_mask"

@@ -2,9 +2,9 @@
 
 import re
 
-from mediakit.sandbox.render.film import FPS, Film, write_film
-from mediakit.sandbox.render.orders import Order, Rendered
-from mediakit.sandbox.render.scenery import scene_shots, scene_sound
+from mediakit.sandbox.render.film.film import FPS, Film, write_film
+from mediakit.sandbox.render.film.scenery import scene_shots, scene_sound
+from mediakit.sandbox.render.protocol import Order, Rendered
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, frame_size
 
 _SHOT_MARK = re.compile(r"(?:^|\s)(?:shot|scene)\s*\d+\s*[:.)-]\s*", re.IGNORECASE)

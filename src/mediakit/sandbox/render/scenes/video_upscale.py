@@ -8,12 +8,12 @@ from math import sqrt
 import av
 import av.filter
 
-from mediakit.sandbox.render.clips import Clip, read_clip
-from mediakit.sandbox.render.film import FPS, Codec, Film, write_film
-from mediakit.sandbox.render.mixing import SoundFile
-from mediakit.sandbox.render.orders import Order, Rendered, RenderError
+from mediakit.sandbox.render.film.film import FPS, Codec, Film, write_film
+from mediakit.sandbox.render.film.sources import SourceShot
+from mediakit.sandbox.render.inputs.clips import Clip, read_clip
+from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
 from mediakit.sandbox.render.sizes import Size
-from mediakit.sandbox.render.sources import SourceShot
+from mediakit.sandbox.render.sound.mixing import SoundFile
 
 MOST_SECONDS = 60
 MOST_FPS = 120

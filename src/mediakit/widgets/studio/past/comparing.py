@@ -26,15 +26,15 @@ def wall_of(
         entries: Submits with results.
         rows: The same in words.
     """
-    ledger = client.core._ledger
+    account_history = client.core._account_history
 
     async def judge(job_id: str, /, **changes: Any) -> None:
-        owner: dict[str, Any] = {**ledger.owner, "job_id": job_id}
-        await ledger.write(History.judge, **owner, **changes)
+        owner: dict[str, Any] = {**account_history.owner, "job_id": job_id}
+        await account_history.write(History.judge, **owner, **changes)
 
     store = client.core.store
     ids = [str(entry.job_id) for entry in entries]
-    judged = store.judgements(**ledger.owner, job_ids=ids)
+    judged = store.judgements(**account_history.owner, job_ids=ids)
     known = {each.job_id: each for each in judged}
     cells = [
         _cell(number, entry, row, known.get(entry.job_id or ""))

@@ -1,0 +1,347 @@
+"""Sends HTTP requests with httpx: calls, uploads and downloads; on the I/O thread."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Mapping,
+)
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TypeVar
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+from weakref import finalize
+
+import httpx
+
+from mediakit.client.http.exchange import Answer, NoAnswerError
+from mediakit.client.http.failures import INVALID_URL, translate_errors
+from mediakit.client.http.transports import AiohttpClient
+from mediakit.client.runtime.io_thread import close_at_end
+from mediakit.client.runtime.service import LOOPBACK
+from mediakit.errors import MediakitError, ServiceError
+
+T = TypeVar("T")
+
+TIMEOUT_S = 30.0
+TOTAL_TIMEOUT_S = 30.0
+MAX_CONNECTIONS = 50
+MAX_REDIRECTS = 5
+USER_AGENT = "mediakit"
+# Servers close connections that were idle for 5 s and more. The side that closes first
+# never sends a request into a connection that the other side is closing.
+KEEP_ALIVE_S = 4.0
+BLOCK_BYTES = 1 << 20
+
+CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+
+
+class StreamedResponse:
+    """A response whose body has not been read yet.
+
+    Args:
+        response: The response of httpx.
+    """
+
+    def __init__(self, response: httpx.Response) -> None:
+        self._response = response
+        self.status = response.status_code
+        self.url = str(response.url)
+        length = response.headers.get("Content-Length", "")
+        self.size_bytes = int(length) if length.isdecimal() else None
+
+    def header(self, name: str) -> str | None:
+        """Return a header's value; None without it."""
+        value: str | None = self._response.headers.get(name)
+        return value
+
+    async def iter_raw(self) -> AsyncGenerator[bytes, None]:
+        """Yield the body as it was sent, piece by piece.
+
+        Raises:
+            NoAnswerError: The connection broke, or ended early.
+        """
+        read_bytes = 0
+        # A mock transport may return a body that is already read.
+        is_read = self._response.is_stream_consumed
+        raw = self._response.aiter_bytes() if is_read else self._response.aiter_raw()
+        while True:
+            piece = await translate_errors(anext(raw, b""), in_body=True)
+            if not piece:
+                break
+            read_bytes += len(piece)
+            yield piece
+        if self.size_bytes is not None and read_bytes < self.size_bytes:
+            raise NoAnswerError("the connection ended early", sent=True)
+
+
+class HttpClient:
+    """Sends requests.
+
+    Requests to this machine do not use the environment's proxies.
+
+    Args:
+        transport: Sends all requests instead of the defaults, which are aiohttp for
+            calls and uploads, and httpx's own transport for downloads and proxies. The
+            environment's proxies are not used with it.
+        timeout_s: Seconds to wait for the next bytes before giving up.
+        headers: Headers of every request, such as a key; they reach no proxy that
+            opens a tunnel.
+        total_timeout_s: Seconds that one complete call may take.
+    """
+
+    def __init__(
+        self,
+        transport: httpx.AsyncBaseTransport | None = None,
+        timeout_s: float = TIMEOUT_S,
+        *,
+        headers: Mapping[str, str] | None = None,
+        total_timeout_s: float = TOTAL_TIMEOUT_S,
+    ) -> None:
+        self._transport = transport
+        self._headers = {
+            "Accept": "*/*",
+            "Accept-Encoding": "gzip, deflate",
+            "User-Agent": USER_AGENT,
+            **(headers or {}),
+        }
+        self._extensions = {"timeout": httpx.Timeout(timeout_s).as_dict()}
+        self._timeout_s = timeout_s
+        self._whole_answer_within_s = max(timeout_s, total_timeout_s)
+        self._pool = _ClientPool()
+        close_at_end(self)
+        finalize(self, _schedule_close, self._pool).atexit = False
+
+    async def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        content: bytes | None = None,
+        params: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Send one request and read the whole answer; redirects are not followed.
+
+        Raises:
+            NoAnswerError: No complete response arrived.
+            ServiceError: The environment names a proxy that cannot be used.
+        """
+
+        async def exchange() -> Answer:
+            async with asyncio.timeout(self._whole_answer_within_s):
+                http = self._client_for(url)
+                # As http.build_request() does, in half of the time.
+                request = httpx.Request(
+                    method,
+                    url,
+                    params=params,
+                    headers={**self._headers, **headers},
+                    content=content,
+                    extensions=self._extensions,
+                )
+                response = await http.send(request, stream=True)
+                try:
+                    body = await translate_errors(response.aread(), in_body=True)
+                finally:
+                    await response.aclose()
+            return Answer(response.status_code, response.headers, body)
+
+        return await translate_errors(exchange())
+
+    async def put(
+        self, url: str, *, headers: Mapping[str, str], blocks: AsyncIterable[bytes]
+    ) -> Answer:
+        """PUT a body that is read while it is sent; does not follow redirects.
+
+        Raises:
+            NoAnswerError: No answer came.
+            ServiceError: The environment names a proxy that cannot be used.
+        """
+        loop, body_error = asyncio.get_running_loop(), None
+
+        async def blocks_with_timeout() -> AsyncIterator[bytes]:
+            nonlocal body_error
+            try:
+                async for block in blocks:
+                    yield block
+                    idle_timeout.reschedule(loop.time() + self._timeout_s)
+            except MediakitError as error:
+                body_error = error  # the transport would hide it in one of its own
+                raise
+
+        async def exchange() -> httpx.Response:
+            http = self._client_for(url)
+            return await http.put(url, headers=headers, content=blocks_with_timeout())
+
+        try:
+            async with asyncio.timeout(self._timeout_s) as idle_timeout:
+                response = await translate_errors(exchange())
+        except TimeoutError:
+            raise NoAnswerError("no answer in time", sent=True) from None
+        except NoAnswerError:
+            if body_error is not None:
+                raise body_error from None
+            raise
+        return Answer(response.status_code, response.headers, response.content)
+
+    @asynccontextmanager
+    async def get(
+        self, url: str, *, headers: Mapping[str, str]
+    ) -> AsyncIterator[StreamedResponse]:
+        """GET a URL and yield the response before its body is read.
+
+        Follows up to five redirects, never from https to http.
+
+        Raises:
+            NoAnswerError: No response arrived, or a redirect cannot be followed.
+            ServiceError: The environment names a proxy that cannot be used.
+        """
+
+        async def exchange() -> httpx.Response:
+            async with asyncio.timeout(2 * self._timeout_s):
+                # aiohttp drops what has arrived when a connection breaks.
+                http = self._client_for(url, httpx.AsyncClient)
+                request = http.build_request("GET", url, headers=headers)
+                response = await http.send(request, stream=True)
+                for _ in range(MAX_REDIRECTS):
+                    if response.next_request is None:
+                        break
+                    await response.aclose()
+                    request = _checked_redirect(response.next_request, request)
+                    http = self._client_for(str(request.url), httpx.AsyncClient)
+                    response = await http.send(request, stream=True)
+                return response
+
+        response = await translate_errors(exchange())
+        try:
+            if response.next_request is not None:
+                reason = f"more than {MAX_REDIRECTS} redirects"
+                raise NoAnswerError(reason, sent=True, is_final=True)
+            yield StreamedResponse(response)
+        finally:
+            await response.aclose()
+
+    def _client_for(
+        self, url: str, kind: type[httpx.AsyncClient] = AiohttpClient
+    ) -> httpx.AsyncClient:
+        """Return the client for a URL, made on first use."""
+        loop = asyncio.get_running_loop()
+        if self._pool.loop is not loop:
+            # A fork's child leaves the connections of its parent alone.
+            if self._pool.clients:
+                _inherited_from_parent.append(self._pool.clients)
+            self._pool.clients, self._pool.loop = {}, loop
+            self._pool.pid = os.getpid()
+        key = kind, _host(url) not in LOOPBACK
+        if key not in self._pool.clients:
+            self._pool.clients[key] = self._make_client(kind, uses_proxies=key[1])
+        return self._pool.clients[key]
+
+    def _make_client(
+        self, kind: type[httpx.AsyncClient], *, uses_proxies: bool
+    ) -> httpx.AsyncClient:
+        try:
+            proxied = self._transport or (uses_proxies and getproxies())
+            return kind(
+                transport=self._transport,
+                trust_env=uses_proxies,
+                verify=_ssl_context(*map(os.environ.get, CERTIFICATES)),
+                timeout=self._timeout_s,
+                limits=httpx.Limits(
+                    max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEP_ALIVE_S
+                ),
+                headers=self._headers,
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+                event_hooks={"response": [_raise_for_proxy_auth] if proxied else []},
+            )
+        except ImportError:
+            why = "is a SOCKS proxy, which needs: pip install 'mediakit[socks]'"
+        except (ValueError, httpx.InvalidURL):
+            why = "is not supported: its URL must start with http, https or socks5"
+        raise ServiceError(
+            f"The proxy set in the environment {why}. Alternatively, set another "
+            "proxy, or list the service's host in NO_PROXY. Nothing was sent."
+        )
+
+    async def aclose(self) -> None:
+        """Close the connections; closing twice does nothing more."""
+        if self._pool.loop is asyncio.get_running_loop():
+            await self._pool.aclose()
+
+
+@dataclass
+class _ClientPool:
+    """The clients that are open, by kind and whether they use the environment."""
+
+    clients: dict[tuple[type[httpx.AsyncClient], bool], httpx.AsyncClient] = field(
+        default_factory=dict
+    )
+    loop: asyncio.AbstractEventLoop | None = None
+    pid: int = 0
+
+    async def aclose(self) -> None:
+        while self.clients:
+            _, http = self.clients.popitem()
+            await http.aclose()
+
+
+def _schedule_close(opened: _ClientPool) -> None:
+    """Close clients that were never closed; called by the garbage collector."""
+    loop = opened.loop if opened.pid == os.getpid() else None
+    if opened.clients and loop is not None and not loop.is_closed():
+        asyncio.run_coroutine_threadsafe(opened.aclose(), loop)
+
+
+@cache
+def _ssl_context(*_: str | None) -> ssl.SSLContext:
+    """Return the SSL context; cached by the certificate environment variables."""
+    return httpx.create_ssl_context()
+
+
+async def _raise_for_proxy_auth(response: httpx.Response) -> None:
+    """Tell a proxy that wants another password from the service that it hides."""
+    if response.status_code == httpx.codes.PROXY_AUTHENTICATION_REQUIRED:
+        await response.aclose()
+        raise httpx.ProxyError("407", request=response.request)
+
+
+def _host(url: str) -> str | None:
+    """Return the host of a URL.
+
+    Raises:
+        NoAnswerError: The URL or its port is invalid.
+    """
+    try:
+        parts = urlsplit(url)
+        return parts.hostname if parts.port != 0 else None
+    except ValueError:
+        raise NoAnswerError(INVALID_URL, sent=False, is_final=True) from None
+
+
+def _checked_redirect(request: httpx.Request, before: httpx.Request) -> httpx.Request:
+    """Return the request that a redirect asks for.
+
+    Raises:
+        NoAnswerError: It must not be followed.
+    """
+    was, becomes = before.url.scheme, request.url.scheme
+    reason = None
+    if becomes not in ("http", "https"):
+        reason = "a redirect led away from http(s)"
+    elif (was, becomes) == ("https", "http"):
+        reason = "a redirect led from https to http"
+    if reason is not None:
+        raise NoAnswerError(reason, sent=True, is_final=True)
+    return request
+
+
+_inherited_from_parent: list[object] = []

@@ -1,0 +1,119 @@
+"""How often a process reads jobs: one budget for all its clients."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from itertools import count
+
+from mediakit.clock import Clock, SystemClock
+from mediakit.errors import AnswerError
+
+READS_PER_S = 20.0
+# Two turns at once make up for a loop that came late for one. They and what the network
+# bunches up find room in a second because the steady pace leaves it.
+BURST = 2
+STEADY_SHARE = 0.9
+
+
+@dataclass(eq=False)
+class Lane:
+    """How reading goes at one service, for all who read there.
+
+    Args:
+        paused_until_s: When reading goes on, in seconds of the budget's clock.
+        failures: How many reads in a row had no usable answer.
+        closed_by: Why no call waits while it is paused; None for a short pause.
+    """
+
+    paused_until_s: float = 0.0
+    failures: int = 0
+    closed_by: AnswerError | None = None
+
+
+@dataclass(frozen=True, order=True)
+class _Ticket:
+    rank_s: float
+    number: int
+
+
+class PollBudget:
+    """Turns to read, so many a second.
+
+    The lowest rank is next. Nothing runs here: those who wait look by themselves
+    whether it is their turn, and one that does not come for it is passed over.
+
+    Args:
+        reads_per_s: At most so many turns within any one second, from 3.
+        clock: Gives time; the system's by default.
+    """
+
+    def __init__(
+        self, reads_per_s: float = READS_PER_S, *, clock: Clock | None = None
+    ) -> None:
+        self._clock = clock or SystemClock()
+        self.steady_reads_per_s = STEADY_SHARE * (reads_per_s - BURST)
+        self._gap_s = 1.0 / self.steady_reads_per_s
+        self.start_over()
+
+    def start_over(self) -> None:
+        """Forget everything: a forked process has none of those who waited."""
+        self._free_at_s = 0.0
+        self._numbers = count()
+        self._waiting: set[_Ticket] = set()
+        self._lanes: dict[str, Lane] = {}
+
+    def lane(self, service: str) -> Lane:
+        """Return the one lane of a service."""
+        return self._lanes.setdefault(service, Lane())
+
+    def pause(self, lane: Lane, seconds: float) -> None:
+        """Give no turn in a lane for so many seconds."""
+        until_s = self._clock.monotonic_s() + seconds
+        lane.paused_until_s = max(lane.paused_until_s, until_s)
+
+    def refusal(self, lane: Lane) -> AnswerError | None:
+        """Return why no call waits in a lane now; None where one may."""
+        over = self._clock.monotonic_s() >= lane.paused_until_s
+        return None if over else lane.closed_by
+
+    async def turn(self, lane: Lane, rank_s: float) -> None:
+        """Wait for a turn in a lane; the lowest rank comes first.
+
+        Args:
+            lane: Where it reads.
+            rank_s: Since when it waits, in seconds of the clock; later for what may
+                wait longer.
+        """
+        ticket = _Ticket(rank_s, next(self._numbers))
+        try:
+            while (wait_s := self._wait_s(ticket, lane)) > 0:
+                await self._clock.sleep(wait_s)
+        finally:
+            self._waiting.discard(ticket)
+
+    def _wait_s(self, ticket: _Ticket, lane: Lane) -> float:
+        """Return the seconds until it is worth looking again; 0 takes the turn."""
+        now_s = self._clock.monotonic_s()
+        if lane.paused_until_s > now_s:
+            self._waiting.discard(ticket)
+            return lane.paused_until_s - now_s
+        self._waiting.add(ticket)
+        ahead = {other for other in self._waiting if other < ticket}
+        wait_s = self._free_at_s + len(ahead) * self._gap_s - now_s
+        if wait_s <= 0:
+            # Those ahead had their time and did not come.
+            self._waiting -= ahead
+            saved_s = (BURST - 1) * self._gap_s
+            self._free_at_s = max(self._free_at_s, now_s - saved_s) + self._gap_s
+        return wait_s
+
+
+_of_process = PollBudget()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_of_process.start_over)
+
+
+def process_budget() -> PollBudget:
+    """Return the budget of this process."""
+    return _of_process

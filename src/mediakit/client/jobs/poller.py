@@ -1,0 +1,303 @@
+"""Who reads the jobs of one client again and again until their charge is settled."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+from itertools import count
+from math import inf
+from random import Random
+
+from mediakit.client.jobs.async_job import AsyncJob
+from mediakit.client.jobs.poll_budget import Lane, PollBudget
+from mediakit.client.jobs.schedule import (
+    HEARD_GAP_S,
+    PATIENT_FOR_S,
+    concerns_all,
+    jittered_s,
+    passes,
+    pause_s,
+    unknown_status,
+)
+from mediakit.client.jobs.watched import Place, Watched
+from mediakit.clock import Clock
+from mediakit.errors import AnswerError, MediakitError, RateLimitError
+
+log = logging.getLogger("mediakit.client")
+
+AT_ONCE = 8
+LATER_S = 5.0
+
+Read = Callable[[AsyncJob], Awaitable[None]]
+
+
+class Poller:
+    """Reads jobs, each when it is due and the budget has a turn.
+
+    Whoever is due the longest is read first; a job that only waits for its charge lets
+    one round of the others pass. So with `n` jobs and `r` turns a second, no job that
+    still runs waits for more than `n / r` seconds beyond its own gap.
+
+    It holds a job until its charge is settled, whoever else lets go of it, so that the
+    charge gets into the history. A status that is new to us may pass; one that stays
+    ends the waiting and not the watching.
+
+    Args:
+        read: Reads a job once. `AnswerError` is trouble that the service answered, or
+            its silence.
+        budget: Gives turns.
+        lane: The service's lane in the budget.
+        clock: Gives time.
+        random: Gives jitter.
+        listened: Tells whether the ends of jobs are heard of otherwise: then those
+            that run are read seldom.
+    """
+
+    def __init__(
+        self,
+        read: Read,
+        budget: PollBudget,
+        lane: Lane,
+        clock: Clock,
+        random: Random,
+        listened: Callable[[], bool],
+    ) -> None:
+        self._read = read
+        self._budget = budget
+        self._lane = lane
+        self._clock = clock
+        self._random = random
+        self._listened = listened
+        self._loop = asyncio.get_running_loop()
+        self._numbers = count()
+        self._watched: dict[str, Watched] = {}
+        self._resting: list[Place] = []
+        self._ready: list[Place] = []
+        self._reading: set[asyncio.Task[None]] = set()
+        self._runner: asyncio.Task[None] | None = None
+        self._nap: asyncio.Future[None] | None = None
+        self._nap_until_s = 0.0
+
+    def add(self, job: AsyncJob, *, at_once: bool) -> None:
+        """Watch a job; one that is watched already stays as it is.
+
+        Args:
+            job: The job.
+            at_once: Its state is from an earlier time: it is due now.
+        """
+        refusal = self._budget.refusal(self._lane)
+        if refusal is not None:
+            job.end(refusal)
+        if job.id in self._watched:
+            return
+        watched = self._watched[job.id] = self._new(job)
+        now_s = self._clock.monotonic_s()
+        self._rest(watched, now_s if at_once else now_s + self._gap_s(watched, now_s))
+        if self._runner is None or self._runner.done():
+            self._runner = self._loop.create_task(self._run())
+
+    def _new(self, job: AsyncJob) -> Watched:
+        state, now_s = job.state, self._clock.monotonic_s()
+        age_s = 0.0
+        if state.submitted_at is not None:
+            age_s = (self._clock.now() - state.submitted_at).total_seconds()
+        status = state.record.status
+        ended_s = now_s if status.terminal else None
+        return Watched(job, status, now_s - max(0.0, age_s), ended_s)
+
+    def stop(self) -> None:
+        """End all watching."""
+        for task in (*self._reading, self._runner):
+            if task is not None:
+                task.cancel()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._watched.clear()
+        self._resting.clear()
+        self._ready.clear()
+
+    # -- what is heard otherwise ----------------------------------------------------
+
+    def heard(self, job: AsyncJob) -> None:
+        """Take note that a job was heard to have ended.
+
+        Where its charge is not known with its end, it is read later.
+        """
+        watched = self._watched.get(job.id)
+        # What is lined up or being read is read all the same.
+        if watched is None or watched.rests is None:
+            return
+        if job.state.is_over:
+            watched.rests = None  # its place is passed over
+            del self._watched[job.id]
+        elif not watched.status.terminal:
+            now_s = self._clock.monotonic_s()
+            watched.was_read(now_s)
+            # An event names no billing; another's read of the job may have.
+            unsaid = job.state.record.billing is None
+            heard_gap_s = jittered_s(HEARD_GAP_S, self._random)
+            gap_s = heard_gap_s if unsaid else self._gap_s(watched, now_s)
+            self._rest(watched, now_s + gap_s)
+
+    def unlistened(self) -> None:
+        """Read again what was read seldom, because nothing is heard any more."""
+        now_s = self._clock.monotonic_s()
+        for watched in self._watched.values():
+            if watched.rests is not None and not watched.status.terminal:
+                self._rest(watched, now_s)
+
+    # -- one after the other --------------------------------------------------------
+
+    async def _run(self) -> None:
+        try:
+            while self._watched:
+                try:
+                    await self._step()
+                except Exception:
+                    # Whatever it is, those who wait must not wait for ever.
+                    log.exception("watching jobs failed; it goes on")
+                    await self._clock.sleep(LATER_S)
+        finally:
+            # A loop that ends cancels this: then nobody here holds a job any more.
+            self._forget()
+
+    async def _step(self) -> None:
+        self._call_up()
+        if self._ready:
+            await self._read_next()
+        else:
+            await self._rest_until_due()
+
+    def _rest(self, watched: Watched, due_s: float) -> None:
+        watched.rests = Place(due_s, next(self._numbers), watched)
+        heapq.heappush(self._resting, watched.rests)
+        if due_s < self._nap_until_s:
+            self._wake()
+
+    def _gap_s(self, watched: Watched, now_s: float) -> float:
+        gap_s = watched.gap_s(now_s, listened=self._listened())
+        return jittered_s(gap_s, self._random)
+
+    def _call_up(self) -> None:
+        """Line up whatever is due."""
+        now_s = self._clock.monotonic_s()
+        round_s = len(self._watched) / self._budget.steady_reads_per_s
+        while self._resting and self._resting[0].rank_s <= now_s:
+            place = heapq.heappop(self._resting)
+            if place is not place.watched.rests:
+                continue  # it was given another place since
+            place.watched.rests = None
+            if place.watched.status.terminal:
+                place.rank_s += round_s
+            heapq.heappush(self._ready, place)
+
+    async def _rest_until_due(self) -> None:
+        """Wait until a job is due or anything changes."""
+        nap: asyncio.Future[None] = self._loop.create_future()
+        self._nap_until_s = inf
+        if self._resting:
+            self._nap_until_s = self._resting[0].rank_s
+            wait_s = self._nap_until_s - self._clock.monotonic_s()
+            nap = self._loop.create_task(self._clock.sleep(wait_s))
+        self._nap = nap
+        try:
+            await asyncio.wait({nap})
+        finally:
+            nap.cancel()
+
+    def _wake(self) -> None:
+        if self._nap is not None:
+            self._nap.cancel()
+
+    async def _read_next(self) -> None:
+        # A service in trouble is asked by one read at a time.
+        while len(self._reading) >= (1 if self._lane.failures else AT_ONCE):
+            await asyncio.wait(self._reading, return_when=asyncio.FIRST_COMPLETED)
+        await self._budget.turn(self._lane, self._ready[0].rank_s)
+        self._call_up()
+        watched = heapq.heappop(self._ready).watched
+        task = self._loop.create_task(self._once(watched.job))
+        self._reading.add(task)
+        task.add_done_callback(partial(self._was_read, watched))
+
+    async def _once(self, job: AsyncJob) -> None:
+        # It may have settled while it waited for its turn: others read it too.
+        if not job.state.is_over:
+            await self._read(job)
+
+    # -- what a read has brought ----------------------------------------------------
+
+    def _was_read(self, watched: Watched, task: asyncio.Task[None]) -> None:
+        self._reading.discard(task)
+        self._wake()
+        if watched.job.id not in self._watched:
+            return
+        try:
+            self._take(watched, None if task.cancelled() else task.exception())
+        except Exception:
+            # As in `_run`: a job that is given no place is never read again.
+            log.exception("watching the job %s failed; it goes on", watched.job.id)
+            if watched.job.id in self._watched and watched.rests is None:
+                self._rest(watched, self._clock.monotonic_s() + LATER_S)
+
+    def _take(self, watched: Watched, error: BaseException | None) -> None:
+        if error is None:
+            self._went_well(watched)
+        elif isinstance(error, MediakitError) and not passes(error):
+            del self._watched[watched.job.id]
+            watched.job.end(error)
+        else:
+            self._went_wrong(watched, error)
+
+    def _went_well(self, watched: Watched) -> None:
+        now_s = self._clock.monotonic_s()
+        watched.was_read(now_s)
+        if watched.job.state.is_over:
+            del self._watched[watched.job.id]
+        else:
+            self._rest(watched, now_s + self._gap_s(watched, now_s))
+        if self._lane.failures:
+            self._lane.failures, self._lane.closed_by = 0, None
+            self._tell(None)
+        if watched.is_lost(now_s):
+            watched.job.end(unknown_status(watched.job.state.record))
+
+    def _went_wrong(self, watched: Watched, error: BaseException) -> None:
+        watched.failures += 1
+        now_s = self._clock.monotonic_s()
+        if concerns_all(error):
+            self._lane.failures += 1
+            wait_s = pause_s(error, self._lane.failures, self._random)
+            self._budget.pause(self._lane, wait_s)
+            self._rest(watched, now_s)
+            self._tell(trouble_text(error, wait_s))
+            if wait_s > PATIENT_FOR_S and isinstance(error, AnswerError):
+                self._close_lane(error)
+        else:
+            wait_s = pause_s(error, watched.failures, self._random)
+            self._rest(watched, now_s + wait_s)
+            watched.job.trouble(trouble_text(error, wait_s))
+        if not isinstance(error, AnswerError):
+            log.error("reading the job %s failed", watched.job.id, exc_info=error)
+
+    def _tell(self, trouble: str | None) -> None:
+        for watched in tuple(self._watched.values()):
+            watched.job.trouble(trouble)
+
+    def _close_lane(self, error: AnswerError) -> None:
+        """End the calls that wait; the watching goes on when the service allows it."""
+        self._lane.closed_by = error
+        for watched in tuple(self._watched.values()):
+            watched.job.end(error)
+
+
+def trouble_text(error: BaseException, wait_s: float) -> str:
+    """Say for people what is wrong, and when it is tried again."""
+    said = str(error) if isinstance(error, MediakitError) else type(error).__name__
+    end = "" if said.endswith("?") else "."
+    then = "" if isinstance(error, RateLimitError) else "; the job goes on"
+    return f"{said.rstrip('.')}{end} Asking again in {wait_s:,.0f} s{then}."

@@ -1,0 +1,361 @@
+"""The jobs of one client: read, watched and erased."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from urllib.parse import quote
+from weakref import WeakValueDictionary
+
+from anyio import to_thread
+
+from mediakit.catalog import Catalog
+from mediakit.client.http.exchange import Answer, NoAnswerError
+from mediakit.client.http.responses import error_of, parse
+from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.jobs.async_job import AsyncJob
+from mediakit.client.jobs.poll_budget import PollBudget
+from mediakit.client.jobs.pollers import Pollers
+from mediakit.client.jobs.results import Outputs
+from mediakit.client.records.account_history import AccountHistory
+from mediakit.client.records.job_state import JobState
+from mediakit.client.records.job_states import (
+    record_of_entry,
+    state_of_entry,
+    state_of_record,
+)
+from mediakit.client.records.orders import Order
+from mediakit.client.runtime.listeners import notify
+from mediakit.client.runtime.process_bound import closed
+from mediakit.client.runtime.service import Service
+from mediakit.clock import Clock
+from mediakit.errors import ConflictError, ServiceError, shown
+from mediakit.history import Entry, History
+from mediakit.records import Job as JobRecord
+
+log = logging.getLogger("mediakit.client")
+
+JOBS_PATH = "/v1/media/jobs"
+GOES_ON = "The job goes on."
+USUAL_FOR_S = 60.0
+EARLY_KEPT = 4_096
+
+
+@dataclass(frozen=True)
+class _Usual:
+    """What jobs of a function usually take, and until when that is good enough."""
+
+    runtime_s: float
+    until_s: float
+
+
+def path_of(job_id: str) -> str:
+    """Return where a job is read; an id is one segment of a path."""
+    return f"{JOBS_PATH}/{quote(job_id, safe='')}"
+
+
+def is_foreign(answer: Answer) -> bool:
+    """Tell a gateway's 404 from that of the service, which says so (spec 7.1).
+
+    A gateway that does not find the service for a moment knows nothing of its jobs.
+    """
+    return answer.status == 404 and not answer.message
+
+
+def foreign(service: Service, job_id: str) -> ServiceError:
+    """Return the error for a 404 that is not the service's own."""
+    return ServiceError(
+        f"{service.base_url} answered 404 for the job {job_id}, but not in words of "
+        "the service, as a gateway does that cannot find it. That says nothing of the "
+        "job. Check the base URL and the network, then try again.",
+        status=404,
+        job_id=job_id,
+    )
+
+
+class Jobs:
+    """Reads jobs, remembers what was read, and tells who watches.
+
+    Args:
+        transport: Asks the service.
+        account_history: Remembers.
+        catalog: Names the functions.
+        clock: Gives time.
+        outputs: Fetches what they made.
+        budget: Gives turns to read what is watched; this process's own by default.
+    """
+
+    retrier: Callable[[str], Awaitable[AsyncJob]]
+    """Buys once more what a job failed to make; whoever buys sets it."""
+    next_taker: Callable[[str], Awaitable[AsyncJob]]
+    """Buys another draw of a job's request; whoever buys sets it."""
+    on_wait: Callable[[AsyncJob], object] | None = None
+    """Hears, on the waiting thread, of each wait for a job; None for nobody."""
+
+    def __init__(
+        self,
+        transport: ServiceClient,
+        account_history: AccountHistory,
+        catalog: Catalog,
+        clock: Clock,
+        outputs: Outputs,
+        budget: PollBudget | None = None,
+    ) -> None:
+        self._transport = transport
+        self._account_history = account_history
+        self._catalog = catalog
+        self._clock = clock
+        self.outputs = outputs
+        self._jobs: WeakValueDictionary[str, AsyncJob] = WeakValueDictionary()
+        self._early: OrderedDict[str, JobRecord] = OrderedDict()
+        self._usual: dict[str, _Usual] = {}
+        account = f"{self.service.identity} {self.service.account}"
+        self.pollers = Pollers(self._glance, account, clock, budget)
+        self._settled_listeners: list[Callable[[AsyncJob], None]] = []
+
+    @property
+    def service(self) -> Service:
+        """Return the service whose jobs these are."""
+        return self._transport.service
+
+    async def job(self, job_id: str) -> AsyncJob:
+        """Pick a job up by its id, from anywhere (spec 4.18).
+
+        Raises:
+            NotFoundError: The organization has no such job.
+            ServiceError: The service does not answer.
+        """
+        known = self._jobs.get(job_id)
+        if known is not None:
+            await self.read(known)
+            return known
+        record = await self._read_record(job_id)
+        await self._record(record)
+        entry = await self._account_history.ask(History.find, record.id)
+        if entry is None:
+            state = state_of_record(record, self._catalog, self.service)
+        else:
+            state = await self.state_of(entry, record)
+        return await self.begun(state)
+
+    async def state_of(
+        self, entry: Entry, record: JobRecord, order: Order | None = None
+    ) -> JobState:
+        """Return the state of a job that is in the history.
+
+        Args:
+            entry: The entry.
+            record: What the service says of it.
+            order: What was asked for, which says more of its estimate; None where the
+                entry alone is known.
+        """
+        return state_of_entry(
+            entry,
+            record,
+            self._catalog,
+            self.service,
+            order=order,
+            usual_runtime_s=await self._usual_runtime_s(entry),
+        )
+
+    async def _usual_runtime_s(self, entry: Entry) -> float | None:
+        """Return what a job of this function usually takes; looked up once a minute."""
+        known = self._usual.get(entry.function)
+        now_s = self._clock.monotonic_s()
+        if known is not None and now_s < known.until_s:
+            return known.runtime_s
+        runtime_s = await self._account_history.ask(
+            History.usual_runtime_s,
+            service=entry.service,
+            kind=entry.kind,
+            function=entry.function,
+        )
+        if runtime_s is not None:
+            self._usual[entry.function] = _Usual(runtime_s, now_s + USUAL_FOR_S)
+        return runtime_s
+
+    def watched(self, state: JobState) -> AsyncJob:
+        """Return the one object of a job, watched until its charge is settled."""
+        job = self._one(state)
+        job.watch()
+        return job
+
+    async def begun(self, state: JobState) -> AsyncJob:
+        """Return the one object of a job that was just answered, watched.
+
+        Its end may have been heard of before the answer was here (spec 6.2).
+        """
+        job = self.watched(state)
+        early = self._early.pop(job.id, None)
+        if early is not None:
+            await self.hear(early)
+        return job
+
+    async def hear(self, record: JobRecord) -> None:
+        """Take what an event says of a job that has ended; twice is as good as once.
+
+        Args:
+            record: The job as it stood when it ended. Of a job that is not known here
+                it is kept for a while: its submit may not be answered yet.
+        """
+        await self._record(record)
+        job = self._jobs.get(record.id)
+        if job is None:
+            self._early[record.id] = record
+            while len(self._early) > EARLY_KEPT:
+                self._early.popitem(last=False)
+            return
+        job.see(record, self._clock.now(), of_its_end=True)
+        self.pollers.heard(job)
+
+    def recalled(self, entry: Entry) -> AsyncJob:
+        """Return a job as the history knows it, not watched and without the network.
+
+        Args:
+            entry: The history's entry, of a job.
+        """
+        record = record_of_entry(entry, self.service)
+        return self._one(state_of_entry(entry, record, self._catalog, self.service))
+
+    async def taken_up(self, entry: Entry) -> AsyncJob:
+        """Return a job as the history knows it; its watching reads it at once.
+
+        However many an earlier process left, they are read within the budget.
+
+        Args:
+            entry: The history's entry, of a job.
+        """
+        record = record_of_entry(entry, self.service)
+        job = self._one(await self.state_of(entry, record))
+        self.pollers.watch(job, at_once=True)
+        return job
+
+    def _one(self, state: JobState) -> AsyncJob:
+        return self._jobs.setdefault(state.record.id, AsyncJob(self, state))
+
+    async def _read_record(self, job_id: str) -> JobRecord:
+        answer = await self._transport.read(
+            path_of(job_id), retry_for_s=2.0, is_foreign=is_foreign
+        )
+        return await self._record_of(answer, job_id)
+
+    async def _record_of(self, answer: Answer, job_id: str) -> JobRecord:
+        if is_foreign(answer):
+            raise foreign(self.service, job_id)
+        if answer.status == 404:
+            await self._account_history.write_or_defer(
+                job_id, History.mark_gone, job_id
+            )
+        if answer.status != 200:
+            then = GOES_ON if answer.status == 429 else ""
+            raise error_of(answer, f"the job {job_id}", self._clock, then=then)
+        record = parse(JobRecord, answer)
+        if record.id != job_id:
+            raise ServiceError(
+                f"The service was asked for the job {job_id} and answered with "
+                f"{shown(record.id)}. That says nothing of the job. Try again.",
+                status=answer.status,
+                job_id=job_id,
+            )
+        return record
+
+    async def read(self, job: AsyncJob) -> None:
+        """Read a job once and take what the service says of it."""
+        await self._take(job, await self._read_record(job.id))
+        if job.status.terminal:
+            self.pollers.heard(job)
+
+    async def _take(self, job: AsyncJob, record: JobRecord) -> None:
+        await self._record(record)
+        if record.deleted_at is not None:
+            await to_thread.run_sync(self.outputs.preview_cache.drop, job.id)
+        if job.see(record, self._clock.now()):
+            notify(self._settled_listeners, job)
+
+    async def _record(self, record: JobRecord) -> None:
+        await self._account_history.write_or_defer(record.id, History.record, record)
+
+    def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
+        """Call a function with each job whose charge has settled.
+
+        Returns:
+            A function that ends it.
+        """
+        self._settled_listeners.append(listener)
+        return lambda: self._settled_listeners.remove(listener)
+
+    def waited(self, job: AsyncJob) -> None:
+        """Tell whoever shows waits that one begins."""
+        if self.on_wait is not None:
+            self.on_wait(job)
+
+    def watch(self, job: AsyncJob) -> None:
+        """Watch a job until its charge is settled."""
+        if self._transport.closed:
+            job.end(closed())
+        else:
+            self.pollers.watch(job)
+
+    async def _glance(self, job: AsyncJob) -> None:
+        """Read a job once; whoever watches decides when it is tried again."""
+        try:
+            answer = await self._transport.exchange("GET", path_of(job.id))
+        except NoAnswerError as error:
+            raise self._transport.silence(error) from error
+        if answer.status == 200 and not answer.fields:
+            # Cut off on the way, or somebody else's page: it says nothing of the job.
+            reason = "it answered 200 with something that is not JSON"
+            raise self._transport.silence(NoAnswerError(reason, sent=True))
+        await self._take(job, await self._record_of(answer, job.id))
+
+    async def retry(self, job: AsyncJob) -> AsyncJob:
+        """Ask once more for what a job failed to make; see `AsyncJob.retry`."""
+        return await self.retrier(job.id)
+
+    async def next_take(self, job: AsyncJob) -> AsyncJob:
+        """Ask for another draw of a job's request; see `AsyncJob.next_take`."""
+        return await self.next_taker(job.id)
+
+    async def erase(self, job: AsyncJob) -> None:
+        """Erase a job's media and request; see `AsyncJob.erase`."""
+        path = path_of(job.id)
+        try:
+            answer = await self._transport.again(
+                lambda: self._transport.exchange("DELETE", path), for_s=5.0
+            )
+        except NoAnswerError as error:
+            raise self._transport.silence(error) from error
+        if answer.status == 409:
+            raise ConflictError(
+                f"The job {job.id} has not ended yet; it can be erased once it has. "
+                "There is no cancel in this service.",
+                status=409,
+                job_id=job.id,
+            )
+        if is_foreign(answer):
+            raise foreign(self.service, job.id)
+        if not 200 <= answer.status < 300:
+            raise error_of(answer, f"the job {job.id}", self._clock)
+        # What DELETE answers is not specified; what a read says is (spec 4.18).
+        await self.read(job)
+
+    async def forget(self, job: AsyncJob) -> None:
+        """Forget a job's prompt and settings in the history; see `AsyncJob.forget`."""
+        if job.state.record.deleted_at is None:
+            raise ConflictError(
+                f"The job {job.id} was not erased, so the service still has its "
+                "prompt. Erase it first: job.erase(forget=True) does both.",
+                job_id=job.id,
+            )
+        await self._account_history.write_or_defer(job.id, History.forget, job.id)
+        job.update(replace(job.state, prompt=None, body={}))
+
+    def stop(self) -> None:
+        """End all watching, and the calls that wait; the jobs go on at the service."""
+        self.pollers.stop()
+        for reference in self._jobs.valuerefs():
+            job = reference()
+            if job is not None:
+                job.release()

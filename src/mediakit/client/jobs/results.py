@@ -1,0 +1,226 @@
+"""Results of jobs: saved with their sidecar, or given as bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+import anyio
+from anyio import to_thread
+
+from mediakit.client.jobs.async_job import AsyncJob
+from mediakit.client.records.account_history import AccountHistory
+from mediakit.client.runtime.progress import Progress
+from mediakit.client.runtime.service import Service
+from mediakit.client.transfers.destinations import (
+    NO_ROOM,
+    Destination,
+    Store,
+    held,
+    taken,
+    target_of,
+    unwritable,
+)
+from mediakit.client.transfers.downloads import Downloader, Sink, Version
+from mediakit.client.transfers.preview_cache import PreviewCache
+from mediakit.client.transfers.sidecar import Saved, is_of, sidecar_of, urls_in, written
+from mediakit.clock import Clock
+from mediakit.errors import ConflictError, GoneError, ServiceError
+from mediakit.history import History
+
+AT_ONCE = 4
+
+T = TypeVar("T")
+
+
+class Outputs:
+    """The results of one client's jobs.
+
+    Args:
+        downloader: Fetches.
+        account_history: Knows what was asked for.
+        service: Whose jobs they are.
+        clock: Dates the sidecars.
+        progress: Hears how far the downloads are.
+        preview_cache: Where small pictures of them are kept.
+    """
+
+    def __init__(
+        self,
+        downloader: Downloader,
+        account_history: AccountHistory,
+        service: Service,
+        clock: Clock,
+        progress: Progress,
+        preview_cache: PreviewCache,
+    ) -> None:
+        self._downloader = downloader
+        self._account_history = account_history
+        self._service = service
+        self._clock = clock
+        self._progress = progress
+        self.preview_cache = preview_cache
+        self._slots = anyio.CapacityLimiter(AT_ONCE)
+
+    async def save(
+        self, job: AsyncJob, path: str | Path | None, *, overwrite: bool
+    ) -> Path | str:
+        """Save a job's output; see `AsyncJob.download`."""
+        url = await output_url(job)
+        name = f"{job.state.kind}-{job.id.removeprefix('media_')[:8]}"
+        target = await to_thread.run_sync(target_of, path, url, name)
+        try:
+            if not overwrite and await self._is_there(target, job):
+                return target.place
+            async with self._slots:
+                await self._fetch(job, url, target, overwrite=overwrite)
+        except OSError as error:
+            raise unwritable(target.place, error) from None
+        return target.place
+
+    async def _is_there(self, target: Destination, job: AsyncJob) -> bool:
+        """Tell whether the result is there; a charge that settled since is noted."""
+        charge = job.state.charge_micro_usd
+
+        def look() -> bool:
+            sidecar = held(target, lambda said: is_of(said, job.id, self._service))
+            if sidecar is None:
+                return False
+            if charge is not None and sidecar.get("charge_micro_usd") is None:
+                target.write_beside(written({**sidecar, "charge_micro_usd": charge}))
+            return True
+
+        return await to_thread.run_sync(look)
+
+    async def _fetch(
+        self, job: AsyncJob, url: str, target: Destination, *, overwrite: bool
+    ) -> None:
+        source = f"{self._service.identity} {self._service.account} {job.id}"
+        store = await to_thread.run_sync(target.open, source)
+        keep = True
+        try:
+            with self._progress.of("download", target.name) as tell:
+                await self._downloader.fetch(url, store, tell)
+            await self._publish(job, target, store, overwrite=overwrite)
+        except GoneError:
+            keep = False
+            raise
+        except OSError as error:
+            keep = error.errno not in NO_ROOM  # gives the room back
+            raise
+        finally:
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(lambda: store.close(keep=keep))
+
+    async def _publish(
+        self, job: AsyncJob, target: Destination, store: Store, *, overwrite: bool
+    ) -> None:
+        """Give the file its name, then write its sidecar."""
+        saved = Saved(store.size_bytes, store.sha256, self._clock.now())
+        entry = await self._account_history.ask(History.find, job.id)
+        inputs = await self._account_history.ask(
+            History.uploads_at, urls_in(job.state.body), **self._account_history.owner
+        )
+        sidecar = sidecar_of(job.state, entry, self._service, saved, inputs)
+        content = written(sidecar)
+
+        def publish() -> None:
+            store.publish(overwrite=overwrite)
+            target.write_beside(content)
+
+        try:
+            await to_thread.run_sync(publish)
+        except FileExistsError:
+            # Another process may have saved the same meanwhile.
+            if not await self._is_there(target, job):
+                raise taken(target.place) from None
+
+    async def read(self, job: AsyncJob, read: Callable[[BinaryIO], T]) -> T | None:
+        """Read something of a job's output; see `AsyncJob.read_output`."""
+        url = await output_url(job)
+        async with self._slots:
+            return await self._downloader.read(url, read)
+
+    async def pass_on(self, job: AsyncJob, sink: Sink) -> None:
+        """Give a job's output to a sink; see `AsyncJob.pass_output`."""
+        url = await output_url(job)
+        async with self._slots:
+            with self._progress.of("download", job.id) as tell:
+                await self._downloader.fetch(url, sink, tell)
+
+    async def fetch(self, job: AsyncJob, max_bytes: int) -> bytes:
+        """Return the bytes of a job's output; see `AsyncJob.fetch_output`."""
+        url = await output_url(job)
+        memory = Memory(max_bytes)
+        async with self._slots:
+            with self._progress.of("download", job.id) as tell:
+                await self._downloader.fetch(url, memory, tell)
+        return bytes(memory.content)
+
+
+class Memory:
+    """Takes the bytes of a small file.
+
+    Args:
+        max_bytes: How many it takes.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self.version: Version | None = None
+        self.content = bytearray()
+        self._max_bytes = max_bytes
+
+    @property
+    def size_bytes(self) -> int:
+        """Return how many bytes there are."""
+        return len(self.content)
+
+    def start(self, version: Version) -> None:
+        """Forget what is there: the bytes of this version follow, from the first.
+
+        Raises:
+            ServiceError: They are too many.
+        """
+        self.version = version
+        self.content.clear()
+        self._check(version.size_bytes or 0)
+
+    def cut(self, size_bytes: int) -> None:
+        """Keep so many bytes of what is there; the others follow."""
+        del self.content[size_bytes:]
+
+    def write(self, piece: bytes) -> None:
+        """Take the next bytes.
+
+        Raises:
+            ServiceError: They are too many.
+        """
+        self.content += piece
+        self._check(len(self.content))
+
+    def _check(self, size_bytes: int) -> None:
+        if size_bytes > self._max_bytes:
+            raise ServiceError(f"The output is larger than {self._max_bytes:,} bytes.")
+
+
+async def output_url(job: AsyncJob) -> str:
+    """Return where a job's output is now.
+
+    Raises:
+        ConflictError: The job has no output yet.
+        GoneError: The output was erased.
+    """
+    # Read again: a sandbox that was started anew serves it at another port.
+    await job.refresh()
+    record = job.state.record
+    if record.deleted_at is not None:
+        raise GoneError(f"The output of {job.id} was erased.", job_id=job.id)
+    if record.output is None or record.output.file is None:
+        job.raise_if_failed()
+        raise ConflictError(
+            f"The job {job.id} is {record.status.value} and has no output yet; "
+            "wait() returns when it has.",
+            job_id=job.id,
+        )
+    return record.output.file.url

@@ -1,0 +1,283 @@
+"""One account's part of the history, used from an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections import deque
+from collections.abc import Callable, Hashable
+from contextlib import suppress
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from anyio import CapacityLimiter, to_thread
+
+from mediakit.client.runtime.service import Service
+from mediakit.errors import MediakitError
+from mediakit.history import History
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_Write = tuple[Callable[[], Any], asyncio.Future[Any]]
+_Made = tuple[asyncio.Future[Any], Any, BaseException | None]
+
+log = logging.getLogger("mediakit.client")
+
+BLOCKED_AFTER_S = 1.0
+WARN_AFTER_S = 3.0
+RETRY_AFTER_S = 10.0
+IDLE_FOR_S = 1.0
+TELL_WITHIN_S = 0.01
+FLUSH_FOR_S = 3.0
+
+
+class AccountHistory:
+    """Reads and writes the history without blocking the event loop.
+
+    Reads of a local file run on the event loop: they are faster than starting a thread,
+    and never wait for a writer. Everything else runs on a thread.
+
+    Args:
+        history: The history.
+        service: The service, and the account there.
+    """
+
+    def __init__(self, history: History, service: Service) -> None:
+        self.history = history
+        self.owner = {"service": service.identity, "account": service.account}
+        self._file: _FileWriter | None = None
+
+    async def ask(
+        self,
+        question: Callable[Concatenate[History, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Call a method of the history that reads: `ask(History.find, job_id)`."""
+        call = partial(question, self.history, *args, **kwargs)
+        if self.history.is_local:
+            return call()
+        return await to_thread.run_sync(call)
+
+    async def write(
+        self,
+        change: Callable[Concatenate[History, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Call a method of the history that writes; committed when this returns.
+
+        If this is cancelled, a write that has not begun is dropped; one that has begun
+        finishes.
+        """
+        call = partial(change, self.history, *args, **kwargs)
+        if self.history.is_local:
+            return await self._writer().write(call)
+        return await to_thread.run_sync(call)
+
+    async def write_or_defer(
+        self,
+        job_id: str,
+        change: Callable[Concatenate[History, P], object],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> None:
+        """Write what the service reports of a job, without waiting long for the file.
+
+        While another program holds the file, this returns after about a second and the
+        write is made later. If the same change to the same job is still waiting then,
+        only the newer one is written.
+        """
+        call = partial(change, self.history, *args, **kwargs)
+        if self.history.is_local:
+            await self._writer().write_or_defer((job_id, change), call)
+        else:
+            await to_thread.run_sync(call)
+
+    async def flush(self) -> None:
+        """Make what was deferred, if the file is free within a few seconds."""
+        if self._file is not None and self._file.is_usable:
+            await self._file.flush()
+
+    def blocked_text(self) -> str:
+        """Return a message while writes are blocked, else an empty text."""
+        file = self._file
+        is_blocked = file is not None and file.is_blocked
+        return _blocked_text(self.history) if is_blocked else ""
+
+    def _writer(self) -> _FileWriter:
+        file = self._file
+        if file is None or not file.is_usable:
+            file = self._file = _FileWriter(partial(_blocked_text, self.history))
+        return file
+
+
+class _FileWriter:
+    """Writes to a file on a thread: one write at a time, in the order of the calls.
+
+    It belongs to the running event loop, and a forked process needs another one. The
+    thread stays for a while after each write, since starting one takes longer.
+
+    Args:
+        blocked_text: Says that another program holds the file.
+    """
+
+    def __init__(self, blocked_text: Callable[[], str]) -> None:
+        self._blocked_text = blocked_text
+        self._loop = asyncio.get_running_loop()
+        self._pid = os.getpid()
+        self._waiting: deque[_Write] = deque()
+        self._signal: SimpleQueue[None] = SimpleQueue()
+        self._is_busy = self._has_thread = False
+        self._warning: asyncio.TimerHandle | None = None
+        self._began_s: float | None = None
+        self._warned_of_s: float | None = None
+        self._deferred: dict[Hashable, Callable[[], object]] = {}
+        self._catching_up: asyncio.Task[None] | None = None
+
+    @property
+    def is_usable(self) -> bool:
+        """Tell whether it belongs to the running event loop of this process."""
+        is_ours = self._pid == os.getpid()
+        return is_ours and self._loop is asyncio.get_running_loop()
+
+    @property
+    def is_blocked(self) -> bool:
+        """Tell whether a write has been waiting for the file; from any thread."""
+        began_s = self._began_s
+        if began_s is None or self._pid != os.getpid():
+            return False
+        return self._loop.time() - began_s >= BLOCKED_AFTER_S
+
+    async def write(self, call: Callable[[], T]) -> T:
+        """Make a call when all earlier ones have ended."""
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._waiting.append((call, future))
+        self._wake()
+        return await future
+
+    def _wake(self) -> None:
+        if self._is_busy or not self._waiting:
+            return
+        self._is_busy = True
+        # Once the tasks that are ready have had their turn: they may write, too.
+        self._loop.call_soon(self._begin)
+
+    def _begin(self) -> None:
+        self._warning = self._loop.call_later(WARN_AFTER_S, self._warn)
+        self._signal.put(None)
+        if not self._has_thread:
+            self._start()
+
+    def _start(self) -> None:
+        self._has_thread = True
+        # A limiter of its own: transfers must not use up its thread.
+        work = to_thread.run_sync(self._run, limiter=CapacityLimiter(1))
+        self._loop.create_task(work).add_done_callback(self._thread_ended)
+
+    def _thread_ended(self, task: asyncio.Task[None]) -> None:
+        self._has_thread = False
+        # A signal may have come after the thread looked for the last time.
+        if not (self._signal.empty() or task.cancelled()):
+            self._start()
+
+    def _run(self) -> None:
+        with suppress(Empty):
+            while True:
+                self._signal.get(timeout=IDLE_FOR_S)
+                self._write_waiting()
+
+    def _write_waiting(self) -> None:
+        """Make the calls that wait; waking the event loop takes longer than most."""
+        made: list[_Made] = []
+        told_s = self._loop.time()
+        while self._waiting:
+            call, future = self._waiting.popleft()
+            if not future.cancelled():
+                made.append((future, *self._outcome(call)))
+            if self._loop.time() - told_s > TELL_WITHIN_S:
+                self._loop.call_soon_threadsafe(_tell, made)
+                made, told_s = [], self._loop.time()
+        self._loop.call_soon_threadsafe(self._ended, made)
+
+    def _outcome(self, call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+        self._began_s = self._loop.time()
+        try:
+            return call(), None
+        except BaseException as error:  # noqa: BLE001 - its caller raises it
+            return None, error
+        finally:
+            self._began_s = None
+
+    def _ended(self, made: list[_Made]) -> None:
+        _tell(made)
+        self._is_busy = False
+        if self._warning is not None:
+            self._warning.cancel()
+        self._wake()
+
+    def _warn(self) -> None:
+        began_s = self._began_s
+        if self.is_blocked and began_s != self._warned_of_s:
+            self._warned_of_s = began_s
+            log.warning(self._blocked_text())
+
+    async def write_or_defer(self, key: Hashable, call: Callable[[], object]) -> None:
+        """Make a call, or leave it for later if the file is blocked.
+
+        Args:
+            key: Identifies the call: a newer one replaces one that still waits.
+            call: The call; it may be made twice.
+        """
+        if key not in self._deferred and not self.is_blocked:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(BLOCKED_AFTER_S):
+                    await self.write(call)
+                return
+        self._deferred[key] = call
+        if self._catching_up is None or self._catching_up.done():
+            self._catching_up = self._loop.create_task(self._catch_up())
+
+    async def _catch_up(self) -> None:
+        """Make the deferred calls one by one; what fails is tried again."""
+        while self._deferred:
+            key = next(iter(self._deferred))
+            call = self._deferred.pop(key)
+            try:
+                await self.write(call)
+            except Exception as error:
+                # A typed error stays what it is; the file may be free next time.
+                if type(error) is not MediakitError:
+                    log.exception("a change of the history was not written")
+                    continue
+                log.warning("%s Trying again in %.0f s.", error, RETRY_AFTER_S)
+                self._deferred.setdefault(key, call)
+                await asyncio.sleep(RETRY_AFTER_S)
+
+    async def flush(self) -> None:
+        """Wait for the deferred calls, for a few seconds at the most."""
+        if self._catching_up is not None:
+            await asyncio.wait([self._catching_up], timeout=FLUSH_FOR_S)
+
+
+def _tell(made: list[_Made]) -> None:
+    """Give the outcomes of calls to those who wait for them."""
+    for future, result, error in made:
+        if future.done():
+            continue
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
+
+
+def _blocked_text(history: History) -> str:
+    return (
+        f"The history file {history.place} is locked by another program. The request "
+        "continues when it is released."
+    )

@@ -1,0 +1,195 @@
+"""Jobs that are found outside of the history, and what is known of them; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import AwareDatetime, Field, ValidationError
+
+from mediakit.client.records.orders import NOTHING_KNOWN, draw_key_of, key_of
+from mediakit.client.runtime.service import Service
+from mediakit.history import Submission
+from mediakit.history.admission.adopting import rebuilt_key
+from mediakit.rates import EstimateKind
+from mediakit.records import Record
+from mediakit.schema import canonical_json
+
+JOB_ID = re.compile(r"media_[0-9A-Za-z-]{1,64}")
+_EPOCH = datetime.fromtimestamp(0, UTC)
+UNKNOWN = "unknown"
+
+Count = Annotated[int, Field(ge=1, strict=True)]
+MicroUSDOrNone = Annotated[int, Field(ge=0, strict=True)] | None
+
+
+class Input(Record):
+    """Bytes that a request names by the URL that they were uploaded to."""
+
+    url: str
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    size_bytes: Annotated[int, Field(ge=0, strict=True)]
+    content_type: str
+
+
+class Sidecar(Record):
+    """What stands beside a saved result; None is what was not known."""
+
+    job_id: Annotated[str, Field(pattern=f"^{JOB_ID.pattern}$")]
+    service: str
+    account: str
+    function: str | None = None
+    kind: str | None = None
+    body: dict[str, Any] | None = None
+    take: Count | None = None
+    attempt: Count | None = None
+    key: str | None = None
+    estimate_kind: EstimateKind | None = None
+    estimate_low_micro_usd: MicroUSDOrNone = None
+    estimate_high_micro_usd: MicroUSDOrNone = None
+    project: str | None = None
+    budget: str | None = None
+    sweep: str | None = None
+    inputs: tuple[Input, ...] = ()
+    submitted_at: AwareDatetime | None = None
+    finished_at: AwareDatetime | None = None
+
+    @property
+    def content(self) -> bytes | None:
+        """Return the bytes that were sent; None when they are not known.
+
+        Those of a request with a `webhook_url` are not. The key tells: it is made from
+        them, so that a file that was changed by hand does not stand for a request that
+        was never sent.
+        """
+        if None in (self.body, self.function, self.take, self.attempt, self.key):
+            return None
+        try:
+            content = canonical_json(self.body or {})
+        except ValueError:  # such as NaN, which no request holds
+            return None
+        draw_key = self.draw_key(self.service, self.account, content)
+        key = key_of(draw_key, self.take or 1, self.attempt or 1)
+        return content if key == self.key else None
+
+    def draw_key(self, service: str, account: str, content: bytes) -> str:
+        """Return what names this request to an account of a service."""
+        return draw_key_of(service, account, self.function or "", content)
+
+
+@dataclass(frozen=True)
+class FoundJob:
+    """A job that was found, and what is known of its request.
+
+    Args:
+        job_id: The job.
+        source: "id", "file" or "delivery".
+        where: The file, or the delivery's id; None for an id that was given.
+        function: The function's path; None when it is not known.
+        sidecar: What the file says.
+        submitted_at: When it was submitted; None when it is not known.
+        finished_at: When it ended; None when it is not known.
+    """
+
+    job_id: str
+    source: str
+    where: str | None = None
+    function: str | None = None
+    sidecar: Sidecar | None = None
+    submitted_at: datetime | None = None
+    finished_at: datetime | None = None
+
+    @property
+    def worth(self) -> int:
+        """Return how much it tells of the request, compared with others."""
+        if self.sidecar is not None:
+            return 3 if self.sidecar.content is not None else 2
+        return 1 if self.source == "delivery" else 0
+
+    def submission(self, service: Service, kinds: Mapping[str, str]) -> Submission:
+        """Return the submission that its submit would have had.
+
+        Args:
+            service: The service that knows the job, and the account there.
+            kinds: The kinds of known functions, by path.
+        """
+        path = self.function or UNKNOWN
+        content = self.sidecar.content if self.sidecar else None
+        sidecar = self.sidecar or Sidecar(job_id=self.job_id, service="", account="")
+        low, high = sidecar.estimate_low_micro_usd, sidecar.estimate_high_micro_usd
+        plain = Submission(
+            key=rebuilt_key(self.job_id),
+            draw_key=rebuilt_key(self.job_id),
+            service=service.identity,
+            account=service.account,
+            function=path,
+            kind=kinds.get(path) or sidecar.kind or UNKNOWN,
+            body=NOTHING_KNOWN,
+            prompt=None,
+            webhook_url=None,
+            take=1,
+            attempt=1,
+            estimate_kind=(sidecar.estimate_kind or EstimateKind.UNKNOWN).value,
+            estimate_low_micro_usd=low,
+            estimate_high_micro_usd=high,
+            reserved_micro_usd=high or low or 0,
+            project=sidecar.project,
+            budget=sidecar.budget,
+            sweep=sidecar.sweep,
+        )
+        if content is None:
+            return plain
+        return _with_request(plain, sidecar, content)
+
+
+def _with_request(plain: Submission, sidecar: Sidecar, content: bytes) -> Submission:
+    # The service has confirmed the job to this account, so the request is this
+    # account's, even where the file was written under another key of it.
+    draw_key = sidecar.draw_key(plain.service, plain.account, content)
+    take, attempt = sidecar.take or 1, sidecar.attempt or 1
+    body = sidecar.body or {}
+    prompt = body.get("prompt")
+    return replace(
+        plain,
+        key=key_of(draw_key, take, attempt),
+        draw_key=draw_key,
+        body=content,
+        prompt=prompt if isinstance(prompt, str) else None,
+        take=take,
+        attempt=attempt,
+    )
+
+
+def found_by_sidecar(fields: Mapping[str, Any], where: str) -> FoundJob | None:
+    """Return the job of a file beside a result; None when it cannot be read."""
+    try:
+        sidecar = Sidecar.model_validate(fields)
+    except ValidationError:
+        return None
+    return FoundJob(
+        sidecar.job_id,
+        "file",
+        where,
+        function=sidecar.function,
+        sidecar=sidecar,
+        submitted_at=sidecar.submitted_at,
+        finished_at=sidecar.finished_at,
+    )
+
+
+def best_of(found: Iterable[FoundJob]) -> list[FoundJob]:
+    """Return each job once, from where most is known of it; the oldest first."""
+    best: dict[str, FoundJob] = {}
+    for job in found:
+        known = best.get(job.job_id)
+        if known is None or job.worth > known.worth:
+            best[job.job_id] = job
+    return sorted(best.values(), key=_age)
+
+
+def _age(job: FoundJob) -> tuple[bool, datetime]:
+    at = job.submitted_at or job.finished_at
+    return at is None, at or _EPOCH

@@ -1,0 +1,207 @@
+"""What is asked for, its key, and whether it was bought before; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+from mediakit.catalog import Function
+from mediakit.client.records.budgets import Budget
+from mediakit.client.runtime.service import Service
+from mediakit.history import Entry, Parent, Submission, plain_values
+from mediakit.history.admission.adopting import REBUILT
+from mediakit.history.entries.entries import PAST
+from mediakit.rates import Estimate
+from mediakit.records import ErrorCode, JobStatus
+from mediakit.schema import canonical_json, text_json
+
+KEY_VERSION = "mediakit-1"
+NOTHING_KNOWN = b"{}"
+
+# Rejected at the door: no generation ran, so the next call asks again, freshly.
+REJECTIONS = frozenset(
+    {
+        ErrorCode.RATE_LIMITED,
+        ErrorCode.PROVIDER_UNAVAILABLE,
+        ErrorCode.INSUFFICIENT_BALANCE,
+        ErrorCode.CYCLE_LIMIT_EXCEEDED,
+        ErrorCode.ADMISSION_SUSPENDED,
+        ErrorCode.MEMBERSHIP_REQUIRED,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Order:
+    """One request, ready to be sent.
+
+    Args:
+        service: To whom.
+        function: For what.
+        body: The canonical body, its media as URLs.
+        webhook_url: Where the job's end is posted; None for nowhere.
+        estimate: Its price.
+        project: A label of the user's.
+        budget: The budget that it counts against, by name; None for none.
+        sweep: The sweep that it is a cell of, by its id; None for none.
+        sweep_limit_micro_usd: What the submits of that sweep may cost together; None
+            for no limit.
+        sweep_budget: The named budget that its sweep counts against; None for the
+            client's own.
+        parents: The jobs whose outputs are among its media.
+    """
+
+    service: Service
+    function: Function
+    body: dict[str, object]
+    webhook_url: str | None
+    estimate: Estimate
+    project: str | None = None
+    budget: str | None = None
+    sweep: str | None = None
+    sweep_limit_micro_usd: int | None = None
+    sweep_budget: Budget | None = None
+    parents: tuple[Parent, ...] = ()
+
+    @property
+    def whole_body(self) -> dict[str, object]:
+        """Return what is sent, as an object."""
+        if self.webhook_url is None:
+            return self.body
+        return {**self.body, "webhook_url": self.webhook_url}
+
+    @cached_property
+    def content(self) -> bytes:
+        """Return the exact bytes to send."""
+        return canonical_json(self.whole_body)
+
+    @cached_property
+    def draw_key(self) -> str:
+        """Return what names the same request to the same account."""
+        service = self.service
+        return draw_key_of(
+            service.identity, service.account, self.function.path, self.content
+        )
+
+    def submission(self, *, take: int, attempt: int) -> Submission:
+        """Return what is written down before it is sent."""
+        prompt = self.body.get("prompt")
+        return Submission(
+            key=key_of(self.draw_key, take, attempt),
+            draw_key=self.draw_key,
+            service=self.service.identity,
+            account=self.service.account,
+            function=self.function.path,
+            kind=self.function.kind,
+            body=self.content,
+            prompt=prompt if isinstance(prompt, str) else None,
+            webhook_url=self.webhook_url,
+            take=take,
+            attempt=attempt,
+            project=self.project,
+            budget=self.budget,
+            sweep=self.sweep,
+            **_price(self.estimate),
+        )
+
+
+def _price(estimate: Estimate) -> dict[str, Any]:
+    """Return the fields of a submission that its estimate gives.
+
+    The hold is the upper end of the estimate; where that is unknown, the lower.
+    """
+    low, high = estimate.low, estimate.high
+    return {
+        "estimate_kind": estimate.kind.value,
+        "estimate_low_micro_usd": low,
+        "estimate_high_micro_usd": high,
+        "reserved_micro_usd": high if high is not None else (low or 0),
+    }
+
+
+def priced_at(submission: Submission, estimate: Estimate) -> Submission:
+    """Return a submission at another price."""
+    return replace(submission, **_price(estimate))
+
+
+def draw_key_of(service: str, account: str, path: str, content: bytes) -> str:
+    """Return what names the same request to the same account of a service."""
+    return draw_keys(service, account, path)(content.decode())
+
+
+def draw_keys(service: str, account: str, path: str) -> Callable[[str], str]:
+    """Return what names requests to one function by their canonical JSON."""
+    parts = (KEY_VERSION, service, account, path)
+    head = ",".join(map(text_json, parts))
+
+    def key_of(content: str) -> str:
+        return sha256(f"[{head},{text_json(content)}]".encode()).hexdigest()
+
+    return key_of
+
+
+def key_of(draw_key: str, take: int, attempt: int) -> str:
+    """Return the idempotency key of one attempt at one draw (spec 4.3)."""
+    return sha256(f"[{text_json(draw_key)},{take},{attempt}]".encode()).hexdigest()
+
+
+def draw_of(submission: Submission) -> dict[str, str]:
+    """Return what names the same request in the history, as its methods take it."""
+    return {
+        name: getattr(submission, name) for name in ("service", "account", "draw_key")
+    }
+
+
+def next_attempt(submission: Submission, service: Service) -> Submission:
+    """Return the same take under a fresh key, after its job failed.
+
+    Args:
+        submission: What was asked for, perhaps under an earlier key of the account.
+        service: The service, and the account that asks now.
+    """
+    return _again(submission, service, submission.take, submission.attempt + 1)
+
+
+def take_of(submission: Submission, service: Service, *, take: int) -> Submission:
+    """Return another draw of what a submission asks for; see `next_attempt`."""
+    return _again(submission, service, take, 1)
+
+
+def _again(
+    submission: Submission, service: Service, take: int, attempt: int
+) -> Submission:
+    draw_key = _draw_key(submission, service)
+    again = {
+        "service": service.identity,
+        "account": service.account,
+        "draw_key": draw_key,
+        "take": take,
+        "attempt": attempt,
+        "key": key_of(draw_key, take, attempt),
+    }
+    return Submission(**plain_values(submission) | again)
+
+
+def _draw_key(submission: Submission, service: Service) -> str:
+    owner = (service.identity, service.account)
+    has_own_key = not submission.draw_key.startswith((REBUILT, PAST))
+    if owner == (submission.service, submission.account) and has_own_key:
+        return submission.draw_key
+    return draw_key_of(*owner, submission.function, submission.body)
+
+
+def is_known(submission: Submission) -> bool:
+    """Tell whether it is known what was sent; of a job that was found it may not be."""
+    return not (_is_rebuilt(submission) and submission.body == NOTHING_KNOWN)
+
+
+def _is_rebuilt(submission: Submission) -> bool:
+    return submission.draw_key.startswith(REBUILT)
+
+
+def was_rejected(entry: Entry) -> bool:
+    """Tell whether the entry's job was rejected at the door and never ran."""
+    return entry.status is JobStatus.FAILED and entry.error_code in REJECTIONS

@@ -1,0 +1,359 @@
+"""The history as people see it: what one client bought, and how to get it back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, fields
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyio import to_thread
+
+from mediakit.client.account.deliveries import When
+from mediakit.client.account.delivery_range import instant_of
+from mediakit.client.recovery.rebuilding import OUTCOMES, SOURCES, Rebuilder, Rebuilt
+from mediakit.client.runtime.docstrings import explained_by
+from mediakit.client.runtime.io_thread import IOThread, networked
+from mediakit.client.runtime.service import Service
+from mediakit.history import Entry, History, Order
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class AsyncHistoryView:
+    """What was bought from one service, under any key; awaited.
+
+    Args:
+        store: The history, which may hold other services too.
+        service: The service.
+        rebuilder: Takes in what the history lost.
+    """
+
+    def __init__(self, store: History, service: Service, rebuilder: Rebuilder) -> None:
+        self.store = store
+        self._service = service
+        self._rebuilder = rebuilder
+
+    def __repr__(self) -> str:
+        return f"<history of {self._service.label} in {self.store!r}>"
+
+    @property
+    def service(self) -> str:
+        """Return the name under which the store holds this service's entries."""
+        return self._service.identity
+
+    async def frame(
+        self,
+        *,
+        project: str | None = None,
+        kind: str | None = None,
+        status: str | None = None,
+        everywhere: bool = False,
+        params: bool = False,
+    ) -> pd.DataFrame:
+        """Return the submits as a frame.
+
+        Args:
+            project: Only those with this label.
+            kind: Only of this kind of function.
+            status: Only in this status (spec 3.1).
+            everywhere: Those to other services too.
+            params: With the parameters of the requests, so that
+                `frame.groupby("resolution")` works.
+
+        Returns:
+            One row per submit, newest first; the same dtypes without any row. Money
+            is Int64 micro-USD with <NA> for unknown; instants are datetime64[us,
+            UTC]; closed sets are categories.
+
+            With `params` also runtime_s (float64, from submission to the end), rating
+            (Int8, 1 to 5), keep (boolean), and each parameter under its name: Int64,
+            float64, boolean, category for short texts, str for longer ones, JSON as
+            str for lists and objects. A parameter that has the name of another
+            column is called `param_` and its name.
+        """
+        return await to_thread.run_sync(
+            partial(
+                self.store.frame,
+                project=project,
+                kind=kind,
+                status=status,
+                service=self.scope(everywhere=everywhere),
+                params=params,
+            )
+        )
+
+    async def search(
+        self,
+        text: str,
+        *,
+        limit: int | None = None,
+        project: str | None = None,
+        kind: str | None = None,
+        status: str | None = None,
+        everywhere: bool = False,
+    ) -> pd.DataFrame:
+        """Return the submits in which every word of a text occurs.
+
+        Args:
+            text: Words of the prompt, the function, the project, the job id or the
+                error; upper or lower case.
+            limit: At most so many, the newest; all when omitted.
+            project: Only those with this label.
+            kind: Only of this kind of function.
+            status: Only in this status (spec 3.1).
+            everywhere: Those to other services too.
+
+        Returns:
+            The same columns as `frame`.
+        """
+        return await to_thread.run_sync(
+            partial(
+                self.store.search,
+                text,
+                limit=limit,
+                project=project,
+                kind=kind,
+                status=status,
+                service=self.scope(everywhere=everywhere),
+            )
+        )
+
+    async def page(
+        self,
+        *,
+        limit: int = 50,
+        before: Entry | None = None,
+        text: str | None = None,
+        project: str | None = None,
+        kind: str | None = None,
+        status: str | None = None,
+        everywhere: bool = False,
+        order: Order = "newest",
+    ) -> list[Entry]:
+        """Return some submits, newest first; new ones do not shift the pages.
+
+        Args:
+            limit: At most so many, from 1.
+            before: The last one of the page before; None for the first page.
+            text: Only those in which every word of it occurs; see `search`.
+            project: Only those with this label.
+            kind: Only of this kind of function.
+            status: Only in this status (spec 3.1).
+            everywhere: Those to other services too.
+            order: "newest" or "oldest" first, or "dearest": the highest charge
+                first, those without a charge last.
+
+        Raises:
+            InputError: The limit is below 1, or there is no such status or order.
+        """
+        return await to_thread.run_sync(
+            partial(
+                self.store.page,
+                limit=limit,
+                before=before,
+                text=text,
+                project=project,
+                kind=kind,
+                status=status,
+                service=self.scope(everywhere=everywhere),
+                order=order,
+            )
+        )
+
+    async def projects(self, *, everywhere: bool = False) -> list[str]:
+        """Return the labels of projects that occur, each once, in order.
+
+        Args:
+            everywhere: Those of submits to other services too.
+        """
+        service = self.scope(everywhere=everywhere)
+        return await to_thread.run_sync(partial(self.store.projects, service=service))
+
+    async def settled_total_micro_usd(
+        self, *, since: When | None = None, everywhere: bool = False
+    ) -> int:
+        """Return the sum of the settled charges, in micro-USD (spec 2.2).
+
+        Args:
+            since: Only those that were first seen settled at this instant or later.
+            everywhere: Those of other services too.
+
+        Raises:
+            InputError: The instant cannot be read.
+        """
+        from_then = instant_of("since", since)
+        return await to_thread.run_sync(
+            partial(
+                self.store.settled_total_micro_usd,
+                from_then,
+                service=self.scope(everywhere=everywhere),
+            )
+        )
+
+    @networked
+    async def rebuild(
+        self,
+        job_ids: str | Iterable[str] = (),
+        folders: str | Path | Iterable[str | Path] = (),
+        *,
+        deliveries: bool = True,
+    ) -> pd.DataFrame:
+        """Take in jobs that the history lost, as far as the service knows them.
+
+        Each job is asked for at the service, which says what became of it and what it
+        cost. From the small file beside a result the request is known too: the same
+        call then finds its job again and pays nothing.
+
+        Args:
+            job_ids: Jobs to ask for.
+            folders: Where results were saved to; folders inside are looked at too.
+            deliveries: Look through the service's log of deliveries (spec 4.20).
+
+        Returns:
+            One row per job, the oldest first, and one per file that cannot be read:
+            outcome (category: added; completed, when the request of a job that was
+            there is known now; known; unknown, when the service does not know it;
+            unreadable), source (category: id, file, delivery), where, job_id and
+            function (str), charge_micro_usd (Int64, <NA> until it is settled).
+
+        Raises:
+            InputError: A job id or a folder is none; nothing was asked.
+            ServiceError: The service does not answer. What was taken in stays.
+        """
+        rows = await self._rebuilder.rebuild(job_ids, folders, deliveries=deliveries)
+        return await to_thread.run_sync(rebuilt_frame, rows)
+
+    def scope(self, *, everywhere: bool) -> str | None:
+        """Return whose entries are meant; None for all."""
+        return None if everywhere else self._service.identity
+
+
+class HistoryView:
+    """What was bought from one service, under any key.
+
+    Args:
+        core: The same to be awaited.
+        io: The I/O thread.
+    """
+
+    def __init__(self, core: AsyncHistoryView, io: IOThread) -> None:
+        self._core = core
+        self._io = io
+
+    def __repr__(self) -> str:
+        return repr(self._core)
+
+    @explained_by(AsyncHistoryView.frame)
+    def frame(
+        self,
+        *,
+        project: str | None = None,
+        kind: str | None = None,
+        status: str | None = None,
+        everywhere: bool = False,
+        params: bool = False,
+    ) -> pd.DataFrame:
+        """Return the submits as a frame."""
+        return self._io.call(
+            self._core.frame,
+            project=project,
+            kind=kind,
+            status=status,
+            everywhere=everywhere,
+            params=params,
+        )
+
+    @explained_by(AsyncHistoryView.search)
+    def search(
+        self,
+        text: str,
+        *,
+        limit: int | None = None,
+        project: str | None = None,
+        kind: str | None = None,
+        status: str | None = None,
+        everywhere: bool = False,
+    ) -> pd.DataFrame:
+        """Return the submits in which every word of a text occurs."""
+        return self._io.call(
+            self._core.search,
+            text,
+            limit=limit,
+            project=project,
+            kind=kind,
+            status=status,
+            everywhere=everywhere,
+        )
+
+    @explained_by(AsyncHistoryView.page)
+    def page(
+        self,
+        *,
+        limit: int = 50,
+        before: Entry | None = None,
+        text: str | None = None,
+        project: str | None = None,
+        kind: str | None = None,
+        status: str | None = None,
+        everywhere: bool = False,
+        order: Order = "newest",
+    ) -> list[Entry]:
+        """Return some submits, newest first; new ones do not shift the pages."""
+        return self._io.call(
+            self._core.page,
+            limit=limit,
+            before=before,
+            text=text,
+            project=project,
+            kind=kind,
+            status=status,
+            everywhere=everywhere,
+            order=order,
+        )
+
+    @explained_by(AsyncHistoryView.projects)
+    def projects(self, *, everywhere: bool = False) -> list[str]:
+        """Return the labels of projects that occur, each once, in order."""
+        return self._io.call(self._core.projects, everywhere=everywhere)
+
+    @explained_by(AsyncHistoryView.settled_total_micro_usd)
+    def settled_total_micro_usd(
+        self, *, since: When | None = None, everywhere: bool = False
+    ) -> int:
+        """Return the sum of the settled charges, in micro-USD (spec 2.2)."""
+        return self._io.call(
+            self._core.settled_total_micro_usd, since=since, everywhere=everywhere
+        )
+
+    @explained_by(AsyncHistoryView.rebuild)
+    def rebuild(
+        self,
+        job_ids: str | Iterable[str] = (),
+        folders: str | Path | Iterable[str | Path] = (),
+        *,
+        deliveries: bool = True,
+    ) -> pd.DataFrame:
+        """Take in jobs that the history lost, as far as the service knows them."""
+        return self._io.call(
+            self._core.rebuild, job_ids, folders, deliveries=deliveries
+        )
+
+
+def rebuilt_frame(rows: Iterable[Rebuilt]) -> pd.DataFrame:
+    """Return what became of what was found as a frame."""
+    import pandas as pd
+
+    plain = [asdict(row) for row in rows]
+    names = [field.name for field in fields(Rebuilt)]
+    columns: dict[str, list[Any]] = {n: [row[n] for row in plain] for n in names}
+    levels = {"outcome": OUTCOMES, "source": SOURCES}
+    typed: dict[str, Any] = {
+        name: pd.array(values, dtype="Int64" if name.endswith("_usd") else "str")
+        for name, values in columns.items()
+        if name not in levels
+    }
+    closed = {n: pd.Categorical(columns[n], categories=levels[n]) for n in levels}
+    return pd.DataFrame({name: (closed | typed)[name] for name in names})

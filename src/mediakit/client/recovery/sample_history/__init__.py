@@ -1,0 +1,9 @@
+"""Sample history: jobs that a sandbox generates, imported into the history.
+
+It stands on the records of the client; nothing else depends on it.
+"""
+
+from mediakit.client.recovery.sample_history.answer import PastAnswer, PastJob
+from mediakit.client.recovery.sample_history.seeding import SeededPast, seed_past
+
+__all__ = ["PastAnswer", "PastJob", "SeededPast", "seed_past"]

@@ -1,0 +1,194 @@
+"""Jobs where a medium is wanted: what a job made is the input of the next one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, TypeGuard
+from urllib.parse import urlsplit
+
+from mediakit.client.jobs.async_job import AsyncJob
+from mediakit.client.jobs.job import Job
+from mediakit.client.records.job_state import JobState
+from mediakit.errors import InputError
+from mediakit.history import Parent
+from mediakit.media import MediaInfo, file_of
+from mediakit.records import JobStatus
+from mediakit.rules import Found
+from mediakit.schema import MediaName
+
+A_MEDIUM = {"image": "a picture", "video": "a clip", "audio": "a sound"}
+ENDED = "a job that has completed"
+
+
+@dataclass(frozen=True)
+class JobOutput:
+    """What a completed job made; it stands for itself wherever a medium is wanted.
+
+    Args:
+        job_id: The job.
+        url: Where it is.
+        media_type: "video", "image" or "audio"; "unknown" where the service does not
+            say.
+        content_type: Its content type; None where it is not known.
+        length_s: Seconds; None where they are not known, and of a picture.
+    """
+
+    job_id: str
+    url: str
+    media_type: str
+    content_type: str | None = None
+    length_s: float | None = None
+
+    def info(self, medium: MediaName) -> MediaInfo | None:
+        """Return what it is, as far as that is known without looking at it."""
+        if self.content_type is None:
+            return None
+        # How large it is is not known: no bytes are within every limit.
+        return MediaInfo(medium, self.content_type, 0, duration_s=self.length_s)
+
+
+AnyJob = AsyncJob | Job | JobOutput
+
+
+def is_job(value: object) -> TypeGuard[AnyJob]:
+    """Tell whether a value is a job, or what one made."""
+    return isinstance(value, AsyncJob | Job | JobOutput)
+
+
+def output_of(job: AnyJob, medium: MediaName, field: str) -> JobOutput:
+    """Return what a job made, for a field that takes it.
+
+    Args:
+        job: The job.
+        medium: What the field takes.
+        field: The field, for the error.
+
+    Raises:
+        InputError: It has not made anything yet, has failed, was erased, or made
+            another medium.
+    """
+    made = job if isinstance(job, JobOutput) else _made(job.state, field)
+    if made.media_type in A_MEDIUM and made.media_type != medium:
+        what = A_MEDIUM[made.media_type]
+        got = Found(f"the job {made.job_id}, which made {what}")
+        raise InputError(field, got=got, accepted=A_MEDIUM[medium])
+    return made
+
+
+def _made(state: JobState, field: str) -> JobOutput:
+    record = state.record
+    output = record.output
+    if record.deleted_at is not None:
+        raise _unusable(field, record.id, "which was erased", "a job with its output")
+    if record.status is JobStatus.FAILED:
+        code = f" ({record.error.code})" if record.error else ""
+        raise _unusable(field, record.id, f"which failed{code}", ENDED)
+    if not record.status.terminal:
+        accepted = f"{ENDED}; wait for it first"
+        raise _unusable(field, record.id, f"which is {record.status}", accepted)
+    if output is None or output.file is None:
+        raise _unusable(
+            field, record.id, "which has no output", "a job with its output"
+        )
+    return JobOutput(
+        record.id,
+        output.file.url,
+        output.media_type,
+        output.file.content_type,
+        _length_s(state) if output.media_type != "image" else None,
+    )
+
+
+def _unusable(field: str, job_id: str, why: str, accepted: str) -> InputError:
+    return InputError(field, got=Found(f"the job {job_id}, {why}"), accepted=accepted)
+
+
+def _length_s(state: JobState) -> float | None:
+    reported = (state.record.usage or {}).get("output_seconds")
+    if _is_length(reported):
+        return float(reported)
+    # Beside another clip it may be how much is added to it.
+    made_alone = not any("video" in name and each for name, each in state.body.items())
+    asked = state.body.get("duration")
+    return float(asked) if made_alone and _is_length(asked) else None
+
+
+def _is_length(value: Any) -> TypeGuard[int | float]:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and math.isfinite(value) and value > 0
+
+
+def jobs_in(values: object) -> Iterator[AnyJob]:
+    """Return the jobs among values, however deep."""
+    if is_job(values):
+        yield values
+    elif isinstance(values, Mapping):
+        for value in values.values():
+            yield from jobs_in(value)
+    elif isinstance(values, list | tuple):
+        for value in values:
+            yield from jobs_in(value)
+
+
+def id_of(job: AnyJob) -> str:
+    """Return the id of a job, or of the job that made something."""
+    return job.job_id if isinstance(job, JobOutput) else job.id
+
+
+class Inputs:
+    """Turns what stands for a medium into a path or a URL, and remembers the jobs.
+
+    Args:
+        earlier_urls: Under which URLs the outputs of jobs were inputs before, by job.
+    """
+
+    def __init__(self, earlier_urls: Mapping[str, str] | None = None) -> None:
+        self._earlier_urls = earlier_urls or {}
+        self.parents: list[Parent] = []
+        self.infos: dict[str, MediaInfo] = {}
+
+    def keep(self, value: object, medium: MediaName, field: str) -> str | Path | None:
+        """Return the path or URL of a medium; None for what is none in memory.
+
+        Raises:
+            InputError: It is a job without such an output, or an array that is no
+                picture.
+        """
+        if not is_job(value):
+            return file_of(value, field)
+        made = output_of(value, medium, field)
+        url = lasting_url(made.url, self._earlier_urls.get(made.job_id))
+        self.parents.append(Parent(field, made.job_id, url))
+        info = made.info(medium)
+        if info is not None:
+            self.infos[url] = info
+        return url
+
+
+def lasting_url(url: str, earlier: str | None) -> str:
+    """Return the URL under which an output is an input.
+
+    A service of this machine may serve the same file on another port each time it
+    starts. The same request has to stay the same, so the earlier URL counts then.
+
+    Args:
+        url: Where the output is now.
+        earlier: Under which URL it was an input before; None for none.
+    """
+    if earlier is None or earlier == url:
+        return url
+    now, then = urlsplit(url), urlsplit(earlier)
+    is_here = _is_of_this_machine(now.hostname) and _is_of_this_machine(then.hostname)
+    is_same = (now.path, now.query) == (then.path, then.query)
+    return earlier if is_here and is_same else url
+
+
+def _is_of_this_machine(host: str | None) -> bool:
+    try:
+        return host == "localhost" or ip_address(host or "").is_loopback
+    except ValueError:
+        return False

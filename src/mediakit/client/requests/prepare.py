@@ -1,0 +1,304 @@
+"""From what people wrote to what can be checked and priced; nothing is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from pathlib import Path
+
+from mediakit.catalog import Function, MediaItem
+from mediakit.client.requests.job_inputs import Inputs, is_job
+from mediakit.client.requests.plain_values import full_names, plain_fields
+from mediakit.errors import InputError
+from mediakit.history import Parent
+from mediakit.media import (
+    MediaInfo,
+    body_with_stand_ins,
+    facts_of,
+    is_url,
+    lengths_wanted,
+    local_file,
+    preflight,
+    probe_named,
+    stand_in,
+)
+from mediakit.rates import Estimate
+from mediakit.rules import Problem
+from mediakit.schema import (
+    FieldSpec,
+    InputFacts,
+    MediaName,
+    MediaRequest,
+    canonical_json,
+)
+
+Seconds = Mapping[str, float | Decimal] | Mapping[Path, float | Decimal]
+
+LENGTHS = 'seconds by URL or path, such as {"https://a.example/clip.mp4": 4.5}'
+IN_JSON = "what JSON can hold: whole text, finite numbers, booleans, lists, mappings"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A request that was checked and priced.
+
+    Args:
+        function: The function.
+        body: The body; local files still as paths.
+        infos: What each local file is, by its value in the body.
+        seconds: Durations of media that are known otherwise, seconds by URL or path.
+        price_only: Let fields be wrong that do not bear on the price.
+        remote: What media behind URLs are, by URL.
+        request: The body as it was read; None while something is wrong with it.
+        extra: Properties that are sent beside the body, as they were given.
+        parents: The jobs whose outputs are among its media.
+    """
+
+    function: Function
+    body: dict[str, object]
+    infos: Mapping[str, MediaInfo]
+    seconds: Mapping[str, float | Decimal] = field(default_factory=dict)
+    price_only: bool = False
+    remote: Mapping[str, MediaInfo] = field(default_factory=dict)
+    request: MediaRequest | None = None
+    extra: Mapping[str, object] = field(default_factory=dict)
+    parents: tuple[Parent, ...] = ()
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """Return each local file, by its value in the body."""
+        return {value: local_file(value) for value in self.infos}
+
+    @cached_property
+    def facts(self) -> InputFacts:
+        """Return the durations that are known; those that were given come first."""
+        found = facts_of(self.function, self.body, {**self.infos, **self.remote})
+        given = {stand_in(value): each for value, each in self.seconds.items()}
+        return InputFacts(seconds={**found.seconds, **given})
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        """Return the price.
+
+        Raises:
+            InputError: A field that the price is made from is missing or wrong.
+        """
+        checked, _ = body_with_stand_ins(self.function, self.body)
+        # A rate of the user's own may rest on a property that no declaration knows.
+        whole = {**checked, **self.extra}
+        return self.function.estimate(whole, self.facts, request=self.request)
+
+    @property
+    def lengths_wanted(self) -> list[MediaItem]:
+        """Return the media behind URLs whose length the price needs to be firm."""
+        return lengths_wanted(self.function, self.body, self.facts)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Say what is allowed and still likely a mistake, a line each."""
+        warnings = self.function.warnings(self.body)
+        return [f"{each.sentence}. It is sent as it is." for each in warnings]
+
+    def measured(self, remote: Mapping[str, MediaInfo]) -> Prepared:
+        """Return the request with what is known of media behind URLs.
+
+        Raises:
+            InputError: They are not what the function accepts.
+        """
+        found = replace(self, remote={**self.remote, **remote})
+        found.refuse([])
+        return found
+
+    def refuse(self, problems: list[Problem]) -> None:
+        """Raise what is wrong with the request: these problems, and its media.
+
+        Raises:
+            InputError: Something is; nothing is when only the price is asked for.
+        """
+        infos = {**self.infos, **self.remote}
+        problems = [*problems, *preflight(self.function, self.body, infos)]
+        if problems and not self.price_only:
+            raise InputError.of(problems, spec=self.function.spec)
+
+
+def prepare(
+    function: Function,
+    fields: Mapping[str, object],
+    *,
+    seconds: Seconds | None = None,
+    extra: Mapping[str, object] | None = None,
+    price_only: bool = False,
+    earlier_urls: Mapping[str, str] | None = None,
+) -> Prepared:
+    """Check a request and price it.
+
+    Args:
+        function: The function.
+        fields: The fields as people wrote them.
+        seconds: Known durations of media, seconds by URL or path.
+        extra: Properties that are sent beside them.
+        price_only: Let fields be wrong that do not bear on the price.
+        earlier_urls: Under which URLs the outputs of jobs were inputs before, by job.
+
+    Raises:
+        InputError: Something is not acceptable; all problems are in it.
+    """
+    inputs = Inputs(earlier_urls)
+    body = plain_body(function, fields, inputs)
+    lengths = known_lengths(seconds)
+    beside = plain_fields(function, _properties(extra))
+    infos, problems = _probed(function, body)
+    checked, _ = body_with_stand_ins(function, body)
+    request, wrong = function.read(checked)
+    prepared = Prepared(
+        function,
+        body,
+        infos,
+        lengths,
+        price_only,
+        inputs.infos,
+        request,
+        beside,
+        tuple(inputs.parents),
+    )
+    prepared.refuse([*wrong, *problems, *_beside_the_fields(function, body, beside)])
+    return prepared
+
+
+def known_lengths(seconds: object) -> dict[str, float | Decimal]:
+    """Return lengths of media that were given, seconds by the text of URL or path.
+
+    Args:
+        seconds: What was given; None for nothing.
+
+    Raises:
+        InputError: It is something else.
+    """
+    if seconds is None:
+        return {}
+    if not isinstance(seconds, Mapping):
+        raise InputError("seconds", got=seconds, accepted=LENGTHS)
+    for name, length in seconds.items():
+        if not isinstance(name, str | Path):
+            raise InputError("seconds", got=name, accepted=LENGTHS)
+        if not _is_length(length):
+            raise InputError("seconds", got=length, accepted=LENGTHS)
+    return {str(name): length for name, length in seconds.items()}
+
+
+def _is_length(value: object) -> bool:
+    if isinstance(value, str):
+        return False
+    try:
+        length = Decimal(str(value))
+    except InvalidOperation:
+        return False
+    return length.is_finite() and length >= 0
+
+
+def _properties(extra: object) -> Mapping[str, object]:
+    if extra is None:
+        return {}
+    if not isinstance(extra, Mapping) or not all(isinstance(k, str) for k in extra):
+        accepted = 'properties by name, such as {"mood": "calm"}'
+        raise InputError("extra", got=extra, accepted=accepted)
+    return extra
+
+
+def _beside_the_fields(
+    function: Function, body: Mapping[str, object], extra: Mapping[str, object]
+) -> Iterator[Problem]:
+    """Find what is wrong with properties that the declaration does not check."""
+    for name, value in {**body, **extra}.items():
+        if name in function.fields:
+            if name in extra:
+                accepted = f"{name}=... outside of extra, where it is priced"
+                yield Problem(f"extra[{name!r}]", value, accepted)
+        elif not _is_json(value):
+            yield Problem(name, value, IN_JSON)
+
+
+def _is_json(value: object) -> bool:
+    try:
+        canonical_json(value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def check_webhook_url(url: object) -> None:
+    """Refuse what cannot be where the end of a job is told; None is nowhere.
+
+    Raises:
+        InputError: It is no text, or JSON cannot hold it.
+    """
+    if url is not None and not (isinstance(url, str) and _is_json(url)):
+        raise InputError("webhook_url", got=url, accepted="the URL as text, or None")
+
+
+def reads_files(function: Function, fields: Mapping[str, object]) -> bool:
+    """Tell whether a request names local files or objects, which take time.
+
+    Args:
+        function: The function.
+        fields: The fields as people wrote them.
+    """
+    if not function.may_name_media:
+        return False
+    plain = plain_fields(function, full_names(function, fields), _as_if_kept)
+    return any(not is_url(item.value) for item in function.media(plain))
+
+
+def _as_if_kept(value: object, _: MediaName, __: str) -> Path | None:
+    is_at_hand = isinstance(value, str | Path | list | tuple | None) or is_job(value)
+    return None if is_at_hand else Path()
+
+
+def plain_body(
+    function: Function, fields: Mapping[str, object], inputs: Inputs | None = None
+) -> dict[str, object]:
+    """Return the body of a request, unchecked; local files still as paths.
+
+    Args:
+        function: The function.
+        fields: The fields as people wrote them.
+        inputs: Says where media are that are objects, and remembers the jobs.
+    """
+    fields = full_names(function, fields)
+    known = function.of(fields).fields
+    given = {
+        name: value
+        for name, value in fields.items()
+        if value is not None or _takes_null(known.get(name))
+    }
+    return plain_fields(function, given, None if inputs is None else inputs.keep)
+
+
+def _takes_null(spec: FieldSpec | None) -> bool:
+    """Tell whether None is sent as null; else it means that nothing was given."""
+    if spec is None:
+        return False
+    return spec.null_when_empty or (spec.required and spec.kind == "json")
+
+
+def _probed(
+    function: Function, body: Mapping[str, object]
+) -> tuple[dict[str, MediaInfo], list[Problem]]:
+    """Read the local files; a file that is a clip and a sound counts as a clip."""
+    infos: dict[str, MediaInfo] = {}
+    problems: list[Problem] = []
+    for item in function.media(body):
+        known = infos.get(item.value)
+        if is_url(item.value) or (known is not None and known.kind == item.kind):
+            continue
+        if not item.value:
+            continue  # which the field itself refuses
+        try:
+            info = probe_named(item)
+        except InputError as error:
+            problems.append(Problem(error.field, error.got, error.accepted))
+        else:
+            infos[item.value] = known if known and known.kind == "video" else info
+    return infos, problems

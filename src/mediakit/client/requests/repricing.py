@@ -1,0 +1,53 @@
+"""Pricing what is asked for again: rates may be others by now."""
+
+from __future__ import annotations
+
+import json
+
+from mediakit.catalog import Catalog, Function
+from mediakit.client.records.orders import priced_at
+from mediakit.client.requests.prepare import Prepared, prepare
+from mediakit.client.requests.remote_media import RemoteMedia
+from mediakit.errors import InputError
+from mediakit.history import Submission
+
+
+class Pricer:
+    """Prices requests by the bytes that were sent.
+
+    Args:
+        catalog: Knows the functions and their rates.
+        remote_media: Reads the lengths that prices rest on.
+    """
+
+    def __init__(self, catalog: Catalog, remote_media: RemoteMedia) -> None:
+        self._catalog = catalog
+        self._remote_media = remote_media
+
+    async def priced_anew(self, submission: Submission) -> Submission:
+        """Return a submission at the price of now.
+
+        Where a length that the price rests on cannot be read any more, the larger of
+        the two prices counts. What cannot be priced here keeps the price that it had.
+        """
+        try:
+            function = self._catalog.function(submission.function)
+            prepared = await self._remote_media.measured(
+                _prepared(function, submission)
+            )
+            again = priced_at(submission, prepared.estimate)
+        except InputError:
+            return submission
+        is_less = again.reserved_micro_usd < submission.reserved_micro_usd
+        return submission if prepared.lengths_wanted and is_less else again
+
+
+def _prepared(function: Function, submission: Submission) -> Prepared:
+    fields: dict[str, object] = {}
+    extra: dict[str, object] = {}
+    for name, value in json.loads(submission.body).items():
+        if name == "webhook_url" and submission.webhook_url is not None:
+            continue
+        is_field = function.is_open or name in function.fields
+        (fields if is_field else extra)[name] = value
+    return prepare(function, fields, extra=extra, price_only=True)

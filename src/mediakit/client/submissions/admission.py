@@ -1,0 +1,338 @@
+"""What may be spent: nothing is claimed that balance and budget cannot carry."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from uuid import uuid4
+
+from mediakit.client.account.billing import Billing
+from mediakit.client.records.account_history import AccountHistory
+from mediakit.client.records.budgets import (
+    Allowance,
+    Amount,
+    AnyBudget,
+    Budget,
+    budget_text,
+)
+from mediakit.clock import Clock
+from mediakit.errors import BalanceError, InputError, MediakitError, shown
+from mediakit.history import (
+    BudgetLimit,
+    Entry,
+    EntryState,
+    History,
+    Parent,
+    Spendable,
+    Submission,
+)
+
+log = logging.getLogger("mediakit.client")
+
+# What this account spends meanwhile is in the history; only what others spend, or top
+# up, makes a balance old.
+BALANCE_FOR_S = 10.0
+
+
+__all__ = ["Admission", "Amount", "AnyBudget", "BudgetState"]
+
+
+@dataclass(frozen=True)
+class BudgetState:
+    """How far a budget is used, in micro-USD.
+
+    Args:
+        limit_micro_usd: What may be spent in all.
+        spent_micro_usd: Settled charges.
+        reserved_micro_usd: Held for what is in flight, at its upper price.
+    """
+
+    limit_micro_usd: int
+    spent_micro_usd: int
+    reserved_micro_usd: int
+
+    @property
+    def left_micro_usd(self) -> int:
+        """Return what a further request may cost at the most."""
+        used = self.spent_micro_usd + self.reserved_micro_usd
+        return max(0, self.limit_micro_usd - used)
+
+
+class Admission:
+    """Claims submissions in the history while balance and budget can carry them.
+
+    Args:
+        account_history: The history, as this account's.
+        billing: Reads the balance.
+        clock: Tells how old a balance is, and in which month a budget is.
+        budget: The caller's own limit; None for none.
+        name: What submits count against while there is no limit; None for nothing.
+    """
+
+    def __init__(
+        self,
+        account_history: AccountHistory,
+        billing: Billing,
+        clock: Clock,
+        budget: Budget | None,
+        name: str | None = None,
+    ) -> None:
+        self._account_history = account_history
+        self._billing = billing
+        self._clock = clock
+        self.budget = budget
+        self._name = name
+        self._sweeps: dict[str, BudgetLimit] = {}
+        self._warned: dict[str, int] = {}
+        self._read_at_s: float | None = None
+        self._last: Spendable | None = None
+        self._reading: asyncio.Task[Spendable] | None = None
+
+    def limit_sweep(self, sweep: str, limit_micro_usd: int | None) -> None:
+        """Limit what the submits of a sweep may cost together, from now on.
+
+        Their later attempts have to fit, too.
+
+        Args:
+            sweep: The sweep's id.
+            limit_micro_usd: The limit; None for none.
+        """
+        if limit_micro_usd is None:
+            self._sweeps.pop(sweep, None)
+        else:
+            self._sweeps[sweep] = BudgetLimit(sweep, limit_micro_usd)
+
+    async def claim(
+        self,
+        submission: Submission,
+        parents: Sequence[Parent] = (),
+        budget: Budget | None = None,
+        origin: str | None = None,
+    ) -> tuple[Entry, bool]:
+        """Write a submission down if its upper price fits what is left.
+
+        A balance that was read a moment ago is enough to say yes; to say no it is
+        read again.
+
+        Args:
+            submission: What is about to be sent.
+            parents: The jobs whose outputs are among its media.
+            budget: What it counts against; None for the caller's own budget.
+            origin: The form that asks, as the history names it; None for none.
+
+        Raises:
+            BalanceError: It may cost more than is left; nothing was written or sent.
+            BudgetError: The same, of the budget or of the sweep's.
+        """
+        budget = budget or self.budget
+        if budget is None:
+            submission = self._without_limit(submission)
+        return await self._claim(submission, budget, parents, origin)
+
+    async def claim_as_promised(self, submission: Submission) -> tuple[Entry, bool]:
+        """Write a further attempt at what its own budget was promised to.
+
+        Raises:
+            BalanceError: It may cost more than is left; nothing was written or sent.
+            BudgetError: The same, where its budget is the caller's, or of the
+                sweep's budget.
+        """
+        is_ours = self.budget is not None and self.budget.has_label(submission.budget)
+        return await self._claim(submission, self.budget if is_ours else None)
+
+    async def take_over(
+        self,
+        entry: Entry,
+        budget: Budget | None = None,
+        origin: str | None = None,
+    ) -> Entry:
+        """Count what is not answered against the caller's budget, before it is sent.
+
+        Args:
+            entry: What is not answered.
+            budget: What it counts against; None for the caller's own budget.
+            origin: The form that asks for it now, too; None for none.
+
+        Returns:
+            The entry as it is then.
+
+        Raises:
+            BudgetError: It does not fit; an earlier try may have made a job.
+        """
+        if origin is not None:
+            await self._account_history.write(History.note_origin, entry.key, origin)
+        budget = budget or self.budget
+        if budget is None or entry.state is not EntryState.INTENT:
+            return entry
+        limit = budget.limit_at(self._clock.now())
+        entry = await self._account_history.write(
+            History.count_against, entry.key, limit
+        )
+        await self._warn(budget, limit.name)
+        return entry
+
+    async def state(self) -> BudgetState | None:
+        """Return how far the budget is used; None without one."""
+        if self.budget is None:
+            return None
+        label = self.budget.label(self._clock.now())
+        use = await self._account_history.ask(History.budget_use, label)
+        return BudgetState(
+            self.budget.limit_micro_usd, use.spent_micro_usd, use.reserved_micro_usd
+        )
+
+    def _without_limit(self, submission: Submission) -> Submission:
+        """Take a submission out of a budget whose limit nobody here knows.
+
+        A further draw or attempt begins with the label of the one before; it would
+        be added to that budget without being compared with its limit.
+        """
+        if submission.budget == budget_name(submission.project, None):
+            return submission
+        return replace(submission, budget=self._name)
+
+    async def _claim(
+        self,
+        submission: Submission,
+        budget: Budget | None,
+        parents: Sequence[Parent] = (),
+        origin: str | None = None,
+    ) -> tuple[Entry, bool]:
+        limit = None if budget is None else budget.limit_at(self._clock.now())
+        entry, is_new = await self._fitting(submission, limit, parents, origin)
+        if is_new and budget is not None and limit is not None:
+            await self._warn(budget, limit.name)
+        return entry, is_new
+
+    async def _fitting(
+        self,
+        submission: Submission,
+        budget: BudgetLimit | None,
+        parents: Sequence[Parent],
+        origin: str | None,
+    ) -> tuple[Entry, bool]:
+        write = partial(
+            self._written, submission, budget, parents=parents, origin=origin
+        )
+        if submission.estimate_high_micro_usd is None:
+            return await write(None)
+        known = self._recent()
+        if known is not None:
+            try:
+                return await write(known)
+            except BalanceError:
+                self._last = None
+        return await write(await self._spendable())
+
+    async def _written(
+        self,
+        submission: Submission,
+        budget: BudgetLimit | None,
+        spendable: Spendable | None,
+        *,
+        parents: Sequence[Parent],
+        origin: str | None,
+    ) -> tuple[Entry, bool]:
+        sweep = None if submission.sweep is None else self._sweeps.get(submission.sweep)
+        return await self._account_history.write(
+            History.claim,
+            submission,
+            spendable=spendable,
+            budget=budget,
+            sweep=sweep,
+            parents=parents,
+            origin=origin,
+        )
+
+    async def _warn(self, budget: Budget, label: str) -> None:
+        """Log each warning level once when what is spent and held reaches it."""
+        if not budget.warn:
+            return
+        try:
+            use = await self._account_history.ask(History.budget_use, label)
+        except MediakitError as error:
+            # The claim is committed: a warning must not keep it from being sent.
+            log.warning("the budget %s cannot be read: %s", shown(label), error)
+            return
+        spent, held = use.spent_micro_usd, use.reserved_micro_usd
+        level = budget.level(spent + held)
+        if level is not None and level > self._warned.get(label, 0):
+            self._warned[label] = level
+            text = budget_text(budget, spent, held)
+            log.warning("Budget %s has reached %s %%: %s", shown(label), level, text)
+
+    def _recent(self) -> Spendable | None:
+        if self._read_at_s is None:
+            return None
+        age_s = self._clock.monotonic_s() - self._read_at_s
+        return self._last if age_s < BALANCE_FOR_S else None
+
+    async def _spendable(self) -> Spendable:
+        """Read the balance, once for all who want it at this moment."""
+        loop, reading = asyncio.get_running_loop(), self._reading
+        # A fork's child does not have the tasks of its parent.
+        if reading is None or reading.done() or reading.get_loop() is not loop:
+            reading = self._reading = loop.create_task(self._read())
+        # Whoever stops waiting must not take the balance from the others.
+        return await asyncio.shield(reading)
+
+    async def _read(self) -> Spendable:
+        use = await self._account_history.ask(
+            History.account_use, **self._account_history.owner
+        )
+        read_at_s = self._clock.monotonic_s()
+        balance = await self._billing.balance()
+        self._last = Spendable(balance.spendable_micro_usd, use.spent_micro_usd)
+        self._read_at_s = read_at_s
+        return self._last
+
+
+def budget_name(project: str | None, amount: AnyBudget | None) -> str | None:
+    """Return what the submits of a client count against; None for nothing.
+
+    A project is one budget over all its clients and starts, of which another may have
+    a limit; without one, a client that has a limit is a budget of its own. A named
+    budget is shared by its name, whatever the project.
+
+    Raises:
+        InputError: The project is no label.
+    """
+    _check_label(project)
+    if isinstance(amount, Budget):
+        return amount.name
+    if project:
+        return f"project {project}"
+    return None if amount is None else f"client {uuid4().hex}"
+
+
+def _check_label(project: object) -> None:
+    if project is not None and not isinstance(project, str):
+        raise InputError("project", got=project, accepted="a label as text, or None")
+
+
+def check_budget(project: str | None, amount: AnyBudget | None) -> None:
+    """Refuse a project that is no label, and a budget that is no amount.
+
+    Raises:
+        InputError: One of them is.
+    """
+    budget_of(budget_name(project, amount), amount)
+
+
+def budget_of(name: str | None, amount: AnyBudget | None) -> Budget | None:
+    """Return a budget; None for no name or no amount.
+
+    Raises:
+        InputError: It is no amount of US dollars.
+    """
+    if isinstance(amount, Budget):
+        return amount
+    if name is None or amount is None:
+        return None
+    try:
+        return Allowance(name, amount)
+    except InputError as error:
+        raise InputError("budget", got=amount, accepted=error.accepted) from None

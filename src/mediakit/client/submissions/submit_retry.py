@@ -1,0 +1,105 @@
+"""How long a submit is retried while the service rejects it."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from enum import Enum
+
+from tenacity import RetryCallState
+
+from mediakit.client.http.exchange import Answer
+from mediakit.client.http.responses import retry_after_s
+from mediakit.client.http.retry import retry_after_of
+from mediakit.records import ErrorCode, Job, JobStatus
+
+LONGEST_S = 120.0
+MAX_UNAVAILABLE_ATTEMPTS = 4
+FIRST_PAUSE_S = 1.0
+
+
+class RejectionReason(Enum):
+    """Why a submit was rejected, where a retry may help (spec 7.2)."""
+
+    RATE_LIMITED = ErrorCode.RATE_LIMITED
+    UNAVAILABLE = ErrorCode.PROVIDER_UNAVAILABLE
+
+
+_BY_STATUS = {429: RejectionReason.RATE_LIMITED, 503: RejectionReason.UNAVAILABLE}
+_BY_CODE = {reason.value: reason for reason in RejectionReason}
+
+
+def temporary_rejection(answer: Answer, job: Job | None) -> RejectionReason | None:
+    """Tell whether an answer turns a submit away for the moment only.
+
+    A repeated request that was rejected earlier gets 200 with the failed job (spec
+    4.3); the job's error code replaces the status of the lost response.
+
+    Args:
+        answer: The answer.
+        job: The job that it tells of; None for a request-level error.
+    """
+    if job is None:
+        return RejectionReason.RATE_LIMITED if answer.status == 429 else None
+    if answer.status != 200:
+        return _BY_STATUS.get(answer.status)
+    failed = job.status is JobStatus.FAILED and job.error is not None
+    return _BY_CODE.get(job.error.code) if failed and job.error else None
+
+
+@dataclass(frozen=True)
+class SubmitResponse:
+    """A response that settles whether a job exists.
+
+    Args:
+        answer: The answer.
+        job: The job; None for a request-level error (spec 7.1).
+        in_doubt: Whether an earlier try of the same bytes may have made a job.
+    """
+
+    answer: Answer
+    job: Job | None
+    in_doubt: bool
+
+
+class TemporarilyRejectedError(Exception):
+    """A submit was rejected for the moment.
+
+    Args:
+        reason: Why.
+        said: The answer.
+    """
+
+    def __init__(self, reason: RejectionReason, said: SubmitResponse) -> None:
+        super().__init__(reason.name)
+        self.reason = reason
+        self.said = said
+        self.retry_after_s = retry_after_s(said.answer)
+
+
+def submit_backoff_s(state: RetryCallState) -> float:
+    """Return the seconds before a submit is sent again.
+
+    Uses full jitter when the service is unavailable, and doubles the pause when it is
+    rate limited. Honors `Retry-After`; a call waits two minutes in all.
+    """
+    grown_s = FIRST_PAUSE_S * float(1 << min(state.attempt_number, 10))
+    floor_s = grown_s / 2 if _reason(state) is RejectionReason.RATE_LIMITED else 0.0
+    wanted_s = max(retry_after_of(state), random.uniform(floor_s, grown_s))
+    return min(wanted_s, LONGEST_S - state.idle_for)
+
+
+def submit_should_stop(state: RetryCallState) -> bool:
+    """Tell whether to stop retrying a rejected submit."""
+    left_s = LONGEST_S - state.idle_for
+    if left_s <= 0 or retry_after_of(state) > left_s:
+        return True
+    return (
+        _reason(state) is RejectionReason.UNAVAILABLE
+        and state.attempt_number >= MAX_UNAVAILABLE_ATTEMPTS
+    )
+
+
+def _reason(state: RetryCallState) -> RejectionReason | None:
+    error = state.outcome.exception() if state.outcome else None
+    return error.reason if isinstance(error, TemporarilyRejectedError) else None

@@ -1,0 +1,129 @@
+"""The small file beside a result that says where it came from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from mediakit.client.records.job_state import JobState
+from mediakit.client.runtime.service import Service
+from mediakit.history import Entry, Upload
+
+VERSION = 1
+SUFFIX = ".json"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What was saved.
+
+    Args:
+        size_bytes: The file's length.
+        sha256: Its hash, in hex; None of a large file.
+        saved_at: When it was.
+    """
+
+    size_bytes: int
+    sha256: str | None
+    saved_at: datetime
+
+
+def sidecar_of(
+    state: JobState,
+    entry: Entry | None,
+    service: Service,
+    saved: Saved,
+    inputs: Sequence[Upload] = (),
+) -> dict[str, Any]:
+    """Return what stands beside a saved result; None is what is not known.
+
+    Args:
+        state: The job.
+        entry: Its entry in the history; None when it was submitted from elsewhere.
+        service: Whose job it is.
+        saved: What was saved.
+        inputs: The uploads that the request names: with a lost history, the same files
+            would get other URLs, and so make other requests.
+    """
+    output = state.record.output
+    file = output.file if output else None
+    return {
+        "mediakit": VERSION,
+        "job_id": state.record.id,
+        "service": service.identity,
+        "account": service.account,
+        "function": entry.function if entry else state.record.model_id,
+        "kind": state.kind,
+        "prompt": state.prompt,
+        **_asked(entry),
+        "inputs": [asdict(upload) for upload in inputs],
+        "charge_micro_usd": state.charge_micro_usd,
+        "submitted_at": _text(state.submitted_at),
+        "finished_at": _text(state.finished_at),
+        "output_url": file.url if file else None,
+        "content_type": file.content_type if file else None,
+        "media_type": state.media_type,
+        "size_bytes": saved.size_bytes,
+        "sha256": saved.sha256,
+        "saved_at": _text(saved.saved_at),
+    }
+
+
+def _asked(entry: Entry | None) -> dict[str, Any]:
+    names = (
+        "take",
+        "attempt",
+        "key",
+        "estimate_kind",
+        "estimate_low_micro_usd",
+        "estimate_high_micro_usd",
+        "project",
+        "budget",
+        "sweep",
+    )
+    known = {name: getattr(entry, name) if entry else None for name in names}
+    body = json.loads(entry.body) if entry else None
+    if isinstance(body, dict):
+        body.pop("webhook_url", None)  # it may hold a token, and the file is shared
+    return {"body": body, **known}
+
+
+def urls_in(body: object) -> Iterator[str]:
+    """Return every URL that a body names, however deep."""
+    if isinstance(body, Mapping):
+        body = list(body.values())
+    if isinstance(body, list):
+        for item in body:
+            yield from urls_in(item)
+    elif isinstance(body, str) and body.startswith(("http://", "https://")):
+        yield body
+
+
+def _text(instant: datetime | None) -> str | None:
+    return instant.isoformat() if instant else None
+
+
+def written(sidecar: Mapping[str, Any]) -> bytes:
+    """Return a sidecar as it is written to its file."""
+    return json.dumps(sidecar, indent=2, ensure_ascii=False).encode() + b"\n"
+
+
+def read_sidecar(content: bytes) -> dict[str, Any] | None:
+    """Return a sidecar from its file's content; None when it is none."""
+    try:
+        found = json.loads(content)
+    except ValueError:
+        return None
+    is_ours = isinstance(found, dict) and found.get("mediakit") == VERSION
+    return found if is_ours else None
+
+
+def is_of(sidecar: Mapping[str, Any] | None, job_id: str, service: Service) -> bool:
+    """Tell whether a sidecar stands beside the result of a job."""
+    if sidecar is None:
+        return False
+    named = (sidecar.get("job_id"), sidecar.get("service"), sidecar.get("account"))
+    return named == (job_id, service.identity, service.account)

@@ -1,0 +1,103 @@
+"""What accounts, budgets and sweeps have spent and hold, kept beside the entries.
+
+To sum it up for each claim would take longer with every job. A total changes in the
+transaction that changes the entry, so that the two always agree.
+"""
+
+from typing import Any
+
+from sqlalchemy import Executable
+
+from mediakit.history.admission.limits import NOTHING_USED, BudgetUse
+from mediakit.history.entries import queries
+from mediakit.history.entries.entries import Entry
+from mediakit.history.storage.database import Database
+from mediakit.history.storage.file_connection import Connected
+from mediakit.history.storage.locks import lock_table
+from mediakit.records import JobStatus
+
+
+def of_account(service: str, account: str) -> str:
+    """Return the name of an account's total."""
+    return f"account {service} {account}"
+
+
+def of_budget(name: str) -> str:
+    """Return the name of a budget's total, of all accounts together."""
+    return f"budget {name}"
+
+
+def of_sweep(name: str) -> str:
+    """Return the name of a sweep's total."""
+    return f"sweep {name}"
+
+
+def of_entry(entry: Entry) -> dict[str, BudgetUse]:
+    """Return what an entry adds to its totals, by their names.
+
+    Settled, refused, failed and vanished ones hold nothing (spec 7.3).
+    """
+    holds = (
+        entry.state in queries.HOLDING
+        and entry.gone_at is None
+        and entry.status is not JobStatus.FAILED
+    )
+    held = entry.reserved_micro_usd if holds else 0
+    names = [of_account(entry.service, entry.account)]
+    if entry.budget is not None:
+        names.append(of_budget(entry.budget))
+    if entry.sweep is not None:
+        names.append(of_sweep(entry.sweep))
+    return dict.fromkeys(names, BudgetUse(entry.charge_micro_usd or 0, held))
+
+
+def changes(before: Entry, after: Entry) -> dict[str, BudgetUse]:
+    """Return what a change of an entry adds to totals, by their names."""
+    was, found = of_entry(before), of_entry(after)
+    for name, use in was.items():
+        found[name] = found.get(name, NOTHING_USED) - use
+    return {name: use for name, use in found.items() if use != NOTHING_USED}
+
+
+def without(entry: Entry) -> dict[str, BudgetUse]:
+    """Return what it adds to totals, by their names, that an entry is removed."""
+    return {name: NOTHING_USED - use for name, use in of_entry(entry).items()}
+
+
+def add(connection: Connected, added: dict[str, BudgetUse]) -> dict[str, BudgetUse]:
+    """Add to totals; return what they are now, by their names."""
+    statement = queries.add_to_total(connection.dialect.name)
+    found = {}
+    # Always in this order, so that no two transactions wait for each other.
+    for name, use in sorted(added.items()):
+        values = {
+            "name": name,
+            "spent_micro_usd": use.spent_micro_usd,
+            "reserved_micro_usd": use.reserved_micro_usd,
+        }
+        found[name] = BudgetUse(*connection.execute(statement, values).one())
+    return found
+
+
+def recount(database: Database) -> None:
+    """Count all entries anew where totals do not say what these say.
+
+    An older mediakit that still runs when a newer one opens its history goes on to
+    change entries, and knows of no totals.
+    """
+    # Whatever changes the total of a budget or a sweep changes an account's.
+    counted = _by_name(database, queries.ACCOUNTS_COUNTED)
+    if counted == _by_name(database, queries.TOTALS_OF_ACCOUNTS):
+        return
+    with database.transaction() as connection:
+        lock_table(connection, "mediakit_totals")
+        connection.execute(queries.CLEAR_TOTALS)
+        connection.execute(queries.FILL_TOTALS)
+
+
+def _by_name(database: Database, query: Executable) -> dict[str, BudgetUse]:
+    found: dict[str, BudgetUse] = {}
+    row: Any
+    for row in database.rows(query):
+        found[row[0]] = BudgetUse(int(row[1]), int(row[2]))
+    return {name: use for name, use in found.items() if use != NOTHING_USED}

@@ -1,0 +1,115 @@
+"""Which jobs a job was made from."""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from sqlalchemy import Insert, bindparam, select
+
+from mediakit.history.entries.entries import Entry
+from mediakit.history.entries.queries import entry_of, whole_entries
+from mediakit.history.storage.batches import batches
+from mediakit.history.storage.database import Database
+from mediakit.history.storage.file_connection import Connected
+from mediakit.history.storage.tables import entries, insert_into, parents
+
+
+class Parent(NamedTuple):
+    """A job whose output is an input of another.
+
+    Args:
+        field: Where the request names it, such as "video_url" or "images[0]".
+        job_id: The job that made it.
+        url: The URL under which the request names it.
+    """
+
+    field: str
+    job_id: str
+    url: str
+
+
+_PARENTS = (
+    select(entries.c.job_id, parents.c.field, parents.c.job_id)
+    .join(parents, parents.c.draw_key == entries.c.draw_key)
+    .where(entries.c.job_id.in_(bindparam("its_jobs", expanding=True)))
+    .order_by(entries.c.job_id, parents.c.field)
+)
+_OF_SWEEP = (
+    whole_entries()
+    .add_columns(parents.c.job_id.label("parent_job_id"))
+    .join(parents, parents.c.draw_key == entries.c.draw_key)
+    .where(
+        entries.c.sweep == bindparam("its_sweep", type_=entries.c.sweep.type),
+        entries.c.job_id.is_not(None),
+    )
+    .order_by(entries.c.number)
+)
+_URLS = (
+    select(parents.c.job_id, parents.c.url)
+    .where(parents.c.job_id.in_(bindparam("its_jobs", expanding=True)))
+    .order_by(parents.c.job_id, parents.c.draw_key, parents.c.field)
+)
+
+
+@cache
+def _write(dialect: str) -> Insert:
+    values = {
+        column.name: bindparam(column.name, type_=column.type) for column in parents.c
+    }
+    return insert_into(parents, dialect).values(values).on_conflict_do_nothing()
+
+
+class Lineage:
+    """The part of the history that knows what was made from what."""
+
+    _database: Database
+
+    def parents(self, job_ids: Iterable[str]) -> dict[str, tuple[tuple[str, str], ...]]:
+        """Return from which jobs' outputs jobs were made.
+
+        All takes and attempts of one request are made from the same.
+
+        Args:
+            job_ids: The jobs.
+
+        Returns:
+            The field and the parent's job id of each input that was a job's output,
+            by job; nothing of a job without such inputs.
+        """
+        found: dict[str, tuple[tuple[str, str], ...]] = {}
+        for some in batches(dict.fromkeys(job_ids)):
+            for row in self._database.rows(_PARENTS, {"its_jobs": some}):
+                job_id, field, parent = tuple(row)
+                found[job_id] = (*found.get(job_id, ()), (field, parent))
+        return found
+
+    def children(self, sweep: str) -> list[tuple[str, Entry]]:
+        """Return what a sweep made from jobs' outputs, oldest first.
+
+        Args:
+            sweep: The sweep.
+
+        Returns:
+            The job that each was made from, and its entry; one of several parents.
+        """
+        rows = self._database.rows(_OF_SWEEP, {"its_sweep": sweep})
+        found = {row.job_id: (str(row.parent_job_id), entry_of(row)) for row in rows}
+        return list(found.values())
+
+    def input_urls(self, job_ids: Iterable[str]) -> dict[str, str]:
+        """Return under which URL the outputs of jobs were inputs before, by job."""
+        found: dict[str, str] = {}
+        for some in batches(dict.fromkeys(job_ids)):
+            for row in self._database.rows(_URLS, {"its_jobs": some}):
+                job_id, url = tuple(row)
+                found.setdefault(job_id, url)
+        return found
+
+
+def write_parents(
+    connection: Connected, draw_key: str, found: Sequence[Parent]
+) -> None:
+    """Write down from which jobs' outputs a request is made; twice is as once."""
+    for parent in found:
+        statement = _write(connection.dialect.name)
+        connection.execute(statement, {"draw_key": draw_key, **parent._asdict()})

@@ -1,0 +1,159 @@
+"""What scorers made of outputs, by the hash of what they looked at."""
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, Protocol
+
+from sqlalchemy import BindParameter, Insert, Table, bindparam, select
+
+from mediakit.clock import Clock
+from mediakit.history.storage.batches import batches
+from mediakit.history.storage.database import Database
+from mediakit.history.storage.tables import hashes, insert_into, scores
+
+
+class ScoreLike(Protocol):
+    """What a scorer made of an output."""
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the output, in hex."""
+
+    @property
+    def scorer(self) -> str:
+        """The scorer's name."""
+
+    @property
+    def version(self) -> str:
+        """The scorer's version; another one scores anew."""
+
+    @property
+    def values(self) -> Mapping[str, float] | None:
+        """The numbers by name; None when the scorer failed."""
+
+    @property
+    def error(self) -> str | None:
+        """Why it failed; None when it did not."""
+
+
+def _given(table: Table, name: str) -> BindParameter[Any]:
+    return bindparam(f"its_{name}", type_=table.c[name].type)
+
+
+_SCORES = select(scores.c.sha256, scores.c.numbers).where(
+    scores.c.sha256.in_(bindparam("its_sha256s", expanding=True)),
+    scores.c.scorer == _given(scores, "scorer"),
+    scores.c.version == _given(scores, "version"),
+    scores.c.numbers.is_not(None),
+)
+_HASHES = select(hashes.c.job_id, hashes.c.sha256).where(
+    hashes.c.service == _given(hashes, "service"),
+    hashes.c.account == _given(hashes, "account"),
+    hashes.c.job_id.in_(bindparam("its_jobs", expanding=True)),
+)
+
+
+@cache
+def _write(table: Table, dialect: str) -> Insert:
+    """Write a row, in place of the one that has its key."""
+    values = {column: _given(table, column.name) for column in table.c}
+    statement = insert_into(table, dialect).values(values)
+    news = {c.name: statement.excluded[c.name] for c in table.c if not c.primary_key}
+    return statement.on_conflict_do_update(
+        index_elements=list(table.primary_key), set_=news
+    )
+
+
+class Scores:
+    """The part of the history that remembers scores and what they are of."""
+
+    _database: Database
+    _clock: Clock
+
+    def save_scores(self, found: Iterable[ScoreLike]) -> None:
+        """Keep scores, all or none; of the same output, scorer and version the last.
+
+        Args:
+            found: The scores; those without values say what failed.
+        """
+        self._write_all(
+            scores,
+            (
+                {
+                    "sha256": score.sha256,
+                    "scorer": score.scorer,
+                    "version": score.version,
+                    "numbers": _text(score.values),
+                    "error": score.error,
+                    "scored_at": self._clock.now(),
+                }
+                for score in found
+            ),
+        )
+
+    def scores(
+        self, sha256s: Iterable[str], scorer: str, version: str
+    ) -> dict[str, dict[str, float]]:
+        """Return the values of a scorer, by the hash of the output.
+
+        Args:
+            sha256s: The hashes of the outputs, in hex.
+            scorer: The scorer's name.
+            version: Its version.
+
+        Returns:
+            The values of those that it has scored; where it failed it is due again.
+        """
+        of_scorer = {"its_scorer": scorer, "its_version": version}
+        return {
+            row.sha256: json.loads(row.numbers)
+            for some in batches(dict.fromkeys(sha256s))
+            for row in self._database.rows(_SCORES, of_scorer | {"its_sha256s": some})
+        }
+
+    def save_sha256s(
+        self, found: Mapping[str, str], *, service: str, account: str
+    ) -> None:
+        """Keep the hashes of outputs, so that these are not fetched again for them.
+
+        Args:
+            found: The hash of the output, in hex, by job id.
+            service: Whose jobs they are.
+            account: Of which account.
+        """
+        owner = {"service": service, "account": account}
+        rows = ({**owner, "job_id": job, "sha256": sha} for job, sha in found.items())
+        self._write_all(hashes, rows)
+
+    def sha256s(
+        self, job_ids: Iterable[str], *, service: str, account: str
+    ) -> dict[str, str]:
+        """Return the hashes of outputs that are known, in hex, by job id.
+
+        Args:
+            job_ids: The jobs.
+            service: Whose jobs they are.
+            account: Of which account.
+        """
+        owner = {"its_service": service, "its_account": account}
+        return {
+            row.job_id: row.sha256
+            for some in batches(dict.fromkeys(job_ids))
+            for row in self._database.rows(_HASHES, owner | {"its_jobs": some})
+        }
+
+    def _write_all(self, table: Table, rows: Iterable[dict[str, Any]]) -> None:
+        statement = _write(table, self._database.dialect)
+        # Always in one order, so that no two transactions wait for each other.
+        named = [{f"its_{name}": each for name, each in row.items()} for row in rows]
+        named.sort(key=lambda row: (row.get("its_sha256"), row.get("its_job_id")))
+        with self._database.transaction() as connection:
+            for values in named:
+                connection.execute(statement, values)
+
+
+def _text(values: Mapping[str, float] | None) -> str | None:
+    if values is None:
+        return None
+    return json.dumps({name: float(value) for name, value in values.items()})

@@ -1,0 +1,155 @@
+"""The history as a typed frame; imported only when a frame is asked for."""
+
+from collections.abc import Collection, Iterable, Sequence
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sqlalchemy import BigInteger, Row, Select, and_, select, type_coerce
+
+from mediakit.history.entries.entries import EntryState
+from mediakit.history.entries.texts import text_array
+from mediakit.history.storage.tables import Instant, entries, judgements
+from mediakit.rates import EstimateKind
+from mediakit.records import BillingState, JobStatus
+
+_LEVELS: dict[str, type[StrEnum]] = {
+    "state": EntryState,
+    "status": JobStatus,
+    "billing_state": BillingState,
+    "estimate_kind": EstimateKind,
+}
+_CATEGORIES = (
+    "kind",
+    "function",
+    "error_code",
+    "media_type",
+    "content_type",
+    "project",
+    "budget",
+    "service",
+    "account",
+    "sweep",
+)
+_COLUMNS = (
+    "created_at",
+    "kind",
+    "prompt",
+    "state",
+    "status",
+    "estimate_kind",
+    "estimate_low_micro_usd",
+    "estimate_high_micro_usd",
+    "reserved_micro_usd",
+    "charge_micro_usd",
+    "restated_charge_micro_usd",
+    "billing_state",
+    "error_code",
+    "error_message",
+    "media_type",
+    "content_type",
+    "output_url",
+    "job_id",
+    "take",
+    "attempt",
+    "project",
+    "budget",
+    "submitted_at",
+    "finished_at",
+    "settled_at",
+    "deleted_at",
+    "gone_at",
+    "function",
+    "service",
+    "account",
+    "key",
+    "sweep",
+)
+
+
+def frame_query() -> Select[Any]:
+    """Select the frame's columns, the newest first, instants as whole numbers."""
+    columns = (entries.c[name] for name in _COLUMNS)
+    plain = (
+        type_coerce(column, BigInteger).label(column.name)
+        if isinstance(column.type, Instant)
+        else column
+        for column in columns
+    )
+    return select(*plain).order_by(entries.c.number.desc())
+
+
+def params_query() -> Select[Any]:
+    """Select the same with bodies and judgements, for `params_frame`."""
+    its = (
+        judgements.c.service == entries.c.service,
+        judgements.c.account == entries.c.account,
+        judgements.c.job_id == entries.c.job_id,
+    )
+    query = frame_query().add_columns(
+        judgements.c.rating, judgements.c.keep, entries.c.body
+    )
+    return query.select_from(entries.outerjoin(judgements, and_(*its)))
+
+
+def params_frame(rows: Sequence[Row[Any]], taken: Collection[str] = ()) -> pd.DataFrame:
+    """Make a typed frame of the rows of `params_query`.
+
+    Args:
+        rows: The rows.
+        taken: More names that no parameter's column may have.
+
+    Returns:
+        The columns of `entries_frame`, then runtime_s, rating, keep, and a column for
+        each parameter of the bodies.
+    """
+    from mediakit.history.entries.params import columns_of
+
+    frame = entries_frame([row[: len(_COLUMNS)] for row in rows])
+    ratings, keeps, bodies = ([row[place] for row in rows] for place in range(-3, 0))
+    took = frame["finished_at"] - frame["submitted_at"]
+    frame["runtime_s"] = took.dt.total_seconds()
+    frame["rating"] = pd.array(ratings, dtype="Int8")
+    frame["keep"] = pd.array(keeps, dtype="boolean")
+    params = pd.DataFrame(
+        columns_of(bodies, {*frame.columns, *taken}), index=frame.index
+    )
+    return pd.concat([frame, params], axis=1)
+
+
+def entries_frame(rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
+    """Make a typed frame of the rows of `frame_query`.
+
+    Returns:
+        One row per entry in the given order, the same dtypes without any row.
+    """
+    columns = zip(*rows, strict=True) if rows else ((),) * len(_COLUMNS)
+    return pd.DataFrame(
+        {
+            name: _typed(name, values)
+            for name, values in zip(_COLUMNS, columns, strict=True)
+        }
+    )
+
+
+def _typed(name: str, values: Iterable[Any]) -> Any:
+    if isinstance(entries.c[name].type, Instant):
+        return _instants(values)
+    if isinstance(entries.c[name].type, BigInteger):
+        return pd.array(list(values), dtype="Int64")
+    if name in ("take", "attempt"):
+        return np.array(list(values), dtype="int64")
+    if name in _LEVELS:
+        levels = [level.value for level in _LEVELS[name]]
+        return pd.Categorical(list(values), categories=levels)
+    if name in _CATEGORIES:
+        return pd.Categorical(text_array(values))
+    return text_array(values)
+
+
+def _instants(values: Iterable[int | None]) -> pd.DatetimeIndex:
+    missing = np.iinfo("int64").min  # what numpy calls "not a time"
+    whole = [missing if value is None else value for value in values]
+    instants = np.array(whole, dtype="int64").view("datetime64[us]")
+    return pd.DatetimeIndex(instants).tz_localize("UTC")

@@ -1,0 +1,78 @@
+"""The parameters of requests as typed columns; imported only for a frame."""
+
+import json
+from collections.abc import Container, Sequence
+from typing import Any
+
+import pandas as pd
+
+from mediakit.history.entries.texts import text_array
+
+LARGEST = 2**63 - 1
+LONGEST_CATEGORY = 64
+# It may hold a token.
+LEFT_OUT = ("webhook_url",)
+
+
+def columns_of(bodies: Sequence[bytes], taken: Container[str]) -> dict[str, Any]:
+    """Return a column of each parameter that occurs, in the order of their names.
+
+    Whole numbers are Int64, numbers float64, booleans boolean, short texts categories
+    and other texts str; lists and objects are JSON text. Where a parameter is now a
+    number and now a text, it is text.
+
+    Args:
+        bodies: The bodies of the rows.
+        taken: The names of other columns; a parameter of such a name is called
+            `param_` and its name. The prompt is left out where a column has it.
+    """
+    values: dict[str, list[Any]] = {}
+    for row, body in enumerate(bodies):
+        for name, value in _parameters(body).items():
+            if value is None:
+                continue
+            if name not in values:
+                values[name] = [None] * len(bodies)
+            values[name][row] = value
+    for name in LEFT_OUT:
+        values.pop(name, None)
+    if "prompt" in taken and all(map(_is_text_or_none, values.get("prompt", ()))):
+        values.pop("prompt", None)
+    columns: dict[str, Any] = {}
+    for name in sorted(values):
+        columns[_free_name(name, taken, columns)] = _typed(values[name])
+    return columns
+
+
+def _parameters(body: bytes) -> dict[str, Any]:
+    found = json.loads(body)
+    return found if isinstance(found, dict) else {}
+
+
+def _is_text_or_none(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _free_name(name: str, taken: Container[str], columns: Container[str]) -> str:
+    while name in taken or name in columns:
+        name = f"param_{name}"
+    return name
+
+
+def _typed(values: list[Any]) -> Any:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {bool}:
+        return pd.array(values, dtype="boolean")
+    if kinds == {int} and all(v is None or abs(v) <= LARGEST for v in values):
+        return pd.array(values, dtype="Int64")
+    if kinds <= {int, float}:
+        return pd.Series(values, dtype="float64").array
+    texts = [value if _is_text_or_none(value) else _text(value) for value in values]
+    short = all(text is None or len(text) <= LONGEST_CATEGORY for text in texts)
+    column = text_array(texts)
+    is_category = short and not kinds & {list, dict}
+    return pd.Categorical(column) if is_category else column
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

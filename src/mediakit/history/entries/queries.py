@@ -1,0 +1,256 @@
+"""What the history asks its database, as statements that are built once.
+
+Building a statement of this many columns takes longer than running it.
+"""
+
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from sqlalchemy import (
+    BindParameter,
+    Column,
+    ColumnElement,
+    Row,
+    Select,
+    Update,
+    and_,
+    bindparam,
+    case,
+    delete,
+    exists,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    union_all,
+    update,
+)
+from sqlalchemy.sql.dml import ReturningInsert
+
+from mediakit.frozen import made
+from mediakit.history.entries.entries import (
+    ENTRY_FIELDS,
+    INTENT_FIELDS,
+    PAST,
+    Entry,
+    EntryState,
+)
+from mediakit.history.storage.tables import entries, insert_into, totals
+from mediakit.records import BillingState, JobStatus
+
+USUAL_OF = 20
+HOLDING = (EntryState.INTENT, EntryState.SUBMITTED, EntryState.TERMINAL)
+_AT_WORK = (EntryState.SUBMITTED, EntryState.TERMINAL)
+_CLAIMED = (*INTENT_FIELDS, "state", "search")
+
+
+def entry_of(row: Row[Any]) -> Entry:
+    """Make an entry of a row of `whole_entries`."""
+    values = dict(zip(ENTRY_FIELDS, row, strict=False))
+    values["state"] = EntryState(values["state"])
+    values["status"] = values["status"] and JobStatus(values["status"])
+    billing_state = values["billing_state"]
+    values["billing_state"] = billing_state and BillingState(billing_state)
+    return made(Entry, values)
+
+
+def whole_entries() -> Select[Any]:
+    """Select what an entry is made of."""
+    return select(*(entries.c[name] for name in ENTRY_FIELDS))
+
+
+def newest_first() -> Select[Any]:
+    """Select whole entries, the newest first."""
+    return whole_entries().order_by(entries.c.number.desc())
+
+
+def _given(name: str) -> BindParameter[Any]:
+    return bindparam(name, type_=entries.c[name].type)
+
+
+def _is(*names: str) -> tuple[ColumnElement[bool], ...]:
+    return tuple(entries.c[name] == _given(name) for name in names)
+
+
+def _in(states: tuple[EntryState, ...]) -> ColumnElement[bool]:
+    # Not `in_`: its list is written into the statement anew each time it runs.
+    return or_(*(entries.c.state == state for state in states))
+
+
+_OWN = _is("service", "account")
+# By this, and not by the state, an index finds what is open.
+_IS_OPEN = entries.c.settled_at.is_(None)
+_SAME = (*_OWN, *_is("draw_key"))
+
+WITH_REVISION = whole_entries().add_columns(entries.c.revision).where(*_is("key"))
+BY_KEY = whole_entries().where(*_is("key"))
+BY_JOB = newest_first().add_columns(entries.c.revision).where(*_is("job_id")).limit(1)
+LATEST_ATTEMPT = (
+    whole_entries()
+    .where(*_SAME, *_is("take"))
+    .order_by(entries.c.attempt.desc())
+    .limit(1)
+)
+LAST_TAKE = select(func.max(entries.c.take)).where(*_SAME)
+OPEN_INTENTS = (
+    whole_entries()
+    .where(*_OWN, _IS_OPEN, entries.c.state == EntryState.INTENT)
+    .order_by(entries.c.number)
+)
+_IS_KNOWN = or_(
+    entries.c.gone_at.is_(None),
+    entries.c.gone_at >= bindparam("gone_since", type_=entries.c.gone_at.type),
+)
+UNSETTLED = (
+    whole_entries()
+    .where(*_OWN, _IS_OPEN, _in(_AT_WORK), _IS_KNOWN)
+    .order_by(entries.c.number)
+)
+# Start and end of the newest completed jobs of a function. What a sandbox made up says
+# nothing about how long its renders take.
+RUNTIMES = (
+    select(entries.c.submitted_at, entries.c.finished_at)
+    .where(
+        *_is("service", "kind", "function"),
+        entries.c.status == JobStatus.COMPLETED,
+        entries.c.finished_at.is_not(None),
+        ~entries.c.key.startswith(PAST),
+    )
+    .order_by(entries.c.number.desc())
+    .limit(USUAL_OF)
+)
+TOTAL = select(totals.c.spent_micro_usd, totals.c.reserved_micro_usd).where(
+    totals.c.name == bindparam("name", type_=totals.c.name.type)
+)
+
+_SETTLED_AT = func.coalesce(
+    entries.c.settled_at, entries.c.finished_at, entries.c.created_at
+)
+CHARGES_OF_BUDGET = (
+    select(_SETTLED_AT, entries.c.charge_micro_usd)
+    .where(*_is("budget"), entries.c.charge_micro_usd.is_not(None))
+    .order_by(_SETTLED_AT)
+)
+
+
+def _counted(kind: str, *names: Column[Any]) -> Select[Any]:
+    holds = and_(
+        _in(HOLDING),
+        entries.c.gone_at.is_(None),
+        or_(entries.c.status.is_(None), entries.c.status != JobStatus.FAILED),
+    )
+    held = case((holds, entries.c.reserved_micro_usd))
+    name: ColumnElement[str] = literal(kind)
+    for part in names:
+        name = name + " " + part
+    return (
+        select(
+            name,
+            func.coalesce(func.sum(entries.c.charge_micro_usd), 0),
+            func.coalesce(func.sum(held), 0),
+        )
+        .where(*(part.is_not(None) for part in names))
+        .group_by(*names)
+    )
+
+
+TOTALS_OF_ACCOUNTS = select(*totals.c).where(totals.c.name.like("account %"))
+# What totals should be, by the entries themselves.
+ACCOUNTS_COUNTED = _counted("account", entries.c.service, entries.c.account)
+COUNTED = union_all(
+    ACCOUNTS_COUNTED,
+    _counted("budget", entries.c.budget),
+    _counted("sweep", entries.c.sweep),
+)
+CLEAR_TOTALS = delete(totals)
+FILL_TOTALS = insert(totals).from_select([column.name for column in totals.c], COUNTED)
+
+
+def settled(
+    service: str | None, account: str | None, since: datetime | None
+) -> Select[Any]:
+    """Select the sum of the settled charges; None selects all."""
+    late = () if since is None else (entries.c.settled_at >= since,)
+    total = select(func.sum(entries.c.charge_micro_usd))
+    return total.where(*owned_by(service, account), *late)
+
+
+def projects(service: str | None, account: str | None) -> Select[Any]:
+    """Select the labels of projects that occur, each once; None selects all."""
+    query = select(entries.c.project).distinct().order_by(entries.c.project)
+    return query.where(entries.c.project.is_not(None), *owned_by(service, account))
+
+
+def owned_by(
+    service: str | None, account: str | None
+) -> tuple[ColumnElement[bool], ...]:
+    """Select a service and an account; None selects all."""
+    wanted = ((entries.c.service, service), (entries.c.account, account))
+    return tuple(column == text for column, text in wanted if text is not None)
+
+
+@cache
+def claim(dialect: str) -> ReturningInsert[Any]:
+    """Insert a submission, or take over a refused one; no row when it is another's."""
+    values = {name: _given(name) for name in (*_CLAIMED, "created_at")}
+    statement = insert_into(entries, dialect).values(values)
+    fresh: dict[Any, Any] = {name: statement.excluded[name] for name in values}
+    fresh |= {"error_code": None, "error_message": None}
+    fresh["revision"] = entries.c.revision + 1
+    return statement.on_conflict_do_update(
+        index_elements=[entries.c.key],
+        set_=fresh,
+        where=entries.c.state == EntryState.REFUSED,
+    ).returning(entries.c.number, entries.c.created_at, entries.c.revision)
+
+
+@cache
+def add_to_total(dialect: str) -> ReturningInsert[Any]:
+    """Add to a total, which may be new, and return what it is then."""
+    values = {
+        column.name: bindparam(column.name, type_=column.type) for column in totals.c
+    }
+    statement = insert_into(totals, dialect).values(values)
+    sums = {
+        column.name: column + statement.excluded[column.name]
+        for column in (totals.c.spent_micro_usd, totals.c.reserved_micro_usd)
+    }
+    return statement.on_conflict_do_update(
+        index_elements=[totals.c.name], set_=sums
+    ).returning(totals.c.spent_micro_usd, totals.c.reserved_micro_usd)
+
+
+REMOVE = delete(entries).where(entries.c.number == bindparam("its_number"))
+
+# It names a job, and a service may name jobs as it likes.
+_REBUILT_KEY = bindparam("rebuilt_key", type_=entries.c.job_id.type)
+REBUILT = whole_entries().where(entries.c.key == _REBUILT_KEY)
+_others = entries.alias()
+_IS_REBUILT = exists().where(_others.c.key == _REBUILT_KEY)
+
+
+@cache
+def begin(names: tuple[str, ...]) -> Update:
+    """Set the job and other fields of an entry, unless its job was rebuilt before.
+
+    Takes `rebuilt_key` beside what `change` takes. To ask beforehand would be one more
+    statement on the way of each submit.
+    """
+    return change(names).where(~_IS_REBUILT)
+
+
+@cache
+def change(names: tuple[str, ...]) -> Update:
+    """Set some fields of an entry that is still as it was read.
+
+    Takes `its_number` and `its_revision` beside the fields.
+    """
+    is_as_read = (
+        entries.c.number == bindparam("its_number"),
+        entries.c.revision == bindparam("its_revision"),
+    )
+    values: dict[str, Any] = {name: _given(name) for name in names}
+    values["revision"] = entries.c.revision + 1
+    return update(entries).where(*is_as_read).values(values)

@@ -1,0 +1,4 @@
+"""The database: engines, connections, locks, tables and migrations.
+
+It stands on nothing else in the history.
+"""

@@ -1,0 +1,249 @@
+"""One open database: transactions, and errors that people can read."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from weakref import finalize
+
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Executable,
+    PoolProxiedConnection,
+    Row,
+    Select,
+)
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as NoConnectionError
+
+from mediakit.errors import MediakitError
+from mediakit.history.storage.engines import WRITES, open_engine
+from mediakit.history.storage.file_connection import (
+    Connected,
+    FileConnection,
+    Statements,
+)
+from mediakit.history.storage.forking import FORKS
+from mediakit.history.storage.places import (
+    history_url,
+    is_in_memory,
+    is_local,
+    place_of,
+    shown_place,
+    without_secrets,
+)
+
+Values = dict[str, Any]
+Lent = tuple[PoolProxiedConnection, FileConnection]
+_NO_VALUES: Values = {}
+
+
+class Database:
+    """A history's database, which threads and processes may share.
+
+    A lone statement is a transaction of its own.
+
+    Args:
+        place: A file's path, which means SQLite, or a database URL.
+
+    Raises:
+        InputError: It cannot be opened, or a newer mediakit wrote it.
+    """
+
+    def __init__(self, place: str | Path) -> None:
+        self._url = history_url(place)
+        self.name = shown_place(self._url)
+        self.place = place_of(self._url)
+        self.is_local = is_local(self._url)
+        self._is_on_disk = self.is_local and not is_in_memory(self._url)
+        with FORKS:
+            self._engine = open_engine(self._url)
+            FORKS.watch(self)
+        self.dialect = self._engine.dialect.name
+        self._writer = self._engine.execution_options(**{WRITES: True})
+        self._single = (
+            self._engine
+            if self.is_local
+            else self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        )
+        self._statements = Statements(self._engine.dialect)
+        self._kept: list[Lent] = []
+        # Python 3.13 complains about files that are left open.
+        finalize(self, _close, self._kept, self._engine)
+        self._inherited: list[object] = []
+
+    def close(self) -> None:
+        """Close the connections; closing twice does nothing more."""
+        _close(self._kept, self._engine)
+
+    def before_fork(self) -> None:
+        """Close the file, so that a child does not inherit it open."""
+        if self._is_on_disk:
+            _close(self._kept, self._engine)
+
+    def after_fork_in_child(self) -> None:
+        """Leave the parent's connections open and untouched.
+
+        A database in memory is a copy by now, and the child's own.
+        """
+        if not is_in_memory(self._url):
+            self._inherited.append(self._engine.pool)
+            self._engine.dispose(close=False)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connected]:
+        """Give a connection that may write; committed at the end.
+
+        An exception undoes all of it. On SQLite the write lock is taken first.
+
+        Raises:
+            MediakitError: The database is locked, full, damaged or out of reach.
+        """
+        if self.is_local:
+            with _File(self, "written") as file, file.transaction():
+                yield file
+        else:
+            with _InWords(self, "written"), FORKS, self._writer.begin() as connection:
+                yield connection
+
+    def _lone(self, verb: str) -> AbstractContextManager[Connected]:
+        """Give a connection for one statement, a transaction of its own."""
+        return _File(self, verb) if self.is_local else self._elsewhere(verb)
+
+    @contextmanager
+    def _elsewhere(self, verb: str) -> Iterator[Connection]:
+        with _InWords(self, verb), FORKS, self._single.connect() as connection:
+            yield connection
+
+    def lend(self) -> Lent:
+        """Lend a connection to the file; one is kept at hand, without the pool."""
+        try:
+            return self._kept.pop()
+        except IndexError:
+            pooled = self._engine.raw_connection()
+            driver: Any = pooled.driver_connection
+            return pooled, FileConnection(driver, self._statements)
+
+    def take_back(self, lent: Lent, *, is_sound: bool) -> None:
+        """Take a connection back.
+
+        Args:
+            lent: The connection.
+            is_sound: Whether nothing is left open in it; the pool undoes what is.
+        """
+        if is_sound and self._is_on_disk and not self._kept:
+            self._kept.append(lent)
+        else:
+            lent[0].close()
+
+    def write(self, statement: Executable, values: Values = _NO_VALUES) -> int:
+        """Run one statement; return how many rows it changed."""
+        with self._lone("written") as connection:
+            count: int = connection.execute(statement, values).rowcount
+            return count
+
+    def first(self, query: Select[Any], values: Values = _NO_VALUES) -> Any:
+        """Return the first row; None without any."""
+        with self._lone("read") as connection:
+            return connection.execute(query, values).first()
+
+    def rows(
+        self, query: Executable, values: Values = _NO_VALUES
+    ) -> Sequence[Row[Any]]:
+        """Return all rows, of any query."""
+        with self._elsewhere("read") as connection:
+            return connection.execute(query, values).all()
+
+    def whole(self, query: Select[Any], values: Values = _NO_VALUES) -> int:
+        """Return the one number of an aggregate; 0 for no rows."""
+        rows = self.rows(query, values)
+        return int(rows[0][0] or 0) if rows else 0
+
+    def raise_in_words(self, error: BaseException | None, verb: str) -> None:
+        """Raise an error for people if there is one of a driver.
+
+        Args:
+            error: What was raised; None for nothing.
+            verb: What could not be done to the history.
+        """
+        if not isinstance(error, DBAPIError | NoConnectionError | sqlite3.Error):
+            return
+        reason = error.orig if isinstance(error, DBAPIError) else error
+        raise MediakitError(
+            f"The history {self.name} could not be {verb}: "
+            f"{without_secrets(reason, self._url)}. {self._advice}"
+        ) from error
+
+    @property
+    def _advice(self) -> str:
+        if self.is_local:
+            return (
+                "What it held is unchanged. Free the file or the disk and repeat the "
+                "call, or set MEDIAKIT_HISTORY to another file."
+            )
+        return (
+            "Repeating the call is safe: each entry is written once. See that the "
+            "database can be reached, or set MEDIAKIT_HISTORY to another."
+        )
+
+
+def _close(kept: list[Lent], engine: Engine) -> None:
+    while kept:
+        kept.pop()[0].close()
+    engine.dispose()
+
+
+class _InWords:
+    """Turns a driver's error into one for people.
+
+    This and those below are no generators: on the way of every submit, these take
+    longer than the statements that they are for.
+
+    Args:
+        database: The history's.
+        verb: What is done to it.
+    """
+
+    def __init__(self, database: Database, verb: str) -> None:
+        self._database = database
+        self._verb = verb
+
+    def __enter__(self) -> Any:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._database.raise_in_words(error, self._verb)
+
+
+class _File(_InWords):
+    """A connection to a file, for one at a time; no fork happens meanwhile."""
+
+    def __enter__(self) -> FileConnection:
+        FORKS.__enter__()
+        try:
+            self._lent = self._database.lend()
+        except BaseException as error:
+            FORKS.__exit__()
+            self._database.raise_in_words(error, self._verb)
+            raise
+        return self._lent[1]
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            self._database.take_back(self._lent, is_sound=error is None)
+        finally:
+            FORKS.__exit__()
+        self._database.raise_in_words(error, self._verb)

@@ -1,0 +1,168 @@
+"""How a database is opened: an SQLite file, or a team's Postgres."""
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import ConnectionPoolEntry
+from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
+
+from mediakit.errors import InputError
+from mediakit.history.storage.migrations import migrate
+from mediakit.history.storage.places import (
+    UNTOUCHED,
+    is_in_memory,
+    is_local,
+    shown_place,
+    unusable,
+)
+
+BUSY_TIMEOUT_S = 30.0
+CONNECT_TIMEOUT_S = 10
+IDLE_TIMEOUT_S = 60.0
+WRITES = "mediakit_writes"
+PAGE_BYTES = 2_048
+LOG_BYTES = 16 << 20
+
+
+def open_engine(url: URL) -> Engine:
+    """Open a database, creating it or moving it up to this version where needed.
+
+    Raises:
+        InputError: It cannot be opened, is no history, or a newer mediakit wrote it.
+    """
+    engine = _sqlite(url) if is_local(url) else _postgres(url)
+    try:
+        migrate(
+            engine, engine.execution_options(**{WRITES: True}), name=shown_place(url)
+        )
+    except (DBAPIError, sqlite3.Error) as error:
+        engine.dispose()
+        raise unusable(url, getattr(error, "orig", error)) from error
+    except InputError:
+        engine.dispose()
+        raise
+    return engine
+
+
+# -- SQLite -----------------------------------------------------------------------
+
+
+def _sqlite(url: URL) -> Engine:
+    in_memory = is_in_memory(url)
+    if not in_memory:
+        _make_private(url, Path(str(url.database)))
+    # A database in memory lives and dies with its one connection, which is lent to one
+    # thread at a time.
+    engine = create_engine(
+        url,
+        hide_parameters=True,
+        connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
+        poolclass=QueuePool,
+        pool_size=1 if in_memory else 5,
+        max_overflow=0 if in_memory else 10,
+    )
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _make_private(url: URL, file: Path) -> None:
+    """Make the file, and the folders it needs, for the user's eyes alone.
+
+    It holds prompts. SQLite gives the files that it lays beside it the same rights.
+    Files and folders that are there keep theirs: somebody chose them.
+    """
+    try:
+        missing = [folder for folder in file.parents if not folder.exists()]
+        for folder in reversed(missing):
+            folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise unusable(url, error) from error
+    with suppress(OSError):  # what is wrong with it SQLite tells better
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
+    # Transactions begin where `_begin` says, not where the driver guesses.
+    connection.isolation_level = None
+    # Each change writes whole pages, and a row is smaller than half of one.
+    connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
+    _switch_to_wal(connection)
+    # To move the log into the file takes as long as hundreds of submits.
+    connection.execute(f"PRAGMA wal_autocheckpoint={LOG_BYTES // PAGE_BYTES}")
+    # A power cut may take the last commits, never the file. A lost submission costs
+    # nothing: its key follows from its content.
+    connection.execute("PRAGMA synchronous=NORMAL")
+
+
+@retry(
+    retry=retry_if_exception_message(match="database is locked"),
+    stop=stop_after_delay(BUSY_TIMEOUT_S),
+    wait=wait_random(0.005, 0.05),
+    reraise=True,
+)
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    # While another process switches a new file, SQLite answers "locked" at once: its
+    # busy timeout does not hold here.
+    connection.execute("PRAGMA journal_mode=WAL")
+
+
+def _begin(connection: Connection) -> None:
+    # A transaction that reads first and then writes must own the write lock from its
+    # start; SQLite cannot make it wait for the lock later. A lone statement is a
+    # transaction of its own.
+    if connection.get_execution_options().get(WRITES, False):
+        # Not by way of the engine: that takes longer than the statement itself.
+        file: Any = connection.connection.driver_connection
+        file.execute("BEGIN IMMEDIATE")
+
+
+# -- Postgres ---------------------------------------------------------------------
+
+
+def _postgres(url: URL) -> Engine:
+    settings: dict[str, Any] = {"application_name": "mediakit"}
+    settings["connect_timeout"] = CONNECT_TIMEOUT_S
+    given = {name: value for name, value in settings.items() if name not in url.query}
+    make: Callable[..., Engine] = create_engine
+    try:
+        engine = make(
+            url,
+            hide_parameters=True,
+            connect_args=given,
+            # Sums are read after a lock was waited for: each statement has to see
+            # what was committed meanwhile, whatever the server's default is.
+            isolation_level="READ COMMITTED",
+            pool_pre_ping=True,
+            pool_size=5,
+            max_overflow=10,
+        )
+    except ImportError as error:
+        raise InputError(
+            "history",
+            got=shown_place(url),
+            accepted=f"a Postgres where psycopg is installed ({error})",
+            sent=f"{UNTOUCHED} Install it: pip install 'mediakit[team]'.",
+        ) from error
+    event.listen(engine, "connect", _prepare_postgres)
+    return engine
+
+
+def _prepare_postgres(connection: Any, _: ConnectionPoolEntry) -> None:
+    # Nobody waits for ever, neither for a lock nor for a machine that went to sleep
+    # while it held one. Lone statements, too, see what was committed while they waited.
+    connection.autocommit = True
+    connection.execute(
+        "SELECT set_config('lock_timeout', %s, false), "
+        "set_config('idle_in_transaction_session_timeout', %s, false), "
+        "set_config('default_transaction_isolation', 'read committed', false)",
+        (f"{BUSY_TIMEOUT_S:.0f}s", f"{IDLE_TIMEOUT_S:.0f}s"),
+    )
+    connection.autocommit = False

@@ -1,0 +1,56 @@
+"""Scripted faults: put in force, listed, taken back."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from mediakit.errors import InputError
+from mediakit.sandbox.core.request_body import read_object
+from mediakit.sandbox.core.responses import RequestError
+from mediakit.sandbox.core.service import service_of
+from mediakit.sandbox.faults.rules import read_rule
+from mediakit.sandbox.scheduling.clock import iso
+from mediakit.sandbox.store.faults import FaultRow
+
+
+async def add_fault(request: Request) -> Response:
+    """Answer POST /sandbox/faults with the fault that is now in force."""
+    service = service_of(request)
+    try:
+        rule = read_rule(await read_object(request))
+        service.faults.check_function(rule)
+    except InputError as problem:
+        raise RequestError(422, str(problem)) from None
+    fault_id = service.faults.add(rule, service.clock.now_us())
+    service.ring_all()
+    (row,) = [row for row in service.faults.in_force() if row.id == fault_id]
+    return JSONResponse(_fault_object(row), status_code=201)
+
+
+async def list_faults(request: Request) -> Response:
+    """Answer GET /sandbox/faults with the faults that can still happen."""
+    rows = service_of(request).faults.in_force()
+    return JSONResponse({"data": [_fault_object(row) for row in rows]})
+
+
+async def remove_fault(request: Request) -> Response:
+    """Answer DELETE /sandbox/faults/{fault_id}."""
+    service = service_of(request)
+    if not service.faults.remove(request.path_params["fault_id"]):
+        raise RequestError(404, "There is no fault of this name; it may be over.")
+    service.ring_all()
+    return JSONResponse({"removed_n": 1})
+
+
+async def clear_faults(request: Request) -> Response:
+    """Answer DELETE /sandbox/faults: all of them."""
+    service = service_of(request)
+    removed_n = service.faults.clear()
+    service.ring_all()
+    return JSONResponse({"removed_n": removed_n})
+
+
+def _fault_object(row: FaultRow) -> dict[str, Any]:
+    head = {"id": row.id, "created_at": iso(row.created_us), "left": row.left_n}
+    return head | row.rule

@@ -1,0 +1,131 @@
+"""A past for the sandbox: jobs and spend, so that there are months to look at."""
+
+import json
+import sqlite3
+from typing import Any
+from uuid import UUID, uuid5
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from mediakit.errors import shown
+from mediakit.sandbox.core.request_body import read_object
+from mediakit.sandbox.core.responses import RequestError
+from mediakit.sandbox.core.service import Service, caller_of, service_of
+from mediakit.sandbox.scheduling.clock import iso
+from mediakit.sandbox.seeding.past_jobs import past_jobs
+from mediakit.sandbox.seeding.writing import add_past, find_past, keys_of
+from mediakit.sandbox.store.organizations.keys import DEFAULT_ORG
+
+MEMBERS = ("Studio", "Marketing")
+PASTS = UUID("6c1d3f0e-6a3b-4f0c-9a55-0d8c1f2b7e41")
+# Each is a default and the most that is accepted; the least is 1, of a seed 0.
+DAYS = (90, 3_650)
+JOBS = (400, 10_000)
+SEED = (1, 2**32)
+
+
+async def seed(request: Request) -> Response:
+    """Answer POST /sandbox/seed with the past, and how much of it was added now."""
+    service = service_of(request)
+    asked = await read_object(request)
+    org = _org(service, request)
+    for name in asked:
+        if name not in ("days", "jobs", "seed", "requests"):
+            accepted = "days, jobs, seed and requests only"
+            raise _refused(name, asked[name], accepted)
+    days = _whole(asked, "days", 1, *DAYS)
+    jobs = _whole(asked, "jobs", 1, *JOBS)
+    number = _whole(asked, "seed", 0, *SEED)
+    with_requests = asked.get("requests", False)
+    if not isinstance(with_requests, bool):
+        raise _refused("requests", with_requests, "true or false")
+    api_keys = keys_of(service.db, org, MEMBERS, service.clock.now_us())
+    past, added_n = _past(service, org, api_keys, (days, jobs, number))
+    answer = _summary(past) | {"api_key_ids": api_keys, "added": added_n}
+    if with_requests:
+        answer["requests"] = [_request(row) for row in past]
+    return JSONResponse(answer, status_code=201 if added_n else 200)
+
+
+def _past(
+    service: Service, org: str, api_keys: list[str], asked: tuple[int, int, int]
+) -> tuple[list[sqlite3.Row], int]:
+    """Return the jobs of a past, and how many were added: all of them, or none."""
+    db, (days, jobs, number) = service.db, asked
+    # Not by the date: the past of yesterday is the same past today.
+    past_name = f"{service.identity} {org} {days} {jobs} {number}"
+    job_ids = [f"media_{uuid5(PASTS, f'{past_name} {n}')}" for n in range(jobs)]
+    known = find_past(db, job_ids)
+    if known:
+        return known, 0
+    past = past_jobs(
+        service.catalog,
+        days=days,
+        jobs=jobs,
+        buyers=len(api_keys),
+        seed=number,
+        now_us=service.clock.now_us(),
+    )
+    add_past(db, org, api_keys, past, job_ids)
+    return find_past(db, job_ids), len(past)
+
+
+def _summary(past: list[sqlite3.Row]) -> dict[str, Any]:
+    return {
+        "jobs": len(past),
+        "completed": sum(row["status"] == "completed" for row in past),
+        "failed": sum(row["status"] == "failed" for row in past),
+        "spent_micro_usd": sum(row["charge_micro_usd"] for row in past),
+        "first": iso(past[0]["created_us"]),
+        "last": iso(past[-1]["ended_us"]),
+    }
+
+
+def _request(row: sqlite3.Row) -> dict[str, Any]:
+    """Return what one job was asked for, and what became of it."""
+    code, usage = row["error_code"], row["usage"]
+    error = {"code": code, "message": row["error_message"]}
+    return {
+        "job_id": row["id"],
+        "function": row["function"],
+        "body": json.loads(row["body"]),
+        "api_key_id": row["api_key"],
+        "account": row["account"],
+        "status": row["status"],
+        "error": None if code is None else error,
+        "usage": None if usage is None else json.loads(usage),
+        "media_type": row["media_type"],
+        "content_type": row["content_type"],
+        "charge_micro_usd": row["charge_micro_usd"],
+        "created_at": iso(row["created_us"]),
+        "started_at": iso(row["started_us"]),
+        "ended_at": iso(row["ended_us"]),
+        "settled_at": iso(row["settled_us"]),
+        "deleted_at": iso(row["deleted_us"]),
+    }
+
+
+def _org(service: Service, request: Request) -> str:
+    """Return the organization: the one that is named, or else the key's."""
+    if "org" not in request.query_params and "x-api-key" in request.headers:
+        return caller_of(request).org
+    org = request.query_params.get("org", DEFAULT_ORG)
+    if service.db.row("SELECT 1 FROM org WHERE id = ?", org) is None:
+        raise RequestError(404, f"There is no organization {shown(org)}.")
+    return org
+
+
+def _whole(
+    asked: dict[str, Any], name: str, least: int, default: int, most: int
+) -> int:
+    value = asked.get(name, default)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise _refused(name, value, f"a whole number from {least} to {most}")
+    if not least <= value <= most:
+        raise _refused(name, value, f"a whole number from {least} to {most}")
+    return value
+
+
+def _refused(field: str, got: object, accepted: str) -> RequestError:
+    return RequestError(422, f"{field}: got {shown(got)}, accepted: {accepted}.")

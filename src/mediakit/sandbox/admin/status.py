@@ -1,0 +1,57 @@
+"""The sandbox's own pages: for people at `/`, for programs at `/sandbox/status`."""
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from mediakit.sandbox.admin.access import own_name_only, owner_only
+from mediakit.sandbox.admin.overview import overview
+from mediakit.sandbox.admin.status_page import page as written
+from mediakit.sandbox.core.service import Service, service_of
+from mediakit.sandbox.store.organizations.keys import DEFAULT_ORG
+
+HEADERS = {
+    "Cache-Control": "no-store",
+    # Should anything of it ever not be escaped, it still is no script.
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+async def page(request: Request) -> Response:
+    """Answer GET / with a small page; it shows no prompt and no secret."""
+    service = service_of(request)
+    owner_only(service, request)
+    return HTMLResponse(written(overview(service)), headers=HEADERS)
+
+
+async def status(request: Request) -> Response:
+    """Answer GET /sandbox/status: who this is and how it goes, without secrets.
+
+    The status is 503 while something fails that is tried again.
+    """
+    service = service_of(request)
+    own_name_only(service, request)
+    running, queued = _in_flight(service)
+    settings, problems = service.settings, service.health.problems()
+    return JSONResponse(
+        {
+            "identity": service.identity,
+            "now": service.clock.now().isoformat(),
+            "speed": settings.speed,
+            "concurrency": settings.concurrency,
+            "queue_size": settings.queue_size,
+            "allow_loopback_callbacks": settings.allow_loopback_callbacks,
+            "running": running,
+            "queued": queued,
+            "functions": {f.kind: f.path for f in service.catalog},
+            "problems": problems,
+        },
+        status_code=503 if problems else 200,
+    )
+
+
+def _in_flight(service: Service) -> tuple[int, int]:
+    row = service.db.row(
+        "SELECT running_n, queued_n FROM org WHERE id = ?", DEFAULT_ORG
+    )
+    return (0, 0) if row is None else (row["running_n"], row["queued_n"])

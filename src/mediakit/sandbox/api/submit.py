@@ -1,0 +1,197 @@
+"""Submitting a job: check, compare, admit (spec 4.3)."""
+
+import hashlib
+import uuid
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mediakit.catalog import Function
+from mediakit.sandbox.api.jobs import job_answer
+from mediakit.sandbox.core.files import new_name
+from mediakit.sandbox.core.request_body import read_object
+from mediakit.sandbox.core.responses import (
+    ENVELOPE_STATUS,
+    RequestError,
+    rejection_answer,
+)
+from mediakit.sandbox.core.service import (
+    UNKNOWN_KEY,
+    Service,
+    base_url_of,
+    caller_of,
+    service_of,
+)
+from mediakit.sandbox.delivery.callbacks import check_callback_url
+from mediakit.sandbox.delivery.events import announce
+from mediakit.sandbox.delivery.outbound_guard import BlockedError
+from mediakit.sandbox.jobs.pricing import hold_of
+from mediakit.sandbox.jobs.requested_failures import asked_failure
+from mediakit.sandbox.scheduling.clock import US_PER_S
+from mediakit.sandbox.store import admission
+from mediakit.sandbox.store.admission import (
+    Admission,
+    KeyReusedError,
+    NewJob,
+    NoBillingPlanError,
+    Repeatable,
+)
+from mediakit.sandbox.store.jobs import JobRow
+from mediakit.sandbox.store.limits import KeyGoneError, Refusal
+from mediakit.sandbox.store.organizations.keys import Caller
+from mediakit.schema import canonical_json
+
+MAX_KEY_LENGTH = 255
+WEBHOOK_FIELD = "webhook_url"
+
+
+async def submit(request: Request) -> Response:
+    """Answer POST /v1/media/{vendor}/{model}/{function}."""
+    service, caller = service_of(request), caller_of(request)
+    function = _function(service, request)
+    body = await read_object(request)
+    webhook_url = _take_webhook_url(body)
+    _check(function, body)
+    canonical = function.canonical_body(body)
+    repeat = _repeatable(request, function, canonical, webhook_url)
+    # A repeat is answered before the callback is judged: its host may have vanished
+    # since, and the job is there all the same.
+    existing = _repeated(service, caller, repeat)
+    if existing is None:
+        await _check_callback(service, webhook_url)
+        new = _new_job(service, caller, function, canonical, webhook_url)
+        made = _admit(service, new, repeat)
+        if made is not None and made.refusal is not None:
+            base_url = base_url_of(request)
+            return rejection_answer(made.job, made.refusal, base_url, service.clock)
+        existing = made.job if made is not None else _repeated(service, caller, repeat)
+    if existing is None:
+        raise LookupError("the job that was just made is not there")
+    return job_answer(request, existing)
+
+
+def _function(service: Service, request: Request) -> Function:
+    names = ("vendor", "model", "function")
+    path = "/".join(request.path_params[name] for name in names)
+    for function in service.catalog:
+        if function.path == path:
+            return function
+    raise RequestError(404, f"There is no model function at /v1/media/{path[:200]}.")
+
+
+def _take_webhook_url(body: dict[str, Any]) -> str | None:
+    url = body.pop(WEBHOOK_FIELD, None)
+    if url is not None and not isinstance(url, str):
+        raise RequestError(422, f"{WEBHOOK_FIELD}: got {url!r:.100}, accepted: a URL.")
+    return url
+
+
+def _check(function: Function, body: dict[str, Any]) -> None:
+    problems = function.check(body, strict_names=False)
+    if problems:
+        raise RequestError(422, " ".join(f"{p.sentence}." for p in problems[:10]))
+
+
+def _repeatable(
+    request: Request, function: Function, body: dict[str, Any], webhook_url: str | None
+) -> Repeatable | None:
+    key = request.headers.get("idempotency-key")
+    if key is None:
+        return None
+    if not 1 <= len(key) <= MAX_KEY_LENGTH:
+        raise RequestError(
+            422,
+            f"Idempotency-Key: got {len(key)} characters, accepted: 1 to "
+            f"{MAX_KEY_LENGTH}.",
+        )
+    request_json = canonical_json([function.path, body, webhook_url])
+    return Repeatable(key, hashlib.sha256(request_json).digest())
+
+
+def _repeated(
+    service: Service, caller: Caller, repeat: Repeatable | None
+) -> JobRow | None:
+    if repeat is None:
+        return None
+    try:
+        return admission.find_repeated(service.db, caller.org, repeat)
+    except KeyReusedError:
+        raise RequestError(
+            409,
+            "This Idempotency-Key was used with another body, path or webhook_url. "
+            "Nothing was made; send this request with a fresh key.",
+        ) from None
+
+
+async def _check_callback(service: Service, webhook_url: str | None) -> None:
+    if webhook_url is None:
+        return
+    try:
+        await check_callback_url(
+            webhook_url,
+            own_port=service.port,
+            allow_loopback=service.settings.allow_loopback_callbacks,
+        )
+    except BlockedError as problem:
+        raise RequestError(
+            400, f"{WEBHOOK_FIELD}: {problem}. No job was made."
+        ) from None
+
+
+def _new_job(
+    service: Service,
+    caller: Caller,
+    function: Function,
+    body: dict[str, Any],
+    webhook_url: str | None,
+) -> NewJob:
+    now_us = service.clock.now_us()
+    settings = service.settings
+    return NewJob(
+        id=f"media_{uuid.uuid4()}",
+        org=caller.org,
+        api_key=caller.api_key,
+        function=function.path,
+        body=canonical_json(body).decode(),
+        webhook_url=webhook_url,
+        file=new_name(),
+        price_micro_usd=hold_of(function, body),
+        created_us=now_us,
+        start_due_us=now_us + round(settings.start_after_s * US_PER_S),
+        settle_due_us=now_us + round(settings.settle_after_s * US_PER_S),
+        refusal=_asked_refusal(body),
+    )
+
+
+def _asked_refusal(body: dict[str, Any]) -> Refusal | None:
+    """Turn a job away at the door with a code that belongs there (spec 4.3)."""
+    asked = asked_failure(body)
+    if asked is None or asked[0] not in ENVELOPE_STATUS:
+        return None
+    return Refusal(*asked)
+
+
+def _admit(
+    service: Service, new: NewJob, repeat: Repeatable | None
+) -> Admission | None:
+    try:
+        with service.db.transaction():
+            made = admission.submit(
+                service.db, new, repeat, lambda: service.faults.outage(new.function)
+            )
+            if made is not None and made.job.terminal:
+                announce(service, made.job.id)
+    except KeyGoneError:  # the sandbox was reset while the request came in
+        raise RequestError(401, UNKNOWN_KEY) from None
+    except NoBillingPlanError:
+        raise RequestError(
+            500, "The organization has no billing plan. No job was made."
+        ) from None
+    except KeyReusedError:
+        raise RequestError(
+            409, "This Idempotency-Key was just used with another request."
+        ) from None
+    service.starts.ring()
+    service.settlements.ring()
+    return made

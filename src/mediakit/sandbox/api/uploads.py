@@ -1,0 +1,138 @@
+"""Upload grants and the signed PUT (spec 2.3, 4.2)."""
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+from starlette.datastructures import URL
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+
+from mediakit.errors import shown
+from mediakit.sandbox.core.files import address_of, new_name
+from mediakit.sandbox.core.request_body import read_object
+from mediakit.sandbox.core.responses import RequestError
+from mediakit.sandbox.core.service import Service, base_url_of, caller_of, service_of
+from mediakit.sandbox.scheduling.clock import US_PER_S
+from mediakit.sandbox.store import uploads
+from mediakit.sandbox.store.uploads import UploadRow
+
+GRANT_VALID_S = 5 * 60
+MAX_UPLOAD_BYTES = 1024**3
+# Real seconds, unlike the grant's: what comes slower than that never ends.
+UPLOAD_TIMEOUT_S = 5 * 60.0
+
+# Only media can be model inputs. Pictures that carry scripts are left out: files are
+# served from the origin of the status page.
+MEDIA_TYPE_PATTERN = r"^(image|video|audio)/[a-z0-9][a-z0-9.+-]{0,60}$"
+SCRIPTED_SUFFIX = "+xml"
+_MEDIA_TYPE = re.compile(MEDIA_TYPE_PATTERN)
+
+
+async def grant(request: Request) -> Response:
+    """Answer POST /v1/media/uploads with a grant."""
+    service, caller = service_of(request), caller_of(request)
+    content_type, size_bytes = _asked(await read_object(request))
+    now_us = service.clock.now_us()
+    upload = UploadRow(
+        file=new_name(),
+        content_type=content_type,
+        size_bytes=size_bytes,
+        expires_us=now_us + GRANT_VALID_S * US_PER_S,
+        stored=False,
+    )
+    uploads.grant(
+        service.db, upload, org=caller.org, api_key=caller.api_key, now_us=now_us
+    )
+    return JSONResponse(_grant_object(service, upload, base_url_of(request)))
+
+
+def _asked(body: dict[str, Any]) -> tuple[str, int]:
+    content_type, size_bytes = body.get("content_type"), body.get("size_bytes")
+    unknown = [name for name in body if name not in ("content_type", "size_bytes")]
+    if unknown:
+        raise _refused(unknown[0], body[unknown[0]], "content_type and size_bytes only")
+    if not isinstance(content_type, str) or not _is_media(content_type):
+        accepted = "a media type of a picture, a clip or a sound, such as image/png"
+        raise _refused("content_type", content_type, accepted)
+    whole = isinstance(size_bytes, int) and not isinstance(size_bytes, bool)
+    if not whole or not 1 <= int(str(size_bytes)) <= MAX_UPLOAD_BYTES:
+        accepted = f"a whole number from 1 to {MAX_UPLOAD_BYTES}"
+        raise _refused("size_bytes", size_bytes, accepted)
+    return content_type, int(str(size_bytes))
+
+
+def _is_media(content_type: str) -> bool:
+    known = _MEDIA_TYPE.fullmatch(content_type) is not None
+    return known and not content_type.endswith(SCRIPTED_SUFFIX)
+
+
+def _refused(field: str, got: object, accepted: str) -> RequestError:
+    return RequestError(422, f"{field}: got {shown(got)}, accepted: {accepted}.")
+
+
+def _grant_object(service: Service, upload: UploadRow, base_url: str) -> dict[str, Any]:
+    length, expires = str(upload.size_bytes), str(upload.expires_us)
+    signature = service.signer.sign(upload.file, upload.content_type, length, expires)
+    query = {"expires": expires, "signature": signature}
+    url = URL(f"{base_url}/uploads/{upload.file}").include_query_params(**query)
+    return {
+        "upload_url": str(url),
+        "headers": {"Content-Type": upload.content_type, "Content-Length": length},
+        "url": base_url + address_of(upload.file, upload.content_type),
+    }
+
+
+async def put(request: Request) -> Response:
+    """Answer PUT to an upload URL: 200 with nothing, or a bare 403 (408: too slow)."""
+    service = service_of(request)
+    upload = _granted(service, request)
+    if upload is None:
+        return Response(status_code=403)
+    part = service.files.part(upload.file)
+    try:
+        async with asyncio.timeout(UPLOAD_TIMEOUT_S):
+            if not await _receive(request, part, upload.size_bytes):
+                return Response(status_code=403)
+        await service.files.keep(part, upload.file)
+    except TimeoutError:
+        return Response(status_code=408)
+    finally:
+        part.unlink(missing_ok=True)
+    if not uploads.mark_stored(service.db, upload.file, service.clock.now_us()):
+        # Everything was reset meanwhile, the grant included.
+        service.files.remove(upload.file)
+        return Response(status_code=403)
+    return Response(status_code=200)
+
+
+def _granted(service: Service, request: Request) -> UploadRow | None:
+    file = request.path_params["file"]
+    expires = request.query_params.get("expires", "")
+    signed = service.signer.accepts(
+        request.query_params.get("signature", ""),
+        file,
+        request.headers.get("content-type", ""),
+        request.headers.get("content-length", ""),
+        expires,
+    )
+    if not signed or int(expires) < service.clock.now_us():
+        return None
+    return uploads.find_upload(service.db, file)
+
+
+async def _receive(request: Request, part: Path, size_bytes: int) -> bool:
+    """Write a body to a file; False when it is longer or shorter than granted."""
+    left_bytes = size_bytes
+    with part.open("wb") as file:
+        try:
+            async for chunk in request.stream():
+                left_bytes -= len(chunk)
+                if left_bytes < 0:
+                    return False
+                # A page-cache write of one network chunk is quicker than a thread.
+                file.write(chunk)
+        except ClientDisconnect:
+            return False
+    return left_bytes == 0

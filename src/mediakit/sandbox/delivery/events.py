@@ -1,0 +1,95 @@
+"""Events: what is told about the end of a job, and to whom (spec 6.1, 6.3)."""
+
+import uuid
+from typing import Any
+
+from mediakit.sandbox.core.responses import job_object
+from mediakit.sandbox.core.service import Service
+from mediakit.sandbox.scheduling.clock import iso
+from mediakit.sandbox.store import jobs
+from mediakit.sandbox.store.events import deliveries, endpoints
+from mediakit.sandbox.store.events.deliveries import NewEvent, Receiver
+from mediakit.sandbox.store.events.endpoints import EndpointRow
+from mediakit.sandbox.store.jobs import JobRow
+from mediakit.schema import canonical_json
+
+COMPLETED = "media.job.completed"
+FAILED = "media.job.failed"
+SUBSCRIBABLE = (COMPLETED, FAILED)
+TEST = "webhook.test"
+MS_PER_S = 1_000
+
+
+def announce(service: Service, job_id: str) -> None:
+    """Note the event of a job that has just ended, with a delivery to each receiver.
+
+    Call it inside the transaction that ended the job: then there is one event for
+    each ended job, whatever is killed when.
+
+    Args:
+        service: What the sandbox's parts share.
+        job_id: A job that is completed or failed.
+    """
+    job = jobs.find(service.db, job_id)
+    if job is None or not job.terminal:
+        raise LookupError(f"{job_id} has not ended")
+    kind = COMPLETED if job.status == "completed" else FAILED
+    receivers = _receivers(service, job, kind)
+    if not receivers:
+        return
+    at_us = job.created_us if job.ended_us is None else job.ended_us
+    event = NewEvent(
+        id=new_event_id(),
+        org=job.org,
+        job=job.id,
+        type=kind,
+        body=envelope(kind, at_us, event_data(job, service.base_url)),
+        at_us=at_us,
+    )
+    deliveries.add_event(service.db, event, receivers, service.clock.now_us())
+    service.deliveries.ring()
+
+
+def announce_test(service: Service, endpoint: EndpointRow) -> None:
+    """Note a `webhook.test` for one endpoint, whatever its filter (spec 6.1)."""
+    now_us = service.clock.now_us()
+    data = {"endpoint_id": endpoint.id}
+    event = NewEvent(
+        id=new_event_id(),
+        org=endpoint.org,
+        job=None,
+        type=TEST,
+        body=envelope(TEST, now_us, data),
+        at_us=now_us,
+    )
+    receiver = Receiver(endpoint.id, endpoint.url)
+    deliveries.add_event(service.db, event, [receiver], now_us)
+    service.deliveries.ring()
+
+
+def new_event_id() -> str:
+    """Make a `webhook-id`, shape `msg_<uuid>` (spec 6.3)."""
+    return f"msg_{uuid.uuid4()}"
+
+
+def envelope(kind: str, at_us: int, data: dict[str, Any]) -> bytes:
+    """Write an event, once: these bytes are stored, signed and sent (spec 6.3)."""
+    return canonical_json({"type": kind, "timestamp": iso(at_us), "data": data})
+
+
+def event_data(job: JobRow, base_url: str) -> dict[str, Any]:
+    """Write a job as its event shows it: as it stood when it ended (spec 2.1, 6.3)."""
+    runtime_s = None if job.runtime_ms is None else job.runtime_ms / MS_PER_S
+    more = {"model_id": job.function, "runtime_s": runtime_s, "billing": None}
+    return {"error": None, **job_object(job, base_url), **more}
+
+
+def _receivers(service: Service, job: JobRow, kind: str) -> list[Receiver]:
+    receivers = [
+        Receiver(endpoint.id, endpoint.url)
+        for endpoint in endpoints.of_org(service.db, job.org)
+        if endpoint.hears(kind)
+    ]
+    if job.webhook_url is not None:
+        receivers.append(Receiver(None, job.webhook_url))
+    return receivers

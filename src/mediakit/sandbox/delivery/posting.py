@@ -1,0 +1,174 @@
+"""One attempt: post an event, and tell what came of it (spec 6.3, 6.5)."""
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import httpcore
+import httpx
+
+from mediakit.clock import Clock
+from mediakit.sandbox.delivery.callbacks import CallbackBackend
+from mediakit.sandbox.delivery.outbound_guard import (
+    CONNECT_TIMEOUT_S,
+    USER_AGENT,
+    BlockedError,
+    UnresolvedError,
+    parsed,
+)
+
+MS_PER_S = 1_000
+MAX_ANSWER_BYTES = 64 * 1024
+TIMEOUT, CONNECT, BLOCKED, TLS, SIGNING = (
+    "timeout",
+    "connect",
+    "blocked",
+    "tls",
+    "signing",
+)
+
+OWN_HEADERS = {"content-type": "application/json", "user-agent": USER_AGENT}
+
+# What httpcore raises; they have no common base of their own.
+_NETWORK_ERRORS = (
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.TimeoutException,
+    OSError,
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one attempt.
+
+    Args:
+        status_code: What the receiver answered; None when it did not.
+        reason: Why the attempt failed (spec 6.5); None when it did not.
+        retry_after: The receiver's `Retry-After`; None when it sent none.
+        duration_ms: How long it took, in real milliseconds.
+    """
+
+    status_code: int | None = None
+    reason: str | None = None
+    retry_after: str | None = None
+    duration_ms: int = 0
+
+
+class Poster:
+    """Posts events to receivers: no redirects, no proxies, a new connection each time.
+
+    Args:
+        own_port: The port on which this service listens itself.
+        allow_loopback: Whether receivers on this machine are reached.
+        timeout_s: How long a receiver has for its answer, in real seconds.
+        system: The real clock.
+    """
+
+    def __init__(
+        self, *, own_port: int, allow_loopback: bool, timeout_s: float, system: Clock
+    ) -> None:
+        self._own_port = own_port
+        self._allow_loopback = allow_loopback
+        self._timeout_s = timeout_s
+        self._system = system
+
+    async def post(self, url: str, headers: dict[str, str], body: bytes) -> Outcome:
+        """Post an event once.
+
+        Args:
+            url: The receiver.
+            headers: The signed headers.
+            body: The exact bytes to send.
+        """
+        started_s = self._system.monotonic_s()
+        exchange, problem = _Exchange(), None
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                await self._exchange(exchange, url, headers, body)
+        except (BlockedError, *_NETWORK_ERRORS) as error:
+            problem = error
+        passed_ms = round((self._system.monotonic_s() - started_s) * MS_PER_S)
+        if exchange.response is None:
+            return Outcome(reason=exchange.reason(problem), duration_ms=passed_ms)
+        return _judged(exchange.response, passed_ms)
+
+    async def _exchange(
+        self, exchange: "_Exchange", url: str, headers: dict[str, str], body: bytes
+    ) -> None:
+        target = parsed(url)
+        backend = CallbackBackend(
+            target, own_port=self._own_port, allow_loopback=self._allow_loopback
+        )
+        waits = {"connect": min(CONNECT_TIMEOUT_S, self._timeout_s)}
+        async with (
+            httpcore.AsyncConnectionPool(
+                network_backend=backend,
+                ssl_context=self._certificates if target.scheme == "https" else None,
+            ) as pool,
+            pool.stream(
+                "POST",
+                str(target),
+                headers=list((OWN_HEADERS | headers).items()),
+                content=body,
+                extensions={"timeout": waits, "trace": exchange.trace},
+            ) as response,
+        ):
+            exchange.response = response
+            await _read_off(response)
+
+    @cached_property
+    def _certificates(self) -> ssl.SSLContext:
+        # Read once: it takes longer than many a delivery.
+        return httpx.create_ssl_context()
+
+
+class _Exchange:
+    """How far an attempt came."""
+
+    def __init__(self) -> None:
+        self.response: httpcore.Response | None = None
+        self._shaking_hands = False
+
+    async def trace(self, event: str, info: Mapping[str, object]) -> None:
+        """Follow the connection as it is made."""
+        if event.startswith("connection.start_tls."):
+            self._shaking_hands = not event.endswith(".complete")
+
+    def reason(self, problem: Exception | None) -> str:
+        """Tell why there was no answer, in the words of spec 6.5."""
+        match problem:
+            case UnresolvedError():
+                return CONNECT
+            case BlockedError():
+                return BLOCKED
+            case TimeoutError():
+                return TIMEOUT
+            case ssl.SSLError():
+                return TLS
+        return TLS if self._shaking_hands else CONNECT
+
+
+async def _read_off(response: httpcore.Response) -> None:
+    """Read what a receiver says, for politeness only, and throw it away."""
+    size_bytes = 0
+    async for chunk in response.aiter_stream():
+        size_bytes += len(chunk)
+        if size_bytes >= MAX_ANSWER_BYTES:
+            return
+
+
+def _judged(response: httpcore.Response, duration_ms: int) -> Outcome:
+    code = response.status
+    if 200 <= code < 300:
+        return Outcome(code, duration_ms=duration_ms)
+    headers = {name.lower(): value for name, value in response.headers}
+    retry_after = headers.get(b"retry-after")
+    return Outcome(
+        status_code=code,
+        reason=f"http_{code // 100}xx: {code}",
+        retry_after=None if retry_after is None else retry_after.decode("latin-1"),
+        duration_ms=duration_ms,
+    )

@@ -1,0 +1,201 @@
+"""Sending what is due, many receivers at a time (spec 6.5)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from random import Random
+
+from mediakit.clock import Clock
+from mediakit.sandbox.core.service import Service
+from mediakit.sandbox.delivery.events import TEST
+from mediakit.sandbox.delivery.posting import SIGNING, Outcome, Poster
+from mediakit.sandbox.delivery.schedule import MAX_ATTEMPTS, gap_us, push_back_us
+from mediakit.sandbox.delivery.signatures import SigningError, signed_headers
+from mediakit.sandbox.scheduling.alarm import keep_doing
+from mediakit.sandbox.scheduling.clock import US_PER_S, to_us
+from mediakit.sandbox.scheduling.health import rest_s
+from mediakit.sandbox.store.events import deliveries, endpoints, signing_secrets
+from mediakit.sandbox.store.events.deliveries import (
+    DELIVERED,
+    FAILED,
+    AttemptRow,
+    DeliveryRow,
+)
+
+DELIVERING = "delivering an event"
+AT_ONCE = 20
+GONE = 410
+
+
+class Sender:
+    """Attempts each delivery that is due, and writes down what came of it.
+
+    A delivery that is cut off by the end of the process stays due: the next start
+    sends it again, under the same `webhook-id`.
+
+    Args:
+        service: What the sandbox's parts share.
+        system: The real clock, for `webhook-timestamp` and durations: receivers
+            refuse a time that is not theirs.
+        jitter: Where the jitter of the schedule comes from.
+    """
+
+    def __init__(
+        self, service: Service, system: Clock, jitter: Random | None = None
+    ) -> None:
+        self._service = service
+        self._system = system
+        self._jitter = jitter or Random()
+        self._poster = Poster(
+            own_port=service.port,
+            allow_loopback=service.settings.allow_loopback_callbacks,
+            timeout_s=service.settings.delivery_timeout_s,
+            system=system,
+        )
+        # An attempt that broke stays here while it rests.
+        self._attempts: dict[str, asyncio.Task[None]] = {}
+        # What came of attempts, until it is written down: they are not made again.
+        self._unnoted: dict[str, tuple[int, Outcome]] = {}
+        self._pauses_n = 0
+
+    async def run(self) -> None:
+        """Send for as long as the sandbox serves."""
+        service = self._service
+        try:
+            await keep_doing(
+                service.health, "sending deliveries", service.deliveries, self._turn
+            )
+        finally:
+            await self._cut_off()
+
+    def _turn(self) -> int | None:
+        self._start_due(self._service.clock.now_us())
+        return self._next_start_us()
+
+    @asynccontextmanager
+    async def paused(self) -> AsyncIterator[None]:
+        """Cut off what is being sent, and send nothing meanwhile."""
+        self._pauses_n += 1
+        try:
+            await self._cut_off()
+            yield
+        finally:
+            self._pauses_n -= 1
+
+    async def _cut_off(self) -> None:
+        for task in self._attempts.values():
+            task.cancel()
+        await asyncio.gather(*self._attempts.values(), return_exceptions=True)
+        for delivery_id in self._attempts:
+            self._service.health.forget(DELIVERING, delivery_id)
+        self._attempts.clear()
+        self._unnoted.clear()
+
+    def next_due_us(self) -> int | None:
+        """Return when the next delivery is due, also one that is being attempted."""
+        broken = [name for name, task in self._attempts.items() if task.done()]
+        return deliveries.next_due_us(self._service.db, besides=broken)
+
+    async def do_due(self, now_us: int) -> int:
+        """Attempt all that is due, wait for it really, and return how many it was."""
+        n = 0
+        while under_way := self._start_due(now_us):
+            await asyncio.wait(under_way)
+            n += len(under_way)
+        return n
+
+    def _next_start_us(self) -> int | None:
+        if self._pauses_n or len(self._under_way()) >= AT_ONCE:
+            return None  # the end of either rings
+        return deliveries.next_due_us(self._service.db, besides=self._attempts)
+
+    def _under_way(self) -> list[asyncio.Task[None]]:
+        return [task for task in self._attempts.values() if not task.done()]
+
+    def _start_due(self, now_us: int) -> list[asyncio.Task[None]]:
+        free = 0 if self._pauses_n else AT_ONCE - len(self._under_way())
+        db = self._service.db
+        for delivery in deliveries.due(db, now_us, besides=self._attempts, limit=free):
+            self._start(delivery, broken_n=0)
+        return self._under_way()
+
+    def _start(self, delivery: DeliveryRow, broken_n: int) -> None:
+        task = asyncio.create_task(self._attempt(delivery), name=delivery.id)
+        task.add_done_callback(lambda ended: self._ended(ended, delivery, broken_n))
+        self._attempts[delivery.id] = task
+
+    async def _attempt(self, delivery: DeliveryRow) -> None:
+        at_us = self._service.clock.now_us()
+        if delivery.id not in self._unnoted:
+            self._unnoted[delivery.id] = at_us, await self._outcome(delivery)
+        self._note(delivery.id, *self._unnoted[delivery.id])
+        del self._unnoted[delivery.id], self._attempts[delivery.id]
+        self._service.health.forget(DELIVERING, delivery.id)
+        self._service.deliveries.ring()
+
+    def _ended(
+        self, task: asyncio.Task[None], delivery: DeliveryRow, broken_n: int
+    ) -> None:
+        if task.cancelled() or (problem := task.exception()) is None:
+            return
+
+        def try_again() -> None:
+            if self._attempts.get(delivery.id) is task:  # it was not cut off
+                self._start(delivery, broken_n + 1)
+
+        self._service.health.failed(DELIVERING, problem, delivery.id)
+        task.get_loop().call_later(rest_s(broken_n), try_again)
+
+    async def _outcome(self, delivery: DeliveryRow) -> Outcome:
+        db = self._service.db
+        body = deliveries.body_of(db, delivery.event)
+        secrets = signing_secrets.signing(
+            db, delivery.endpoint or delivery.org, self._service.clock.now_us()
+        )
+        timestamp_s = to_us(self._system.now()) // US_PER_S
+        try:
+            headers = signed_headers(secrets, delivery.event, timestamp_s, body)
+        except SigningError:
+            return Outcome(reason=SIGNING)
+        return await self._poster.post(delivery.url, headers, body)
+
+    def _note(self, delivery_id: str, at_us: int, outcome: Outcome) -> None:
+        db, now_us = self._service.db, self._service.clock.now_us()
+        with db.transaction():
+            # Read anew: it may have been canceled, or everything reset, meanwhile.
+            delivery = deliveries.find(db, delivery_id)
+            if delivery is None:
+                return
+            attempt = AttemptRow(
+                n=delivery.attempts_n + 1,
+                at_us=at_us,
+                status_code=outcome.status_code,
+                reason=outcome.reason,
+                duration_ms=outcome.duration_ms,
+            )
+            deliveries.add_attempt(db, delivery_id, attempt)
+            if outcome.reason is None:
+                deliveries.end(db, delivery_id, DELIVERED, now_us)
+            else:
+                self._fail(delivery, outcome, now_us)
+
+    def _fail(self, delivery: DeliveryRow, outcome: Outcome, now_us: int) -> None:
+        db = self._service.db
+        # What the service itself could not sign costs the delivery no attempt.
+        round_n = delivery.round_n + (outcome.reason != SIGNING)
+        gone = outcome.status_code == GONE and delivery.endpoint is not None
+        if gone or round_n >= MAX_ATTEMPTS or delivery.event_type == TEST:
+            deliveries.end(db, delivery.id, FAILED, now_us)
+        else:
+            due_us = self._next_due_us(delivery, round_n, outcome, now_us)
+            deliveries.postpone(db, delivery.id, round_n, due_us)
+        if gone and delivery.endpoint is not None:
+            endpoints.disable_gone(db, delivery.endpoint, now_us)
+
+    def _next_due_us(
+        self, delivery: DeliveryRow, round_n: int, outcome: Outcome, now_us: int
+    ) -> int:
+        # A broken secret may never sign: those attempts drift apart all the same.
+        failed_n = delivery.attempts_n + 1 if outcome.reason == SIGNING else round_n
+        pushed_us = push_back_us(outcome.retry_after, self._system.now())
+        return now_us + max(gap_us(failed_n, self._jitter), pushed_us)

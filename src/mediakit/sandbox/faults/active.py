@@ -1,0 +1,228 @@
+"""The faults that are in force: each part of the sandbox asks whether one is its own.
+
+Every question that finds a counted rule counts it down. Asked inside a transaction,
+the count goes with what the fault did: both happened, or neither.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from mediakit.catalog import Catalog
+from mediakit.errors import InputError
+from mediakit.records import ErrorCode
+from mediakit.sandbox.faults.rules import FaultKind, Rule, read_rule
+from mediakit.sandbox.store import faults as rows
+from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.store.faults import FaultRow
+
+# The sandbox's own pages: a fault never gets in the way of clearing it.
+_OWN_PATH = re.compile(r"/(sandbox(/.*)?)?", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class StatusFault:
+    """An answer in place of the real one.
+
+    Args:
+        status: The HTTP status.
+        message: What it says.
+        text: What it says in place of `{message}`, as a gateway would; None for not.
+        retry_after_s: What its `Retry-After` says; None for no such header.
+        after: Whether everything was done all the same.
+    """
+
+    status: int
+    message: str
+    text: str | None
+    retry_after_s: int | None
+    after: bool
+
+
+@dataclass(frozen=True)
+class Truncation:
+    """An answer that ends in the middle.
+
+    Args:
+        bytes_n: So many bytes of its body are sent; None for the first half.
+    """
+
+    bytes_n: int | None
+
+
+class Faults:
+    """The scripted faults of one sandbox.
+
+    Args:
+        db: Where they are kept.
+        catalog: The functions, so that a rule can name one by its kind.
+    """
+
+    def __init__(self, db: Database, catalog: Catalog) -> None:
+        self._db = db
+        self._kinds = {function.path: function.kind for function in catalog}
+        self._rules: list[tuple[str, Rule]] = []
+        self.read()
+
+    @property
+    def scripted(self) -> bool:
+        """Tell whether a fault is in force, or was a moment ago."""
+        return bool(self._rules)
+
+    def check_function(self, rule: Rule) -> None:
+        """Check that a rule's function is one that is served.
+
+        Raises:
+            InputError: It is none.
+        """
+        if rule.function is not None and not any(
+            rule.covers_function(path, self._kinds) for path in self._kinds
+        ):
+            raise InputError(
+                "where.function",
+                got=rule.function,
+                accepted="the kind or the path of a function that is served",
+                sent="Nothing was changed.",
+            )
+
+    def in_force(self) -> list[FaultRow]:
+        """List the faults that can still happen, oldest first."""
+        return rows.in_force(self._db)
+
+    def add(self, rule: Rule, now_us: int) -> str:
+        """Put a rule in force; return what it is called."""
+        fault_id = rows.add(self._db, rule.text(), rule.count, now_us)
+        self.read()
+        return fault_id
+
+    def remove(self, fault_id: str) -> bool:
+        """Take a fault back; False when there is none of this name."""
+        removed = rows.remove(self._db, fault_id)
+        self.read()
+        return removed
+
+    def clear(self) -> int:
+        """Take all faults back; return how many could still have happened."""
+        n = rows.remove_all(self._db)
+        self.read()
+        return n
+
+    def latency_s(self, method: str, path: str) -> float:
+        """Return how long a request waits first, real seconds; mostly 0."""
+        rule = self._for_request(FaultKind.LATENCY, method, path)
+        return 0.0 if rule is None else float(rule.parameters["seconds"])
+
+    def drop_before(self, method: str, path: str) -> bool:
+        """Tell whether a connection is closed before anything is done."""
+        return self._for_request(FaultKind.DROP_BEFORE, method, path) is not None
+
+    def drop_after(self, method: str, path: str) -> bool:
+        """Tell whether a connection is closed once everything is done."""
+        return self._for_request(FaultKind.DROP_AFTER, method, path) is not None
+
+    def status(self, method: str, path: str) -> StatusFault | None:
+        """Return what a request is answered in place of being handled."""
+        rule = self._for_request(FaultKind.STATUS, method, path)
+        if rule is None:
+            return None
+        status: int = rule.parameters["status"]
+        after: bool = rule.parameters["after"]
+        message = rule.parameters["message"] or (
+            f"A scripted fault of the sandbox answers {status}. "
+            f"{'Everything' if after else 'Nothing'} was done."
+        )
+        text, retry_after_s = rule.parameters["text"], rule.parameters["retry_after"]
+        return StatusFault(status, message, text, retry_after_s, after)
+
+    def truncation(self, method: str, path: str) -> Truncation | None:
+        """Return where an answer ends too early; None when it does not."""
+        rule = self._for_request(FaultKind.TRUNCATE, method, path)
+        return None if rule is None else Truncation(rule.parameters["bytes"])
+
+    def bytes_per_s(self, method: str, path: str) -> float | None:
+        """Return how fast an answer trickles, per real second; None when it flows."""
+        rule = self._for_request(FaultKind.SLOW, method, path)
+        return None if rule is None else float(rule.parameters["bytes_per_s"])
+
+    def outage(self, function: str) -> bool:
+        """Tell whether a submit to a function finds the service unavailable."""
+        return self._for_function(FaultKind.OUTAGE, function) is not None
+
+    def stuck_functions(self) -> list[str]:
+        """List the paths of the functions whose queued jobs do not start."""
+        stuck = [rule for _, rule in self._of_kind(FaultKind.STUCK_QUEUE)]
+        return [
+            path
+            for path in self._kinds
+            if any(rule.covers_function(path, self._kinds) for rule in stuck)
+        ]
+
+    def fail_render(self, function: str) -> tuple[ErrorCode, str] | None:
+        """Return the code and message with which a starting job fails."""
+        rule = self._for_function(FaultKind.FAIL_RENDER, function)
+        if rule is None:
+            return None
+        code = ErrorCode(rule.parameters["code"])
+        message = "A scripted fault of the sandbox failed it. Nothing was charged."
+        return code, rule.parameters["message"] or message
+
+    def late_settlement_s(self, function: str) -> float:
+        """Return how much later an ending job settles, sandbox seconds; mostly 0."""
+        rule = self._for_function(FaultKind.LATE_SETTLEMENT, function)
+        return 0.0 if rule is None else float(rule.parameters["seconds"])
+
+    def drifted_micro_usd(
+        self, function: str, charge_micro_usd: int, *, hold_micro_usd: int
+    ) -> int:
+        """Return what a completing job costs once its rate has drifted.
+
+        Args:
+            function: The function's path.
+            charge_micro_usd: What it costs by the price list.
+            hold_micro_usd: What is held for it, which is the most it may cost.
+        """
+        rule = self._for_function(FaultKind.RATE_DRIFT, function)
+        if rule is None:
+            return charge_micro_usd
+        factor = Fraction(str(rule.parameters["factor"]))
+        return min(round(charge_micro_usd * factor), hold_micro_usd)
+
+    def billing_unavailable(self, job_id: str) -> bool:
+        """Tell whether a read of an ended job cannot say what it cost."""
+        if not any(self._of_kind(FaultKind.BILLING_UNAVAILABLE)):
+            return False
+        job = self._db.row("SELECT function FROM job WHERE id = ?", job_id)
+        if job is None:
+            return False
+        rule = self._for_function(FaultKind.BILLING_UNAVAILABLE, job["function"])
+        return rule is not None
+
+    def _for_request(self, kind: FaultKind, method: str, path: str) -> Rule | None:
+        if not self._rules or _OWN_PATH.fullmatch(path):
+            return None
+        return self._take(
+            kind, lambda rule: rule.covers_request(method, path, self._kinds)
+        )
+
+    def _for_function(self, kind: FaultKind, function: str) -> Rule | None:
+        return self._take(
+            kind, lambda rule: rule.covers_function(function, self._kinds)
+        )
+
+    def _take(self, kind: FaultKind, covers: Callable[[Rule], bool]) -> Rule | None:
+        """Find the oldest rule that is meant and not over, and count it down."""
+        for fault_id, rule in self._of_kind(kind):
+            if covers(rule) and (rule.count is None or rows.take(self._db, fault_id)):
+                return rule
+        return None
+
+    def _of_kind(self, kind: FaultKind) -> Iterator[tuple[str, Rule]]:
+        return ((name, rule) for name, rule in self._rules if rule.kind is kind)
+
+    def read(self) -> None:
+        """Learn from the database what is in force."""
+        # Rules that are over stay known until here, so that a count that is rolled
+        # back needs no care: the database alone knows what is left.
+        rows.remove_spent(self._db)
+        self._rules = [(row.id, read_rule(row.rule)) for row in rows.in_force(self._db)]

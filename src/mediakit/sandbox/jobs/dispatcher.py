@@ -1,0 +1,302 @@
+"""Running jobs: claim under the cap, bring the inputs, render, finish (spec 3.1)."""
+
+import asyncio
+import hashlib
+import json
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mediakit.catalog import Function, MediaItem
+from mediakit.clock import Clock
+from mediakit.errors import InputError
+from mediakit.records import ErrorCode
+from mediakit.sandbox.core.service import Service
+from mediakit.sandbox.delivery.events import announce
+from mediakit.sandbox.jobs.inputs import InputRefusedError, Inputs, undeclared_media
+from mediakit.sandbox.jobs.pricing import charge_of, is_open_ended, price_of, usage_of
+from mediakit.sandbox.jobs.renderer import (
+    ProbeError,
+    Renderer,
+    RenderRequest,
+    RenderResult,
+)
+from mediakit.sandbox.jobs.requested_failures import asked_failure
+from mediakit.sandbox.scheduling.alarm import keep_doing
+from mediakit.sandbox.scheduling.clock import US_PER_S
+from mediakit.sandbox.scheduling.health import until_done
+from mediakit.sandbox.store import admission, jobs, money
+from mediakit.sandbox.store.admission import UNPRICEABLE_MESSAGE
+from mediakit.sandbox.store.jobs import Finished, JobRow
+from mediakit.schema import InputFacts
+
+logger = logging.getLogger(__name__)
+
+MS_PER_S = 1_000
+INTERNAL_MESSAGE = "The sandbox failed while it made this. Nothing was charged."
+
+
+class _FailureError(Exception):
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class Dispatcher:
+    """Starts queued jobs as slots become free, and ends them.
+
+    Args:
+        service: What the sandbox's parts share.
+        inputs: Brings the media of a body to disk.
+        renderer: Makes the output.
+        system: The real clock, for run times.
+    """
+
+    def __init__(
+        self, service: Service, inputs: Inputs, renderer: Renderer, system: Clock
+    ) -> None:
+        self._service = service
+        self._inputs = inputs
+        self._renderer = renderer
+        self._system = system
+        self._running: set[asyncio.Task[None]] = set()
+        self._pauses_n = 0
+
+    async def run(self) -> None:
+        """Start jobs for as long as the sandbox serves."""
+        service = self._service
+        try:
+            await keep_doing(
+                service.health, "starting jobs", service.starts, self._turn
+            )
+        finally:
+            # What is cut off stays "running" and is queued again at the next start.
+            await self._cut_off()
+
+    def _turn(self) -> int | None:
+        self.start_due(self._service.clock.now_us())
+        return self.next_start_us()
+
+    async def _cut_off(self) -> None:
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+
+    @asynccontextmanager
+    async def paused(self) -> AsyncIterator[None]:
+        """Cut off what is being made, and start nothing meanwhile.
+
+        What is cut off stays "running": it is the caller's to forget.
+        """
+        self._pauses_n += 1
+        try:
+            await self._cut_off()
+            yield
+        finally:
+            self._pauses_n -= 1
+
+    def start_due(self, now_us: int) -> int:
+        """Start every job that may start at an instant; return how many."""
+        if self._pauses_n:
+            return 0
+        stuck = self._service.faults.stuck_functions()
+        started_n = 0
+        while job := jobs.claim(self._service.db, now_us, stuck):
+            self._start(job)
+            started_n += 1
+        return started_n
+
+    def next_start_us(self) -> int | None:
+        """Return when the next queued job may start; None when none waits for time."""
+        if self._pauses_n:
+            return None
+        stuck = self._service.faults.stuck_functions()
+        return jobs.next_start_us(self._service.db, stuck)
+
+    def _start(self, job: JobRow) -> None:
+        task = asyncio.create_task(self._make_and_end(job), name=job.id)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def _make_and_end(self, job: JobRow) -> None:
+        end: Finished | _FailureError | None
+        try:
+            end = await self._make(job)
+        except _FailureError as failure:
+            end = failure
+        except Exception:
+            logger.exception("%s could not be made", job.id)
+            end = _FailureError(ErrorCode.INTERNAL, INTERNAL_MESSAGE)
+        # It has its slot until it has ended, however long that cannot be written.
+        service = self._service
+        await until_done(
+            service.health, "ending a job", lambda: self._end(job, end), job.id
+        )
+        service.starts.ring()
+        service.settlements.ring()
+
+    def _end(self, job: JobRow, end: Finished | _FailureError | None) -> None:
+        if isinstance(end, Finished):
+            self._complete(job, end)
+        elif end is not None:
+            self._fail(job, end)
+
+    def _fail(self, job: JobRow, failure: _FailureError) -> None:
+        now_us = self._service.clock.now_us()
+        with self._service.db.transaction():
+            ended = jobs.fail(
+                self._service.db,
+                job,
+                failure.code,
+                failure.message,
+                now_us=now_us,
+                settle_due_us=self._settle_due_us(job, now_us),
+            )
+            if ended:
+                announce(self._service, job.id)
+
+    def _settle_due_us(self, job: JobRow, now_us: int) -> int:
+        late_s = self._service.faults.late_settlement_s(job.function)
+        after_s = self._service.settings.settle_after_s + late_s
+        return now_us + round(after_s * US_PER_S)
+
+    def _fails_by_fault(self, job: JobRow) -> bool:
+        with self._service.db.transaction():
+            failure = self._service.faults.fail_render(job.function)
+            if failure is not None:
+                self._fail(job, _FailureError(*failure))
+        return failure is not None
+
+    async def _make(self, job: JobRow) -> Finished | None:
+        if self._fails_by_fault(job):
+            return None  # it has ended, together with the fault's count
+        function, body = self._request(job)
+        asked = asked_failure(body)
+        if asked is not None:
+            raise _FailureError(*asked)
+        started_s = self._system.monotonic_s()
+        result, seconds = await self._render(job, function, body)
+        runtime_ms = round((self._system.monotonic_s() - started_s) * MS_PER_S)
+        usage = usage_of(function, body, result.duration_ms)
+        charge = charge_of(
+            function,
+            body,
+            usage,
+            seconds=seconds,
+            hold_micro_usd=money.held_micro_usd(self._service.db, job.id),
+        )
+        return Finished(
+            media_type=function.media_type,
+            content_type=str(result.content_type),
+            usage=usage,
+            charge_micro_usd=charge,
+            runtime_ms=runtime_ms,
+        )
+
+    def _complete(self, job: JobRow, made: Finished) -> None:
+        db, now_us = self._service.db, self._service.clock.now_us()
+        with db.transaction():
+            charge = self._service.faults.drifted_micro_usd(
+                job.function,
+                made.charge_micro_usd,
+                hold_micro_usd=money.held_micro_usd(db, job.id),
+            )
+            ended = jobs.complete(
+                db,
+                job,
+                replace(made, charge_micro_usd=charge),
+                now_us=now_us,
+                settle_due_us=self._settle_due_us(job, now_us),
+            )
+            if ended:
+                announce(self._service, job.id)
+
+    def _request(self, job: JobRow) -> tuple[Function, dict[str, Any]]:
+        try:
+            function = self._service.catalog.function(job.function)
+        except InputError:
+            # It was queued by a version of mediakit that knew it.
+            message = f"{job.function} is not served any more. Nothing was charged."
+            raise _FailureError(ErrorCode.PROVIDER_UNAVAILABLE, message) from None
+        return function, json.loads(job.body or "{}")
+
+    async def _render(
+        self, job: JobRow, function: Function, body: dict[str, Any]
+    ) -> tuple[RenderResult, Mapping[str, float]]:
+        files = self._service.files
+        part = files.part(job.file)
+        try:
+            with files.scratch(job.id) as folder:
+                media = [*function.media(body), *undeclared_media(function, body)]
+                paths = await self._inputs.gather(media, folder)
+                seconds = await self._lengths(job, function, body, media, paths)
+                self._hold_price(job, function, body, seconds)
+                request = RenderRequest(
+                    job=job.id,
+                    kind=function.kind,
+                    body=body,
+                    inputs=paths,
+                    output=part,
+                    seed=_seed(job, body),
+                    limits=function.media_limits(body),
+                    media_type=function.media_type,
+                )
+                result = await self._renderer.render(request)
+            if not result.ok:
+                code = ErrorCode(result.code or ErrorCode.INTERNAL)
+                raise _FailureError(code, str(result.message))
+            await files.keep(part, job.file)
+        except InputRefusedError as problem:
+            raise _FailureError(ErrorCode.INVALID_INPUT, str(problem)) from None
+        except ProbeError as problem:
+            raise _FailureError(problem.code, str(problem)) from None
+        finally:
+            part.unlink(missing_ok=True)
+        return result, seconds
+
+    async def _lengths(
+        self,
+        job: JobRow,
+        function: Function,
+        body: dict[str, Any],
+        media: list[MediaItem],
+        paths: Mapping[str, Path],
+    ) -> Mapping[str, float]:
+        """Read how long the clips are when the price rests on it."""
+        clips = {item.label: item for item in media if item.kind != "image"}
+        if not clips or not is_open_ended(function, body):
+            return {}
+        seconds = await self._renderer.probe(
+            job.id,
+            {label: (c.kind, paths[c.value]) for label, c in clips.items()},
+        )
+        return {clips[label].value: length for label, length in seconds.items()}
+
+    def _hold_price(
+        self,
+        job: JobRow,
+        function: Function,
+        body: dict[str, Any],
+        seconds: Mapping[str, float],
+    ) -> None:
+        price = price_of(function, body, InputFacts(seconds=seconds))
+        if price is None:
+            raise _FailureError(ErrorCode.INVALID_INPUT, UNPRICEABLE_MESSAGE)
+        now_us = self._service.clock.now_us()
+        refusal = admission.hold_more(self._service.db, job.id, price, now_us)
+        if refusal is not None:
+            message = f"With its clips it costs {price} micro-USD. {refusal.message}"
+            raise _FailureError(refusal.code, message)
+
+
+def _seed(job: JobRow, body: dict[str, Any]) -> int:
+    # Without a seed of its own each job is another draw, and the same one again
+    # when a killed server starts it anew.
+    seed = body.get("seed")
+    if isinstance(seed, int) and seed >= 0:  # R5's -1 asks for any (spec 4.9)
+        return seed
+    return int.from_bytes(hashlib.sha256(job.id.encode()).digest()[:4])

@@ -1,0 +1,96 @@
+"""The routes of the service (spec 4.1), and its two error shapes (spec 7.1)."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match, Route
+
+from mediakit.sandbox import admin as control
+from mediakit.sandbox.admin import status
+from mediakit.sandbox.api import billing, jobs, media, submit, uploads, webhooks
+from mediakit.sandbox.api.openapi import document
+from mediakit.sandbox.core.responses import RequestError, message_answer
+from mediakit.sandbox.core.service import Service
+from mediakit.sandbox.server.date_header import Dated
+from mediakit.sandbox.server.request_faults import RequestFaults
+
+Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
+
+ROUTES = (
+    Route("/v1/media/uploads", uploads.grant, methods=["POST"]),
+    Route("/v1/media/jobs/{request_id}", jobs.read, methods=["GET"]),
+    Route("/v1/media/jobs/{request_id}", jobs.erase, methods=["DELETE"]),
+    Route("/v1/media/jobs/{request_id}/content", jobs.content, methods=["GET"]),
+    Route("/v1/media/{vendor}/{model}/{function}", submit.submit, methods=["POST"]),
+    Route("/billing/balance", billing.balance, methods=["GET"]),
+    Route("/billing/spend/daily", billing.daily, methods=["GET"]),
+    Route("/billing/monthly/{month}", billing.monthly, methods=["GET"]),
+    Route("/billing/monthly/{month}/csv", billing.monthly_csv, methods=["GET"]),
+    Route("/openapi.json", document, methods=["GET"]),
+    Route("/uploads/{file}", uploads.put, methods=["PUT"]),
+    Route("/files/{name}", media.file, methods=["GET"]),
+    Route("/sandbox/status", status.status, methods=["GET"]),
+    Route("/", status.page, methods=["GET"]),
+    *webhooks.ROUTES,
+    *control.ROUTES,
+)
+
+
+def make_app(service: Service, lifespan: Lifespan) -> Starlette:
+    """Make the ASGI application of a service.
+
+    Args:
+        service: What the routes share.
+        lifespan: Runs the dispatcher and the settler for as long as it serves.
+    """
+    app = Starlette(
+        routes=list(ROUTES),
+        middleware=[
+            Middleware(Dated, clock=service.clock),
+            Middleware(RequestFaults, faults=service.faults),
+        ],
+        lifespan=lifespan,
+        exception_handlers={
+            RequestError: _request_error,
+            HTTPException: _http_error,
+            Exception: _unexpected,
+        },
+    )
+    app.state.service = service
+    return app
+
+
+async def _request_error(request: Request, error: Exception) -> Response:
+    if not isinstance(error, RequestError):
+        raise error
+    return message_answer(error.status, error.message)
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        raise error
+    words = {404: "There is nothing at this path.", 405: "This method is not served."}
+    message = words.get(error.status_code, error.detail)
+    headers = error.headers
+    if error.status_code == 405:
+        headers = {"Allow": ", ".join(_methods_at(request))}
+    return message_answer(error.status_code, message, headers)
+
+
+def _methods_at(request: Request) -> list[str]:
+    """List what a path serves; the exception knows of one of its routes only."""
+    routes = [route for route in request.app.routes if isinstance(route, Route)]
+    first = next(r for r in routes if r.matches(request.scope)[0] is not Match.NONE)
+    there = [route for route in routes if route.path == first.path]
+    return sorted({method for route in there for method in route.methods or ()})
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    # The server closes the connection after a failure: the client should know.
+    words = "The sandbox itself failed; its log says how."
+    return message_answer(500, words, {"Connection": "close"})

@@ -1,0 +1,274 @@
+"""A running sandbox: started in this process, or found running in another.
+
+    running = start_embedded("data")
+    running.base_url, running.api_key
+
+The first process serves, in a thread of its own that leaves the main thread's event
+loop and its signals alone. Others attach to it, and one of them takes over when it
+ends. Nothing is lost by any of this: see `mediakit.sandbox.store`.
+"""
+
+import atexit
+import os
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from mediakit.catalog import Catalog
+from mediakit.errors import ServiceError
+from mediakit.sandbox.server import console
+from mediakit.sandbox.server.data_dir import DataDir
+from mediakit.sandbox.server.hosting import Host
+from mediakit.sandbox.settings import Sandbox
+
+__all__ = ["RunningSandbox", "Sandbox", "start", "start_embedded"]
+
+START_TIMEOUT_S = 15.0
+ATTEMPT_GAP_S = 0.05
+SUCCESSION_GAP_S = 0.25
+HEALTH_TIMEOUT_S = 2.0
+
+
+class RunningSandbox:
+    """A sandbox that serves, in this process or in another one.
+
+    Args:
+        settings: What it is started with, should it be served here.
+        data_dir: Its data directory.
+        host: What serves it in this process; None when another process does.
+    """
+
+    def __init__(self, settings: Sandbox, data_dir: DataDir, host: Host | None) -> None:
+        account = data_dir.account()
+        if account is None:
+            raise ServiceError(f"{data_dir.path} holds no sandbox.")
+        self.identity = account.identity
+        self.api_key = account.api_key
+        self.functions: Mapping[str, str] = {
+            function.kind: function.path for function in settings.catalog
+        }
+        self._settings = settings
+        self._data_dir = data_dir
+        self._host = host
+        self._pid = os.getpid()
+        self._stopped = threading.Event()
+        if host is None:
+            name = "mediakit-sandbox-successor"
+            threading.Thread(target=self._succeed, name=name, daemon=True).start()
+
+    def __repr__(self) -> str:
+        where = "here" if self.owned else "in another process"
+        return f"<sandbox at {self.base_url}, served {where}>"
+
+    @property
+    def base_url(self) -> str:
+        """Return where it serves now; the port may change with the process."""
+        host = self._host
+        return host.base_url if host is not None else self._data_dir.base_url() or ""
+
+    @property
+    def owned(self) -> bool:
+        """Tell whether this process serves it."""
+        return self._host is not None and self._pid == os.getpid()
+
+    def advance(
+        self, *, hours: float = 0, minutes: float = 0, seconds: float = 0
+    ) -> dict[str, Any]:
+        """Move the sandbox's clock forwards; what becomes due on the way is done.
+
+        Args:
+            hours: So many hours,
+            minutes: and so many minutes,
+            seconds: and so many seconds.
+
+        Returns:
+            The time that it is now, and how much was done.
+
+        Raises:
+            ServiceError: The sandbox does not answer, or refuses.
+        """
+        skipped_s = hours * 3_600 + minutes * 60 + seconds
+        return self._call("POST", "clock/advance", {"seconds": skipped_s})
+
+    def fault(self, kind: str, **rule: Any) -> str:
+        """Let something go wrong from now on.
+
+        Args:
+            kind: What goes wrong, such as "latency" or "fail_render".
+            **rule: Where (`where`), how often (`count`), and what the kind needs,
+                such as `seconds`, `status`, `code` or `factor`.
+
+        Returns:
+            What the fault is called.
+
+        Raises:
+            ServiceError: The sandbox does not answer, or refuses; it says why.
+        """
+        fault_id: str = self._call("POST", "faults", {"kind": kind, **rule})["id"]
+        return fault_id
+
+    def clear_faults(self) -> int:
+        """Take all faults back; return how many there were.
+
+        Raises:
+            ServiceError: The sandbox does not answer.
+        """
+        removed_n: int = self._call("DELETE", "faults")["removed_n"]
+        return removed_n
+
+    def seed(self, *, days: int = 90, jobs: int = 400, seed: int = 1) -> dict[str, Any]:
+        """Add a plausible past, so that there is spend to look at.
+
+        The balance stays what it is: what the past cost was granted in the past. The
+        same arguments again add nothing.
+
+        Args:
+            days: How many days it covers; it ends yesterday.
+            jobs: How many jobs there were.
+            seed: The same seed makes the same past.
+
+        Returns:
+            What it comes to, and in `added` how many jobs were added now.
+
+        Raises:
+            ServiceError: The sandbox does not answer, or refuses.
+        """
+        return self._call("POST", "seed", {"days": days, "jobs": jobs, "seed": seed})
+
+    def reset(self) -> None:
+        """Start over: no jobs, no files, no faults, the balance of the beginning.
+
+        Its name, its key and its time stay.
+
+        Raises:
+            ServiceError: The sandbox does not answer.
+        """
+        self._call("POST", "reset", {"confirm": True})
+
+    def _call(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        token = self._settings.admin_token
+        return console.call(self.base_url, method, path, body, admin_token=token)
+
+    def stop(self) -> None:
+        """Stop serving, or stop being attached; what was accepted is kept.
+
+        In a forked child this does nothing: the server is its parent's.
+        """
+        if self._pid != os.getpid() or self._stopped.is_set():
+            return
+        self._stopped.set()
+        with _lock:
+            if _running.get(self._data_dir.path) is self:
+                del _running[self._data_dir.path]
+            if self._host is not None:
+                self._host.stop()
+        atexit.unregister(self.stop)
+
+    def _succeed(self) -> None:
+        """Serve as soon as the server that this process is attached to has ended."""
+        while not self._stopped.wait(SUCCESSION_GAP_S):
+            with _lock:
+                if not self._stopped.is_set():
+                    self._host = _try_to_host(self._settings, self._data_dir)
+            if self._host is not None:
+                return
+
+
+_running: dict[Path, RunningSandbox] = {}
+_lock = threading.Lock()
+
+
+def _forget_in_child() -> None:
+    global _lock
+    _lock = threading.Lock()
+    _running.clear()
+
+
+os.register_at_fork(after_in_child=_forget_in_child)
+
+
+def start_embedded(
+    data_dir: str | Path, catalog: Catalog | None = None
+) -> RunningSandbox:
+    """Serve a data directory from this process, or attach to who serves it.
+
+    Callbacks and input URLs may reach this machine. Calling it again in the same
+    process returns the same sandbox.
+
+    Args:
+        data_dir: Where its database and files lie; made when missing.
+        catalog: The functions that it serves; all declared ones by default.
+
+    Raises:
+        ServiceError: It cannot be started.
+    """
+    return start(
+        Sandbox(
+            Path(data_dir),
+            allow_loopback_callbacks=True,
+            catalog=Catalog.default() if catalog is None else catalog,
+        )
+    )
+
+
+def start(settings: Sandbox) -> RunningSandbox:
+    """Serve a data directory with these settings, or attach to who serves it.
+
+    A server that runs already keeps the settings it was started with.
+
+    Raises:
+        ServiceError: It cannot be started.
+    """
+    data_dir = DataDir(settings.data_dir)
+    with _lock:
+        known = _running.get(data_dir.path)
+        if known is None:
+            known = _open(settings, data_dir)
+            _running[data_dir.path] = known
+            atexit.register(known.stop)
+        return known
+
+
+def _open(settings: Sandbox, data_dir: DataDir) -> RunningSandbox:
+    pause = threading.Event()
+    for _ in range(round(START_TIMEOUT_S / ATTEMPT_GAP_S)):
+        host = _try_to_host(settings, data_dir)
+        if host is not None or _answers(data_dir):
+            return RunningSandbox(settings, data_dir, host)
+        # Another process has the lock and does not answer: it starts, or it ends.
+        pause.wait(ATTEMPT_GAP_S)
+    raise ServiceError(
+        f"Another process serves {data_dir.path} and does not answer at "
+        f"{data_dir.base_url()}. End that process, or choose another folder."
+    )
+
+
+def _try_to_host(settings: Sandbox, data_dir: DataDir) -> Host | None:
+    lock = data_dir.try_lock()
+    if lock is None:
+        return None
+    try:
+        return Host(settings, data_dir, lock)
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _answers(data_dir: DataDir) -> bool:
+    account, base_url = data_dir.account(), data_dir.base_url()
+    if account is None or base_url is None:
+        return False
+    try:
+        # Proxies of the environment have no business on loopback.
+        with httpx.Client(trust_env=False, timeout=HEALTH_TIMEOUT_S) as http:
+            answer = http.get(f"{base_url}/sandbox/status")
+    except httpx.TransportError:
+        return False
+    # 503 is a sandbox that is unwell, for example because its disk is full.
+    there = answer.status_code in (200, 503)
+    return there and answer.json()["identity"] == account.identity

@@ -1,0 +1,149 @@
+"""How much of a named budget is used, and its burn-down by day."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from mediakit.client.records.budgets import Budget, budget_text
+from mediakit.errors import InputError
+from mediakit.history import History
+from mediakit.spend.dates import end_of_month, month_of, month_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Budget", "BudgetStatus", "budget_status"]
+
+A_DAY = timedelta(days=1)
+Charges = tuple[tuple[date, int], ...]
+
+
+@dataclass(frozen=True)
+class BudgetStatus:
+    """How much of a budget is used; amounts are micro-USD.
+
+    Args:
+        budget: The budget.
+        month: The month, YYYY-MM in UTC; None for a budget without a period.
+        spent_micro_usd: Settled charges (spec 2.2).
+        held_micro_usd: Held for requests in flight, at their upper price.
+        charges: The days of the settled charges, and their micro-USD.
+        days: The first and the last day of the burn-down.
+    """
+
+    budget: Budget
+    month: str | None
+    spent_micro_usd: int
+    held_micro_usd: int
+    charges: Charges = field(repr=False)
+    days: tuple[date, date] = field(repr=False)
+
+    @property
+    def left_micro_usd(self) -> int:
+        """Return the most that a further request may cost."""
+        used = self.spent_micro_usd + self.held_micro_usd
+        return max(0, self.budget.limit_micro_usd - used)
+
+    @property
+    def level(self) -> int | None:
+        """Return the highest warning level that is reached, as a percentage.
+
+        Held amounts count, as they do for the limit. None if below all levels.
+        """
+        return self.budget.level(self.spent_micro_usd + self.held_micro_usd)
+
+    @property
+    def text(self) -> str:
+        """Summarize in one sentence how much of the budget is used."""
+        return budget_text(self.budget, self.spent_micro_usd, self.held_micro_usd)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def frame(self) -> pd.DataFrame:
+        """Return the burn-down, one row per day.
+
+        Returns:
+            day (datetime64[us, UTC]), spent_micro_usd (int64, all charges up to and
+            with that day) and left_micro_usd (int64, the limit less that, at least
+            0). Held amounts are not included. The rows end today, or at the end of
+            the budget's month if that is over.
+        """
+        import numpy as np
+        import pandas as pd
+
+        first, last = self.days
+        of_day = dict.fromkeys(_days_between(first, last), 0)
+        for day, charge_micro_usd in self.charges:
+            of_day[day] += charge_micro_usd
+        spent = np.cumsum(np.array([*of_day.values()], dtype="int64"))
+        midnights = np.array([*of_day], dtype="datetime64[us]")
+        return pd.DataFrame(
+            {
+                "day": pd.DatetimeIndex(midnights).tz_localize("UTC"),
+                "spent_micro_usd": spent,
+                "left_micro_usd": np.maximum(0, self.budget.limit_micro_usd - spent),
+            }
+        )
+
+
+def budget_status(
+    history: History, budget: object, now: datetime, month: str | None = None
+) -> BudgetStatus:
+    """Read from the history how much of a budget is used; blocks.
+
+    Args:
+        history: The history; charges of all its services and accounts count.
+        budget: The budget.
+        now: The instant, timezone-aware.
+        month: For a budget by month: which one, YYYY-MM; None for the current one.
+
+    Raises:
+        InputError: It is not a budget, or it has no such month.
+    """
+    if not isinstance(budget, Budget):
+        accepted = 'a budget, such as mk.Budget("team", "$500", period="month")'
+        raise InputError("budget", got=budget, accepted=accepted)
+    month = _month_of_budget(budget, now.date(), month)
+    label = budget.name if month is None else f"{budget.name} {month}"
+    # A charge that settles between the two reads counts twice; none is missed.
+    use = history.budget_use(label)
+    charges = tuple((at.date(), charge) for at, charge in history.budget_charges(label))
+    return BudgetStatus(
+        budget,
+        month,
+        sum(charge for _, charge in charges),
+        use.reserved_micro_usd,
+        charges,
+        _range_of(charges, month, now.date()),
+    )
+
+
+def _month_of_budget(budget: Budget, today: date, month: str | None) -> str | None:
+    current = month_of(today)
+    if budget.period is None:
+        if month is None:
+            return None
+        accepted = f"no month, because {budget.name!r} is a budget without a period"
+        raise InputError("month", got=month, accepted=accepted)
+    asked = current if month is None else month_text(month)
+    if asked > current:
+        accepted = f"a month that has begun, up to {current}"
+        raise InputError("month", got=month, accepted=accepted)
+    return asked
+
+
+def _range_of(charges: Charges, month: str | None, today: date) -> tuple[date, date]:
+    days = [day for day, _ in charges]
+    if month is None:
+        return min(days, default=today), max([*days, today])
+    first = date.fromisoformat(f"{month}-01")
+    last = min(today, end_of_month(month))
+    return min([*days, first]), max([*days, last])
+
+
+def _days_between(first: date, last: date) -> Sequence[date]:
+    return [first + n * A_DAY for n in range((last - first).days + 1)]

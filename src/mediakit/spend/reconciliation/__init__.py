@@ -1,0 +1,11 @@
+"""The history against the bill: what agrees, what does not, and why.
+
+Pure: frames in, a `Reconciliation` out. `AsyncSpend.reconcile` fetches them.
+"""
+
+from mediakit.spend.reconciliation.comparing import Sources, compared, month_span
+from mediakit.spend.reconciliation.explaining import Span
+from mediakit.spend.reconciliation.reading import Reconciler
+from mediakit.spend.reconciliation.result import Reconciliation
+
+__all__ = ["Reconciler", "Reconciliation", "Sources", "Span", "compared", "month_span"]

@@ -1,0 +1,98 @@
+"""The spend reports of a client, including the dashboard and the HTML report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mediakit import spend
+from mediakit.client.runtime.docstrings import explained_by
+from mediakit.client.submissions.admission import budget_of
+
+if TYPE_CHECKING:
+    from mediakit.client.records.budgets import AnyBudget
+    from mediakit.widgets.dashboard.dashboard import Dashboard
+
+
+class AsyncSpend(spend.AsyncSpend):
+    """The async spend reports, including the HTML report."""
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}; report(...) writes a month as a page>"
+
+    async def report(
+        self, month: str | None, path: str | Path, *, budget: AnyBudget | None = None
+    ) -> Path:
+        """Write the spend of a month as one HTML page, which opens without Jupyter.
+
+        It has the totals, the plots, the result of the reconciliation, and every charge
+        in this history as a table and as CSV. An existing file is replaced.
+
+        Args:
+            month: YYYY-MM in UTC; None for the current one.
+            path: The file, such as "october.html".
+            budget: The budget to compare with, a `Budget` or an amount.
+
+        Returns:
+            The file.
+
+        Raises:
+            InputError: The month cannot be read or has not begun, the budget is not
+                an amount, or the file cannot be written.
+            ServiceError: The service does not respond.
+        """
+        from mediakit.widgets.dashboard.report import write_report
+
+        held = budget_of("report", budget)
+
+        reports: Any = self
+        return await write_report(
+            reports, self._service_clock.today(), month, Path(path), held
+        )
+
+
+class Spend(spend.Spend):
+    """The spend reports, with a dashboard and a page."""
+
+    _core: AsyncSpend
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, dashboard(...) shows it>"
+
+    @explained_by(AsyncSpend.report)
+    def report(
+        self, month: str | None, path: str | Path, *, budget: AnyBudget | None = None
+    ) -> Path:
+        """Write the spend of a month as one HTML page, which opens without Jupyter."""
+        return self._io.call(self._core.report, month, path, budget=budget)
+
+    def dashboard(
+        self, month: str | None = None, *, budget: AnyBudget | None = None
+    ) -> Dashboard:
+        """Return the dashboard of a month, to display in a cell.
+
+        It shows the figures, the plots with their data, and the result of the
+        reconciliation, and exports the charges as CSV, Parquet, Excel and FOCUS. When
+        the cell runs again, the selection is kept.
+
+        Args:
+            month: The month to begin with, YYYY-MM in UTC; the current one when
+                omitted.
+            budget: The budget to compare with, a `Budget` or an amount.
+
+        Raises:
+            InputError: The month cannot be read or has not begun, or the budget is not
+                an amount.
+        """
+        from mediakit.widgets.card_handle import current_cell
+        from mediakit.widgets.dashboard.dashboard import Dashboard
+
+        reports: Any = self._core
+        return Dashboard(
+            reports,
+            self._io,
+            self._core._service_clock.today,
+            month=month,
+            budget=budget_of("dashboard", budget),
+            cell=current_cell(),
+        )

@@ -1,0 +1,176 @@
+"""A month of a real sandbox: what goes wrong there is found here."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit import Client, Job
+from mediakit.errors import AuthError, InputError
+from mediakit.sandbox.server import console
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from mediakit.spend.reconciliation import Reconciliation
+
+PATIENCE_S = 60.0
+KITE_MICRO_USD = 204_000
+DRIFTED_MICRO_USD = 102_000
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[RunningSandbox]:
+    served = start(Sandbox(tmp_path / "data", balance_micro_usd=100_000_000, speed=20))
+    yield served
+    served.stop()
+
+
+@pytest.fixture
+def client(running: RunningSandbox, tmp_path: Path) -> Iterator[Client]:
+    with Client(
+        running.base_url, running.api_key, home=tmp_path / "home"
+    ) as its_client:
+        yield its_client
+
+
+def video(client: Client, prompt: str) -> Job:
+    job = client.submit("text-to-video", prompt=prompt, duration=3)
+    return job.wait(PATIENCE_S).settle(PATIENCE_S)
+
+
+def rows(result: Reconciliation) -> set[tuple[str, int]]:
+    frame = result.frame()
+    verdicts = frame["verdict"].astype("str")
+    return set(zip(verdicts, frame["difference_micro_usd"].tolist(), strict=True))
+
+
+def names(result: Reconciliation, verdict: str) -> list[str]:
+    frame = result.frame()
+    found = frame[frame["verdict"] == verdict]["job_ids"]
+    return [job_id for ids in found for job_id in ids]
+
+
+@pytest.mark.spec("4.19")
+def test_a_month_of_faults_is_taken_apart(
+    running: RunningSandbox, client: Client, tmp_path: Path
+) -> None:
+    assert client.spend.reconcile().text.startswith("Nothing was charged in ")
+    kept, lost = video(client, "kept"), video(client, "lost")
+
+    agreed = client.spend.reconcile()
+    assert agreed.is_explained
+    assert agreed.text.startswith("$0.408 charged in ")
+    assert agreed.text.endswith(" so far; all of it is explained.")
+    assert agreed.charged_micro_usd == agreed.history_micro_usd == 2 * KITE_MICRO_USD
+    assert rows(agreed) == {("match", 0)}
+
+    running.fault("rate_drift", factor=0.5, count=1)
+    drifted = video(client, "drifted")
+    running.fault("late_settlement", seconds=10**6, count=1)
+    # Of another length: one of the same price could be the one that is lost below.
+    late = client.submit("text-to-video", prompt="late", duration=4).wait(PATIENCE_S)
+    with Client(running.base_url, second_key(running), home=tmp_path / "other") as they:
+        video(they, "foreign")
+        theirs = they.spend.reconcile()
+    result = client.spend.reconcile()
+
+    assert result.is_explained
+    assert rows(result) == {
+        ("match", 0),
+        ("rate_changed", DRIFTED_MICRO_USD - KITE_MICRO_USD),
+        ("pending", 0),
+        ("elsewhere", KITE_MICRO_USD),
+    }
+    assert names(result, "rate_changed") == [drifted.id]
+    assert names(result, "pending") == [late.id]
+    assert result.own_keys != theirs.own_keys
+    assert theirs.is_explained
+    assert theirs.history_micro_usd == KITE_MICRO_USD
+
+    lose(tmp_path / "home" / "history.sqlite3", lost.id)
+    result = client.spend.reconcile()
+
+    assert not result.is_explained
+    assert ("missing_here", KITE_MICRO_USD) in rows(result)
+    assert "$0.204 for text-to-video is missing here on " in result.text
+    assert "client.history.rebuild(...) can restore it" in result.text
+
+    assert client.history.rebuild(lost.id)["outcome"].tolist() == ["added"]
+    result = client.spend.reconcile()
+
+    assert result.is_explained
+    assert result.history_micro_usd == 2 * KITE_MICRO_USD + DRIFTED_MICRO_USD
+    by_day = result.frame("day")
+    assert int(by_day["daily_micro_usd"].sum()) == result.charged_micro_usd
+    assert kept.id not in names(result, "rate_changed")
+
+    audit = client.spend.rates()
+    wrong = audit[audit["wrong_jobs"] > 0]
+    assert wrong["kind"].tolist() == ["text-to-video"]
+    assert wrong["difference_micro_usd"].tolist() == [-DRIFTED_MICRO_USD]
+    assert wrong["first_wrong_day"].notna().all()
+    lines = client.spend.rates(by="line")
+    assert "$0.068 per s" in str(lines["line"].dropna().tolist())
+
+
+def second_key(running: RunningSandbox) -> str:
+    """Give a member of the same organization a key of their own."""
+    member = call(running, "POST", "orgs/org_sandbox/members", {"name": "Kim"})
+    asked = {"member": member["id"]}
+    key: str = call(running, "POST", "orgs/org_sandbox/keys", asked)["key"]
+    return key
+
+
+def call(
+    running: RunningSandbox, method: str, path: str, body: dict[str, Any]
+) -> dict[str, Any]:
+    return console.call(running.base_url, method, path, body)
+
+
+def lose(history: Path, job_id: str) -> None:
+    with sqlite3.connect(history) as connection:
+        done = connection.execute(
+            "DELETE FROM mediakit_entries WHERE job_id = ?", (job_id,)
+        )
+        assert done.rowcount == 1
+    connection.close()
+
+
+def test_a_month_that_has_not_begun_is_refused_in_a_sentence(client: Client) -> None:
+    with pytest.raises(InputError, match="the current month in UTC"):
+        client.spend.reconcile("2999-01")
+    with pytest.raises(InputError, match="month"):
+        client.spend.reconcile("1999-12")
+    with pytest.raises(InputError, match="own_keys"):
+        client.spend.reconcile(own_keys=3)  # type: ignore[arg-type]
+
+
+def test_a_month_without_data_says_so_and_has_the_same_columns(client: Client) -> None:
+    result = client.spend.reconcile("2020-02")
+
+    assert result.text == (
+        "Nothing was charged in February 2020, and this history has no charge for it."
+    )
+    assert result.is_explained
+    assert result.frame().empty
+    assert result.frame("day").columns[0] == "day"
+
+
+def test_a_report_that_may_not_be_read_is_no_silent_zero(
+    running: RunningSandbox, client: Client
+) -> None:
+    video(client, "one")
+    refused = {"status": 403, "message": "Your role may not read this."}
+    running.fault("status", where={"path": "/billing/monthly"}, **refused)
+    result = client.spend.reconcile()
+
+    assert not result.is_explained
+    assert "Your role may not read this" in result.text
+    assert result.frame()["monthly_micro_usd"].isna().all()
+    assert result.frame()["verdict"].isna().any()
+
+    running.fault("status", where={"path": "/billing/spend"}, **refused)
+    with pytest.raises(AuthError, match="may not read"):
+        client.spend.reconcile()

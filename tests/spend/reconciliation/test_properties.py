@@ -1,0 +1,401 @@
+"""Any month whose sides agree is explained; each fault is found, and nothing else."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from mediakit.spend.reconciliation import Reconciliation
+from tests.spend.reconciliation.bills import (
+    FIRST,
+    LAST,
+    OWN,
+    PATHS,
+    Bill,
+    Job,
+    bill_of,
+    entry,
+    reconciled,
+    unread,
+)
+
+# No two sets of jobs have one sum: a name that is found is the only right one.
+BASE = 10**15
+MOST_JOBS = 22
+FOREIGN = ["key_2", "key_3"]
+START = datetime(2026, 9, 29, tzinfo=UTC)
+DAYS = 35
+By = Literal["month", "day"]
+BOTH: tuple[By, By] = ("month", "day")
+Findings = dict[tuple[str, str | None, str | None], tuple[int, frozenset[str]]]
+
+
+@dataclass
+class World:
+    """Both sides of a month, and what is to be found of their differences."""
+
+    jobs: list[Job]
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    fix_bill: list[Callable[[Bill], Bill]] = field(default_factory=list)
+    found: Findings = field(default_factory=dict)
+    moved: set[str] = field(default_factory=set)
+    used: set[str] = field(default_factory=set)
+    faulty: list[Job] = field(default_factory=list)
+
+    def own(self) -> list[Job]:
+        return [job for job in self.jobs if job.key == OWN]
+
+    def expect(self, verdict: str, job: Job, micro_usd: int, *ids: str) -> None:
+        if FIRST <= job.day <= LAST:
+            self.add((verdict, job.path, None), micro_usd, *ids)
+
+    def add(
+        self, which: tuple[str, str | None, str | None], micro_usd: int, *ids: str
+    ) -> None:
+        amount, names = self.found.get(which, (0, frozenset[str]()))
+        self.found[which] = amount + micro_usd, names | frozenset(ids)
+
+    def bill(self) -> Bill:
+        bill = bill_of(self.jobs)
+        for fix in self.fix_bill:
+            bill = fix(bill)
+        return bill
+
+
+def instants() -> st.SearchStrategy[datetime]:
+    # Not so near midnight that reading it two seconds later is another day.
+    seconds = st.integers(0, DAYS - 1).flatmap(
+        lambda day: st.integers(0, 86_390).map(lambda s: day * 86_400 + s)
+    )
+    return seconds.map(lambda s: START + timedelta(seconds=s))
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    """Make jobs of our key, at least ten, and of others; the history holds ours."""
+    count = draw(st.integers(10, MOST_JOBS))
+    own_n = draw(st.integers(10, count))
+    jobs = [
+        Job(
+            id=f"media_{number:02}",
+            path=draw(st.sampled_from(list(PATHS))),
+            micro_usd=BASE + 4**number,
+            settled_at=draw(instants()),
+            key=OWN if number < own_n else draw(st.sampled_from(FOREIGN)),
+        )
+        for number in range(count)
+    ]
+    world = World(jobs)
+    world.rows = [entry(job) for job in world.own()]
+    for job in jobs:
+        if job.key != OWN and FIRST <= job.day <= LAST:
+            world.add(("elsewhere", job.path, job.key), job.micro_usd)
+    return world
+
+
+def observed(result: Reconciliation, by: By = "month") -> Findings:
+    """Sum what a frame says by verdict, function and key, matches left out."""
+    found: dict[Any, Any] = defaultdict(lambda: (0, frozenset()))
+    frame = result.frame(by)
+    for row in frame[frame["verdict"] != "match"].to_dict("records"):
+        path, key = (
+            value if isinstance(value, str) else None
+            for value in (row["function"], row["api_key_id"])
+        )
+        which = str(row["verdict"]), path, key
+        amount, ids = found[which]
+        names = frozenset(row["job_ids"])
+        found[which] = amount + int(row["difference_micro_usd"]), ids | names
+    return dict(found)
+
+
+def moved_in(result: Reconciliation) -> set[str]:
+    """Return the jobs that are said to have settled beyond midnight."""
+    frame = result.frame()
+    matches = frame[(frame["verdict"] == "match") & (frame["note"] != "")]
+    assert all("the other side of midnight" in note for note in matches["note"])
+    return {job_id for ids in matches["job_ids"] for job_id in ids}
+
+
+def check_sums(result: Reconciliation, world: World, bill: Bill) -> None:
+    """Check that the columns sum to what each side says."""
+    for by in BOTH:
+        frame = result.frame(by)
+        said = [row for row in bill.daily if str(FIRST) <= row["date"] <= str(LAST)]
+        assert int(frame["daily_micro_usd"].sum()) == total(said)
+        assert int(frame["history_micro_usd"].sum()) == result.history_micro_usd
+    frame = result.frame()
+    assert int(frame["monthly_micro_usd"].sum()) == total(bill.monthly)
+    assert int(frame["csv_micro_usd"].sum()) == total(bill.csv)
+
+
+def total(rows: list[dict[str, Any]]) -> int:
+    return sum(row["charge_micro_usd"] for row in rows)
+
+
+# -- faults ----------------------------------------------------------------------------
+
+
+def chosen(draw: Any, world: World, *, in_month: bool = True) -> Job:
+    """Take one of our jobs that no other fault has."""
+    able = [job for job in world.own() if job.id not in world.used]
+    if in_month:
+        able = [job for job in able if FIRST <= job.day <= LAST] or able
+    job: Job = draw(st.sampled_from(able))
+    world.used.add(job.id)
+    world.faulty.append(job)
+    return job
+
+
+def row_of(world: World, job: Job) -> int:
+    return next(n for n, row in enumerate(world.rows) if row["job_id"] == job.id)
+
+
+def late_settlement(draw: Any, world: World) -> None:
+    """The service charged it, and nobody here has read that."""
+    job = chosen(draw, world)
+    world.rows[row_of(world, job)] = unread(job)
+    world.expect("pending", job, job.micro_usd, job.id)
+
+
+def unsettled(draw: Any, world: World) -> None:
+    """It ended, and the service has not charged it yet."""
+    job = chosen(draw, world)
+    world.rows[row_of(world, job)] = unread(job)
+    world.jobs.remove(job)
+    world.expect("pending", job, 0, job.id)
+
+
+def foreign_key(draw: Any, world: World) -> None:
+    """A key that spent nothing before spends something."""
+    job = Job(
+        id="media_foreign",
+        path=draw(st.sampled_from(list(PATHS))),
+        micro_usd=BASE + 4**MOST_JOBS,
+        settled_at=draw(instants()),
+        key="key_9",
+    )
+    world.jobs.append(job)
+    if FIRST <= job.day <= LAST:
+        world.add(("elsewhere", job.path, job.key), job.micro_usd)
+
+
+def lost_row(draw: Any, world: World) -> None:
+    """The history lost a job."""
+    job = chosen(draw, world)
+    del world.rows[row_of(world, job)]
+    world.expect("missing_here", job, job.micro_usd)
+
+
+def doubled_row(draw: Any, world: World) -> None:
+    """The history holds a job twice, under two accounts."""
+    job = chosen(draw, world)
+    again = {"account": "b", "key": f"again {job.id}"}
+    world.rows.insert(0, entry(job, **again))
+    world.expect("missing_there", job, -job.micro_usd, job.id)
+
+
+def changed_rate(draw: Any, world: World) -> None:
+    """A job cost other than its exact estimate."""
+    job = chosen(draw, world)
+    estimate = draw(st.integers(0, 2 * BASE).filter(lambda n: n != job.micro_usd))
+    place = row_of(world, job)
+    its = {"estimate_low_micro_usd": estimate, "estimate_high_micro_usd": estimate}
+    world.rows[place] = {**world.rows[place], **its}
+    world.expect("rate_changed", job, job.micro_usd - estimate, job.id)
+
+
+def midnight(draw: Any, world: World) -> None:
+    """The service settled a job before midnight, and it was read after, or before."""
+    job = chosen(draw, world, in_month=False)
+    is_at_border = draw(st.booleans())
+    day = draw(st.sampled_from([LAST, FIRST - timedelta(days=1)]))
+    day = day if is_at_border else job.day
+    before = datetime(day.year, day.month, day.day, 23, 59, 59, tzinfo=UTC)
+    after = before + timedelta(seconds=2)
+    settled, read = draw(st.sampled_from([(before, after), (after, before)]))
+    moved = replace(job, settled_at=settled, read_at=read, submitted_at=before)
+    world.jobs[world.jobs.index(job)] = moved
+    world.faulty.append(moved)
+    world.rows[row_of(world, job)] = entry(moved)
+    if (FIRST <= settled.date() <= LAST) != (FIRST <= read.date() <= LAST):
+        world.moved.add(job.id)
+
+
+def restated(draw: Any, world: World) -> None:
+    """The service charges another amount than the one that was read first."""
+    job = chosen(draw, world)
+    now = BASE + 4 ** (MOST_JOBS + 1)
+    world.jobs[world.jobs.index(job)] = replace(job, micro_usd=now)
+    place = row_of(world, job)
+    world.rows[place] = entry(replace(job, restated_micro_usd=now))
+    world.expect("rate_changed", job, now - job.micro_usd, job.id)
+
+
+FAULTS = [
+    late_settlement,
+    unsettled,
+    foreign_key,
+    lost_row,
+    doubled_row,
+    changed_rate,
+    midnight,
+    restated,
+]
+
+
+def may_be_wrong(world: World, row: dict[str, Any]) -> bool:
+    """Leave out a day whose own difference would hide that of the report."""
+    day = row.get("date")
+    if day is None:
+        return True
+    used = {job.settled_at.date() for job in world.faulty}
+    near = {str(day + timedelta(days=n)) for day in used for n in (-1, 0, 1)}
+    return str(FIRST) <= day <= str(LAST) and day not in near
+
+
+def one_row(name: str, *, is_doubled: bool) -> Callable[[Any, World], None]:
+    """Make a fault that loses or doubles a row of one of the service's reports."""
+
+    def fault(draw: Any, world: World) -> None:
+        place = draw(st.integers(0, 1_000))
+
+        def fix(bill: Bill) -> Bill:
+            rows: list[dict[str, Any]] = list(getattr(bill, name))
+            able = [row for row in rows if may_be_wrong(world, row)]
+            if not able:
+                return bill
+            row = able[place % len(able)]
+            if is_doubled:
+                rows.append(row)
+            else:
+                rows.remove(row)
+            verdict = "missing_here" if is_doubled else "missing_there"
+            amount = row["charge_micro_usd"] * (1 if is_doubled else -1)
+            which = f"{verdict} in a report", row["model_id"], None
+            world.add(which, amount)
+            if name == "daily" and is_doubled and row["api_key_id"] != OWN:
+                world.add(which, -amount)
+                its = f"{verdict} in a report", row["model_id"], row["api_key_id"]
+                world.add(its, amount)
+            if name == "daily" and not is_doubled and row["api_key_id"] != OWN:
+                its = "elsewhere", row["model_id"], row["api_key_id"]
+                world.add(its, amount)
+            changed: dict[str, Any] = {name: rows}
+            return replace(bill, **changed)
+
+        world.fix_bill.append(fix)
+
+    fault.__name__ = f"{'doubled' if is_doubled else 'lost'} row of {name}"
+    return fault
+
+
+REPORT_FAULTS = [
+    one_row(name, is_doubled=is_doubled)
+    for name in ("daily", "monthly", "csv")
+    for is_doubled in (False, True)
+]
+
+
+def settle_expectations(world: World) -> Findings:
+    """Merge what is to be found of reports with the rest; leave out zero sums."""
+    merged: dict[Any, tuple[int, frozenset[str]]] = {}
+    for (verdict, path, key), (amount, ids) in world.found.items():
+        plain = verdict.removesuffix(" in a report")
+        if plain != "pending" and amount == 0:
+            continue
+        known, names = merged.get((plain, path, key), (0, frozenset[str]()))
+        merged[plain, path, key] = known + amount, names | ids
+    return merged
+
+
+def check(world: World, *, names: bool = True) -> None:
+    bill = world.bill()
+    # A row that is lost with all that a key spent on a day may hide whose key it is.
+    told = {} if names else {"own_keys": (OWN,)}
+    result = reconciled(bill, world.rows, **told)
+    expected = settle_expectations(world)
+    found = observed(result)
+    if not names:
+        found = {which: (amount, frozenset()) for which, (amount, _) in found.items()}
+        expected = {which: (n, frozenset()) for which, (n, _) in expected.items()}
+    assert found == expected
+    assert moved_in(result) == world.moved
+    missing = any(verdict.startswith("missing") for verdict, _, _ in expected)
+    assert result.is_explained is not missing
+    assert ("not explained" in result.text) is missing
+    check_sums(result, world, bill)
+    by_day = {which: amount for which, (amount, _) in observed(result, "day").items()}
+    assert by_day == {which: amount for which, (amount, _) in found.items()}
+
+
+# -- properties ------------------------------------------------------------------------
+
+
+@pytest.mark.spec("4.19")
+@given(world=worlds())
+def test_a_month_whose_sides_agree_is_explained_to_the_micro_dollar(
+    world: World,
+) -> None:
+    bill = world.bill()
+    result = reconciled(bill, world.rows)
+    check(world)
+    ours = [job for job in world.own() if FIRST <= job.day <= LAST]
+    assert result.history_micro_usd == sum(job.micro_usd for job in ours)
+    assert result.charged_micro_usd == bill.total_micro_usd
+    assert result.own_keys == (OWN,)
+
+
+@settings(max_examples=25)
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+@given(data=st.data())
+def test_one_fault_is_found_and_named_and_nothing_else(
+    fault: Callable[..., None], data: st.DataObject
+) -> None:
+    world = data.draw(worlds())
+    fault(data.draw, world)
+    check(world)
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_two_faults_at_once_are_found_and_named_and_nothing_else(
+    data: st.DataObject,
+) -> None:
+    world = data.draw(worlds())
+    for fault in data.draw(st.lists(st.sampled_from(FAULTS), min_size=2, max_size=2)):
+        event(fault.__name__)
+        fault(data.draw, world)
+    check(world)
+
+
+@settings(max_examples=25)
+@pytest.mark.parametrize("fault", REPORT_FAULTS, ids=lambda fault: fault.__name__)
+@given(data=st.data())
+def test_the_report_that_differs_from_the_others_is_named(
+    fault: Callable[..., None], data: st.DataObject
+) -> None:
+    world = data.draw(worlds())
+    fault(data.draw, world)
+    check(world, names=False)
+
+
+@settings(max_examples=25)
+@pytest.mark.parametrize("fault", REPORT_FAULTS, ids=lambda fault: fault.__name__)
+@given(data=st.data())
+def test_a_report_that_differs_hides_no_fault_of_the_history(
+    fault: Callable[..., None], data: st.DataObject
+) -> None:
+    world = data.draw(worlds())
+    other = data.draw(st.sampled_from([f for f in FAULTS if f is not foreign_key]))
+    event(other.__name__)
+    other(data.draw, world)
+    fault(data.draw, world)
+    check(world, names=False)

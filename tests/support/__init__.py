@@ -1,0 +1,1 @@
+"""What tests share: servers, clocks, samples, and how much of everything is tried."""
