@@ -116,7 +116,7 @@ class MadeUp(MediaRequest, kind="made-up", spec="0"):
     """What else it takes."""
     cameras: Annotated[list[Camera], Field(min_length=2)]
     """At least two of them."""
-    preview_cache: list[Literal["noir", "pop"]] | None = None
+    looks: list[Literal["noir", "pop"]] | None = None
     """Which looks it has."""
     size: Size = "square"
     """How large it is."""

@@ -407,11 +407,11 @@ def test_a_url_that_trickles_is_given_up() -> None:
         """A clock whose every look is twelve seconds later."""
 
         def __init__(self) -> None:
-            self.preview_cache = 0
+            self.looks = 0
 
         def monotonic_s(self) -> float:
-            self.preview_cache += 1
-            return 12.0 * self.preview_cache
+            self.looks += 1
+            return 12.0 * self.looks
 
     def trickle(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)

@@ -215,12 +215,12 @@ def test_rows_that_go_close_their_widgets() -> None:
 
 
 def test_lists_of_choices_and_of_anything_have_rows_too() -> None:
-    preview_cache, things = made_up("looks"), made_up("things")
+    looks, things = made_up("looks"), made_up("things")
 
-    preview_cache.value = ["pop", "noir"]
+    looks.value = ["pop", "noir"]
     things.value = [{"a": [1]}, "b", None]
-    assert titles(preview_cache) == ["Look 1", "Look 2"]
-    assert isinstance(named(preview_cache, "look *"), w.Dropdown)
+    assert titles(looks) == ["Look 1", "Look 2"]
+    assert isinstance(named(looks, "look *"), w.Dropdown)
     assert things.value == [{"a": [1]}, "b", None]
 
 

@@ -51,7 +51,7 @@ SCHEMA: Json = {
             prompt={**TEXT, "maxLength": 500},
             ratio={"enum": ["1:1", "16:9"], "default": "1:1"},
             image_url={"type": "string", "format": "uri"},
-            preview_cache={"type": "array", "items": {"enum": ["noir", "pop"]}},
+            looks={"type": "array", "items": {"enum": ["noir", "pop"]}},
         ),
     ],
     "discriminator": {"propertyName": "model"},

@@ -25,7 +25,7 @@ class Posters:
 
     def __init__(self, client: Client[Job]) -> None:
         self._media = client.core.remote_media
-        self._looks = client.core._jobs.outputs.preview_cache
+        self._previews = client.core._jobs.outputs.preview_cache
         self._entries: dict[str, Entry] = {}
 
     def key_of(self, entry: Entry) -> str | None:
@@ -50,13 +50,13 @@ class Posters:
         made = await self._media.poster(url, max_px) if url else None
         if made is not None:
             name = SMALL.format(max_px=max_px)
-            await to_thread.run_sync(self._looks.keep, key, name, made)
+            await to_thread.run_sync(self._previews.keep, key, name, made)
         return made
 
     def _kept(self, key: str, max_px: int) -> bytes | None:
-        preview = look_kept(self._looks, key)
+        preview = look_kept(self._previews, key)
         if preview is None or preview.poster is None:
-            return self._looks.read(key, SMALL.format(max_px=max_px))
+            return self._previews.read(key, SMALL.format(max_px=max_px))
         try:
             return poster_jpeg(BytesIO(preview.poster), max_px)
         except (OSError, ValueError):  # the file on the disk is broken
