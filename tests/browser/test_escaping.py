@@ -146,7 +146,7 @@ def test_words_of_others_never_become_markup_and_nothing_in_them_is_executed(
     lab.see(1, "<img src=x onerror=")
     lab.see(2, "not a web address")
     lab.see(2, "<script>canary=1</script>")
-    lab.cell(3).get_by_role("button", name="History", exact=True).click()
+    lab.cell(3).get_by_role("tab", name="History", exact=True).click()
     expect(lab.cell(3).get_by_text("<img src=x onerror=").last).to_be_visible()
     for index, name in enumerate(("form", "media", "jobs", "history", "refused")):
         lab.screenshot(f"canary-{name}", lab.cell(index))
