@@ -116,7 +116,6 @@ class JobActions:
             ERASE: guard(self._ask_erase),
         }
         self._buttons: dict[str, Any] = {}
-        self._guard = guard
         self._menu: UseMenu | None = None
 
     def offer(self) -> None:
