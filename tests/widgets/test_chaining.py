@@ -257,3 +257,20 @@ def test_in_the_studio_the_form_opens_in_the_studio(own: Client) -> None:
     assert studio.form.values["video_url"] == url_of(view)
     assert forms_in(view.widget) == []
     studio.close()
+
+
+def test_a_result_is_kept_by_its_job_and_comes_back_where_it_is_now(
+    make_form: Callable[..., Form], made: dict[str, Job]
+) -> None:
+    clip, picture = made["clip"], made["picture"]
+    form = make_form("r1", video_urls=[clip], image_urls=["https://a.test/1.png"])
+    until(lambda: PROMPT in shown(form), form)
+    kept = form._draft.text()
+
+    assert clip.id in kept
+    assert str(clip.url) not in kept
+    assert "https://a.test/1.png" in kept
+    results = make_form("r1")._results
+    values = {"tracks": [{"url": f"mediakit-result:{picture.id}", "id": "a"}]}
+    assert results.located(values) == {"tracks": [{"url": picture.url, "id": "a"}]}
+    assert results.located({"video": "mediakit-result:media_none"}) == {"video": ""}

@@ -287,7 +287,7 @@ class Form:
                 self._jobs, before._jobs = before._jobs, ()
                 self._swept = before._sweep.choice if before._sweep else before._swept
             before.close()
-        values = self._given if draft is None else draft.begun_with(self._given)
+        values = self._given if draft is None else self._begun_with(draft)
         for name, value in values.items():
             self._state, problem = assigned(
                 self._view.controls, self._state, name, value
@@ -306,6 +306,11 @@ class Form:
             self._view.promise_return()
         self._view.show_results(tuple(job.widget for job in self._jobs))
         self._view.show_error("\n".join(said))
+
+    def _begun_with(self, draft: Draft) -> Mapping[str, object]:
+        """Return the values to go on with; results are where they are now."""
+        located = replace(draft, values=self._results.located(draft.values))
+        return located.begun_with(self._given)
 
     def _remembered(self, *, fresh: bool) -> tuple[Draft | None, list[str]]:
         """Return what the form held in an earlier kernel, and what keeps from it."""
@@ -367,7 +372,8 @@ class Form:
     @property
     def _draft(self) -> Draft:
         given = {name: digest_of(value) for name, value in self._given.items()}
-        return self._memory.draft_of(self._state, given)
+        values = self._results.named(self._state.values)
+        return self._memory.draft_of(replace(self._state, values=values), given)
 
     def _set_values(self, values: Mapping[str, object]) -> None:
         """Set values in code, all or none.

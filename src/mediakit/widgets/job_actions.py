@@ -166,7 +166,6 @@ class JobActions:
             FORGET: guard(self._ask_forget),
         }
         self._buttons: dict[str, Any] = {}
-        self._guard = guard
         self._menu: UseMenu | None = None
 
     def see(self, preview: Preview) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -26,6 +26,8 @@ PAGE = 6
 READ_AT_ONCE = 50
 MOST_READ = 1_000
 PROMPT_SHOWN = 120
+NAMED = "mediakit-result:"
+"""What stands before a job's id where a form keeps that it holds the job's result."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,29 @@ class Results:
                 self._outputs[url] = result.made
         return function.with_media(body, self._outputs)
 
+    def named(self, values: Mapping[str, object]) -> dict[str, object]:
+        """Return values with results named by their jobs.
+
+        Where a result is may be a signed URL, which is kept nowhere and expires.
+        """
+
+        def name(text: str) -> str:
+            made = self._outputs.get(text)
+            return text if made is None else f"{NAMED}{made.job_id}"
+
+        return {key: _renamed(value, name) for key, value in values.items()}
+
+    def located(self, values: Mapping[str, object]) -> dict[str, object]:
+        """Return what `named` was given, with the URLs that the history has now."""
+
+        def locate(text: str) -> str:
+            if not text.startswith(NAMED):
+                return text
+            entry = self._client.core.store.find(text.removeprefix(NAMED))
+            return (entry.output_url or "") if entry is not None else ""
+
+        return {key: _renamed(value, locate) for key, value in values.items()}
+
     async def _entries(self, urls: Iterable[str]) -> dict[str, Entry]:
         core = self._client.core
         find = partial(core.store.outputs_at, service=core.history.service)
@@ -185,6 +210,16 @@ class Results:
     def _function_title(self, entry: Entry) -> str:
         function = function_of(entry, self._client.catalog)
         return entry.kind if function is None else title_of(function)
+
+
+def _renamed(value: object, rename: Callable[[str], str]) -> object:
+    """Return a value with a function applied to each text in it."""
+    if isinstance(value, Mapping):
+        return {name: _renamed(each, rename) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_renamed(each, rename) for each in value]
+    # A text of another class has a meaning of its own.
+    return rename(value) if type(value) is str else value
 
 
 def result_of(entry: Entry, made: JobOutput, function: str) -> Result:
