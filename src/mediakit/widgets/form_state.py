@@ -305,9 +305,10 @@ class FormState:
         gap = None if isinstance(self._priced, Estimate) else self._priced.problems[0]
         if gap is not None and gap.field == first.field == root.name:
             return ""  # the place of the price says what to do
-        if self.problems_of(root.name):
-            is_gap = is_missing(first) and first.field == root.name
-            do = how_to_give(root) if is_gap else f"Correct {within(label_of(root))}"
+        is_inner_gap = is_missing(first) and first.field != root.name
+        if self.problems_of(root.name) and not is_inner_gap:
+            correct = f"Correct {within(label_of(root))}"
+            do = how_to_give(root) if is_missing(first) else correct
             return f"{do} to continue."
         return self.submit_reason or ""
 

@@ -143,14 +143,15 @@ settings and results come back, and running jobs go on.";}
 .mk-form .jupyter-button.mod-danger{border-color:var(--jp-error-color1);
  color:var(--jp-error-color1)}
 .mk-form .widget-toggle-buttons>:not(.widget-label){display:flex;flex-flow:row wrap;
- gap:4px 0;padding-left:1px}
+ gap:4px 0}
 .mk-form .widget-toggle-buttons .widget-toggle-button{min-width:0;padding:0 14px;
- margin:0 0 0 -1px;border-radius:0}
+ margin:0;border-radius:0;border-left-width:0}
 .mk-form .widget-toggle-buttons .widget-toggle-button:first-child{
- border-radius:4px 0 0 4px}
+ border-radius:4px 0 0 4px;border-left-width:1px}
 .mk-form .widget-toggle-buttons .widget-toggle-button:last-child{
  border-radius:0 4px 4px 0}
-.mk-form .widget-toggle-buttons .widget-toggle-button.mod-active{position:relative}
+.mk-form .widget-toggle-buttons .widget-toggle-button.mod-active{
+ box-shadow:inset 0 0 0 1px var(--mk-blue)}
 .mk-form .mk-small{padding:0 10px;font-size:12px;height:28px;line-height:26px}
 .mk-form .jupyter-button.mk-quiet-button{border-color:transparent;background:none;
  color:var(--mk-quiet)}
