@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from anyio import to_thread
 from IPython.display import publish_display_data
@@ -344,7 +345,11 @@ class Form:
             self._take_in,
             self._vary if is_own else None,
             self._asked_from,
-            Uses(self.client, self._follow, self._asked_from, self._elsewhere),
+            Uses(
+                self.client.catalog,
+                partial(form_for, self.client, self._follow, self._asked_from),
+                self._elsewhere,
+            ),
         )
         arrives = not recalled
         return JobView(job, self.client, home=home, recalled=recalled, arrives=arrives)
@@ -687,3 +692,24 @@ atexit.register(_save_drafts)
 def session_text() -> str:
     """Return when this kernel first made a form, as people's clocks show it."""
     return f"{SystemClock().now().astimezone():%H:%M}"
+
+
+def form_for(
+    client: Client[Job],
+    follow: Callable[[HasCard], object],
+    asked_from: str | None,
+    use: Use,
+) -> Form:
+    """Make the form in which a result is used.
+
+    Args:
+        client: The client that submits.
+        follow: Keeps the card of a job that is made there.
+        asked_from: The form that the new jobs belong to, as the history names it.
+        use: The function, and its field for the result.
+    """
+    # Under a name of its own, it replaces no other form.
+    name = f"use {uuid4().hex}"
+    form = Form(client, use.function, name=name, lasting=False, asked_from=asked_from)
+    form.on_job(lambda: follow(form.jobs[0]))
+    return form

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 import ipywidgets as w
 
@@ -10,7 +11,7 @@ from mediakit.client import AsyncJob, Client, Job, JobState
 from mediakit.widgets.card import card_text
 from mediakit.widgets.card_handle import CardHandle, Cell, current_cell, publish
 from mediakit.widgets.chaining.opening import Uses
-from mediakit.widgets.form import Form
+from mediakit.widgets.form import Form, form_for
 from mediakit.widgets.job_home import JobHome, varied
 from mediakit.widgets.job_view import JobView
 from mediakit.widgets.look import Look
@@ -42,7 +43,10 @@ class JobColumn:
         self._namers = namers(self._look)
         self.widget = self._look.make(w.VBox, "mk-jobs")
         vary = self.vary if client is not None else None
-        uses = None if client is None else Uses(client, handle.follow)
+        uses = None
+        if client is not None:
+            open_form = partial(form_for, client, handle.follow, None)
+            uses = Uses(client.catalog, open_form)
         self._home = JobHome(add=self.add, vary=vary, uses=uses)
 
     def add(self, job: AsyncJob) -> JobView:

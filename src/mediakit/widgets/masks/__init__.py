@@ -1,1 +1,4 @@
-"""Masks painted on a frame of a clip."""
+"""Masks painted on a frame of a clip.
+
+It stands on the controls of media.
+"""

@@ -1,4 +1,7 @@
-"""The studio: what can be made, what was made and what it cost, in one widget."""
+"""The studio: what can be made, what was made and what it cost, in one widget.
+
+It stands on all other widgets.
+"""
 
 from mediakit.widgets.studio.studio import Studio
 

@@ -341,7 +341,7 @@ class Studio:
             return
         with self._lock:
             if not self._closed and self._state.opening == job_id:
-                uses = Uses(self.client, self._handle.follow, elsewhere=self._use)
+                uses = Uses(self.client.catalog, elsewhere=self._use)
                 home = JobHome(add=None, uses=uses)
                 self._take_job(JobView(job, self.client, home=home))
         self._write_cards()

@@ -1,1 +1,4 @@
-"""The tab in which functions are found and used."""
+"""The tab in which functions are found and used.
+
+It stands on the form.
+"""
