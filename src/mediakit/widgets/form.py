@@ -696,7 +696,7 @@ def session_text() -> str:
 
 def form_for(
     client: Client[Job],
-    follow: Callable[[HasCard], object],
+    follow: Callable[[HasCard], None],
     asked_from: str | None,
     use: Use,
 ) -> Form:
