@@ -191,13 +191,8 @@ def test_each_cell_has_forms_of_its_own_and_finds_them_when_it_is_run_again(
     expect(forms).to_have_count(4)
     for number, prompt in enumerate(prompts):
         expect(prompt).to_have_value(f"no. {number}")
-<<<<<<< HEAD
     expect(forms.locator(".mk-job:visible")).to_have_count(1)
     forms.nth(0).locator(".mk-job").wait_for(state="visible")
-=======
-    expect(forms.locator(".mk-results:not(:empty)")).to_have_count(1)
-    lab.see(1, "media_")
->>>>>>> looks
     lab.screenshot("several-forms")
     assert lab.console_errors() == []
 
@@ -210,11 +205,7 @@ def test_each_cell_has_forms_of_its_own_and_finds_them_when_it_is_run_again(
     expect(forms).to_have_count(4)
     for number, prompt in enumerate(prompts):
         expect(prompt).to_have_value(f"no. {number}")
-<<<<<<< HEAD
     expect(forms.locator(".mk-job:visible")).to_have_count(1)
-=======
-    expect(forms.locator(".mk-results:not(:empty)")).to_have_count(1)
->>>>>>> looks
 
 
 def test_what_is_typed_stays_when_a_line_appears_below_an_earlier_field(
