@@ -16,10 +16,10 @@ from mediakit.history import Entry
 from mediakit.media import THUMBNAIL_MAX_PX, MediaInfo, is_url
 from mediakit.records import JobStatus
 from mediakit.schema import MediaName
+from mediakit.widgets.entry_words import date_text, function_of
 from mediakit.widgets.form_media import Inspection, MediaKey
 from mediakit.widgets.job_words import seconds_text, shortened
 from mediakit.widgets.preview import poster_kept
-from mediakit.widgets.studio_words import date_text, function_of
 from mediakit.widgets.words import title_of
 
 PAGE = 6

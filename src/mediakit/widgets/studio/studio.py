@@ -19,6 +19,7 @@ from mediakit.widgets.card_handle import CardHandle, Cell
 from mediakit.widgets.cell_places import CellPlace, CellPlaces
 from mediakit.widgets.chaining.opening import Uses
 from mediakit.widgets.chaining.uses import Use
+from mediakit.widgets.entry_words import function_of
 from mediakit.widgets.errands import Errands
 from mediakit.widgets.form import Form
 from mediakit.widgets.funds import Funds
@@ -32,7 +33,7 @@ from mediakit.widgets.studio.html import kept_html, kept_text
 from mediakit.widgets.studio.making.forms import StudioForms
 from mediakit.widgets.studio.past.posters import Posters
 from mediakit.widgets.studio.past.query import HistoryQuery
-from mediakit.widgets.studio.past.rows import Row, function_of, row_of, settings_of
+from mediakit.widgets.studio.past.rows import Row, row_of, settings_of
 from mediakit.widgets.studio.past.selecting import Selecting
 from mediakit.widgets.studio.past.thumbs import Thumbs
 from mediakit.widgets.studio.past.view import HistoryActs

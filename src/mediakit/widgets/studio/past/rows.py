@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, tzinfo
 from typing import Any
 
 from mediakit.catalog import Catalog, Function
@@ -13,6 +13,7 @@ from mediakit.errors import InputError
 from mediakit.history import Entry, EntryState
 from mediakit.money import format_usd
 from mediakit.records import JobStatus
+from mediakit.widgets.entry_words import date_text, function_of
 from mediakit.widgets.job_words import shortened
 from mediakit.widgets.playback import web_url
 from mediakit.widgets.theme import Tone
@@ -118,16 +119,6 @@ def _is_fact(value: object) -> bool:
     return is_number or (isinstance(value, str) and 0 < len(value) <= PROMPT_SHOWN)
 
 
-def function_of(entry: Entry, catalog: Catalog) -> Function | None:
-    """Return the function of a submit; None when the catalogue has none of it."""
-    for name in (entry.function, entry.kind):
-        try:
-            return catalog.function(name)
-        except InputError:  # it may be bound elsewhere by now
-            continue
-    return None
-
-
 def state_of(entry: Entry) -> tuple[str, Tone]:
     """Return how a submit stands, and how that is coloured."""
     if entry.deleted_at is not None:
@@ -148,11 +139,6 @@ def charge_text(entry: Entry) -> str:
     if entry.state is EntryState.REFUSED or entry.status is JobStatus.FAILED:
         return "no charge"
     return "charge unknown" if entry.gone_at is not None else "not settled yet"
-
-
-def date_text(instant: datetime, zone: tzinfo = UTC) -> str:
-    """Write an instant to the minute, such as "2026-05-01 14:30"."""
-    return f"{instant.astimezone(zone):%Y-%m-%d %H:%M}"
 
 
 def settings_of(entry: Entry) -> dict[str, Any]:
