@@ -300,7 +300,7 @@ def test_a_request_that_a_killed_kernel_left_unanswered_comes_with_its_job(
     client.resume()
     until(lambda: again.jobs, again)
     assert client.core.store.find_key(entry.key) is not None
-    assert label(again) == "Generate another take · $0.204"
+    assert label(again) == "Generate another take · $0.20"
 
 
 def claimed(form: Form, origin: str | None) -> Entry:
@@ -319,7 +319,7 @@ def test_the_next_take_of_a_result_belongs_to_its_form(kernels: Kernels) -> None
     press_generate(form)
     (view,) = form.jobs
     until(lambda: view.state.record.status is JobStatus.COMPLETED)
-    take = f"{NEXT} · $0.204"
+    take = f"{NEXT} · $0.20"
     until(lambda: take in buttons(view))
     press(view, take)
     until(lambda: len(form.jobs) == 2, form)
@@ -397,7 +397,7 @@ def test_a_history_that_cannot_be_read_is_said_and_the_form_is_there(
 
     monkeypatch.setattr(type(kernels.client.core.store), "draft", refuse)
     form = kernels.form(**KITE)
-    assert "history: got" in error_of(form)
+    assert "history must be" in error_of(form)
     assert form.values.prompt == "a kite"
 
 
@@ -429,19 +429,19 @@ def test_the_button_says_when_the_same_would_be_bought_again(
     kernels: Kernels,
 ) -> None:
     form = kernels.form(**KITE)
-    assert label(form) == "Generate · $0.204"
+    assert label(form) == "Generate · $0.20"
     press_generate(form)
-    assert label(form) == "Generate another take · $0.204"
+    assert label(form) == "Generate another take · $0.20"
 
     box(form, "prompt").value = "a kite in snow"
-    assert label(form) == "Generate · $0.204"
+    assert label(form) == "Generate · $0.20"
     box(form, "duration").value = 5
     assert label(form) == "Generate · $0.34"
     form.values.update(KITE)
-    assert label(form) == "Generate another take · $0.204"
+    assert label(form) == "Generate another take · $0.20"
 
     kernels.restart()
-    assert label(kernels.form(**KITE)) == "Generate another take · $0.204"
+    assert label(kernels.form(**KITE)) == "Generate another take · $0.20"
 
 
 def test_a_second_click_before_the_button_could_be_read_buys_nothing(
@@ -477,11 +477,11 @@ def test_what_failed_is_not_charged_and_no_purchase(kernels: Kernels) -> None:
     press_generate(form)
     until(lambda: form.jobs[0].state.record.status is JobStatus.FAILED)
     until(lambda: not form.state.is_another_take, form)
-    assert label(form) == "Generate · $0.204"
+    assert label(form) == "Generate · $0.20"
     kernels.restart()
     again = kernels.form(prompt="a kite sandbox:fail=provider_error", duration=3)
     assert len(again.jobs) == 1
-    assert label(again) == "Generate · $0.204"
+    assert label(again) == "Generate · $0.20"
 
 
 # -- a real kernel --------------------------------------------------------------------

@@ -174,7 +174,7 @@ def test_what_is_no_judgement_is_refused(
     store = Store()
     page = Page(make(judge=store.judge))
 
-    assert "accepted" in page.answer(page.judges("media_0", **changes))["error"]
+    assert "must be" in page.answer(page.judges("media_0", **changes))["error"]
     assert store.judged == []
 
 

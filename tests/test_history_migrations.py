@@ -165,7 +165,7 @@ def test_a_history_written_by_a_newer_mediakit_is_refused_and_left_alone(path):
         History(path)
     newest = migrations.newest_version()
     assert "history must be" in str(caught.value)
-    assert f"accepted: version {newest} or older" in str(caught.value)
+    assert f"must be version {newest} or older" in str(caught.value)
     assert "Nothing was changed. Upgrade mediakit" in str(caught.value)
     with sqlite3.connect(path) as plain:
         assert plain.execute("SELECT version FROM mediakit_version").fetchall() == [

@@ -206,7 +206,7 @@ def test_a_charge_that_differs_says_by_how_much(at: Any, show: Any) -> None:
 
 def test_an_unknown_price_is_not_called_free(at: Any, show: Any) -> None:
     view = show(at(state_of("queued", estimate=UNKNOWN)))
-    assert "unknown (no rate is known; it is not free)" in words(view)
+    assert "unknown (you will be charged)" in words(view)
 
 
 @pytest.mark.spec("7.3")

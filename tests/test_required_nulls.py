@@ -35,7 +35,7 @@ def test_null_is_a_value_where_it_must_be_given() -> None:
 
 def test_it_is_missed_where_it_is_left_out() -> None:
     assert [problem.sentence for problem in FUNCTION.check({})] == [
-        "parent is required (text, or null"
+        "parent is required (text, or null)"
     ]
 
 
@@ -87,8 +87,8 @@ def test_what_may_be_null_is_not_marked_as_required_in_a_form() -> None:
     style, steps = (view.controls[name].named for name in properties)
 
     assert FormState.start(function).required == frozenset()
-    assert (style.description, style.label) == ("style", "not set")
-    assert (steps.description, steps.placeholder) == ("steps", "not set")
+    assert (style.description, style.label) == ("Style", "Not set")
+    assert (steps.description, steps.placeholder) == ("Steps", "Not set")
 
 
 def test_null_is_bought_from_the_sandbox_and_sent_as_null(tmp_path: Path) -> None:

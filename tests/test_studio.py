@@ -154,7 +154,7 @@ def test_from_the_catalogue_over_a_form_to_the_history_and_back(
     assert form is not None
     form.values.update(prompt="a kite over dunes", duration=3)
     until(lambda: form.state.submit_reason is None and form.state.funds.balance, studio)
-    press(studio, "Generate · $0.204")
+    press(studio, "Generate · $0.20")
     until(lambda: form.jobs)
     (made,) = form.jobs
     until(lambda: made.state.charge_micro_usd is not None)
@@ -164,7 +164,7 @@ def test_from_the_catalogue_over_a_form_to_the_history_and_back(
     assert studio.state.glance is not None
     until(lambda: studio.state.glance.funds.left_micro_usd == balance - 204_000, studio)  # type: ignore[union-attr]
     assert "<b>$0.20</b> today" in shown(studio)
-    assert "Charged today (UTC): $0.204" in shown(studio)
+    assert "Charged today (UTC): $0.20" in shown(studio)
 
     go(studio, Place.HISTORY)
     until(lambda: "Completed" in shown(studio), studio)

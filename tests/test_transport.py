@@ -501,10 +501,10 @@ LIFE = """
 import gc, os, sys, time
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.client.runtime.service import Service
-from mediakit.client.http.service_client import Transport
+from mediakit.client.http.service_client import ServiceClient
 from mediakit.clock import SystemClock
 
-transport = Transport(Service(sys.argv[1], "k"), clock=SystemClock())
+transport = ServiceClient(Service(sys.argv[1], "k"), clock=SystemClock())
 
 async def exchange():
     return (await transport.exchange("GET", "/")).status

@@ -97,8 +97,8 @@ class Service:
         client = pollers or self.clients[len(self.jobs) % len(self.clients)]
         course = self.courses[job_id]
         state = state_of("queued", id=job_id, submitted_at=self.clock.now())
-        keeper = cast(JobServices, _Keeper(self, client))
-        job = AsyncJob(keeper, replace(state, usual_runtime_s=course.usual_s))
+        services = cast(JobServices, _Services(self, client))
+        job = AsyncJob(services, replace(state, usual_runtime_s=course.usual_s))
         self.jobs[job_id] = job
         job.watch()
         return job
@@ -124,12 +124,15 @@ class Service:
         return found
 
 
-class _Keeper:
+class _Services:
     """What a job asks of its client, as far as these tests go."""
 
     def __init__(self, service: Service, pollers: Pollers) -> None:
         self.read = service.read
         self.watch = pollers.watch
+
+    def waited(self, job: AsyncJob) -> None:
+        """Nobody shows the waits of these jobs."""
 
 
 def run(scenario: Coroutine[Any, Any, None]) -> None:

@@ -45,7 +45,7 @@ _HOMES = {
     "AsyncClient": "face",
     "AuthError": "errors",
     "BalanceError": "errors",
-    "Budget": "client.budgets",
+    "Budget": "client.records.budgets",
     "BudgetError": "errors",
     "Catalog": "catalog",
     "Client": "face",

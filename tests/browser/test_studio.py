@@ -241,7 +241,7 @@ def test_states_and_changes_are_there_for_those_who_do_not_see_them(
 
 CLIPS = """
 import mediakit as mk
-client = mk.connect(home="several")
+client = mk.connect(home="lighthouses")
 clips = [
     client.submit("text-to-video", prompt=f"a lighthouse {when}", duration=3)
     for when in ("at dawn", "at noon", "at dusk", "at night")

@@ -417,7 +417,7 @@ def test_a_budget_below_the_cheapest_new_cell_is_refused_and_nothing_is_sent(
     service = Service()
     with serving(service, tmp_path) as client:
         plan = plan_of(client, 3, duration=[5, 3])
-        with pytest.raises(InputError, match=r"\$0\.20.*at least \$0\.204") as caught:
+        with pytest.raises(InputError, match=r"at least \$0\.204.*\$0\.20") as caught:
             begin(client, plan, budget="$0.20")
         assert caught.value.field == "budget"
         assert "Nothing was sent" in str(caught.value)

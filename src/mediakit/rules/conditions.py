@@ -44,11 +44,15 @@ class Problem:
         return f"must be {self.accepted}"
 
     @property
+    def detail(self) -> str:
+        """Write what is wrong and what came, to follow the field's name."""
+        came = "" if self.got is None or self.said else f" (got {shown(self.got)})"
+        return f"{self.predicate}{came}"
+
+    @property
     def sentence(self) -> str:
         """Write the problem for people."""
-        if self.got is None or self.said:
-            return f"{self.field} {self.predicate}"
-        return f"{self.field} {self.predicate} (got {shown(self.got)})"
+        return f"{self.field} {self.detail}"
 
     @property
     def root(self) -> str:

@@ -84,7 +84,7 @@ def completed(part_type: type[Part], schema: Json) -> Json:
 
 
 def _extension(spec: FieldSpec) -> Iterator[tuple[str, object]]:
-    for name in ("unit", "media_kind", "multiline", "seed"):
+    for name in ("unit", "media_kind", "mask_of", "multiline", "seed"):
         value = getattr(spec, name)
         if value:
             yield name, value

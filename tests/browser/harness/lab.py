@@ -22,8 +22,9 @@ RUN_S = 120.0
 STEP_S = 90.0
 NO_ARGS: Mapping[str, object] = MappingProxyType({})
 PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
-# JupyterLab's own, when a kernel ends while questions to it are open.
-NOISE = ("ResizeObserver loop", "Canceled future for")
+# JupyterLab's own, when a kernel ends while questions to it are open; and anywidget's,
+# where a busy page took more than 2 s to load a module.
+NOISE = ("ResizeObserver loop", "Canceled future for", "Failed to initialize model")
 
 NOTEBOOK = "window.jupyterapp.shell.currentWidget"
 READY = """() => {

@@ -11,7 +11,16 @@ from pydantic import TypeAdapter, ValidationError
 
 from mediakit.catalog.documents.facts import is_bound
 from mediakit.limits import CONTENT_TYPES, MediaLimits
-from mediakit.schema import FieldKind, MediaKind, MediaName, Prompt, Seed, Shape, Unit
+from mediakit.schema import (
+    FieldKind,
+    MaskOf,
+    MediaKind,
+    MediaName,
+    Prompt,
+    Seed,
+    Shape,
+    Unit,
+)
 
 MAX_UNIT_LENGTH = 16
 NUMBERS: tuple[FieldKind, ...] = ("integer", "number", "choice")
@@ -93,6 +102,9 @@ class Said:
             yield Unit(unit)
         if kind == "text" and medium in get_args(MediaName):
             yield MediaKind(medium)  # type: ignore[arg-type]
+            masked = self._get("mask_of")
+            if isinstance(masked, str):
+                yield MaskOf(masked)
         if kind == "text" and self._get("multiline") is True:
             yield Prompt()
         if kind == "integer" and self._get("seed") is True:

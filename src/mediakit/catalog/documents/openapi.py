@@ -149,6 +149,7 @@ def _bare(spec: FieldSpec) -> FieldSpec:
         variants=_on_the_wire(spec.variants),
         unit=None,
         media_kind=None,
+        mask_of=None,
         limits=None,
         multiline=False,
         seed=False,

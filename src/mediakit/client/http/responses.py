@@ -27,6 +27,7 @@ from mediakit.errors import (
     ServiceError,
 )
 from mediakit.records import ErrorCode, Job, Record
+from mediakit.rules import Problem
 
 R = TypeVar("R", bound=Record)
 
@@ -152,12 +153,14 @@ _FIELD = re.compile(r"\w+(\[\d*\]|\.\w+)*")
 def refused_input(answer: Answer, what: str) -> InputError:
     """Return the error for a body or parameter that the service refused."""
     field = answer.message.split(":", 1)[0].strip() if ":" in answer.message else ""
-    return InputError(
+    words = answer.message.rstrip(".") or "it does not say why"
+    problem = Problem(
         field if _FIELD.fullmatch(field) else what,
         got=f"a refusal ({answer.status})",
-        accepted=answer.message.rstrip(".") or "what the interface describes",
-        sent=f"It was sent and refused. {NOT_CHARGED}",
+        accepted=words,
+        said=f"was refused by the service ({answer.status}): {words}",
     )
+    return InputError.of([problem], sent=f"It was sent. {NOT_CHARGED}")
 
 
 def rejection(answer: Answer, job: Job, clock: Clock) -> MediakitError:

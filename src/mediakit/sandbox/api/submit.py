@@ -90,7 +90,9 @@ def _take_webhook_url(body: dict[str, Any]) -> str | None:
 def _check(function: Function, body: dict[str, Any]) -> None:
     problems = function.check(body, strict_names=False)
     if problems:
-        raise RequestError(422, " ".join(f"{p.sentence}." for p in problems[:10]))
+        raise RequestError(
+            422, " ".join(f"{p.field}: {p.detail}." for p in problems[:10])
+        )
 
 
 def _repeatable(
