@@ -255,7 +255,7 @@ client.studio()
 def test_several_jobs_are_summed_compared_and_erased_and_the_spend_is_drawn(
     lab: Lab, lab_server: LabServer
 ) -> None:
-    lab.open(lab_server.add_notebook("several.ipynb", [CLIPS]))
+    lab.open(lab_server.add_notebook("lighthouses.ipynb", [CLIPS]))
     lab.resize(1280, 1300)
     lab.hide_sidebar()
     lab.run_cell(0, timeout_s=JOB_S)
