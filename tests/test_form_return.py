@@ -473,13 +473,13 @@ def test_a_last_key_does_not_turn_a_click_into_another_take(
 
 
 def test_what_failed_is_not_charged_and_no_purchase(kernels: Kernels) -> None:
-    form = kernels.form(prompt="a kite sandbox:fail=provider_error", duration=3)
+    form = kernels.form(prompt="a gull sandbox:fail=provider_error", duration=3)
     press_generate(form)
     until(lambda: form.jobs[0].state.record.status is JobStatus.FAILED)
     until(lambda: not form.state.is_another_take, form)
     assert label(form) == "Generate · $0.20"
     kernels.restart()
-    again = kernels.form(prompt="a kite sandbox:fail=provider_error", duration=3)
+    again = kernels.form(prompt="a gull sandbox:fail=provider_error", duration=3)
     assert len(again.jobs) == 1
     assert label(again) == "Generate · $0.20"
 

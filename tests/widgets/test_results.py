@@ -18,7 +18,7 @@ from mediakit.widgets.job_view import JobView
 from mediakit.widgets.results.comparing import pair_of
 from mediakit.widgets.results.file_names import file_name_of
 from mediakit.widgets.results.page_sink import MOST_UNDER_WAY, PIECE_BYTES, PageSink
-from mediakit.widgets.results.place import PLACE_CSS
+from mediakit.widgets.theme import CSS
 from tests.job_states import HOSTILE, Markup, settled, state_of
 from tests.media_samples import make_png
 from tests.test_job_view import buttons, eventually, part, press, widgets_of, words
@@ -206,7 +206,7 @@ def test_a_form_keeps_the_place_of_its_results_from_the_start(client: Client) ->
     _, results = body.children
     assert "mk-results" in results._dom_classes
     assert results.children == ()
-    assert ".mk-results:empty::before" in PLACE_CSS
+    assert ".mk-results:empty::before" in CSS
     form.close()
 
 

@@ -119,7 +119,7 @@ def next_text(state: JobState) -> str:
     estimate = state.estimate
     if estimate is None or estimate.low is None:
         return NEXT
-    return f"{NEXT} · {estimate.text}"
+    return f"{NEXT} · {estimate.short_text}"
 
 
 class JobActions:

@@ -3,8 +3,6 @@
 from html import escape
 from typing import Literal
 
-from mediakit.widgets.results.place import PLACE_CSS
-
 Tone = Literal["plain", "quiet", "warn", "bad", "good"]
 
 CSS = """
@@ -39,7 +37,7 @@ CSS = """
  .mk-form .mk-results:empty{display:grid;place-items:center;aspect-ratio:16/9;
   border:1px dashed var(--mk-line);border-radius:6px;color:var(--mk-quiet);
   font-size:12px}
- .mk-form .mk-results:empty::before{content:"The result appears here"}
+ .mk-form .mk-results:empty::before{content:"Your results appear here."}
 }
 .mk-form .mk-fields{display:flex;flex-flow:row wrap;align-items:flex-start;
  gap:14px 20px;width:100%}
@@ -262,7 +260,7 @@ settings and results come back, and running jobs go on.";}
 
 def style_block() -> str:
     """Return the style sheet as a tag; one in each form is enough."""
-    return f"<style>{CSS}{PLACE_CSS}</style>"
+    return f"<style>{CSS}</style>"
 
 
 def line_html(text: str, tone: Tone = "quiet") -> str:
