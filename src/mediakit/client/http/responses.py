@@ -158,9 +158,9 @@ def refused_input(answer: Answer, what: str) -> InputError:
         field if _FIELD.fullmatch(field) else what,
         got=f"a refusal ({answer.status})",
         accepted=words,
-        said=f"was refused by the service ({answer.status}): {words}",
+        said=f"was not accepted by the service ({answer.status}): {words}",
     )
-    return InputError.of([problem], sent=f"It was sent. {NOT_CHARGED}")
+    return InputError.of([problem], sent=f"It was sent and refused. {NOT_CHARGED}")
 
 
 def rejection(answer: Answer, job: Job, clock: Clock) -> MediakitError:
