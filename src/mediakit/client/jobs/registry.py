@@ -287,7 +287,7 @@ class Jobs:
         return lambda: self._settled_listeners.remove(listener)
 
     def waited(self, job: AsyncJob) -> None:
-        """Tell whoever shows waits that one begins."""
+        """Tell the listener for waits that one begins."""
         if self.on_wait is not None:
             self.on_wait(job)
 

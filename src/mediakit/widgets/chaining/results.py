@@ -69,7 +69,7 @@ class Results:
     """Finds results of a client in its history, without the network.
 
     Args:
-        client: The client. Results of its service count, whoever asked for them.
+        client: The client. All results of its service in the history are found.
     """
 
     def __init__(self, client: Client[Job]) -> None:

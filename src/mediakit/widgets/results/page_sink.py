@@ -72,7 +72,7 @@ class PageSink:
         self._room.release()
 
     def stop(self) -> None:
-        """End it; whoever writes is told."""
+        """End it; a write that is under way fails."""
         self._is_stopped = True
         self._room.release()
 
