@@ -191,12 +191,17 @@ class Lab:
         psutil.wait_procs(killed, timeout=STEP_S)
 
     def theme(self, theme: Theme) -> None:
-        """Change the colours and wait until the page has them."""
+        """Change the colours and wait until the page has them.
+
+        JupyterLab covers the page while it changes. A second change before the cover is
+        gone removes it twice, which is an error on the console.
+        """
         light = "true" if theme == "light" else "false"
         self._command(
             "apputils:change-theme", {"theme": THEMES[theme]}, timeout_s=STEP_S
         )
-        shown = f"() => document.body.dataset.jpThemeLight === '{light}'"
+        shown = f"""() => document.body.dataset.jpThemeLight === '{light}'
+            && !document.getElementById("jupyterlab-splash")"""
         self._wait_for(shown, f"the {theme} theme", STEP_S)
 
     def resize(self, width_px: int, height_px: int) -> None:
@@ -256,7 +261,7 @@ class Lab:
             self._note(f"{message.text} ({message.location.get('url', '')})")
 
     def _note_page_error(self, error: Error) -> None:
-        self._note(f"{error.name}: {error.message}")
+        self._note(error.stack or f"{error.name}: {error.message}")
 
     def _note(self, text: str) -> None:
         if not any(noise in text for noise in NOISE):
