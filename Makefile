@@ -74,7 +74,7 @@ docs: $(DEV_READY) ## Write docs/reference.md and docs/wording.md anew
 	$(BIN)/python tools/write_wording.py
 
 notebooks: $(DEV_READY) ## Execute every notebook and check its form
-	$(BIN)/python -m pytest tests/test_notebooks.py $(PYTEST_ARGS)
+	$(BIN)/python -m pytest tests/packaging/test_notebooks.py $(PYTEST_ARGS)
 
 gallery: $(DEV_READY) ## Write the executed notebooks as pages to build/gallery
 	MEDIAKIT_HOME=$(CURDIR)/build/gallery-home $(BIN)/jupyter nbconvert \

@@ -16,7 +16,7 @@ from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 settings.register_profile("mediakit", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("mediakit")
 
-pytest_plugins = ("tests.postgres",)
+pytest_plugins = ("tests.support.servers.postgres",)
 
 TOLD = "told"
 PERSONAL = (

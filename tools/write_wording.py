@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.wording import page
+from tests.widgets.wording import page
 
 PAGE = Path(__file__).parents[1] / "docs" / "wording.md"
 

@@ -19,8 +19,8 @@ from tests.browser.geometry import layout_faults, nameless
 from tests.browser.harness import Lab, LabServer, video_facts
 from tests.browser.harness.lab import THEMES
 from tests.browser.harness.wait import screenshot, within
-from tests.file_server import FileServer
-from tests.media_samples import make_mp4, make_png, make_wav
+from tests.support.samples.media_samples import make_mp4, make_png, make_wav
+from tests.support.servers.file_server import FileServer
 
 pytestmark = pytest.mark.browser
 

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.harness import Lab, LabServer
-from tests.media_samples import make_mp4, make_png
+from tests.support.samples.media_samples import make_mp4, make_png
 
 pytestmark = pytest.mark.browser
 

@@ -11,7 +11,7 @@ from mediakit.plots.style import COLOURS, DARK_COLOURS
 from tests.plots.drawn import figure_of
 from tests.plots.made_frames import charge, charges, daily, monthly
 from tests.plots.pictures import PLOTS, THEMES
-from tests.test_plots import DEUTERANOPIA, PROTANOPIA, lab, linear
+from tests.plots.test_plots import DEUTERANOPIA, PROTANOPIA, lab, linear
 
 EVERY = pytest.mark.parametrize("name", PLOTS)
 EMPTY = {

@@ -14,8 +14,8 @@ from PIL import Image
 from mediakit.catalog import Catalog
 from mediakit.rates import EstimateKind
 from mediakit.schema import InputFacts
-from tests.media_samples import make_mp4, make_png, make_wav
 from tests.sandbox.conftest import Api
+from tests.support.samples.media_samples import make_mp4, make_png, make_wav
 
 CLIP_S = 2.5
 SOUND_S = 3.0

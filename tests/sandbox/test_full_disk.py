@@ -16,9 +16,9 @@ import pytest
 
 from mediakit.sandbox.core.service import Service
 from tests.sandbox.conftest import StartSandbox, png
-from tests.sandbox.killing import Server, until
-from tests.sandbox.receivers import PATIENCE_S, Answer, Received, receiving
 from tests.sandbox.test_sigkill import all_is_done, upload
+from tests.support.sandbox.killing import Server, until
+from tests.support.sandbox.receivers import PATIENCE_S, Answer, Received, receiving
 
 UPSCALED_MICRO_USD = 126_000
 GAP_S = 0.02

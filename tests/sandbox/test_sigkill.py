@@ -18,8 +18,8 @@ from standardwebhooks import WebhookVerificationError
 
 from mediakit.money import MICRO_PER_USD
 from tests.sandbox.conftest import png
-from tests.sandbox.killing import OPENING_USD, Acknowledged, Load, Server, until
-from tests.sandbox.receivers import Answer, Received, Receiver, receiving
+from tests.support.sandbox.killing import OPENING_USD, Acknowledged, Load, Server, until
+from tests.support.sandbox.receivers import Answer, Received, Receiver, receiving
 from tests.support.soak import trials
 
 KILLS = trials(30, soak=100)

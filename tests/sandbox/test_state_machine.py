@@ -27,9 +27,9 @@ from hypothesis.stateful import (
 )
 
 from mediakit.sandbox.server.running import Sandbox, start
-from tests.media_samples import make_mp4
 from tests.sandbox.conftest import Api, png
-from tests.sandbox.receivers import Answer, Received, door, receiving, register
+from tests.support.samples.media_samples import make_mp4
+from tests.support.sandbox.receivers import Answer, Received, door, receiving, register
 from tests.support.soak import trials
 
 EXAMPLES, STEPS = trials(8, soak=15), 40

@@ -10,7 +10,7 @@ import httpx
 
 from mediakit import Client
 from mediakit.client.jobs.poll_budget import PollBudget
-from tests.fast_clock import FastClock
+from tests.support.fast_clock import FastClock
 from tests.sweep.service import BASE_URL, CATALOG, KEY, Service
 
 NOVEMBER = datetime(2026, 11, 22, 12, tzinfo=UTC)

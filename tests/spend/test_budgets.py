@@ -18,8 +18,8 @@ from mediakit import Budget, BudgetError, InputError
 from mediakit.client.submissions.admission import budget_of
 from mediakit.history import BudgetUse, History
 from mediakit.spend.budget_status import BudgetStatus, budget_status
-from tests.intents import completed, costing, start
 from tests.spend.budget_desk import DECEMBER, NOVEMBER, Desk
+from tests.support.submissions import completed, costing, start
 from tests.sweep.runs import PATIENCE_S, plan_of
 from tests.sweep.service import Outcome, Service
 

@@ -22,8 +22,8 @@ from mediakit.errors import InputError
 from mediakit.history import History
 from mediakit.history.charges import settled_between
 from mediakit.spend.charges import COLUMNS
-from tests.intents import completed, failed, job, submission
 from tests.spend.books import PATH, SERVICE, Books, charged, spend_of
+from tests.support.submissions import completed, failed, job, submission
 
 START = datetime(2026, 11, 1, 23, 59, 58, tzinfo=UTC)
 HERE = SERVICE.identity

@@ -14,8 +14,8 @@ import pytest
 import mediakit
 from mediakit.history import History
 from mediakit.spend import rolling, weekly
-from tests.intents import completed, submission
 from tests.spend.books import SERVICE, Books, charged, spend_of
+from tests.support.submissions import completed, submission
 
 # Copied by hand from the descriptions of the frames.
 DAILY = {

@@ -13,8 +13,13 @@ from mediakit import client as core
 from mediakit.client.account.billing import Report
 from mediakit.errors import AuthError, InputError
 from mediakit.history import History
-from tests.scripted_server import ScriptedServer, answers, json_page, page
 from tests.spend.books import NOW, Books, charged, spend_of
+from tests.support.servers.scripted_server import (
+    ScriptedServer,
+    answers,
+    json_page,
+    page,
+)
 
 ROWS = [
     charged("2026-09-30", 1),

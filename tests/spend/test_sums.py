@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from mediakit.errors import InputError
 from mediakit.spend import daily_frame, rolling, weekly, with_usd
-from tests.intents import ROOT
 from tests.spend.books import Books, charged, spend_of
+from tests.support.submissions import ROOT
 
 FIRST = date(2026, 10, 28)  # a Wednesday
 
@@ -144,7 +144,7 @@ from datetime import UTC, datetime
 from mediakit.clock import VirtualClock
 from mediakit.history import History
 from mediakit.spend import rolling, weekly
-from tests.intents import completed, submission
+from tests.support.submissions import completed, submission
 from tests.spend.books import Books, SERVICE, charged, spend_of
 
 now = datetime(2026, 11, 2, 21, 30, tzinfo=UTC)

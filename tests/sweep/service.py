@@ -16,7 +16,7 @@ import httpx
 from mediakit import Catalog, Client
 from mediakit.client.jobs.poll_budget import PollBudget
 from mediakit.errors import InputError
-from tests.fast_clock import FastClock
+from tests.support.fast_clock import FastClock
 
 BASE_URL = "http://service.test"
 KEY = "a-key-for-this-test"

@@ -19,7 +19,7 @@ from mediakit.errors import InputError
 from mediakit.sweep.exporting import Exported, export
 from mediakit.sweep.exporting.names import file_names, file_stem
 from mediakit.sweep.scoring import Output
-from tests.media_samples import make_png
+from tests.support.samples.media_samples import make_png
 from tests.sweep.clips import noise, write_clip
 
 CODE = 'plan = client.sweep("text-to-video", animal=["kite", "boat"], takes=2)'

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import mediakit as mk
 from mediakit import Client
 from mediakit.errors import InputError
-from tests.fast_clock import FastClock
-from tests.media_samples import make_picture, make_png
+from tests.support.fast_clock import FastClock
+from tests.support.samples.media_samples import make_picture, make_png
 
 CATALOG = mk.Catalog.default()
 PROMPTS = ["a kite over dunes", "a gull over the sea", "a paper plane indoors"]

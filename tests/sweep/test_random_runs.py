@@ -13,8 +13,8 @@ from mediakit import Client, InputError
 from mediakit.client.jobs.poll_budget import PollBudget
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.sweep import Plan
-from tests.fast_clock import FastClock
-from tests.media_samples import make_png
+from tests.support.fast_clock import FastClock
+from tests.support.samples.media_samples import make_png
 from tests.support.soak import trials
 from tests.sweep.runs import PATIENCE_S
 

@@ -26,7 +26,7 @@ from mediakit.errors import WaitTimeoutError
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.sweep.cells import Progress
 from mediakit.sweep.results import AsyncResults, Results
-from tests.serving import ROOT
+from tests.support.servers.serving import ROOT
 from tests.sweep.runs import (
     PATIENCE_S,
     VIDEO_3_S,

@@ -19,9 +19,9 @@ from mediakit.client import Service
 from mediakit.history import History
 from mediakit.money import MICRO_PER_USD, format_usd
 from mediakit.sweep import Plan
-from tests.lives import CONTEXT, KILLED, READ_BYTES, Program, listen
-from tests.media_samples import make_png
-from tests.sandbox.killing import KEY, OPENING_USD, Server
+from tests.support.process_lives import CONTEXT, KILLED, READ_BYTES, Program, listen
+from tests.support.samples.media_samples import make_png
+from tests.support.sandbox.killing import KEY, OPENING_USD, Server
 from tests.support.soak import trials
 
 FILES, SHARPNESSES = trials(12, soak=24), trials(5, soak=10)
@@ -36,7 +36,9 @@ MOST_EVENTS = CELLS // (KILLS + 1) - IN_FLIGHT
 PHASES = ("after a claim", "during a POST", "after an answer", "during an upload")
 BEGUN = "begun"
 
-CONTEXT.set_forkserver_preload(["tests.lives", "mediakit.widgets.sweeps", __name__])
+CONTEXT.set_forkserver_preload(
+    ["tests.support.process_lives", "mediakit.widgets.sweeps", __name__]
+)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,14 @@ from mediakit.widgets.chaining.results import PAGE, Found, Results
 from mediakit.widgets.form import Form
 from mediakit.widgets.job_view import JobView
 from mediakit.widgets.media_list import MediaControl
-from tests.test_form import _all, control, finish, press_generate, shown, until
+from tests.widgets.form.test_form import (
+    _all,
+    control,
+    finish,
+    press_generate,
+    shown,
+    until,
+)
 
 PROMPT = "a harbour at dusk"
 

@@ -17,9 +17,9 @@ from mediakit.widgets.look import Kit, Look
 from mediakit.widgets.object_list import ObjectList
 from mediakit.widgets.timeline_control import TimelineControl
 from mediakit.widgets.words import label_of, problem_text
-from tests.test_form import make_form as make_form
-from tests.test_form import shown
-from tests.test_timeline_control import Person
+from tests.widgets.form.test_form import make_form as make_form
+from tests.widgets.form.test_form import shown
+from tests.widgets.timeline.test_timeline_control import Person
 
 CATALOG = Catalog.default()
 

@@ -17,8 +17,8 @@ from mediakit.widgets.form import Form
 from mediakit.widgets.masks.painter import EMPTY, NO_CLIP
 from mediakit.widgets.masks.strokes import is_empty, mask_png, smaller_png
 from mediakit.widgets.media_list import MediaControl
-from tests.media_samples import make_mp4
-from tests.test_form import _all, control, finish, shown, until
+from tests.support.samples.media_samples import make_mp4
+from tests.widgets.form.test_form import _all, control, finish, shown, until
 
 SIZE = (64, 48)
 RECTANGLE = {"tool": "rectangle", "points": [8, 4, 40, 20]}

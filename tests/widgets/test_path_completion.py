@@ -21,8 +21,8 @@ from mediakit.widgets.uploads.completing import (
     PathCompleter,
     completions,
 )
-from tests.test_form import box, make_form, until
-from tests.test_media_list import fail
+from tests.widgets.controls.test_media_list import fail
+from tests.widgets.form.test_form import box, make_form, until
 
 __all__ = ["make_form"]
 

@@ -19,9 +19,16 @@ from mediakit.widgets.results.comparing import pair_of
 from mediakit.widgets.results.file_names import file_name_of
 from mediakit.widgets.results.page_sink import MOST_UNDER_WAY, PIECE_BYTES, PageSink
 from mediakit.widgets.theme import CSS
-from tests.job_states import HOSTILE, Markup, settled, state_of
-from tests.media_samples import make_png
-from tests.test_job_view import buttons, eventually, part, press, widgets_of, words
+from tests.support.job_states import HOSTILE, Markup, settled, state_of
+from tests.support.samples.media_samples import make_png
+from tests.widgets.job.test_job_view import (
+    buttons,
+    eventually,
+    part,
+    press,
+    widgets_of,
+    words,
+)
 
 FILE = Version(None, None, 2_500_000)
 

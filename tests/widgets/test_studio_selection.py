@@ -19,8 +19,8 @@ from mediakit.records import JobStatus
 from mediakit.widgets.studio import Studio
 from mediakit.widgets.studio.past.selection import Selection
 from mediakit.widgets.studio.state import Place
-from tests.intents import submission
-from tests.test_studio import (
+from tests.support.submissions import submission
+from tests.widgets.studio.test_studio import (
     bought,
     buttons,
     go,

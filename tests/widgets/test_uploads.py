@@ -33,8 +33,9 @@ from mediakit.widgets.uploads.folder import (
     shown_path,
 )
 from mediakit.widgets.uploads.receiving import PIECE_BYTES
-from tests.media_samples import make_png
-from tests.test_form import (
+from tests.support.samples.media_samples import make_png
+from tests.widgets.controls.test_media_list import fail, give_file
+from tests.widgets.form.test_form import (
     box,
     control,
     error_of,
@@ -44,9 +45,8 @@ from tests.test_form import (
     shown,
     until,
 )
-from tests.test_form_return import Kernels, kernels
-from tests.test_job_view import press
-from tests.test_media_list import fail, give_file
+from tests.widgets.form.test_return import Kernels, kernels
+from tests.widgets.job.test_job_view import press
 
 __all__ = ["kernels", "make_form"]
 

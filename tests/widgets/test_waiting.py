@@ -19,8 +19,8 @@ from mediakit.widgets.waiting.wait_html import (
     set_html,
     set_text,
 )
-from tests.job_states import HOSTILE, NOON, Markup, failed, settled, state_of
-from tests.kernels import run_cells
+from tests.support.job_states import HOSTILE, NOON, Markup, failed, settled, state_of
+from tests.support.kernels import run_cells
 
 DONE = state_of("completed", **settled(340_000))
 

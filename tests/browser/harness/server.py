@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from tests.serving import apart, free_port, serving
+from tests.support.servers.serving import apart, free_port, serving
 
 QUIET_SETTINGS = {
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},

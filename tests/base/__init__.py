@@ -1,0 +1,1 @@
+"""Errors, money, time, records, rates and markup: what everything stands on."""

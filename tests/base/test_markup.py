@@ -1,0 +1,143 @@
+"""No text in what a notebook keeps becomes a formula: MathJax typesets "$...$"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mediakit import Client
+from mediakit.catalog import Catalog
+from mediakit.client import JobState
+from mediakit.magics.table import JobsTable
+from mediakit.markup import html_text
+from mediakit.rates import Estimate, per_second
+from mediakit.records import Attempt, Delivery
+from mediakit.widgets.card import card_html, details_html, prompt_html
+from mediakit.widgets.delivery_html import Told, told_html
+from mediakit.widgets.form_state import FormState
+from mediakit.widgets.form_view import values_html
+from mediakit.widgets.job_html import head_html
+from mediakit.widgets.studio.glance import Glance
+from mediakit.widgets.studio.html import kept_html
+from mediakit.widgets.studio.past.rows import Row
+from mediakit.widgets.waiting.wait_html import kept_html as waits_html
+from tests.support.job_states import failed, settled, state_of
+
+FORMULAS = r"from $5$ to $$9$$ and \(x\), \[y\], \begin{z}1\end{z}"
+NOT_TYPESET = {"code", "pre", "script", "style"}
+
+
+class Texts(HTMLParser):
+    """The texts of some HTML in which formulas are looked for, node by node."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self._skipped = 0
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self._skipped += tag in NOT_TYPESET
+
+    def handle_endtag(self, tag: str) -> None:
+        self._skipped -= tag in NOT_TYPESET
+
+    def handle_data(self, data: str) -> None:
+        if not self._skipped:
+            self.texts.append(data)
+
+
+def assert_no_formulas(html: str) -> None:
+    for text in Texts(html).texts:
+        assert text in ("$", "\\") or not {"$", "\\"} & set(text), text
+
+
+def _live_html(state: JobState) -> str:
+    return prompt_html(state) + head_html(state) + details_html(state)
+
+
+def _values_html() -> str:
+    compose = Catalog.default().function("compose-video")
+    clip = {"timestamp": 0, "duration": 1000, "url": f"https://x.test/{FORMULAS}"}
+    track = {"id": FORMULAS, "type": "video", "keyframes": [clip]}
+    video = Catalog.default().function("text-to-video")
+    return values_html(FormState.start(compose, {"tracks": [track]})) + values_html(
+        FormState.start(video, {"prompt": FORMULAS})
+    )
+
+
+def _deliveries_html() -> str:
+    delivery = Delivery(id=FORMULAS, status=FORMULAS, url=f"https://x.test/{FORMULAS}")
+    return told_html([Told(delivery, [Attempt(reason=FORMULAS)])])
+
+
+def _studio_html() -> str:
+    row = Row(
+        prompt=FORMULAS,
+        function=FORMULAS,
+        state=FORMULAS,
+        tone="plain",
+        charge="$0.34",
+        date="today",
+        project=None,
+        icon="film",
+        picture_url=None,
+        job_id=FORMULAS,
+        no_job=None,
+    )
+    return kept_html(FORMULAS, Glance(today_micro_usd=1, month_micro_usd=2), [row])
+
+
+def _estimate_html() -> str:
+    line = per_second(FORMULAS, 1000, 2000, 68_000)
+    return Estimate.of([line, line], notes=[FORMULAS])._repr_html_()
+
+
+OUTPUTS: dict[str, Callable[[], str]] = {
+    "card": lambda: card_html(
+        state_of(
+            "completed",
+            kind=FORMULAS,
+            function=FORMULAS,
+            service=FORMULAS,
+            prompt=FORMULAS,
+            body={"duration": FORMULAS},
+            **settled(300_000),
+        )
+    ),
+    "card of a long prompt": lambda: card_html(state_of(prompt=FORMULAS * 20)),
+    "card of a failure": lambda: card_html(failed("internal", FORMULAS)),
+    "live facts": lambda: _live_html(state_of(prompt=FORMULAS)),
+    "waits": lambda: waits_html([state_of(prompt=FORMULAS, kind=FORMULAS)] * 5),
+    "form": _values_html,
+    "deliveries": _deliveries_html,
+    "studio": _studio_html,
+    "estimate": _estimate_html,
+}
+
+
+@pytest.mark.parametrize("html_of", OUTPUTS.values(), ids=OUTPUTS.keys())
+def test_nothing_that_a_notebook_keeps_becomes_a_formula(
+    html_of: Callable[[], str],
+) -> None:
+    html = html_of()
+    assert "$" in html
+    assert_no_formulas(html)
+
+
+def test_no_row_of_the_table_of_jobs_becomes_a_formula(client: Client) -> None:
+    client.submit("text-to-video", prompt=FORMULAS, duration=3)
+    html = JobsTable(client.history.page(limit=5))._repr_html_()
+    assert "$" in html
+    assert_no_formulas(html)
+
+
+@given(text=st.text(st.sampled_from("$\\()[]<>&\"'a "), max_size=30))
+def test_a_text_reads_as_it_was_written(text: str) -> None:
+    assert_no_formulas(html_text(text))
+    assert "".join(Texts(html_text(text)).texts) == text

@@ -1,0 +1,1 @@
+"""Functions, prices and foreign documents, against the tables of tests/spec."""

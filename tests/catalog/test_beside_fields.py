@@ -1,0 +1,129 @@
+"""What a call holds beside the declared fields: `extra`, and where its end is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mediakit as mk
+from mediakit import Client
+from mediakit.catalog import Catalog
+from mediakit.catalog.own_rates import OwnRate
+from mediakit.errors import InputError
+from mediakit.money import MicroUSD
+from mediakit.sandbox.server.running import RunningSandbox
+from tests.support.samples.media_samples import make_mp4, make_png
+
+SECOND = OwnRate(second_micro_usd=MicroUSD(20_000))
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        ("text-to-video", "duration", 10),
+        ("text-to-video", "audio", None),
+        ("r5", "resolution", "2K"),
+        ("r5", "video_urls", ["https://clips.example/a.mp4"]),
+    ],
+)
+def test_a_declared_field_inside_extra_is_refused_because_it_would_not_be_priced(
+    client: Client, kind: str, field: str, value: object
+) -> None:
+    with pytest.raises(InputError, match=r"Nothing was sent") as caught:
+        client.submit(kind, prompt="a kite", extra={field: value})
+    assert caught.value.field == f"extra[{field!r}]"
+    assert f"{field}=" in caught.value.accepted
+    assert client.history.frame().empty
+
+
+def test_a_rate_of_ones_own_counts_the_seconds_that_stand_in_extra(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    catalog = Catalog.default().with_rates({"r5b": SECOND})
+    with Client(
+        sandbox.base_url, sandbox.api_key, home=tmp_path, catalog=catalog
+    ) as client:
+        job = client.submit("r5b", prompt="a kite", extra={"duration": 7})
+    estimate = job.state.estimate
+    assert estimate is not None
+    assert estimate.low == estimate.high == 140_000
+
+
+@pytest.mark.parametrize("url", [5, b"https://hooks.example/", ["https://a.example"]])
+def test_a_webhook_url_that_is_no_text_is_refused(client: Client, url: Any) -> None:
+    with pytest.raises(InputError, match=r"^webhook_url must be .*Nothing was sent"):
+        client.submit("text-to-video", prompt="a kite", webhook_url=url)
+    assert client.history.frame().empty
+
+
+@pytest.mark.parametrize("extra", ["foo", [1], 0, {5: 1}, {None: 1}], ids=repr)
+def test_extra_is_refused_unless_it_holds_properties_by_name(
+    client: Client, extra: Any
+) -> None:
+    with pytest.raises(InputError, match=r"^extra must be .*Nothing was sent"):
+        client.submit("text-to-video", prompt="a kite", extra=extra)
+    assert client.history.frame().empty
+
+
+CLIP = "https://clips.example/a.mp4"
+LENGTHS = [5, "5", [1], {5: 1}, {CLIP: "x"}, {CLIP: "5"}, {CLIP: True}, {CLIP: -1}]
+LENGTHS += [{CLIP: None}, {CLIP: float("nan")}, {CLIP: float("inf")}]
+
+
+@pytest.mark.parametrize("seconds", LENGTHS, ids=repr)
+def test_known_lengths_are_refused_unless_they_are_seconds_by_url(
+    client: Client, seconds: Any
+) -> None:
+    with pytest.raises(InputError, match=r"^seconds must be .*Nothing was sent"):
+        client.submit("text-to-video", prompt="a kite", seconds=seconds)
+    with pytest.raises(InputError, match=r"^seconds must be"):
+        mk.estimate("video-upscale", {"video_url": CLIP}, seconds=seconds)
+    assert client.history.frame().empty
+
+
+def test_a_known_length_may_be_of_a_path(client: Client, tmp_path: Path) -> None:
+    clip = make_mp4(tmp_path / "clip.mp4")
+    price = client.estimate("video-upscale", video_url=clip, seconds={clip: 9})
+    same = client.estimate("video-upscale", video_url=clip, seconds={str(clip): 9})
+    assert price == same
+
+
+@pytest.mark.parametrize("body", [None, 5, "prompt"], ids=repr)
+def test_a_body_is_refused_unless_it_holds_fields_by_name(body: Any) -> None:
+    with pytest.raises(InputError, match=r"^body must be .*Nothing was sent"):
+        mk.estimate("text-to-video", body)
+
+
+HALF_A_PAIR = "\ud800"
+
+
+@pytest.mark.parametrize(
+    ("field", "call"),
+    [
+        ("mood", {"mood": float("nan")}),
+        ("mood", {"mood": object()}),
+        ("mood", {"mood": {"deep": [HALF_A_PAIR]}}),
+        ("mood", {"extra": {"mood": {1, 2}}}),
+        ("mood", {"extra": {"mood": HALF_A_PAIR}}),
+        ("webhook_url", {"webhook_url": f"https://hooks.example/{HALF_A_PAIR}"}),
+    ],
+    ids=["nan", "object", "half a pair", "a set in extra", "half in extra", "webhook"],
+)
+def test_what_json_cannot_hold_is_refused_by_the_name_of_its_field(
+    client: Client, field: str, call: dict[str, Any]
+) -> None:
+    with pytest.raises(InputError, match=r"Nothing was sent") as caught:
+        client.submit("r5b", prompt="a kite", **call)
+    assert caught.value.field == field
+    assert client.history.frame().empty
+
+
+def test_a_number_that_is_written_with_a_point_is_the_same_request(
+    client: Client, tmp_path: Path
+) -> None:
+    image_url = client.upload(make_png(tmp_path / "a.png", (64, 48)))
+    first = client.submit("image-upscale", image_url=image_url, sharpen=1)
+    again = client.submit("image-upscale", image_url=image_url, sharpen=1.0)
+    assert (again.id, again.reused) == (first.id, True)

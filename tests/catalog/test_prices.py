@@ -1,0 +1,134 @@
+"""Prices of whatever a function accepts (spec 8)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mediakit.catalog import Catalog, Function
+from mediakit.rates import Estimate, EstimateKind
+from mediakit.sandbox.jobs.pricing import charge_of, hold_of, usage_of
+from mediakit.schema import InputFacts
+from tests.support.samples.bodies import accepted_bodies
+
+FUNCTIONS = list(Catalog.default())
+CLIP_SECONDS = st.decimals(2, 5, places=3)
+PLENTY_MICRO_USD = 10**9
+
+each_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.kind)
+drawn = settings(max_examples=60, suppress_health_check=list(HealthCheck))
+
+
+def ends(estimate: Estimate) -> tuple[int, int | None]:
+    assert isinstance(estimate.low, int)
+    assert estimate.high is None or type(estimate.high) is int
+    return estimate.low, estimate.high
+
+
+@each_function
+@drawn
+@given(data=st.data())
+def test_whatever_is_accepted_has_an_integer_price_with_low_not_above_high(
+    function: Function, data: st.DataObject
+) -> None:
+    body = data.draw(accepted_bodies(function))
+    estimate = function.estimate(body)
+
+    if estimate.kind is EstimateKind.UNKNOWN:
+        assert (estimate.low, estimate.high) == (None, None)
+        return
+    low, high = ends(estimate)
+    assert low >= 0
+    assert high is None or low <= high
+    assert low == sum(line.low_micro_usd for line in estimate.lines)
+    if estimate.kind in (EstimateKind.EXACT, EstimateKind.NOMINAL):
+        assert low == high
+
+
+@each_function
+@drawn
+@given(data=st.data())
+def test_known_lengths_only_narrow_a_price(
+    function: Function, data: st.DataObject
+) -> None:
+    body = data.draw(accepted_bodies(function))
+    clips = {m.value for m in function.media(body) if m.kind != "image"}
+    seconds = {url: data.draw(CLIP_SECONDS) for url in clips}
+    before = function.estimate(body)
+    after = function.estimate(body, InputFacts(seconds))
+
+    if before.kind is EstimateKind.UNKNOWN:
+        assert after.kind is EstimateKind.UNKNOWN
+        return
+    (low, high), (now_low, now_high) = ends(before), ends(after)
+    assert low <= now_low
+    assert high is None or (now_high is not None and now_high <= high)
+
+
+ONE, TWO = "https://a.test/1.mp4", "https://a.test/2.mp4"
+EDIT = {"duration": "auto", "omni_reference_task_type": "edit", "video_urls": [ONE]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "seconds"),
+    [
+        ("r5", {"video_urls": [ONE, TWO]}, {ONE: 7.55, TWO: 7.54}),
+        ("r5", {"video_urls": [ONE, TWO]}, {ONE: 15.08}),
+        ("r1", EDIT, {ONE: 30.09}),
+        ("r1", EDIT, {ONE: 1.91}),
+    ],
+    ids=["r5, both known", "r5, one known", "r1, long", "r1, short"],
+)
+def test_a_length_that_passes_as_rounding_of_a_limit_costs_what_the_limit_does(
+    kind: str, fields: dict[str, Any], seconds: dict[str, float]
+) -> None:
+    function = Catalog.default().function(kind)
+    body = {"prompt": "a", **fields}
+    low, high = ends(function.estimate(body))
+    known_low, known_high = ends(function.estimate(body, InputFacts(seconds)))
+    assert high is not None
+    assert known_high is not None
+    assert low <= known_low <= known_high <= high
+
+
+@each_function
+@drawn
+@given(data=st.data())
+def test_the_sandbox_charges_what_an_exact_estimate_said(
+    function: Function, data: st.DataObject
+) -> None:
+    body = data.draw(accepted_bodies(function))
+    clips = {m.value for m in function.media(body) if m.kind != "image"}
+    seconds = {url: float(data.draw(CLIP_SECONDS)) for url in clips}
+    estimate = function.estimate(body, InputFacts(seconds))
+    charge = charged(function, body, seconds)
+
+    if estimate.kind is EstimateKind.EXACT:
+        assert charge == estimate.low == estimate.high
+    if estimate.kind is EstimateKind.UPPER_BOUND and estimate.high is not None:
+        assert charge <= estimate.high
+    held = hold_of(function, function.canonical_body(body))
+    assert held is not None
+
+
+def charged(function: Function, body: dict[str, Any], seconds: dict[str, float]) -> int:
+    """Charge a body as the sandbox does after its job was made, 3 s long."""
+    canonical = function.canonical_body(body)
+    output_ms = None if function.media_type == "image" else 3_000
+    usage = usage_of(function, canonical, output_ms)
+    return charge_of(
+        function, canonical, usage, seconds=seconds, hold_micro_usd=PLENTY_MICRO_USD
+    )
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.kind)
+def test_what_the_body_leaves_open_is_known_for_every_function(
+    function: Function,
+) -> None:
+    unpriced = {"r1-finalize", "r3b", "r5b", "text-to-image", "image-to-image"}
+    notes = function.estimate({}).notes if function.kind in unpriced else ()
+
+    assert (function.kind in unpriced) == any("No rate is known" in n for n in notes)

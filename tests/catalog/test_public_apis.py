@@ -1,0 +1,145 @@
+"""Functions as public services describe them: read, checked, in forms, described."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+
+from mediakit.catalog import Catalog, Function
+from mediakit.catalog.examples import example
+from mediakit.client.requests.prepare import prepare
+from mediakit.errors import InputError
+from mediakit.sandbox.api.openapi import describe
+from mediakit.schema import FieldSpec
+from mediakit.widgets.form_state import FormState
+from tests.support.samples.public_apis import APIS, Api, Json
+from tests.widgets.form.test_properties import filled, make_view
+
+CATALOGS = {api.name: Catalog.from_openapi(api.document) for api in APIS}
+FUNCTIONS = [
+    pytest.param(api, name, id=f"{api}-{name}")
+    for api in APIS
+    for name in api.bodies
+    if api.path(name) not in api.left_out
+]
+every_api = pytest.mark.parametrize("api", APIS, ids=str)
+every_function = pytest.mark.parametrize(("api", "name"), FUNCTIONS)
+
+
+def function_of(api: Api, name: str) -> Function:
+    return CATALOGS[api.name].function(api.path(name))
+
+
+def schema_of(api: Api, name: str) -> Json:
+    """Return the body's schema, with what it refers to."""
+    return {"allOf": [api.bodies[name]], "components": {"schemas": api.schemas}}
+
+
+@every_api
+def test_each_function_is_offered_or_left_out_with_the_reason(api: Api) -> None:
+    catalog = CATALOGS[api.name]
+
+    assert catalog.left_out == api.left_out
+    assert {*catalog.left_out} | {f.path for f in catalog} == {
+        api.path(name) for name in (*api.bodies, *api.others)
+    }
+
+
+@every_function
+def test_what_the_service_takes_is_accepted(api: Api, name: str) -> None:
+    function = function_of(api, name)
+
+    for body in api.right[name]:
+        assert prepare(function, body).estimate.high is None
+        sent = function.canonical_body(body)
+        assert function.check(sent) == []
+        assert jsonschema.Draft202012Validator(function.json_schema()).is_valid(body)
+
+
+@every_function
+def test_what_the_service_refuses_is_refused_by_its_field(api: Api, name: str) -> None:
+    function = function_of(api, name)
+
+    assert api.wrong[name]
+    for body, field in api.wrong[name]:
+        with pytest.raises(InputError) as caught:
+            prepare(function, body)
+        assert field in {problem.field for problem in caught.value.problems}
+        assert str(caught.value).endswith("Nothing was sent.")
+        assert not jsonschema.Draft202012Validator(schema_of(api, name)).is_valid(body)
+
+
+def wrong_for(spec: FieldSpec) -> Iterator[Any]:
+    """Give values that a field cannot take, whatever else it says."""
+    shapes = {"list": [], "object": {}, "value": 5.5}
+    if spec.kind == "either":
+        yield from (v for shape, v in shapes.items() if shape not in spec.variants)
+    elif spec.kind == "list":
+        yield from ({}, "text", True)
+    elif spec.kind in ("object", "variants"):
+        yield from ([], "text", 5)
+    elif spec.kind != "json":
+        yield from ([], {})
+
+
+@every_function
+def test_a_value_of_another_kind_is_refused_by_its_field(api: Api, name: str) -> None:
+    function = function_of(api, name)
+    body = example(function)
+    function = function.of(body)
+
+    assert function.check(body) == []
+    for field, spec in function.fields.items():
+        for value in wrong_for(spec):
+            problems = function.check({**body, field: value})
+            assert [problem.field for problem in problems] == [field]
+            assert problems[0].sentence
+
+
+def holds(sent: Any, given: Any) -> bool:
+    """Tell whether a form sends what was given; it shows the defaults of objects."""
+    if isinstance(given, dict):
+        return all(v is None or holds(sent.get(n), v) for n, v in given.items())
+    if isinstance(given, list):
+        return len(sent) == len(given) and all(map(holds, sent, given))
+    return bool(sent == given)
+
+
+@every_function
+def test_a_form_makes_the_bodies_that_the_service_takes(api: Api, name: str) -> None:
+    function = function_of(api, name)
+
+    for body in [example(function), *api.right[name]]:
+        view = make_view(function)
+        given = {name: value for name, value in body.items() if value is not None}
+        state = view.adapted(filled(view, FormState.start(function, given)))
+        view.show(state)
+        assert state.problems == ()
+        assert holds(function.canonical_body(state.body()), given)
+    begun = FormState.start(function)
+    assert begun.problems or function.check(begun.body()) == []
+
+
+@every_api
+def test_the_sandbox_describes_them_so_that_they_are_read_again(api: Api) -> None:
+    catalog = CATALOGS[api.name]
+    document = json.loads(json.dumps(describe(catalog, "https://a.test")))
+    again = Catalog.from_openapi(document, recognise=False)
+
+    assert [dict(f.fields) for f in again] == [dict(f.fields) for f in catalog]
+    for schema in document["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_the_documents_have_what_is_hard() -> None:
+    assert len(APIS) >= 20
+    assert CATALOGS["runway"].function("image-to-video").request_type.one_of
+    assert "a JSON array" in CATALOGS["topaz"].left_out.values()
+    assert "multipart/form-data" in CATALOGS["openai"].left_out.values()
+    assert (
+        CATALOGS["fal"].function("text-to-image").fields["image_size"].kind == "either"
+    )

@@ -1,0 +1,104 @@
+"""A field that must be given and may be null, as FastAPI writes `x: str | None`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit import Client
+from mediakit.catalog import Catalog, Function
+from mediakit.sandbox.server.running import Sandbox, start
+from mediakit.widgets.form_state import FormState
+from tests.widgets.form.test_properties import filled, make_view
+
+Json = dict[str, Any]
+OR_NULL: Json = {"type": ["string", "null"]}
+SCHEMA: Json = {"properties": {"parent": OR_NULL}, "required": ["parent"]}
+FUNCTION = Function.from_schema("acme/swift/make-image", SCHEMA)
+NULL: Json = {"parent": None}
+INNER = Function.from_schema(
+    "acme/swift/make-image",
+    {"properties": {"scene": {"type": "object", **SCHEMA}}, "required": ["scene"]},
+)
+
+
+def test_null_is_a_value_where_it_must_be_given() -> None:
+    assert FUNCTION.check(NULL) == []
+    assert FUNCTION.canonical_body(NULL) == NULL
+    assert FUNCTION.estimate(NULL).high is None
+    request, _ = FUNCTION.read(NULL)
+    assert request is not None
+    assert request.model_dump() == NULL
+
+
+def test_it_is_missed_where_it_is_left_out() -> None:
+    assert [problem.sentence for problem in FUNCTION.check({})] == [
+        "parent is required (text, or null)"
+    ]
+
+
+def test_anything_may_be_null_too() -> None:
+    function = Function.from_schema(
+        "acme/swift/make-image", {"properties": {"x": {}}, "required": ["x"]}
+    )
+
+    assert function.check({"x": None}) == []
+    assert function.canonical_body({"x": None}) == {"x": None}
+
+
+def test_null_still_counts_as_left_out_where_a_default_stands_in() -> None:
+    properties = {"parent": OR_NULL, "size": {**OR_NULL, "default": "s"}}
+    function = Function.from_schema(
+        "acme/swift/make-image", {"properties": properties, "required": ["parent"]}
+    )
+    body = {"parent": None, "size": None}
+
+    assert function.check(body) == []
+    assert function.canonical_body(body) == {"parent": None, "size": "s"}
+
+
+@pytest.mark.parametrize(
+    ("function", "body"), [(FUNCTION, NULL), (INNER, {"scene": NULL})]
+)
+def test_a_form_in_which_nothing_was_filled_in_sends_null(
+    function: Function, body: Json
+) -> None:
+    view = make_view(function)
+    state = filled(view, FormState.start(function))
+
+    assert state.body() == body
+    assert state.problems == ()
+    assert state.estimate is not None
+    again = filled(view, FormState.start(function, body))
+    assert again.body() == body
+
+
+def test_what_may_be_null_is_not_marked_as_required_in_a_form() -> None:
+    properties = {
+        "style": {"enum": ["a", "b", None]},
+        "steps": {"type": ["integer", "null"]},
+    }
+    function = Function.from_schema(
+        "acme/swift/make-image", {"properties": properties, "required": [*properties]}
+    )
+    view = make_view(function)
+    style, steps = (view.controls[name].named for name in properties)
+
+    assert FormState.start(function).required == frozenset()
+    assert (style.description, style.label) == ("Style", "Not set")
+    assert (steps.description, steps.placeholder) == ("Steps", "Not set")
+
+
+def test_null_is_bought_from_the_sandbox_and_sent_as_null(tmp_path: Path) -> None:
+    catalog = Catalog((FUNCTION,))
+    running = start(Sandbox(tmp_path / "data", catalog=catalog, speed=20))
+    with Client(
+        running.base_url, running.api_key, home=tmp_path, catalog=catalog
+    ) as client:
+        job = client.submit("make-image", parent=None)
+
+        assert job.core.state.body == NULL
+        assert job.wait(60).status == "completed"
+    running.stop()

@@ -1,0 +1,260 @@
+"""Bodies that are one of several objects, told apart by a constant such as `model`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from mediakit import Client
+from mediakit.catalog import Catalog, Function
+from mediakit.catalog.examples import example
+from mediakit.client.requests.plain_values import plain_fields
+from mediakit.errors import InputError
+from mediakit.sandbox.api.openapi import describe
+from mediakit.sandbox.server.running import Sandbox, start
+from mediakit.schema import FieldSpec
+from mediakit.widgets.form import Form
+from mediakit.widgets.form_state import FormState
+from tests.widgets.form.test_properties import filled, make_view
+
+Json = dict[str, Any]
+PNG = "https://a.test/1.png"
+
+
+def variant(model: str, required: list[str], **properties: Json) -> Json:
+    properties["model"] = {"const": model}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": ["model", *required],
+        "additionalProperties": False,
+    }
+
+
+TEXT: Json = {"type": "string", "minLength": 1, "maxLength": 1_000}
+SCHEMA: Json = {
+    "oneOf": [
+        variant(
+            "swift",
+            ["prompt"],
+            prompt=TEXT,
+            ratio={"enum": ["16:9", "9:16"], "default": "16:9"},
+            duration={"type": "integer", "minimum": 2, "maximum": 10},
+        ),
+        variant(
+            "grand",
+            ["prompt", "image_url"],
+            prompt={**TEXT, "maxLength": 500},
+            ratio={"enum": ["1:1", "16:9"], "default": "1:1"},
+            image_url={"type": "string", "format": "uri"},
+            looks={"type": "array", "items": {"enum": ["noir", "pop"]}},
+        ),
+    ],
+    "discriminator": {"propertyName": "model"},
+}
+FUNCTION = Function.from_schema("acme/swift/make-video", SCHEMA)
+GOOD: list[Json] = [
+    {"model": "swift", "prompt": "a"},
+    {"model": "swift", "prompt": "a", "ratio": "9:16", "duration": 10},
+    {"model": "grand", "prompt": "a", "image_url": PNG, "ratio": "1:1"},
+    {"model": "grand", "prompt": "a", "image_url": PNG, "looks": ["noir"]},
+]
+BAD: list[tuple[Json, str]] = [
+    ({}, "model is required (swift or grand"),
+    ({"prompt": "a"}, "model is required (swift or grand"),
+    ({"model": "slow"}, "model must be swift or grand (got 'slow')"),
+    ({"model": ["swift"]}, "model must be swift or grand (got ['swift'])"),
+    ({"model": "swift"}, "prompt is required (text of 1 to 1,000"),
+    (GOOD[0] | {"ratio": "1:1"}, "ratio must be 16:9 or 9:16 (got '1:1')"),
+    (GOOD[0] | {"image_url": PNG}, "image_url is not a known field"),
+    (GOOD[2] | {"duration": 5}, "duration is not a known field"),
+    (GOOD[2] | {"prompt": "a" * 501}, "prompt must be"),
+    ({"model": "grand", "prompt": "a"}, "image_url is required"),
+]
+
+
+@pytest.mark.parametrize("body", GOOD, ids=str)
+def test_a_body_of_any_of_them_is_accepted(body: Json) -> None:
+    assert FUNCTION.check(body) == []
+    assert FUNCTION.estimate(body).high is None
+    jsonschema.validate(body, SCHEMA)
+
+
+@pytest.mark.parametrize(("body", "sentence"), BAD, ids=str)
+def test_any_other_body_is_refused_in_a_sentence(body: Json, sentence: str) -> None:
+    [problem] = FUNCTION.check(body)
+
+    assert problem.sentence.startswith(sentence)
+    assert not jsonschema.Draft202012Validator(SCHEMA).is_valid(body)
+
+
+def test_defaults_are_those_of_the_chosen_one() -> None:
+    bodies = [FUNCTION.canonical_body(body) for body in (GOOD[0], GOOD[2])]
+
+    assert [body["ratio"] for body in bodies] == ["16:9", "1:1"]
+
+
+def test_the_fields_are_those_of_all() -> None:
+    fields = FUNCTION.fields
+
+    assert next(iter(fields)) == "model"
+    assert fields["model"].choices == ("swift", "grand")
+    assert fields["model"].required
+    assert fields["prompt"].required
+    assert fields["prompt"].multiline
+    assert fields["ratio"].choices == ("16:9", "9:16", "1:1")
+    assert not fields["image_url"].required
+    assert not FUNCTION.is_open
+
+
+def test_media_are_found_in_the_chosen_one() -> None:
+    body = plain_fields(FUNCTION, GOOD[2] | {"image_url": Path("cat.png")})
+
+    assert [item.value for item in FUNCTION.media(body)] == ["cat.png"]
+    assert FUNCTION.with_media(body, {"cat.png": PNG}) == GOOD[2]
+
+
+def test_an_example_is_one_of_the_first() -> None:
+    assert example(FUNCTION) == {"model": "swift", "prompt": "a kite over dunes"}
+
+
+def test_its_json_schema_says_the_same_and_is_read_again() -> None:
+    schema = FUNCTION.json_schema()
+    validator = jsonschema.Draft202012Validator(schema)
+    again = Function.from_schema(FUNCTION.path, schema)
+
+    assert all(validator.is_valid(body) for body in GOOD)
+    assert not any(validator.is_valid(body) for body, _ in BAD)
+    assert dict(again.fields) == dict(FUNCTION.fields)
+    assert again.rules == FUNCTION.rules
+    assert again.json_schema() == schema
+
+
+def test_the_sandbox_describes_it_with_the_webhook_of_a_submit() -> None:
+    document = json.loads(json.dumps(describe(Catalog((FUNCTION,)), "https://a.test")))
+    [again] = Catalog.from_openapi(document)
+    root = {"$ref": "#/components/schemas/MakeVideo", **document}
+    validator = jsonschema.Draft202012Validator(root)
+
+    assert dict(again.fields) == dict(FUNCTION.fields)
+    for body in GOOD:
+        assert validator.is_valid(body | {"webhook_url": "https://a.test/hook"})
+        assert again.check(body) == []
+    assert not validator.is_valid({})
+
+
+def test_a_form_has_the_fields_of_the_chosen_one() -> None:
+    view = make_view(FUNCTION)
+    begun = filled(view, FormState.start(FUNCTION))
+    swift = begun.with_value("model", "swift")
+    grand = begun.with_value("model", "grand")
+
+    assert begun.submit_reason == "Model is required."
+    assert set(begun.disabled) == {"image_url", "looks", "duration"}
+    assert set(swift.disabled) == {"image_url", "looks"}
+    assert swift.disabled["looks"] == "applies only when model is grand"
+    assert set(grand.disabled) == {"duration"}
+    assert swift.required == {"model", "prompt"}
+    assert grand.required == {"model", "prompt", "image_url"}
+
+
+def test_a_form_shows_the_controls_of_the_chosen_one_alone() -> None:
+    def shown(**values: object) -> dict[str, FieldSpec]:
+        view = make_view(FUNCTION)
+        view.adapted(filled(view, FormState.start(FUNCTION, values)))
+        [section] = view._sections
+        lines = section.widget.children
+        controls = view.controls.items()
+        return {n: c.spec for n, c in controls if c.widget in lines}
+
+    swift, grand = shown(model="swift"), shown(model="grand")
+
+    assert list(shown()) == ["model", "prompt", "ratio"]
+    assert list(swift) == ["model", "prompt", "ratio", "duration"]
+    assert list(grand) == ["model", "prompt", "ratio", "image_url", "looks"]
+    assert swift["ratio"].choices == ("16:9", "9:16")
+    assert grand["ratio"].choices == ("1:1", "16:9")
+    assert grand["prompt"].max_length == 500
+    assert grand["image_url"].required
+
+
+def test_what_the_chosen_one_cannot_take_is_its_default(client: Client) -> None:
+    form = Form(client, FUNCTION, {"model": "grand", "prompt": "a", "ratio": "1:1"})
+    before = form._view.controls["ratio"]
+
+    assert form.values.ratio == "1:1"
+    form._view.controls["model"].parts[0].value = "swift"
+    assert form.values.ratio == "16:9"
+    assert form.values.prompt == "a"
+    assert form.request() == {"model": "swift", "prompt": "a", "ratio": "16:9"}
+    after = form._view.controls["ratio"]
+    assert after is not before
+    after.parts[0].value = "9:16"
+    assert form.request()["ratio"] == "9:16"
+    form.values.update(model="grand", image_url=PNG)
+    assert form.values.ratio == "1:1"
+    assert form.state.problems == ()
+    form.close()
+
+
+def test_code_may_choose_another_one_together_with_its_values(client: Client) -> None:
+    form = Form(client, FUNCTION, GOOD[1])
+
+    form.values.update(GOOD[2])
+    assert form.request() == GOOD[2]
+    with pytest.raises(InputError, match="ratio"):
+        form.values.update(GOOD[1] | {"ratio": "4:3"})
+    assert form.request() == GOOD[2]
+    assert form._view.controls["ratio"].spec.choices == ("1:1", "16:9")
+    form.close()
+
+
+@pytest.mark.parametrize("body", GOOD, ids=str)
+def test_a_form_sends_the_body_of_the_chosen_one(body: Json) -> None:
+    view = make_view(FUNCTION)
+    state = filled(view, FormState.start(FUNCTION, body))
+
+    assert state.problems == ()
+    assert state.body() == body
+
+
+def test_values_that_are_not_the_chosen_ones_are_told_in_the_form() -> None:
+    state = FormState.start(FUNCTION, GOOD[0] | {"ratio": "1:1"})
+
+    assert state.submit_reason == "Aspect ratio must be 16:9 or 9:16."
+
+
+def test_it_is_bought_from_the_sandbox(tmp_path: Path) -> None:
+    catalog = Catalog((FUNCTION,))
+    running = start(Sandbox(tmp_path / "data", catalog=catalog, speed=20))
+    with Client(running.base_url, running.api_key, home=tmp_path) as client:
+        job = client.submit("make-video", model="swift", prompt="a", duration=2)
+
+        assert job.core.state.body == {
+            "model": "swift",
+            "prompt": "a",
+            "ratio": "16:9",
+            "duration": 2,
+        }
+        assert job.wait(60).status == "completed"
+    running.stop()
+
+
+def test_objects_that_nothing_tells_apart_take_any_field() -> None:
+    members = [{"properties": {name: TEXT}, "required": [name]} for name in "ab"]
+    function = Function.from_schema("acme/swift/make-video", {"oneOf": members})
+
+    assert function.is_open
+    assert function.check({"a": "text"}) == []
+
+
+def test_a_union_of_one_is_that_one() -> None:
+    [first, _] = SCHEMA["oneOf"]
+    function = Function.from_schema("acme/swift/make-video", {"oneOf": [first]})
+
+    assert function.check(GOOD[0]) == []
+    assert function.fields["prompt"].required

@@ -1,0 +1,1 @@
+"""The client against the sandbox and against servers that misbehave."""

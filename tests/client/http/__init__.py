@@ -1,0 +1,1 @@
+"""One exchange over HTTP and every way it fails."""

@@ -1,0 +1,472 @@
+"""Proxies of the environment, on real sockets: which are used, and what they see."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import logging
+import socket
+import ssl
+import sys
+import traceback
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import trustme
+
+import mediakit as mk
+from mediakit.client import AsyncClient, Service
+from mediakit.clock import Clock
+from mediakit.history import History
+from mediakit.sandbox.server.running import RunningSandbox
+from tests.support.fast_clock import FastClock
+from tests.support.samples.media_samples import make_png
+from tests.support.servers.proxies import HTTPProxy, Proxy, Relay, Seen, SOCKSProxy
+from tests.support.servers.scripted_server import ScriptedServer, Visit, is_silent
+from tests.support.servers.storage import SIGNATURE, Storage
+
+KEY = "key-0123456789abcdef"
+PLAIN = "http://service.example"
+SECURE = "https://service.example"
+CREDENTIALS = "ann:s@cret"
+IN_URL = "ann:s%40cret"
+WRONG_IN_URL = "ann:wr%40ng"
+JOB_PATH, OUTPUT_PATH = "/v1/media/jobs/media_kite", "/files/kite.png"
+OUTPUT = b"the bytes of a picture" * 10_000
+PATIENCE_S = 60.0
+HANGS_AFTER_S = 10.0
+SHORT_S = 0.1
+QUICK = 1_000.0
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture(autouse=True)
+def environment(
+    authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> pytest.MonkeyPatch:
+    """Give an environment without proxies, in which the authority is trusted."""
+    for name in ("http", "https", "all", "no"):
+        monkeypatch.delenv(f"{name}_proxy", raising=False)
+        monkeypatch.delenv(f"{name}_proxy".upper(), raising=False)
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    return monkeypatch
+
+
+@dataclass(frozen=True)
+class Case:
+    """A service, and the proxy that leads to it.
+
+    Args:
+        variable: The environment variable that names the proxy.
+        base_url: Where the service is.
+        scheme: The scheme of the proxy's URL.
+        credentials: What the proxy demands.
+    """
+
+    variable: str
+    base_url: str
+    scheme: str
+    credentials: str | None = None
+
+    def __str__(self) -> str:
+        asks = "-with-credentials" if self.credentials else ""
+        service = urlsplit(self.base_url).scheme
+        return f"{self.variable}-{self.scheme}{asks}-for-{service}"
+
+    @property
+    def is_tunnelled(self) -> bool:
+        """Tell whether the proxy passes on bytes that it does not read."""
+        return self.base_url == SECURE or self.scheme.startswith("socks")
+
+    def proxy(self, port: int, authority: trustme.CA) -> Proxy:
+        """Return the proxy, leading to a port."""
+        if self.scheme.startswith("socks"):
+            return SOCKSProxy(port, credentials=self.credentials)
+        tls = certified(authority, "127.0.0.1") if self.scheme == "https" else None
+        return HTTPProxy(port, credentials=self.credentials, tls=tls)
+
+    def url(self, proxy: Proxy, user: str) -> str:
+        """Return the URL that names the proxy in the environment."""
+        return proxy.url(user).replace(proxy.scheme, self.scheme, 1)
+
+
+OPEN = [
+    Case("HTTP_PROXY", PLAIN, "http"),
+    Case("https_proxy", SECURE, "http"),
+    Case("ALL_PROXY", PLAIN, "socks5"),
+    Case("ALL_PROXY", SECURE, "socks5h"),
+]
+GUARDED = [
+    Case("HTTP_PROXY", PLAIN, "http", CREDENTIALS),
+    Case("HTTPS_PROXY", SECURE, "http", CREDENTIALS),
+    Case("HTTP_PROXY", PLAIN, "https", CREDENTIALS),
+    Case("HTTPS_PROXY", SECURE, "https", CREDENTIALS),
+    Case("ALL_PROXY", PLAIN, "socks5h", CREDENTIALS),
+    Case("ALL_PROXY", SECURE, "socks5", CREDENTIALS),
+]
+
+
+def certified(authority: trustme.CA, *hosts: str) -> ssl.SSLContext:
+    """Return the server side of TLS, with a certificate for hosts."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(*hosts).configure_cert(context)
+    return context
+
+
+def port_of(base_url: str) -> int:
+    port = urlsplit(base_url).port
+    assert port is not None
+    return port
+
+
+@contextmanager
+def behind(
+    case: Case,
+    port: int,
+    authority: trustme.CA,
+    environment: pytest.MonkeyPatch,
+    *,
+    user: str = IN_URL,
+) -> Iterator[Proxy]:
+    """Put the proxy of a case before a server, and name it in the environment."""
+    with ExitStack() as stack:
+        if case.base_url == SECURE:
+            tls = certified(authority, "service.example", "files.example")
+            port = stack.enter_context(Relay(port, tls=tls)).port
+        proxy = stack.enter_context(case.proxy(port, authority))
+        given = user if case.credentials else ""
+        environment.setenv(case.variable, case.url(proxy, given))
+        yield proxy
+
+
+def client_of(
+    base_url: str, api_key: str, home: Path, clock: Clock | None = None
+) -> mk.Client:
+    functions = mk.Catalog.default()
+    return mk.Client(base_url, api_key, home=home, catalog=functions, clock=clock)
+
+
+def buy(base_url: str, api_key: str, folder: Path) -> mk.Job:
+    """Upload a picture, buy a larger one, and download it."""
+    picture = make_png(folder / "cat.png", (20, 20))
+    with client_of(base_url, api_key, folder) as client:
+        job = client.run("image-upscale", image_url=picture, timeout_s=PATIENCE_S)
+        assert job.settle(PATIENCE_S).charge_micro_usd
+        assert job.download(folder).stat().st_size > 0
+        return job
+
+
+def secrets_of(password: str, user: str = "ann") -> list[str]:
+    """Return how a password may show: as it is, in a URL, and encoded for a header."""
+    encoded = b64encode(f"{user}:{password}".encode()).decode()
+    return [password, password.replace("@", "%40"), encoded]
+
+
+# -- a whole purchase -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", [*OPEN, *GUARDED], ids=str)
+def test_a_purchase_goes_through_a_proxy(
+    case: Case,
+    sandbox: RunningSandbox,
+    authority: trustme.CA,
+    environment: pytest.MonkeyPatch,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with behind(case, port_of(sandbox.base_url), authority, environment) as proxy:
+        job = buy(case.base_url, sandbox.api_key, tmp_path)
+
+    assert {seen.credentials for seen in proxy.seen} == {case.credentials}
+    if case.is_tunnelled:
+        port = 443 if case.base_url == SECURE else 80
+        assert set(proxy.targets) == {f"service.example:{port}"}
+        is_readable = case.base_url == PLAIN
+        assert (sandbox.api_key.encode() in proxy.received) == is_readable
+    else:
+        submission = f"{PLAIN}/v1/media/sandbox/image-upscale/image-upscale"
+        assert Seen("POST", submission, case.credentials, True) in proxy.seen
+        assert f"{PLAIN}/v1/media/jobs/{job.id}" in proxy.targets
+        assert all(target.startswith(f"{PLAIN}/") for target in proxy.targets)
+    assert f"/v1/media/jobs/{job.id}" in caplog.text
+    for secret in (*secrets_of("s@cret"), sandbox.api_key):
+        assert secret not in caplog.text
+
+
+@pytest.mark.parametrize("case", [*OPEN, *GUARDED], ids=str)
+def test_files_of_other_hosts_go_through_a_proxy(
+    case: Case,
+    authority: trustme.CA,
+    environment: pytest.MonkeyPatch,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    picture = make_png(tmp_path / "cat.png")
+    files = case.base_url.replace("service", "files")
+    with Storage() as storage:
+        storage.files = {
+            JOB_PATH: json.dumps(completed(files + OUTPUT_PATH)).encode(),
+            OUTPUT_PATH: OUTPUT,
+        }
+        port, storage.base_url = storage.server_port, files
+        with (
+            behind(case, port, authority, environment) as proxy,
+            client_of(case.base_url, KEY, tmp_path) as client,
+        ):
+            assert client.upload(picture) == f"{files}/files/1"
+            saved = client.job("media_kite").download(tmp_path / "kite.png")
+
+    assert saved.read_bytes() == OUTPUT
+    assert storage.taken == {"/put/1": picture.read_bytes()}
+    for method, path, headers in storage.asked:
+        is_of_service = path.startswith("/v1/")
+        assert (headers.get("X-API-Key") == KEY) == is_of_service, (method, path)
+        assert "Proxy-Authorization" not in headers
+    assert any("files.example" in target for target in proxy.targets)
+    is_readable = case.base_url == PLAIN
+    assert (KEY.encode() in proxy.received) == is_readable
+    for secret in (*secrets_of("s@cret"), KEY, SIGNATURE):
+        assert secret not in caplog.text
+
+
+def completed(url: str) -> dict[str, Any]:
+    file = {"url": url, "content_type": "image/png"}
+    return {
+        "id": "media_kite",
+        "status": "completed",
+        "output": {"media_type": "image", "image": file},
+        "billing": {"state": "settled", "charge_micro_usd": 7_000},
+    }
+
+
+# -- where no proxy is used -------------------------------------------------------
+
+
+@pytest.mark.parametrize("excluded", ["service.example", ".example", "*"])
+def test_a_host_in_no_proxy_is_reached_directly(
+    excluded: str,
+    sandbox: RunningSandbox,
+    environment: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    resolve = socket.getaddrinfo
+
+    def resolve_here(host: Any, *args: Any, **settings: Any) -> Any:
+        here = "127.0.0.1" if host in ("service.example", b"service.example") else host
+        return resolve(here, *args, **settings)
+
+    environment.setattr(socket, "getaddrinfo", resolve_here)
+    environment.setenv("NO_PROXY", f"other.test,{excluded}")
+    port = port_of(sandbox.base_url)
+    with HTTPProxy(port) as proxy:
+        environment.setenv("HTTP_PROXY", proxy.url())
+        buy(f"{PLAIN}:{port}", sandbox.api_key, tmp_path)
+
+    assert proxy.seen == []
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_service_on_this_machine_is_reached_directly(
+    host: str,
+    sandbox: RunningSandbox,
+    environment: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    port = port_of(sandbox.base_url)
+    with HTTPProxy(port) as proxy:
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
+            environment.setenv(name, proxy.url())
+        buy(f"http://{host}:{port}", sandbox.api_key, tmp_path)
+
+    assert proxy.seen == []
+
+
+def test_the_ipv6_address_of_this_machine_is_reached_directly(
+    environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with HTTPProxy(0) as proxy:
+        environment.setenv("ALL_PROXY", proxy.url())
+        error = refused(f"http://[::1]:{closed_port()}", tmp_path)
+
+    assert "Nothing was sent" in str(error)
+    assert proxy.seen == []
+
+
+# -- what a proxy refuses ---------------------------------------------------------
+
+
+def closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def refused(base_url: str, home: Path) -> mk.ServiceError:
+    """Return the error of a submission that is not delivered."""
+    with (
+        client_of(base_url, KEY, home, FastClock(QUICK)) as client,
+        pytest.raises(mk.ServiceError) as caught,
+    ):
+        client.submit("text-to-image", prompt="a kite")
+    return caught.value
+
+
+def shown(error: BaseException) -> str:
+    """Return all that people may see of an error and of its causes."""
+    return "".join(traceback.format_exception(error)) + repr(error)
+
+
+# httpcore leaves its connection open when a SOCKS handshake fails.
+leaves_open = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+
+
+@leaves_open
+@pytest.mark.parametrize("case", GUARDED, ids=str)
+def test_wrong_credentials_for_a_proxy_say_that_it_refused_and_nothing_was_sent(
+    case: Case,
+    sandbox: RunningSandbox,
+    authority: trustme.CA,
+    environment: pytest.MonkeyPatch,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    port = port_of(sandbox.base_url)
+    with behind(case, port, authority, environment, user=WRONG_IN_URL) as proxy:
+        error = refused(case.base_url, tmp_path)
+    gc.collect()  # so that what httpcore left open warns here
+
+    assert "the proxy refused" in str(error)
+    assert "Nothing was sent" in str(error)
+    assert {seen.credentials for seen in proxy.seen} == {"ann:wr@ng"}
+    for secret in (*secrets_of("wr@ng"), KEY):
+        assert secret not in shown(error)
+        assert secret not in caplog.text
+
+
+def test_a_balance_says_that_a_proxy_refused(
+    sandbox: RunningSandbox,
+    authority: trustme.CA,
+    environment: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    case = Case("HTTP_PROXY", PLAIN, "http", CREDENTIALS)
+    port = port_of(sandbox.base_url)
+    with (
+        behind(case, port, authority, environment, user=WRONG_IN_URL),
+        client_of(PLAIN, KEY, tmp_path, FastClock(QUICK)) as client,
+        pytest.raises(mk.ServiceError, match="the proxy refused"),
+    ):
+        client.balance()
+
+
+def test_a_proxy_whose_certificate_is_not_trusted_gets_no_request(
+    environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    case = Case("HTTP_PROXY", PLAIN, "https")
+    with behind(case, 0, trustme.CA(), environment) as proxy:
+        error = refused(PLAIN, tmp_path)
+
+    assert "certificate is not trusted" in str(error)
+    assert "Nothing was sent" in str(error)
+    assert proxy.received == b""
+
+
+@pytest.mark.parametrize("scheme", ["http", "https", "socks5"])
+def test_without_its_proxy_nothing_is_sent(
+    scheme: str, environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    environment.setenv("ALL_PROXY", f"{scheme}://{IN_URL}@127.0.0.1:{closed_port()}")
+    error = refused(PLAIN, tmp_path)
+
+    assert "Nothing was sent" in str(error)
+    assert not any(secret in shown(error) for secret in secrets_of("s@cret"))
+
+
+@leaves_open
+@pytest.mark.parametrize(
+    "response",
+    [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x05\xff"],
+    ids=["HTTP", "no-accepted-method"],
+)
+def test_a_socks_proxy_that_answers_otherwise_was_sent_nothing(
+    response: bytes, environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def answer(visit: Visit) -> None:
+        visit.say(response)
+        visit.wait()
+
+    with ScriptedServer(answer) as server:
+        environment.setenv("ALL_PROXY", f"socks5://127.0.0.1:{server.port}")
+        error = refused(PLAIN, tmp_path)
+    gc.collect()  # so that what httpcore left open warns here
+
+    assert "Nothing was sent" in str(error)
+    assert server.visits > 0
+
+
+@leaves_open
+@pytest.mark.parametrize("scheme", ["http", "socks5"])
+def test_a_download_through_a_proxy_that_is_silent_ends(
+    scheme: str, environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def download(base_url: str) -> None:
+        async with AsyncClient(
+            Service(base_url, KEY),
+            history=History(tmp_path / "history.sqlite3"),
+            clock=FastClock(QUICK),
+            timeout_s=SHORT_S,
+        ) as client:
+            job = await client.job("media_kite")
+            await job.download(tmp_path / "kite.png")
+
+    job = completed("http://files.example/kite.png")
+    with (
+        Storage({JOB_PATH: json.dumps(job).encode()}) as storage,
+        ScriptedServer(is_silent) as server,
+    ):
+        environment.setenv("HTTP_PROXY", f"{scheme}://127.0.0.1:{server.port}")
+        downloading = asyncio.wait_for(download(storage.base_url), HANGS_AFTER_S)
+        with pytest.raises(mk.ServiceError, match="could not be fetched"):
+            asyncio.run(downloading)
+    gc.collect()  # so that what httpcore left open warns here
+
+    assert server.visits > 0
+
+
+def test_without_socksio_the_error_names_what_to_install(
+    environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    environment.setitem(sys.modules, "socksio", None)
+    with SOCKSProxy(0) as proxy:
+        environment.setenv("ALL_PROXY", proxy.url())
+        error = refused(PLAIN, tmp_path)
+
+    assert "pip install 'mediakit[socks]'" in str(error)
+    assert "Nothing was sent" in str(error)
+    assert proxy.received == b""
+
+
+@pytest.mark.parametrize("url", ["ftp://{}@127.0.0.1:1", "http://{}@127.0.0.1:port"])
+def test_a_proxy_url_that_cannot_be_used_is_one_sentence_without_its_password(
+    url: str, environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    environment.setenv("ALL_PROXY", url.format(IN_URL))
+    error = refused(PLAIN, tmp_path)
+
+    assert "proxy" in str(error)
+    assert "Nothing was sent" in str(error)
+    assert not any(secret in shown(error) for secret in secrets_of("s@cret"))

@@ -1,0 +1,1 @@
+"""Polling, and what is known of a job."""

@@ -1,0 +1,615 @@
+"""The watcher on a virtual clock: who is read when, and what trouble does to it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import pkgutil
+import weakref
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mediakit.client import AsyncJob
+from mediakit.client.jobs.schedule import JITTER, PATIENT_FOR_S, gap_s
+from mediakit.errors import (
+    GoneError,
+    RateLimitError,
+    ServiceError,
+    WaitTimeoutError,
+)
+from mediakit.records import Job, JobStatus
+from tests.support.job_states import state_of
+from tests.support.watched_jobs import CHARGE, Course, Service, cancelled, run
+
+TINY_S = 1e-6
+
+courses = st.builds(
+    Course,
+    starts_s=st.floats(0, 8),
+    runs_s=st.floats(0.1, 40),
+    settles_s=st.floats(0, 12),
+    usual_s=st.none() | st.floats(0.5, 60),
+    billing=st.sampled_from(["pending", "unavailable", None]),
+)
+
+
+def names(many: int) -> list[str]:
+    return [f"media_{number}" for number in range(many)]
+
+
+def wanted_gaps_s(service: Service, job_id: str) -> list[tuple[float, float, float]]:
+    """Return when each gap of a job began and ended, and how long it should be."""
+    course = service.courses[job_id]
+    at_s = [course.starts_s, *service.reads_of()[job_id]]
+    state = state_of("queued", id=job_id, usual_runtime_s=course.usual_s)
+    found, reads, ended_s = [], 0, None
+    for begins_s, ends_s in pairwise(at_s):
+        settling_s = 0.0 if ended_s is None else begins_s - ended_s
+        elapsed_s = begins_s - course.starts_s
+        gap = gap_s(state, reads, elapsed_s=elapsed_s, settling_s=settling_s)
+        found.append((begins_s, ends_s, gap))
+        before = state.record.status
+        state = state.seen(course.record(job_id, ends_s), service.clock.now())
+        reads = reads + 1 if state.record.status is before else 0
+        if state.record.status.terminal and ended_s is None:
+            ended_s = ends_s
+    return found
+
+
+def watched_between(service: Service, begins_s: float, ends_s: float) -> int:
+    spans = [
+        (service.courses[job_id].starts_s, times[-1])
+        for job_id, times in service.reads_of().items()
+    ]
+    return sum(since <= ends_s and until >= begins_s for since, until in spans)
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(courses, min_size=1, max_size=40),
+    st.integers(3, 20),
+    st.integers(1, 3),
+    st.integers(0, 99),
+)
+def test_whatever_is_watched_reads_keep_the_budget_and_nobody_starves(
+    chosen: list[Course], reads_per_s: int, clients: int, seed: int
+) -> None:
+    by_id = dict(zip(names(len(chosen)), chosen, strict=True))
+    service = Service(by_id, reads_per_s=reads_per_s, clients=clients, seed=seed)
+    run(service.run(until_s=900))
+
+    assert service.unsettled == []
+    times_s = [at_s for at_s, _ in service.reads]
+    windows = zip(times_s, times_s[reads_per_s:], strict=False)
+    assert all(last_s - first_s >= 1.0 - TINY_S for first_s, last_s in windows)
+    for job_id, course in by_id.items():
+        end_s = course.starts_s + course.runs_s
+        for begins_s, ends_s, wanted_s in wanted_gaps_s(service, job_id):
+            took_s = ends_s - begins_s
+            assert took_s >= wanted_s - TINY_S
+            n = watched_between(service, begins_s, ends_s)
+            round_s = n / service.budget.steady_reads_per_s
+            rounds = 1 if begins_s < end_s else 2
+            assert took_s <= wanted_s * (1 + JITTER) + rounds * round_s + TINY_S
+
+
+def test_one_job_alone_is_read_as_the_schedule_says() -> None:
+    service = Service({"media_0": Course(runs_s=6.0, settles_s=4.0)})
+    run(service.run(until_s=60))
+
+    for begins_s, ends_s, wanted_s in wanted_gaps_s(service, "media_0"):
+        assert wanted_s - TINY_S <= ends_s - begins_s <= wanted_s * 1.1 + TINY_S
+    assert len(service.reads) < 12
+
+
+def test_running_jobs_come_before_those_that_wait_for_their_charge() -> None:
+    settling = {name: Course(runs_s=0.1, settles_s=600) for name in names(30)}
+    running = {f"running_{n}": Course(starts_s=60, runs_s=600) for n in range(30)}
+    service = Service(settling | running, reads_per_s=4)
+    run(service.run(until_s=300))
+
+    later = [job_id for at_s, job_id in service.reads if at_s > 120]
+    share = sum(job_id in running for job_id in later) / len(later)
+    assert 0.6 < share < 0.9
+    assert set(later) == set(service.courses)
+
+
+def test_a_charge_that_takes_days_is_asked_for_now_and_then() -> None:
+    day_s = 86_400.0
+    service = Service({"media_0": Course(runs_s=1.0, settles_s=day_s)})
+    run(service.run(until_s=2 * day_s))
+
+    assert service.unsettled == []
+    (at_s,) = service.reads_of().values()
+    assert at_s[-1] - day_s < 400
+    gaps_s = [b - a for a, b in pairwise(t for t in at_s if t > 3_600)]
+    assert all(300 <= gap <= 330 + TINY_S for gap in gaps_s)
+
+
+def test_a_job_that_nobody_holds_is_watched_until_it_settles_and_then_let_go() -> None:
+    by_id = {name: Course(runs_s=5.0, settles_s=2.0) for name in names(50)}
+    service = Service(by_id)
+
+    async def scenario() -> None:
+        await service.run(until_s=0.0)
+        held = [weakref.ref(job) for job in service.jobs.values()]
+        service.jobs.clear()
+        await service.clock.advance(4.0)
+        gc.collect()
+        assert all(job() is not None for job in held)
+        await service.clock.advance(120.0)
+        gc.collect()
+        assert [job() for job in held] == [None] * 50
+
+    run(scenario())
+    records = [service.courses[name].record(name, at) for at, name in service.reads]
+    settled = [r.id for r in records if r.settled_charge_micro_usd is not None]
+    assert sorted(settled) == sorted(by_id)
+
+
+def test_a_loop_that_ends_lets_go_of_what_was_watched_there() -> None:
+    service = Service({name: Course(runs_s=600) for name in names(10)})
+    held: list[weakref.ref[AsyncJob]] = []
+
+    async def scenario() -> None:
+        await service.run(until_s=0.0)
+        await service.clock.advance(5.0)
+        held.extend(weakref.ref(job) for job in service.jobs.values())
+        service.jobs.clear()
+
+    run(scenario())
+    gc.collect()
+    assert [job() for job in held] == [None] * 10
+
+
+def limited(retry_after_s: float, service: Service) -> RateLimitError:
+    return RateLimitError(
+        "Too many requests.",
+        retry_after_s=retry_after_s,
+        retry_at=service.clock.now() + timedelta(seconds=retry_after_s),
+        status=429,
+    )
+
+
+def test_a_rate_limit_pauses_all_reads_of_that_service_and_of_no_other() -> None:
+    by_id = {name: Course(runs_s=600) for name in names(8)}
+    service = Service(by_id, clients=2)
+
+    async def scenario() -> None:
+        elsewhere = service.client("elsewhere")
+        for number, name in enumerate(by_id):
+            service.submit(name, elsewhere if number > 5 else None)
+        await service.clock.advance(10.0)
+        answers = [limited(40.0, service)]
+        service.fault = lambda job_id: (
+            answers.pop() if answers and job_id == "media_0" else None
+        )
+        await service.clock.advance(8.0)
+        begins_s = next(
+            at for at, name in service.reads if at > 10 and name == "media_0"
+        )
+        assert "Asking again in 40 s" in str(service.jobs["media_0"].state.trouble)
+        await service.clock.advance(100.0)
+        paused = [
+            name
+            for at, name in service.reads
+            if begins_s + TINY_S < at < begins_s + 40 - TINY_S
+        ]
+        assert set(paused) == {"media_6", "media_7"}
+        after = {name for at, name in service.reads if at > begins_s + 40}
+        assert after == set(by_id)
+        assert all(job.state.trouble is None for job in service.jobs.values())
+        for client in (*service.clients, elsewhere):
+            client.stop()
+
+    run(scenario())
+
+
+def test_a_limit_beyond_two_minutes_ends_the_waiting_and_not_the_watching() -> None:
+    service = Service({name: Course(runs_s=30) for name in names(3)})
+
+    async def scenario() -> None:
+        await service.run(until_s=0.0)
+        first, second, _ = service.jobs.values()
+        waiting = asyncio.ensure_future(first.wait())
+        answers = [limited(3_600.0, service)]
+        service.fault = lambda _: answers.pop() if answers else None
+        await service.clock.advance(5.0)
+        with pytest.raises(RateLimitError) as caught:
+            await waiting
+        assert caught.value.retry_at is not None
+        with pytest.raises(RateLimitError):
+            await second.wait()
+        service.courses["late"] = Course()
+        with pytest.raises(RateLimitError):
+            await service.submit("late").wait()
+        asked = len(service.reads)
+        await service.clock.advance(3_590.0)
+        assert len(service.reads) == asked
+        await service.clock.advance(60.0)
+        assert service.unsettled == []
+        assert (await first.wait()).state.trouble is None
+
+    run(scenario())
+
+
+def test_a_limit_that_is_over_refuses_nobody_although_nothing_was_read_since() -> None:
+    service = Service({"media_0": Course(runs_s=30), "later": Course(runs_s=5)})
+
+    async def scenario() -> None:
+        job = service.submit("media_0")
+        service.fault = lambda _: limited(3_600.0, service)
+        await service.clock.advance(5.0)
+        service.clients[0].stop()
+        service.fault = lambda _: None
+        await service.clock.advance(7_200.0)
+        waiting = asyncio.ensure_future(service.submit("later").wait())
+        await service.clock.advance(30.0)
+        assert (await waiting).state.trouble is None
+        assert "Too many requests" in str(job.state.trouble)
+
+    run(scenario())
+
+
+def test_a_silent_service_is_asked_ever_less_often_by_one_read_at_a_time() -> None:
+    service = Service({name: Course(runs_s=600) for name in names(20)})
+
+    async def scenario() -> None:
+        await service.run(until_s=20.0)
+        silent = ServiceError("The service does not answer.")
+        service.fault = lambda _: silent
+        since_s = service.clock.monotonic_s()
+        await service.clock.advance(120.0)
+        asked_s = [at for at, _ in service.reads if at > since_s]
+        gaps_s = [b - a for a, b in pairwise(asked_s)]
+        for gap, least_s in zip(gaps_s, [1, 2, 4, 8, *[15] * 9], strict=False):
+            assert least_s - TINY_S <= gap <= least_s * 1.1 + 0.2
+        assert len(asked_s) < 14
+        for job in service.jobs.values():
+            assert "does not answer. Asking again in" in str(job.state.trouble)
+        service.fault = lambda _: None
+        await service.clock.advance(40.0)
+        assert all(job.state.trouble is None for job in service.jobs.values())
+        service.clients[0].stop()
+
+    run(scenario())
+
+
+def test_trouble_with_one_job_slows_the_others_in_nothing() -> None:
+    service = Service({name: Course(runs_s=600) for name in names(4)})
+
+    async def scenario() -> None:
+        await service.run(until_s=30.0)
+        broken = ServiceError("The service answered 500.", status=500)
+        service.fault = lambda job_id: broken if job_id == "media_0" else None
+        await service.clock.advance(200.0)
+        many = {name: len(times) for name, times in service.reads_of().items()}
+        assert many["media_0"] < min(many[name] for name in names(4)[1:])
+        assert "500" in str(service.jobs["media_0"].state.trouble)
+        assert service.jobs["media_1"].state.trouble is None
+        service.clients[0].stop()
+
+    run(scenario())
+
+
+def test_an_answer_that_will_stay_the_same_ends_the_watching_with_its_error() -> None:
+    service = Service({name: Course(runs_s=600) for name in names(2)})
+
+    async def scenario() -> None:
+        await service.run(until_s=0.0)
+        job, other = service.jobs.values()
+        waiting = asyncio.ensure_future(job.wait())
+        gone = GoneError("It was erased.", status=410)
+        service.fault = lambda job_id: gone if job_id == job.id else None
+        await service.clock.advance(60.0)
+        with pytest.raises(GoneError):
+            await waiting
+        assert "erased" in str(job.state.trouble)
+        reads = service.reads_of()
+        assert len(reads[job.id]) == 1 < len(reads[other.id])
+        service.fault = lambda _: None
+        await job.refresh()
+        assert job.state.trouble is None
+        again = asyncio.ensure_future(job.wait())
+        await service.clock.advance(700.0)
+        assert (await again) is job
+
+    run(scenario())
+
+
+def test_a_job_of_a_status_that_is_new_to_us_is_read_on_until_it_ends() -> None:
+    course = Course(runs_s=60, settles_s=3, unknown="post_processing")
+    service = Service({"media_0": course})
+
+    async def scenario() -> None:
+        job = service.submit("media_0")
+        waiting = asyncio.ensure_future(job.wait())
+        await service.clock.advance(10.0)
+        assert "'post_processing'" in str(job.state.trouble)
+        assert job.state.started_at is None
+        await service.clock.advance(60.0)
+        assert (await waiting).state.trouble is None
+        assert service.unsettled == []
+
+    run(scenario())
+    for begins_s, ends_s, wanted_s in wanted_gaps_s(service, "media_0"):
+        assert wanted_s - TINY_S <= ends_s - begins_s <= wanted_s * 1.1 + TINY_S
+
+
+def test_a_status_that_stays_unknown_ends_the_waiting_and_not_the_watching() -> None:
+    courses = {
+        "media_0": Course(runs_s=3_000, settles_s=3, unknown="archived"),
+        "media_1": Course(runs_s=3_000),
+    }
+    service = Service(courses)
+
+    async def scenario() -> None:
+        await service.run(until_s=0.0)
+        job, other = service.jobs.values()
+        waiting = asyncio.ensure_future(job.wait())
+        await service.clock.advance(PATIENT_FOR_S)
+        assert not waiting.done()
+        await service.clock.advance(10.0)
+        with pytest.raises(ServiceError, match="'archived'") as caught:
+            await waiting
+        assert caught.value.job_id == "media_0"
+        with pytest.raises(ServiceError, match="'archived'"):
+            await job.settle()
+        assert "'archived'" in str(job.state.trouble)
+        assert other.state.trouble is None
+        asked = len(service.reads_of()["media_0"])
+        await service.clock.advance(1_500.0)
+        assert len(service.reads_of()["media_0"]) - asked <= 5
+        await service.clock.advance(1_800.0)
+        assert service.unsettled == []
+        assert (await job.wait()).state.trouble is None
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("unknown", ["archived", None])
+def test_a_charge_that_settles_before_the_end_is_known_leaves_nobody_waiting(
+    unknown: str | None,
+) -> None:
+    service = Service({"media_0": Course(runs_s=60, unknown=unknown)})
+
+    async def scenario() -> None:
+        job = service.submit("media_0")
+        record = service.courses["media_0"].record("media_0", 0.0)
+        charged = {**record.model_dump(), "billing": CHARGE}
+        job.see(Job.model_validate(charged), service.clock.now())
+        assert job.state.charge_micro_usd == 340_000
+        waiting = asyncio.ensure_future(job.wait())
+        await service.clock.advance(70.0)
+        assert (await waiting).state.record.status.terminal
+
+    run(scenario())
+
+
+def test_a_charge_is_taken_from_a_job_that_is_said_to_be_elsewhere_after_its_end() -> (
+    None
+):
+    service = Service({"media_0": Course(runs_s=0.0, settles_s=600)})
+
+    async def scenario() -> None:
+        job = service.submit("media_0")
+        await service.clock.advance(10.0)
+        said = {"id": "media_0", "status": "archived", "billing": CHARGE}
+        job.see(Job.model_validate(said), service.clock.now())
+        assert job.state.record.status is JobStatus.COMPLETED
+        assert job.state.charge_micro_usd == 340_000
+
+    run(scenario())
+
+
+@pytest.mark.spec("2.2")
+def test_an_unavailable_charge_of_an_unknown_status_is_read_after_30_seconds() -> None:
+    billing = {"state": "unavailable"}
+    state = state_of("archived", billing=billing)
+
+    assert gap_s(state, 0) == 30.0
+
+
+def test_a_fault_of_this_machine_is_logged_and_the_job_is_read_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    service = Service({"media_0": Course(runs_s=20)})
+
+    async def scenario() -> None:
+        await service.run(until_s=0.0)
+        faults = [OSError("disk full")]
+        service.fault = lambda _: faults.pop() if faults else None
+        await service.clock.advance(0.5)
+        assert "OSError. Asking again" in str(service.jobs["media_0"].state.trouble)
+        await service.clock.advance(60.0)
+        assert service.unsettled == []
+
+    with caplog.at_level(logging.ERROR):
+        run(scenario())
+    assert "reading the job media_0 failed" in caplog.text
+
+
+class UnspeakableError(Exception):
+    """An error that cannot be shown."""
+
+    def __str__(self) -> str:
+        raise LookupError("no words")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "mediakit.client.jobs.poll_budget.PollBudget.turn",
+        "mediakit.client.jobs.watched.Watched.gap_s",
+        "mediakit.client.jobs.watched.Watched.was_read",
+        "mediakit.client.jobs.poller.Poller._call_up",
+        "mediakit.client.jobs.poller.Poller._rest_until_due",
+        "mediakit.client.jobs.poller.jittered_s",
+    ],
+)
+def test_a_watcher_whose_own_code_fails_goes_on_and_every_job_settles(
+    broken: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    service = Service({name: Course(runs_s=20, settles_s=5) for name in names(3)})
+    owner, _, name = broken.rpartition(".")
+    whole = pkgutil.resolve_name(broken)
+    failures = 0
+
+    def failing(*given: Any, **named: Any) -> Any:
+        nonlocal failures
+        if failures < 2:
+            failures += 1
+            raise ZeroDivisionError("nobody expected this")
+        return whole(*given, **named)
+
+    async def scenario() -> None:
+        await service.run(until_s=0.0)
+        waiting = [asyncio.ensure_future(job.settle()) for job in service.jobs.values()]
+        monkeypatch.setattr(pkgutil.resolve_name(owner), name, failing)
+        await service.clock.advance(120.0)
+        assert all(wait.done() for wait in waiting)
+        assert service.unsettled == []
+
+    with caplog.at_level(logging.ERROR):
+        run(scenario())
+    assert failures == 2
+    assert "nobody expected this" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "error", [UnspeakableError(), RecursionError(), StopAsyncIteration(), MemoryError()]
+)
+def test_whatever_one_read_raises_that_job_and_the_next_are_read_on(
+    error: Exception,
+) -> None:
+    service = Service({name: Course(runs_s=20, settles_s=5) for name in names(3)})
+    raised = [error] * 3
+
+    def fault(job_id: str) -> Exception | None:
+        return raised.pop() if job_id == "media_0" and raised else None
+
+    service.fault = fault
+
+    async def scenario() -> None:
+        await service.run(until_s=0.0)
+        await service.clock.advance(120.0)
+        assert raised == []
+        assert service.unsettled == []
+
+    run(scenario())
+
+
+def test_stopping_ends_the_reads_and_tells_whoever_waits() -> None:
+    service = Service({name: Course(runs_s=600) for name in names(5)})
+
+    async def scenario() -> None:
+        before = asyncio.all_tasks()
+        await service.run(until_s=3.0)
+        job = service.jobs["media_0"]
+        waiting = asyncio.ensure_future(job.wait())
+        await service.clock.advance(1.0)
+        asked = len(service.reads)
+        service.clients[0].stop()
+        job.release()
+        with pytest.raises(
+            WaitTimeoutError, match=r"closed.*media_0.*goes on"
+        ) as caught:
+            await waiting
+        assert caught.value.job is job
+        await service.clock.advance(60.0)
+        assert len(service.reads) == asked
+        assert asyncio.all_tasks() <= before
+
+    run(scenario())
+
+
+def test_a_client_that_was_stopped_can_watch_again() -> None:
+    service = Service({"media_0": Course(runs_s=10)})
+
+    async def scenario() -> None:
+        await service.run(until_s=1.0)
+        service.clients[0].stop()
+        waiting = asyncio.ensure_future(service.jobs["media_0"].wait())
+        await service.clock.advance(60.0)
+        assert (await waiting).state.charge_micro_usd is not None
+
+    run(scenario())
+
+
+def test_who_stops_waiting_leaves_nothing_behind_and_the_watching_goes_on() -> None:
+    service = Service({"media_0": Course(runs_s=30)})
+
+    async def scenario() -> None:
+        await service.run(until_s=1.0)
+        job = service.jobs["media_0"]
+        waiting: asyncio.Task[Any] = asyncio.ensure_future(job.wait())
+        await service.clock.advance(1.0)
+        await cancelled(waiting)
+        assert job._waiters == set()
+        await service.clock.advance(60.0)
+        assert service.unsettled == []
+
+    run(scenario())
+
+
+def test_a_job_that_settled_by_another_s_read_takes_nobody_s_turn() -> None:
+    """At three reads a second, a hundred turns would take half a minute."""
+    settled = {f"settled_{n}": Course(runs_s=0.0) for n in range(100)}
+    service = Service(settled | {"media_0": Course(runs_s=0.0)}, reads_per_s=3)
+
+    async def scenario() -> None:
+        (client,) = service.clients
+        for name in settled:
+            job = service.submit(name)
+            await service.read(job)
+            client.heard(job)
+        last = service.submit("media_0")
+        await service.clock.advance(2.0)
+        assert last.state.charge_micro_usd == 340_000
+
+    run(scenario())
+
+
+@pytest.mark.spec("2.2")
+@pytest.mark.parametrize(
+    ("billing", "least_s"), [("unavailable", 30.0), ("pending", 1.0), (None, 3.0)]
+)
+def test_an_end_that_another_read_has_seen_leaves_the_charge_its_own_gap(
+    billing: str | None, least_s: float
+) -> None:
+    """Such as `job.refresh()` and `client.job(id)`, while the watcher rests."""
+    course = Course(runs_s=90.0, settles_s=600.0, usual_s=600.0, billing=billing)
+    service = Service({"media_0": course})
+
+    async def scenario() -> None:
+        (client,) = service.clients
+        job = service.submit("media_0")
+        await service.clock.advance(91.0)
+        await service.read(job)
+        client.heard(job)
+        await service.clock.advance(40.0)
+
+    run(scenario())
+    at_s = service.reads_of()["media_0"]
+    seen = at_s.index(91.0)
+    assert least_s <= at_s[seen + 1] - 91.0 <= least_s * (1 + JITTER)
+
+
+def test_what_is_due_before_all_others_is_not_slept_over() -> None:
+    usual = {"media_0": Course(runs_s=500.0, usual_s=500.0)}
+    service = Service(usual | {"media_1": Course(runs_s=0.0)})
+
+    async def scenario() -> None:
+        service.submit("media_0")
+        await service.clock.advance(100.0)
+        quick = service.submit("media_1")
+        await service.clock.advance(1.0)
+        assert quick.state.charge_micro_usd == 340_000
+
+    run(scenario())

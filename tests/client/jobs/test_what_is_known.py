@@ -1,0 +1,166 @@
+"""An error says only what is known: what was sent, and where it leads."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit import Client
+from mediakit.client import AsyncClient, Service
+from mediakit.errors import InputError, MediakitError, ServiceError
+from mediakit.history import EntryState, History
+from mediakit.sandbox.server.running import RunningSandbox
+from tests.support.fast_clock import FastClock
+from tests.support.servers.scripted_server import (
+    Script,
+    ScriptedServer,
+    Visit,
+    answers_always,
+    json_page,
+    page,
+)
+
+KEY = "key-0123456789abcdef"
+PATIENCE_S = 30.0
+BALANCE = {"balance_micro_usd": 9_000_000}
+NOT_KNOWN = "it is not known whether the job was made"
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Iterator[History]:
+    with History(tmp_path / "history.sqlite3") as opened:
+        yield opened
+
+
+def submits(each: bytes) -> Script:
+    """Answer reads of the balance as they are meant, and submits with these bytes."""
+
+    def play(visit: Visit) -> None:
+        while request := visit.request():
+            is_read = request.startswith(b"GET /billing/balance")
+            visit.say(json_page(BALANCE) if is_read else each)
+
+    return play
+
+
+def refusal(server: ScriptedServer, history: History) -> MediakitError:
+    """Return what a submit ends with."""
+
+    async def submit() -> None:
+        service = Service(server.base_url, KEY)
+        clock = FastClock(1_000)
+        async with AsyncClient(service, history=history, clock=clock) as client:
+            await client.submit("text-to-video", prompt="a kite", duration=3)
+
+    with asyncio.Runner() as runner, pytest.raises(MediakitError) as caught:
+        runner.run(submit())
+    return caught.value
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirected_submit_may_have_made_a_job_and_is_told_where_it_leads(
+    status: int, history: History
+) -> None:
+    location = "Location: https://ann:pw@api.example.com/v1/media?token=secret"
+    with ScriptedServer(submits(page(b"", location, status=f"{status} Go"))) as server:
+        error = refusal(server, history)
+
+    assert NOT_KNOWN in str(error)
+    assert "https://api.example.com" in str(error)
+    assert not any(secret in str(error) for secret in ("pw", "token"))
+    assert [entry.state for entry in history.page()] == [EntryState.INTENT]
+
+
+def test_a_redirected_read_names_the_base_url_to_use(history: History) -> None:
+    async def read(base_url: str) -> None:
+        async with AsyncClient(Service(base_url, KEY), history=history) as client:
+            await client.balance()
+
+    moved = page(b"", "Location: https://api.example.com/", status="301 Moved")
+    with (
+        ScriptedServer(answers_always(moved)) as server,
+        asyncio.Runner() as runner,
+        pytest.raises(ServiceError, match=r"301.*https://api\.example\.com"),
+    ):
+        runner.run(read(server.base_url))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"[" * 100_000, b'{"id":' * 100_000, json.dumps({"id": [[]]}).encode()],
+    ids=["lists", "objects", "odd"],
+)
+def test_an_odd_answer_to_a_submit_leaves_it_open(
+    body: bytes, history: History
+) -> None:
+    with ScriptedServer(submits(page(body))) as server:
+        error = refusal(server, history)
+
+    assert type(error) is ServiceError
+    assert NOT_KNOWN in str(error)
+    assert [entry.state for entry in history.page()] == [EntryState.INTENT]
+
+
+def test_a_client_that_is_closed_during_a_submit_does_not_know_what_became_of_it(
+    history: History,
+) -> None:
+    arrived = threading.Event()
+
+    def play(visit: Visit) -> None:
+        while request := visit.request():
+            if request.startswith(b"GET"):
+                visit.say(json_page(BALANCE))
+            else:
+                arrived.set()
+                visit.wait()
+
+    async def main(base_url: str) -> str:
+        client = AsyncClient(Service(base_url, KEY), history=history)
+        fields: dict[str, Any] = {"prompt": "a kite", "duration": 3}
+        submitting = asyncio.ensure_future(client.submit("text-to-video", **fields))
+        await asyncio.to_thread(arrived.wait, PATIENCE_S)
+        await client.close()
+        with pytest.raises(MediakitError) as caught:
+            await submitting
+        return str(caught.value)
+
+    with ScriptedServer(play) as server, asyncio.Runner() as runner:
+        said = runner.run(main(server.base_url))
+
+    assert NOT_KNOWN in said
+    assert "Nothing was sent" not in said
+
+
+@pytest.mark.parametrize(
+    "base_url", ["https://ann:s3cret@api.example.com", "http://token@127.0.0.1:9"]
+)
+def test_credentials_in_a_base_url_are_refused_and_not_repeated(
+    base_url: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="MEDIAKIT_API_KEY") as caught:
+        Client(base_url, KEY, home=tmp_path)
+    with pytest.raises(InputError, match="MEDIAKIT_API_KEY"):
+        Service(base_url, KEY)
+
+    assert not any(each in str(caught.value) for each in ("s3cret", "token", "ann"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_file_beside_a_result_is_for_its_owner_and_holds_no_webhook_url(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    hook = "http://127.0.0.1:9/hook?token=hook-secret"
+    with Client(sandbox.base_url, sandbox.api_key, home=tmp_path) as client:
+        job = client.submit("text-to-image", prompt="a kite", webhook_url=hook)
+        saved = job.wait(PATIENCE_S).download(tmp_path / "kite.png")
+        beside = Path(f"{saved}.json")
+
+        assert "hook-secret" not in beside.read_text()
+        assert stat.S_IMODE(beside.stat().st_mode) == 0o600

@@ -1,0 +1,1 @@
+"""What the client writes to the history and finds there."""

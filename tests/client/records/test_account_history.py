@@ -1,0 +1,472 @@
+"""Writes to the history run on a thread; another program's lock delays only them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit import Client
+from mediakit.client import Service
+from mediakit.client.records.account_history import AccountHistory
+from mediakit.errors import BudgetError, MediakitError, NotFoundError
+from mediakit.history import BudgetLimit, Entry, History
+from tests.support.submissions import HERE, completed, costing, job, start, submission
+
+BUDGET = BudgetLimit("kites", 1_000)
+BLOCKED = "The history file"
+FILE_TRANSACTION = "mediakit.history.storage.database.FileConnection.transaction"
+PATIENCE_S = 60.0
+
+FORKED = """
+import os, sys, threading
+from mediakit.client import Service
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.records.account_history import AccountHistory
+from mediakit.history import History
+from tests.support.submissions import submission
+
+history = History(sys.argv[1])
+nobody = Service("http://127.0.0.1:1", "key-0123456789")
+account_history = AccountHistory(history, nobody)
+begun, release = threading.Event(), threading.Event()
+
+def hold(history):
+    begun.set()
+    release.wait()
+    return history.claim(submission("parent"))
+
+held = io_thread().post(account_history.write, hold)
+begun.wait()
+child = os.fork()
+if child == 0:
+    assert account_history.blocked_text() == ""
+    write = account_history.write
+    assert io_thread().call(write, History.claim, submission("child"))[1]
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+release.set()
+assert held.result()[1]
+print(sorted(entry.key for entry in history.page()))
+"""
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Iterator[History]:
+    with History(tmp_path / "history.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def account_history(history: History) -> AccountHistory:
+    return AccountHistory(history, Service("http://127.0.0.1:1", "key-0123456789"))
+
+
+def at_once(*writes: Any) -> list[Any]:
+    """Await all on one event loop; errors are returned."""
+
+    async def gathered() -> list[Any]:
+        return await asyncio.gather(*writes, return_exceptions=True)
+
+    with asyncio.Runner() as runner:
+        return runner.run(gathered())
+
+
+@contextmanager
+def locked(place: str) -> Iterator[None]:
+    """Hold the write lock of a file, as another program does."""
+    with closing(sqlite3.connect(place, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+
+
+class Held:
+    """A write that begins and then waits until it is released."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self.release = threading.Event()
+
+    def __call__(self, history: History) -> tuple[Entry, bool]:
+        self.begun.set()
+        assert self.release.wait(PATIENCE_S)
+        return history.claim(submission("held"))
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    await asyncio.to_thread(in_time, condition)
+
+
+def in_time(condition: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
+
+
+# -- each write -----------------------------------------------------------------------
+
+
+def test_of_claims_at_once_only_those_that_fit_are_written(
+    history: History, account_history: AccountHistory
+) -> None:
+    claims = [costing(f"k{n}", 300) for n in range(5)]
+
+    found = at_once(
+        *(account_history.write(History.claim, each, budget=BUDGET) for each in claims)
+    )
+
+    assert [type(each) for each in found] == [tuple] * 3 + [BudgetError] * 2
+    assert history.budget_use(BUDGET.name).reserved_micro_usd == 900
+    assert [history.find_key(f"k{n}") is not None for n in range(5)] == [
+        *([True] * 3),
+        *([False] * 2),
+    ]
+
+
+def test_the_same_key_at_once_is_claimed_once(account_history: AccountHistory) -> None:
+    found = at_once(
+        *(account_history.write(History.claim, submission()) for _ in range(4))
+    )
+
+    assert [claimed for _, claimed in found] == [True, False, False, False]
+
+
+def test_a_write_that_fails_does_not_affect_the_others(
+    history: History, account_history: AccountHistory
+) -> None:
+    history.claim(submission(key="known"))
+
+    wrong, right = at_once(
+        account_history.write(History.record_job, "unknown", job()),
+        account_history.write(History.record_job, "known", job()),
+    )
+
+    assert isinstance(wrong, NotFoundError)
+    assert isinstance(right, Entry)
+    assert history.find_key("known") == right
+
+
+def test_a_write_that_could_not_be_committed_is_an_error_and_is_not_remembered(
+    history: History, account_history: AccountHistory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history.claim(submission(key="k0"))
+
+    def full(*_: object) -> None:
+        raise MediakitError("The disk is full.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FILE_TRANSACTION, full)
+        found = at_once(
+            *(account_history.write(History.claim, submission(key=k)) for k in "ab")
+        )
+
+    assert [str(each) for each in found] == ["The disk is full."] * 2
+    assert history.record_job("k0", job()).job_id == "media_1"
+    assert history.find_key("a") is None
+
+
+def test_a_write_that_fills_the_disk_is_an_error_and_leaves_nothing_half_written(
+    history: History, account_history: AccountHistory, tmp_path: Path
+) -> None:
+    history.claim(submission(key="before"))
+    large = b"x" * 300_000
+    claims = [submission(f"k{n}", body=large) for n in range(20)]
+
+    with room_on_disk(tmp_path, 3_000_000):
+        found = at_once(
+            *(account_history.write(History.claim, each) for each in claims)
+        )
+
+    failed = [each for each in found if isinstance(each, MediakitError)]
+    written = [each[0] for each in found if not isinstance(each, MediakitError)]
+    assert written
+    assert failed
+    assert all("could not be written" in str(each) for each in failed)
+    assert all("What it held is unchanged." in str(each) for each in failed)
+    keys = {entry.key for entry in history.page()}
+    assert keys == {"before", *(entry.key for entry in written)}
+    assert history.reserved_micro_usd(**HERE) == 340_000 * len(keys)
+    missing = next(each for each in claims if each.key not in keys)
+    ((entry, claimed),) = at_once(account_history.write(History.claim, missing))
+    assert (entry, claimed) == (history.find_key(missing.key), True)
+
+
+@contextmanager
+def room_on_disk(folder: Path, more_bytes: int) -> Iterator[None]:
+    """Let no file grow beyond so much more than the largest one here."""
+    largest_bytes = max(path.stat().st_size for path in folder.iterdir())
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest_bytes + more_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_history_in_memory_can_be_written_on_a_thread() -> None:
+    with History(":memory:") as history:
+        account_history = AccountHistory(
+            history, Service("http://127.0.0.1:1", "key-0123456789")
+        )
+        ((entry, claimed),) = at_once(
+            account_history.write(History.claim, submission())
+        )
+
+        assert (history.find_key("k1"), claimed) == (entry, True)
+
+
+# -- their order ----------------------------------------------------------------------
+
+
+def test_writes_are_made_one_at_a_time_in_the_order_of_the_calls(
+    account_history: AccountHistory,
+) -> None:
+    steps: list[tuple[str, int]] = []
+
+    def write(_: History, number: int) -> None:
+        steps.append(("begin", number))
+        time.sleep(0.001)
+        steps.append(("end", number))
+
+    at_once(*(account_history.write(write, number) for number in range(10)))
+
+    assert steps == [(step, n) for n in range(10) for step in ("begin", "end")]
+
+
+def test_what_was_given_up_before_its_turn_is_not_written(
+    history: History, account_history: AccountHistory
+) -> None:
+    async def give_up() -> None:
+        first, second = (
+            asyncio.ensure_future(account_history.write(History.claim, submission(key)))
+            for key in ("first", "second")
+        )
+        await asyncio.sleep(0)
+        second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await second
+        await first
+
+    assert at_once(give_up()) == [None]
+    assert history.find_key("first") is not None
+    assert history.find_key("second") is None
+
+
+def test_a_write_that_has_begun_finishes_before_the_next_one_begins(
+    history: History, account_history: AccountHistory
+) -> None:
+    held = Held()
+
+    async def give_up() -> None:
+        first = asyncio.ensure_future(account_history.write(held))
+        await eventually(held.begun.is_set)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        second = asyncio.ensure_future(account_history.write(History.find_key, "held"))
+        await asyncio.sleep(0.05)
+        assert not second.done()
+        held.release.set()
+        assert await second == history.find_key("held") is not None
+
+    assert at_once(give_up()) == [None]
+
+
+def test_several_loops_may_use_one_ledger(account_history: AccountHistory) -> None:
+    for key in ("one", "two"):
+        ((entry, claimed),) = at_once(
+            account_history.write(History.claim, submission(key=key))
+        )
+        assert (entry.key, claimed) == (key, True)
+
+
+def test_a_forked_process_writes_while_a_write_of_its_parent_is_held(
+    tmp_path: Path,
+) -> None:
+    process = start(FORKED, tmp_path / "history.db")
+    printed, _ = process.communicate(timeout=PATIENCE_S)
+
+    assert process.returncode == 0
+    assert printed == "['child', 'parent']\n"
+
+
+# -- a file that another program holds ------------------------------------------------
+
+
+def test_a_locked_file_can_be_read_and_blocks_only_writes(
+    history: History, account_history: AccountHistory
+) -> None:
+    history.claim(submission("known"))
+
+    async def use() -> None:
+        with locked(history.place):
+            writing = asyncio.ensure_future(
+                account_history.write(History.claim, submission("new"))
+            )
+            assert account_history.blocked_text() == ""
+            await eventually(lambda: bool(account_history.blocked_text()))
+            assert await account_history.ask(History.find_key, "known") is not None
+            assert await account_history.ask(History.find_key, "new") is None
+            assert not writing.done()
+        entry, claimed = await writing
+        assert (entry.key, claimed, account_history.blocked_text()) == ("new", True, "")
+
+    assert at_once(use()) == [None]
+
+
+def test_writes_that_wait_for_a_locked_file_are_logged_as_one_warning(
+    history: History, account_history: AccountHistory, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "mediakit.client")
+
+    async def use() -> None:
+        with locked(history.place):
+            claims = (
+                account_history.write(History.claim, submission(key)) for key in "abc"
+            )
+            writing = asyncio.gather(*claims)
+            await eventually(lambda: bool(caplog.messages))
+        await writing
+
+    assert at_once(use()) == [None]
+    (message,) = caplog.messages
+    assert f"{BLOCKED} {history.place} is locked" in message
+
+
+def test_a_write_that_may_be_deferred_does_not_wait_until_a_file_is_unlocked(
+    history: History, account_history: AccountHistory
+) -> None:
+    history.claim(submission("k1"))
+    history.record_job("k1", job())
+
+    def note(status: str) -> Any:
+        return account_history.write_or_defer("media_1", History.record, job(status))
+
+    def status() -> str | None:
+        entry = history.find("media_1")
+        return None if entry is None else entry.status
+
+    async def use() -> None:
+        with locked(history.place):
+            await note("running")
+            await note("completed")
+            assert status() == "queued"
+        await eventually(lambda: status() == "completed")
+
+    assert at_once(use()) == [None]
+
+
+def test_a_write_that_may_be_deferred_is_made_at_once_if_the_file_is_not_locked(
+    history: History, account_history: AccountHistory
+) -> None:
+    history.claim(submission("k1"))
+    history.record_job("k1", job())
+
+    async def use() -> None:
+        await account_history.write_or_defer("media_1", History.record, completed())
+        entry = history.find("media_1")
+        assert entry is not None
+        assert entry.charge_micro_usd == 340_000
+
+    def fail(_: History) -> None:
+        raise MediakitError("The disk is full.")
+
+    used, error = at_once(use(), account_history.write_or_defer("media_2", fail))
+    assert used is None
+    assert str(error) == "The disk is full."
+
+
+def test_a_deferred_write_that_fails_is_logged_and_tried_again(
+    history: History,
+    account_history: AccountHistory,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr("mediakit.client.records.account_history.RETRY_AFTER_S", 0.01)
+    held, tries = Held(), 0
+
+    def fail_once(history: History) -> None:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            raise MediakitError("The disk is full.")
+        history.claim(submission("deferred"))
+
+    async def use() -> None:
+        writing = asyncio.ensure_future(account_history.write(held))
+        await eventually(held.begun.is_set)
+        await account_history.write_or_defer("media_1", fail_once)
+        assert tries == 0
+        held.release.set()
+        await writing
+        await eventually(lambda: history.find_key("deferred") is not None)
+
+    assert at_once(use()) == [None]
+    assert "The disk is full. Trying again in 0 s." in caplog.text
+    assert tries == 2
+
+
+# -- a client whose history another program holds -------------------------------------
+
+
+def test_while_another_program_holds_the_history_jobs_go_on_and_are_recorded_later(
+    client: Client, tmp_path: Path
+) -> None:
+    store = client.core.store
+    one = client.submit("text-to-video", prompt="a locked kite", duration=3)
+
+    with locked(store.place):
+        assert client.balance().balance_micro_usd > 0
+        assert one.wait(PATIENCE_S).status == "completed"
+        assert one.settle(PATIENCE_S).charge_micro_usd == 204_000
+        assert one.download(tmp_path).stat().st_size > 0
+        assert client.job(one.id).refresh().charge_micro_usd == 204_000
+        entry = store.find(one.id)
+        assert entry is not None
+        assert entry.charge_micro_usd is None
+
+    def is_recorded() -> bool:
+        entry = store.find(one.id)
+        return entry is not None and entry.charge_micro_usd == 204_000
+
+    in_time(is_recorded)
+
+
+def test_a_submit_says_that_another_program_holds_the_history_and_is_made_once(
+    own_client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "mediakit.client")
+    place = own_client.core.store.place
+
+    def said(level: int) -> list[str]:
+        return [
+            each.getMessage()
+            for each in caplog.records
+            if each.levelno == level
+            and f"{BLOCKED} {place} is locked" in each.getMessage()
+        ]
+
+    with ThreadPoolExecutor() as threads:
+        with locked(place):
+            submitting = threads.submit(
+                own_client.submit, "text-to-video", prompt="a kite", duration=3
+            )
+            in_time(lambda: bool(said(logging.INFO) and said(logging.WARNING)))
+            assert own_client.balance().balance_micro_usd == 1_000_000_000
+            assert not submitting.done()
+        one = submitting.result(PATIENCE_S)
+
+    assert one.wait(PATIENCE_S).status == "completed"
+    assert int(own_client.spend.daily()["jobs"].sum()) == 1
+    assert len(own_client.core.store.page()) == 1

@@ -1,0 +1,173 @@
+"""An organization may change its API key: what it asked for can be asked for again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit import client as core
+from mediakit.client.records.orders import key_of, take_of
+from mediakit.errors import JobFailedError, NotFoundError
+from mediakit.history import Entry, History
+from mediakit.sandbox.server.running import Sandbox, start
+from tests.sandbox.conftest import Api
+from tests.support.sandbox.console import Console
+
+PATIENCE_S = 30.0
+KITE: dict[str, Any] = {"prompt": "a kite", "duration": 5}  # $0.34
+
+
+@dataclass
+class Desk:
+    """A service, and one history for all who ask it."""
+
+    console: Console
+    history: History
+
+    def org(self, balance_usd: float = 100) -> str:
+        return self.console.org(balance_usd=balance_usd, concurrency=4, queue_size=9)
+
+    def client(self, org: str) -> core.AsyncClient:
+        """Give a client with a new key of an organization."""
+        service = core.Service(
+            self.console.api.running.base_url,
+            self.console.key(org)["key"],
+            identity="the-service",
+        )
+        return core.AsyncClient(service, history=self.history)
+
+    def fail_next(self) -> None:
+        self.console.api.running.fault("fail_render", count=1)
+
+    def entry(self, job: core.AsyncJob) -> Entry:
+        entry = self.history.find(job.id)
+        assert entry is not None
+        return entry
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    running = start(Sandbox(tmp_path / "data", speed=20))
+    api = Api(running)
+    with Console(api) as console, api.http, History(tmp_path / "h.sqlite3") as history:
+        yield Desk(console, history)
+    running.stop()
+
+
+async def failed_job(client: core.AsyncClient) -> str:
+    with pytest.raises(JobFailedError) as caught:
+        await client.run("text-to-video", **KITE)
+    return caught.value.job.id
+
+
+def test_a_draw_of_what_was_bought_with_an_earlier_key_is_bought_with_the_new_one(
+    desk: Desk,
+) -> None:
+    async def main() -> None:
+        org = desk.org()
+        async with desk.client(org) as old, desk.client(org) as new:
+            first = await old.submit("text-to-video", **KITE)
+            known = await new.job(first.id)
+            draws = [await known.next_take(), await known.next_take()]
+            assert len({first.id, *(job.id for job in draws)}) == 3
+
+            for take, job in enumerate(draws, start=1):
+                entry = desk.entry(job)
+                assert entry.account == new.service.account
+                assert entry.body == desk.entry(first).body
+                assert entry.key == key_of(entry.draw_key, take, 1)
+            same = await new.submit("text-to-video", take=2, **KITE)
+            assert same.id == draws[1].id
+
+    with asyncio.Runner() as runner:
+        runner.run(main())
+
+
+def test_a_draw_whose_answer_was_lost_under_an_earlier_key_is_found_with_the_new_one(
+    desk: Desk,
+) -> None:
+    async def main() -> None:
+        org = desk.org()
+        async with desk.client(org) as old, desk.client(org) as new:
+            first = await old.submit("text-to-video", **KITE)
+            # What the old key claims here, it would have sent; its answer never came.
+            second = take_of(desk.entry(first), old.service, take=2)
+            lost, _ = desk.history.claim(second)
+            found = await (await new.job(first.id)).next_take()
+            assert desk.entry(found).key == lost.key
+            assert (await (await new.job(first.id)).next_take()).id != found.id
+
+    with asyncio.Runner() as runner:
+        runner.run(main())
+
+
+def test_what_failed_under_an_earlier_key_is_tried_again_once_with_the_new_one(
+    desk: Desk,
+) -> None:
+    async def main() -> None:
+        org = desk.org()
+        async with desk.client(org) as old, desk.client(org) as new:
+            desk.fail_next()
+            failed = await new.job(await failed_job(old))
+            again = await failed.retry()
+            assert again.id != failed.id
+            assert (await failed.retry()).id == again.id
+            entry = desk.entry(again)
+            assert (entry.account, entry.attempt) == (new.service.account, 2)
+            assert entry.key == key_of(entry.draw_key, 1, 2)
+
+    with asyncio.Runner() as runner:
+        runner.run(main())
+
+
+def test_what_was_tried_again_with_an_earlier_key_is_not_bought_with_the_new_one(
+    desk: Desk,
+) -> None:
+    async def main() -> None:
+        org = desk.org()
+        async with desk.client(org) as old, desk.client(org) as new:
+            desk.fail_next()
+            failed = await failed_job(old)
+            second = await (await old.job(failed)).retry()
+            assert (await (await new.job(failed)).retry()).id == second.id
+
+    with asyncio.Runner() as runner:
+        runner.run(main())
+
+
+def test_what_an_earlier_key_has_spent_is_not_missing_from_the_balance_of_the_new_one(
+    desk: Desk,
+) -> None:
+    async def main() -> None:
+        org = desk.org(balance_usd=0.70)
+        async with desk.client(org) as old, desk.client(org) as new:
+            done = await old.run("text-to-video", prompt="done", duration=5)
+            await done.settle(PATIENCE_S)
+            desk.fail_next()
+            failed = await failed_job(old)
+            assert (await (await new.job(failed)).retry()).id != failed
+
+    with asyncio.Runner() as runner:
+        runner.run(main())
+
+
+def test_what_a_rebuilt_job_asked_for_is_not_made_up(desk: Desk) -> None:
+    async def main() -> None:
+        org = desk.org()
+        async with desk.client(org) as client:
+            with History(":memory:") as elsewhere:
+                lost = core.AsyncClient(client.service, history=elsewhere)
+                async with lost:
+                    job = await lost.submit("text-to-image", prompt="a kite")
+            await client.history.rebuild(job.id)
+            known = await client.job(job.id)
+            with pytest.raises(NotFoundError, match="what it asked for is not known"):
+                await known.next_take()
+
+    with asyncio.Runner() as runner:
+        runner.run(main())

@@ -1,0 +1,1 @@
+"""A lost history, and a sample one."""

@@ -1,0 +1,113 @@
+"""Entries that are taken in as a whole: below all that is there, each once."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from mediakit.frozen import changed
+from mediakit.history import Entry, EntryState, History, Judgement
+from mediakit.history.entries.entries import fresh_entry
+from mediakit.history.storage.batches import LONGEST_LIST
+from mediakit.records import JobStatus
+from tests.support.submissions import submission
+
+LONG_AGO = datetime(2024, 1, 1, tzinfo=UTC)
+COUNT = LONGEST_LIST * 2 + 1
+
+
+def past(count: int, charge_micro_usd: int = 7) -> list[Entry]:
+    return [_settled(n, charge_micro_usd) for n in range(count)]
+
+
+def _settled(n: int, charge_micro_usd: int) -> Entry:
+    at = LONG_AGO + timedelta(minutes=n)
+    entry = fresh_entry(submission(f"past-{n}"), number=0, created_at=at)
+    known = {"state": EntryState.SETTLED, "job_id": f"media_{n}", "settled_at": at}
+    paid = {"charge_micro_usd": charge_micro_usd, "status": JobStatus.COMPLETED}
+    return changed(entry, known | paid)
+
+
+@pytest.fixture(params=["file", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "file":
+        return str(tmp_path / "history.sqlite3")
+    url: str = request.getfixturevalue("postgres_url")
+    return url
+
+
+def test_many_entries_are_older_than_all_and_keep_their_order(place: str) -> None:
+    with History(place) as history:
+        real, _ = history.claim(submission("real"))
+
+        assert history.take_in(past(COUNT)) == COUNT
+
+        later, _ = history.claim(submission("later"))
+        frame = history.frame()
+        keys = [later.key, real.key, *(f"past-{n}" for n in reversed(range(COUNT)))]
+        assert list(frame["key"]) == keys
+        assert later.number > real.number > 0
+
+
+def test_an_empty_history_numbers_what_comes_next_above_a_past(place: str) -> None:
+    with History(place) as history:
+        history.take_in(past(3))
+        real, _ = history.claim(submission("real"))
+
+        assert list(history.frame()["key"]) == ["real", "past-2", "past-1", "past-0"]
+        assert history.find_key("real") == real
+
+
+def test_what_is_known_stays_and_the_rest_is_added(place: str) -> None:
+    with History(place) as history:
+        history.take_in(past(3))
+        added = history.take_in(past(5, charge_micro_usd=9))
+
+        assert added == 2
+        charges = history.frame().set_index("key")["charge_micro_usd"]
+        assert charges.to_dict() == {f"past-{n}": 7 if n < 3 else 9 for n in range(5)}
+        assert history.settled_total_micro_usd() == 3 * 7 + 2 * 9
+        assert history.take_in([]) == 0
+
+
+def test_totals_are_what_a_recount_finds(place: str) -> None:
+    with History(place) as history:
+        history.take_in(past(20))
+        entry = history.find("media_3")
+        assert entry is not None
+        owner = {"service": entry.service, "account": entry.account}
+        before = history.account_use(**owner)
+    with History(place) as history:
+        assert history.account_use(**owner) == before
+    assert (before.spent_micro_usd, before.reserved_micro_usd) == (20 * 7, 0)
+
+
+def test_a_judgement_comes_with_its_entry_and_never_changes_one(place: str) -> None:
+    judged = {
+        f"past-{n}": Judgement(f"media_{n}", 4, True, ("calm",), "", "", LONG_AGO)
+        for n in (1, 2, 9)
+    }
+    with History(place) as history:
+        history.take_in(past(2), judged)
+        entry = history.find("media_1")
+        assert entry is not None
+        owner = {"service": entry.service, "account": entry.account}
+        history.judge(
+            service=entry.service, account=entry.account, job_id="media_1", rating=1
+        )
+        history.take_in(past(3), judged)
+
+        found = {each.job_id: each for each in history.judgements(**owner)}
+
+    assert set(found) == {"media_1", "media_2"}
+    assert found["media_1"].rating == 1
+    assert found["media_2"] == judged["past-2"]
+
+
+def test_what_is_taken_in_is_found_by_its_words(place: str) -> None:
+    with History(place) as history:
+        history.take_in(past(3))
+
+        assert list(history.search("media_1")["key"]) == ["past-1"]

@@ -1,0 +1,1 @@
+"""From what a person typed to the validated request."""

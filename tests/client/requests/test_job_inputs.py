@@ -1,0 +1,262 @@
+"""A job stands for what it made wherever a medium is wanted, and the chain is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit import AsyncClient, Client, InputError, Job
+from mediakit.client.jobs.async_job import AsyncJob
+from mediakit.client.requests.job_inputs import JobOutput, lasting_url
+from mediakit.history import History, Parent
+from mediakit.records import Job as Record
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from tests.support.job_states import state_of
+from tests.support.submissions import completed, submission
+
+UPSCALED_MICRO_USD_PER_S = 76_000
+CLIP_URL = "http://127.0.0.1:8000/files/out.mp4"
+CLIP = {"media_type": "video", "video": {"url": CLIP_URL, "content_type": "video/mp4"}}
+PICTURE = {
+    "media_type": "image",
+    "image": {"url": "https://a.example/1.png", "content_type": "image/png"},
+}
+
+
+def a_job(record: dict[str, Any], body: dict[str, Any] | None = None) -> AsyncJob:
+    """Return a job that nobody watches."""
+    keeper: Any = None
+    whole = {"id": "media_1", "status": "completed", **record}
+    record_ = Record.model_validate(whole)
+    return AsyncJob(keeper, replace(state_of(), record=record_, body=body or {}))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]:
+    place: Any = tmp_path / "history.db"
+    if request.param == "postgres":
+        place = request.getfixturevalue("postgres_url")
+    with History(place) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("record", "sentence"),
+    [
+        (
+            {"status": "running"},
+            "video_url must be a job that has completed; wait for it first "
+            "(got the job media_1, which is running). Nothing was sent.",
+        ),
+        (
+            {"status": "failed", "error": {"code": "content_moderation"}},
+            "video_url must be a job that has completed "
+            "(got the job media_1, which failed (content_moderation)). "
+            "Nothing was sent.",
+        ),
+        (
+            {"deleted_at": "2026-10-01T09:30:00Z"},
+            "video_url must be a job with its output "
+            "(got the job media_1, which was erased). Nothing was sent.",
+        ),
+        (
+            {},
+            "video_url must be a job with its output "
+            "(got the job media_1, which has no output). Nothing was sent.",
+        ),
+        (
+            {"output": PICTURE},
+            "video_url must be a clip (got the job media_1, which made a picture). "
+            "Nothing was sent.",
+        ),
+    ],
+)
+def test_a_job_that_has_no_such_output_is_refused_in_a_sentence(
+    client: Client, record: dict[str, Any], sentence: str
+) -> None:
+    for call in (client.submit, client.estimate, client.form):
+        with pytest.raises(InputError) as caught:
+            call("video-upscale", video_url=a_job(record))
+        assert str(caught.value) == sentence
+
+
+def test_a_job_where_no_medium_is_wanted_is_refused(client: Client) -> None:
+    with pytest.raises(InputError, match="prompt must be"):
+        client.submit("text-to-video", prompt=a_job({"output": CLIP}))
+
+
+@pytest.mark.parametrize(
+    ("record", "body", "seconds"),
+    [
+        ({"usage": {"output_seconds": 7.5}}, {"duration": 7}, 7.5),
+        ({}, {"duration": 3}, 3),
+        ({"usage": {"output_seconds": True}}, {"duration": 3}, 3),
+    ],
+)
+def test_the_length_that_is_known_prices_without_reading_the_clip(
+    client: Client, record: dict[str, Any], body: dict[str, Any], seconds: float
+) -> None:
+    job = a_job({"output": CLIP, **record}, body=body)
+    estimate = client.estimate("video-upscale", video_url=job)
+    assert estimate.kind == "exact"
+    assert estimate.high == seconds * UPSCALED_MICRO_USD_PER_S
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"duration": "auto"}, {"duration": 0}, {"duration": 4, "video_urls": ["x"]}],
+)
+def test_a_length_that_is_not_known_is_not_made_up(
+    client: Client, body: dict[str, Any]
+) -> None:
+    estimate = client.estimate(
+        "video-upscale", video_url=a_job({"output": CLIP}, body=body)
+    )
+    assert estimate.kind == "upper_bound"
+
+
+def test_a_length_that_is_given_counts_before_the_known_one(client: Client) -> None:
+    job = a_job({"output": CLIP}, body={"duration": 3})
+    estimate = client.estimate("video-upscale", video_url=job, seconds={CLIP_URL: 4})
+    assert estimate.high == 4 * UPSCALED_MICRO_USD_PER_S
+
+
+def test_a_clip_that_is_too_long_for_the_field_is_refused(client: Client) -> None:
+    job = a_job({"output": CLIP}, body={"duration": 60})
+    fields: dict[str, Any] = {
+        "prompt": "a",
+        "duration": 5,
+        "resolution": "720p",
+        "video_urls": [job],
+    }
+    with pytest.raises(InputError, match=r"video_urls\[0\] must be"):
+        client.submit("r1", **fields)
+
+
+def test_a_medium_may_be_named_without_the_end_of_its_fields_name(
+    client: Client,
+) -> None:
+    job = a_job({"output": CLIP}, body={"duration": 3})
+    by_name = client.estimate("video-upscale", video=job)
+    assert by_name == client.estimate("video-upscale", video_url=job)
+    with pytest.raises(InputError, match="video must be"):
+        client.submit("video-upscale", video=job, video_url=job)
+
+
+def test_what_a_job_made_stands_for_itself_too(client: Client) -> None:
+    made = JobOutput("media_1", CLIP_URL, "video", "video/mp4", 3.0)
+    estimate = client.estimate("video-upscale", video=made)
+    assert estimate.high == 3 * UPSCALED_MICRO_USD_PER_S
+
+
+def test_a_form_shows_the_url_of_a_job(client: Client) -> None:
+    form = client.form("video-upscale", video=a_job({"output": CLIP}))
+    assert form.values["video_url"] == CLIP_URL
+
+
+def test_a_chain_of_jobs_is_bought_and_kept(client: Client) -> None:
+    clip = client.run("text-to-video", prompt="a chained kite", duration=3)
+    estimate = client.estimate("video-upscale", video=clip)
+    large = client.run("video-upscale", video=clip).settle(60)
+    assert large.charge_micro_usd == estimate.high == 3 * UPSCALED_MICRO_USD_PER_S
+
+    again = client.submit("video-upscale", video_url=clip.core)
+    assert (again.id, again.reused) == (large.id, True)
+    store = client.core.store
+    assert store.parents([large.id, clip.id]) == {
+        large.id: (("video_url", clip.id),),
+    }
+    draw = large.next_take()
+    assert store.parents([draw.id]) == {draw.id: (("video_url", clip.id),)}
+    assert isinstance(clip, Job)
+
+
+def test_an_awaited_client_takes_jobs_too(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    async def main() -> None:
+        async with AsyncClient(
+            sandbox.base_url, sandbox.api_key, home=tmp_path
+        ) as client:
+            clip = await client.run("text-to-video", prompt="awaited", duration=3)
+            large = await client.run("video-upscale", video=clip)
+            assert client.store.parents([large.id]) == {
+                large.id: (("video_url", clip.id),)
+            }
+
+    asyncio.run(main())
+
+
+def test_after_a_restart_on_another_port_the_same_chain_pays_nothing(
+    tmp_path: Path,
+) -> None:
+    settings = Sandbox(tmp_path / "sandbox", speed=20, allow_loopback_callbacks=True)
+
+    def chain() -> tuple[str, str, str]:
+        with Client(home=tmp_path) as client:
+            clip = client.run("text-to-video", prompt="restarted", duration=3)
+            large = client.run("video-upscale", video=clip)
+            assert len(client.history.frame()) == 2
+            return client.service.base_url, clip.id, large.id
+
+    running = start(settings)
+    first = chain()
+    running.stop()
+    port = int(first[0].rpartition(":")[2])
+    with socket.create_server(("127.0.0.1", port)):
+        running = start(settings)
+        second = chain()
+        running.stop()
+    assert second[0] != first[0]
+    assert second[1:] == first[1:]
+
+
+@pytest.mark.parametrize(
+    ("url", "earlier", "lasting"),
+    [
+        ("http://127.0.0.1:2/files/a", None, "http://127.0.0.1:2/files/a"),
+        (
+            "http://127.0.0.1:2/files/a",
+            "http://localhost:1/files/a",
+            "http://localhost:1/files/a",
+        ),
+        (
+            "http://127.0.0.1:2/files/b",
+            "http://127.0.0.1:1/files/a",
+            "http://127.0.0.1:2/files/b",
+        ),
+        ("https://b.example/a", "https://a.example/a", "https://b.example/a"),
+    ],
+)
+def test_only_the_port_of_this_machine_may_differ(
+    url: str, earlier: str | None, lasting: str
+) -> None:
+    assert lasting_url(url, earlier) == lasting
+
+
+def test_parents_are_written_with_the_claim_once_for_all_takes(
+    history: History,
+) -> None:
+    found = (
+        Parent("images[0]", "media_a", "https://a.example/a"),
+        Parent("images[1]", "media_b", "https://a.example/b"),
+    )
+    history.claim(submission("k1"), parents=found)
+    history.claim(submission("k2", take=2), parents=found)
+    history.record_job("k1", completed())
+    history.record_job("k2", completed(job_id="media_2"))
+    its = (("images[0]", "media_a"), ("images[1]", "media_b"))
+    assert history.parents(["media_1", "media_2", "media_3"]) == {
+        "media_1": its,
+        "media_2": its,
+    }
+    assert history.input_urls(["media_b", "media_1"]) == {
+        "media_b": "https://a.example/b"
+    }
+    assert history.parents([]) == {}

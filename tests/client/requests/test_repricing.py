@@ -1,0 +1,176 @@
+"""What is asked for again is held at the price of now, not of when it was bought."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit import Catalog
+from mediakit import client as core
+from mediakit.catalog.own_rates import OwnRate
+from mediakit.client.http.http_client import HttpClient
+from mediakit.client.records.orders import Order
+from mediakit.client.requests.remote_media import RemoteMedia
+from mediakit.client.requests.repricing import Pricer
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.clock import SystemClock
+from mediakit.errors import BudgetError, JobFailedError, ServiceError
+from mediakit.history import History, Submission
+from mediakit.money import MicroUSD
+from mediakit.rates import Estimate, EstimateKind
+from mediakit.sandbox.server.running import RunningSandbox
+from tests.support.fast_clock import FastClock
+from tests.support.samples.media_samples import make_mp4
+from tests.support.servers.file_server import FileServer
+
+KIND = "text-to-image"
+SERVICE = core.Service("http://127.0.0.1:9", "key-0123456789")
+OLD_MICRO_USD, NEW_MICRO_USD = 10_000, 900_000
+
+
+class Desk:
+    """Clients on one history, each with a rate of its own."""
+
+    def __init__(self, sandbox: RunningSandbox, home: Path) -> None:
+        self._service = core.Service(sandbox.base_url, sandbox.api_key)
+        self.history = History(home / "history.sqlite3")
+
+    def client(
+        self, micro_usd: int, **more: Any
+    ) -> AbstractAsyncContextManager[core.AsyncClient]:
+        rate = OwnRate(MicroUSD(micro_usd))
+        catalog = Catalog(
+            tuple(f.priced_at(rate) if f.kind == KIND else f for f in Catalog.default())
+        )
+        return core.AsyncClient(
+            self._service, history=self.history, catalog=catalog, **more
+        )
+
+    def held(self, client: core.AsyncClient, job: core.AsyncJob) -> int:
+        entry = self.history.find(job.id)
+        assert entry is not None
+        return entry.reserved_micro_usd
+
+
+@pytest.fixture
+def desk(sandbox: RunningSandbox, tmp_path: Path) -> Iterator[Desk]:
+    desk = Desk(sandbox, tmp_path)
+    with desk.history:
+        yield desk
+
+
+def high(job: core.AsyncJob) -> int | None:
+    estimate = job.state.estimate
+    return None if estimate is None else estimate.high
+
+
+def test_another_draw_has_the_price_of_now_and_must_fit_the_budget_with_it(
+    desk: Desk,
+) -> None:
+    async def main() -> None:
+        async with desk.client(OLD_MICRO_USD) as old:
+            first = await old.submit(
+                KIND, prompt="a", webhook_url="http://127.0.0.1:9/hook"
+            )
+        async with desk.client(NEW_MICRO_USD, budget="$0.50") as new:
+            with pytest.raises(BudgetError, match=r"\$0\.90"):
+                await (await new.job(first.id)).next_take()
+        async with desk.client(NEW_MICRO_USD) as new:
+            job = await (await new.job(first.id)).next_take()
+            assert high(job) == desk.held(new, job) == NEW_MICRO_USD
+
+    with asyncio.Runner() as runner:
+        runner.run(main())
+
+
+def test_another_attempt_has_the_price_of_now(
+    desk: Desk, sandbox: RunningSandbox
+) -> None:
+    async def main() -> None:
+        sandbox.fault("fail_render", where={"function": KIND}, count=1)
+        async with desk.client(OLD_MICRO_USD) as old:
+            with pytest.raises(JobFailedError) as caught:
+                await old.run(KIND, prompt="fails once")
+        async with desk.client(NEW_MICRO_USD) as new:
+            job = await (await new.job(caught.value.job.id)).retry()
+            assert high(job) == desk.held(new, job) == NEW_MICRO_USD
+
+    with asyncio.Runner() as runner:
+        runner.run(main())
+
+
+def test_what_was_turned_away_is_asked_for_again_at_the_price_of_now(
+    desk: Desk, sandbox: RunningSandbox
+) -> None:
+    async def main() -> None:
+        sandbox.fault("outage", where={"function": KIND}, count=4)
+        async with desk.client(OLD_MICRO_USD, clock=FastClock()) as old:
+            with pytest.raises(ServiceError):
+                await old.submit(KIND, prompt="turned away")
+        async with desk.client(NEW_MICRO_USD) as new:
+            job = await new.submit(KIND, prompt="turned away")
+            assert high(job) == desk.held(new, job) == NEW_MICRO_USD
+
+    with asyncio.Runner() as runner:
+        runner.run(main())
+
+
+def bought_at(micro_usd: int, kind: str, **body: Any) -> Submission:
+    """Return what was bought at a price that nobody would ask for now."""
+    function = Catalog.default().function(kind)
+    price = MicroUSD(micro_usd)
+    estimate = Estimate(price, price, EstimateKind.EXACT)
+    return Order(SERVICE, function, body, None, estimate).submission(take=1, attempt=1)
+
+
+def priced_anew(submission: Submission) -> Submission:
+    pricer = Pricer(Catalog.default(), RemoteMedia(HttpClient(), SystemClock()))
+    return io_thread().call(pricer.priced_anew, submission)
+
+
+def test_a_price_that_rests_on_a_length_is_made_from_the_clip_as_it_is(
+    tmp_path: Path,
+) -> None:
+    clip = make_mp4(tmp_path / "clip.mp4", (320, 180), 1.5)
+    with FileServer({"a.mp4": clip.read_bytes()}) as server:
+        again = priced_anew(
+            bought_at(9_000_000, "video-upscale", video_url=server.url("a.mp4"))
+        )
+
+    assert again.estimate_high_micro_usd == again.reserved_micro_usd == 114_000
+
+
+def test_where_a_length_cannot_be_read_any_more_the_larger_price_counts() -> None:
+    with FileServer({}) as server:
+        url = server.url("gone.mp4")
+        upscaled = bought_at(9_000_000, "video-upscale", video_url=url)
+        assert priced_anew(upscaled) == upscaled
+
+        r5: dict[str, Any] = {"prompt": "a", "duration": 5, "resolution": "2K"}
+        cheap = bought_at(1, "r5", video_urls=[url], **r5)
+        again = priced_anew(cheap)
+        assert again.reserved_micro_usd > 500_000
+        assert again.estimate_high_micro_usd in (None, again.reserved_micro_usd)
+
+
+def test_what_cannot_be_priced_here_keeps_its_price() -> None:
+    kite = bought_at(7, "text-to-video", prompt="a", duration=5)
+    for submission in (
+        bought_at(7, "text-to-video", prompt="a", duration=99),
+        replace(kite, function="acme/elsewhere/text-to-video"),
+    ):
+        assert priced_anew(submission) == submission
+
+
+def test_properties_that_no_declaration_knows_leave_the_price_as_it_is() -> None:
+    fields: dict[str, Any] = {"prompt": "a", "duration": 5}
+    plain = priced_anew(bought_at(7, "text-to-video", **fields))
+    more = priced_anew(bought_at(7, "text-to-video", **fields, beta_mode="fast"))
+
+    assert plain.reserved_micro_usd == more.reserved_micro_usd == 340_000

@@ -1,0 +1,1 @@
+"""The I/O thread, the one network loop, and secrets."""

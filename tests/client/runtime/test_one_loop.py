@@ -1,0 +1,149 @@
+"""All networking runs on the I/O thread, and the loop that awaits it stays free."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from mediakit import AsyncClient, Catalog
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.errors import InputError, MediakitError
+from tests.support.servers.scripted_server import ScriptedServer, Visit, json_page, page
+
+PATIENCE_S = 60.0
+BALANCE = {"balance_micro_usd": 5_000_000}
+
+
+async def balance(client: AsyncClient) -> None:
+    await client.balance()
+
+
+async def entered(client: AsyncClient) -> None:
+    async with client:
+        pass
+
+
+@pytest.mark.parametrize("first_use", [balance, entered])
+def test_the_first_use_of_a_client_leaves_the_loop_free(
+    first_use: Callable[[AsyncClient], Awaitable[None]], tmp_path: Path
+) -> None:
+    asked, loop_is_free = threading.Event(), threading.Event()
+    was_free: list[bool] = []
+
+    def status(visit: Visit) -> None:
+        visit.request()
+        asked.set()
+        was_free.append(loop_is_free.wait(2.0))  # only the user's loop can set it
+        visit.say(page(b"{}", status="404 No"))
+
+    def answer(visit: Visit) -> None:
+        visit.request()
+        visit.say(json_page(BALANCE))
+
+    async def main(base_url: str) -> None:
+        client = AsyncClient(base_url, "key-0123456789", home=tmp_path)
+        using = asyncio.ensure_future(first_use(client))
+        await asyncio.to_thread(asked.wait, PATIENCE_S)
+        loop_is_free.set()
+        await using
+        await client.aclose()
+
+    with ScriptedServer(status, answer) as server, asyncio.Runner() as runner:
+        runner.run(main(server.base_url))
+
+    assert was_free == [True]
+
+
+def test_a_setting_that_is_wrong_is_refused_when_the_client_is_made() -> None:
+    with pytest.raises(InputError, match="budget"):
+        AsyncClient(budget="five")
+    with pytest.raises(InputError, match="project"):
+        AsyncClient(project=5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="catalog"):
+        AsyncClient(catalog="mine")  # type: ignore[arg-type]
+
+
+def hosted(answer: Callable[[httpx.Request], object], home: Path) -> AsyncClient:
+    return AsyncClient(
+        "https://api.example.com",
+        "key-0123456789",
+        home=home,
+        catalog=Catalog.default(),
+        transport=httpx.MockTransport(answer),  # type: ignore[arg-type]
+    )
+
+
+def test_whichever_loop_awaits_it_networking_runs_on_the_io_thread(
+    tmp_path: Path,
+) -> None:
+    seen: set[int] = set()
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        seen.add(threading.get_ident())
+        return httpx.Response(200, json=BALANCE)
+
+    client = hosted(answer, tmp_path)
+
+    def on_a_loop_of_its_own() -> None:
+        with asyncio.Runner() as runner:
+            runner.run(balance(client))
+
+    threads = [threading.Thread(target=on_a_loop_of_its_own) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE_S)
+    on_a_loop_of_its_own()
+
+    async def where() -> int:
+        return threading.get_ident()
+
+    assert seen == {io_thread().call(where)}
+    with asyncio.Runner() as runner:
+        runner.run(client.aclose())
+
+
+def test_what_is_cancelled_has_ended_when_that_is_told(tmp_path: Path) -> None:
+    asked, ended = threading.Event(), threading.Event()
+
+    async def answer(_: httpx.Request) -> httpx.Response:
+        asked.set()
+        try:
+            await asyncio.sleep(PATIENCE_S)
+        finally:
+            await asyncio.sleep(0.05)
+            ended.set()
+        return httpx.Response(200, json=BALANCE)
+
+    client = hosted(answer, tmp_path)
+
+    async def main() -> None:
+        asking = asyncio.ensure_future(client.balance())
+        await asyncio.to_thread(asked.wait, PATIENCE_S)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        assert ended.is_set()
+        await client.aclose()
+
+    with asyncio.Runner() as runner:
+        runner.run(main())
+
+
+def test_a_client_that_was_never_used_can_be_closed_and_says_so(
+    tmp_path: Path,
+) -> None:
+    async def main() -> None:
+        client = AsyncClient(home=tmp_path)
+        await client.aclose()
+        with pytest.raises(MediakitError, match="closed"):
+            await client.balance()
+
+    with asyncio.Runner() as runner:
+        runner.run(main())
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,1 @@
+"""Sending once: admission, concurrency, budgets, retries."""

@@ -1,0 +1,423 @@
+"""One submit, and everything that can happen to its answer: one job, one charge.
+
+Jobs and charges are read from the service's own books, never from our history. The
+table is printed at the end of the run; "jobs later" says how many jobs the same call
+made when it was called again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit import client as core
+from mediakit.catalog import Catalog
+from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.records.account_history import AccountHistory
+from mediakit.client.records.orders import Order, key_of
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.submissions.sender import (
+    SUBMIT_RETRY_FOR_S,
+    Sender,
+    asks_unasked,
+)
+from mediakit.clock import VirtualClock
+from mediakit.errors import (
+    BalanceError,
+    BudgetError,
+    ConflictError,
+    MediakitError,
+    RateLimitError,
+    ServiceError,
+)
+from mediakit.history import Entry, EntryState, History, Submission
+from mediakit.sandbox.server.running import Sandbox, start
+from tests.sandbox.conftest import Api
+from tests.support.fast_clock import FastClock
+from tests.support.samples.sending_rows import (
+    PAGE,
+    ROWS,
+    WELL,
+    Fault,
+    Row,
+    always,
+    once,
+)
+from tests.support.sandbox.console import Console, midnight_after
+from tests.support.servers.lossy_proxy import LossyProxy
+from tests.support.servers.serving import free_port
+
+KIND = "text-to-image"
+CHARGE_MICRO_USD = 50_000
+PATIENCE_S = 30.0
+TITLES = ("jobs", "charged", "POSTs", "keys", "seconds", "jobs later")
+
+
+@dataclass
+class Stage:
+    """One sandbox for all rows, and the table of what came of them."""
+
+    api: Api
+    console: Console
+
+    def script(self, faults: Sequence[Fault]) -> None:
+        path = self.api.running.functions[KIND]
+        for fault in faults:
+            self.api.running.fault(where={"function": path}, **fault)
+
+    def organization(
+        self, limits: Mapping[str, Any] | None = None, *, balance_usd: float = 1
+    ) -> tuple[str, Api]:
+        """Make an organization with books of its own, and somebody who has a key."""
+        org = self.console.org(balance_usd=balance_usd, concurrency=2)
+        self.console.change(org, **(limits or WELL))
+        return org, self.console.user(org)
+
+    def proxy(self, port: int = 0) -> LossyProxy:
+        """Return what notes each request on its way."""
+        return LossyProxy(self.api.running.base_url, "POST", 0, port=port)
+
+    def books(self, org: str, user: Api) -> tuple[int, int]:
+        """Return the jobs and the charges of an organization, once all has settled."""
+        deadline_s = time.monotonic() + PATIENCE_S
+        while self.console.show(org)["held_micro_usd"]:
+            assert time.monotonic() < deadline_s
+            time.sleep(0.02)
+        today = self.console.now().date().isoformat()
+        asked = {"start_date": "2020-01-01", "end_date": today}
+        rows = user.http.get("/billing/spend/daily", params=asked).json()["rows"]
+        return sum(r["jobs"] for r in rows), sum(r["charge_micro_usd"] for r in rows)
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    running = start(Sandbox(tmp_path_factory.mktemp("sandbox"), settle_after_s=0.05))
+    api = Api(running)
+    with Console(api) as console, api.http:
+        # An hour before midnight, so that a limit of the day says 3,600 s.
+        midnight = midnight_after(console.now())
+        console.skip_to(midnight)
+        console.skip(hours=23)
+        stage = Stage(api, console)
+        yield stage
+    running.stop()
+
+
+def as_line(line: Sequence[object]) -> str:
+    """Write a row of the table; rows may be printed in any order, by any worker."""
+    name, *numbers, outcome = line
+    named = zip(TITLES, numbers, strict=True)
+    told = "  ".join(f"{title} {number!s:<7}" for title, number in named)
+    return f"{name!s:<44}{told}{outcome}"
+
+
+class Submissions:
+    """Somebody who submits, each time with a new client on the same history."""
+
+    def __init__(
+        self, base_url: str, user: Api, home: Path, clock: FastClock | None = None
+    ) -> None:
+        self.clock = clock or FastClock()
+        self._service = core.Service(
+            base_url, user.http.headers["X-API-Key"], identity="the-service"
+        )
+        self._history = home / "history.sqlite3"
+
+    def history(self) -> History:
+        return History(self._history)
+
+    async def submit(self, prompt: str, **how: Any) -> core.AsyncJob:
+        """Submit once, as a new process would."""
+        return (await self.submit_all([prompt], **how))[0]
+
+    async def submit_all(
+        self, prompts: Sequence[str], **how: Any
+    ) -> list[core.AsyncJob]:
+        """Submit all at once with one client, as a new process would."""
+        with self.history() as history:
+            client = core.AsyncClient(
+                self._service, history=history, clock=self.clock, **how
+            )
+            async with client:
+                calls = (client.submit(KIND, prompt=prompt) for prompt in prompts)
+                return await asyncio.gather(*calls)
+
+    def submission(self, prompt: str) -> Submission:
+        """Return what the same call writes down first."""
+        function = Catalog.default().function(KIND)
+        body = function.canonical_body({"prompt": prompt})
+        order = Order(self._service, function, body, None, function.estimate(body))
+        return order.submission(take=1, attempt=1)
+
+    def submitter(self, history: History, **how: Any) -> Sender:
+        transport = ServiceClient(self._service, clock=self.clock)
+        account_history = AccountHistory(history, self._service)
+        return Sender(transport, account_history, self.clock, **how)
+
+
+def posts(proxy: LossyProxy) -> list[bytes]:
+    return [r for r in proxy.requests if r.startswith(b"POST /v1/media/sandbox/")]
+
+
+def keys(proxy: LossyProxy) -> set[bytes]:
+    lines = {line.lower() for post in posts(proxy) for line in post.splitlines()}
+    return {line for line in lines if line.startswith(b"idempotency-key:")}
+
+
+def at_nth(nth: int, do: Callable[[], object]) -> Callable[[], None]:
+    """Return what does it when it is called for the nth time."""
+    left = [nth]
+
+    def called() -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            do()
+
+    return called
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_submit_makes_and_pays_one_job_whatever_happens_to_its_answer(
+    row: Row, stage: Stage, tmp_path: Path, tell: Callable[[str], None]
+) -> None:
+    org, user = stage.organization(row.org)
+    stage.script(row.faults)
+
+    def meanwhile() -> None:
+        stage.script(row.later)
+        if row.later_org:
+            stage.console.change(org, **row.later_org)
+
+    with stage.proxy() as proxy, asyncio.Runner() as runner:
+        buyer = Submissions(proxy.base_url, user, tmp_path)
+        buyer.clock.at_sleep = at_nth(1, meanwhile)
+        job_id, outcome = None, "the job"
+        started_s = time.monotonic()
+        if row.error is None:
+            job_id = runner.run(buyer.submit(row.name, timeout_s=row.timeout_s)).id
+        else:
+            with pytest.raises(row.error, match=row.words) as caught:
+                runner.run(buyer.submit(row.name, timeout_s=row.timeout_s))
+            outcome = type(caught.value).__name__
+            assert user.http.headers["X-API-Key"] not in str(caught.value)
+        took_s = buyer.clock.unhurried_s(time.monotonic() - started_s)
+
+        stage.api.running.clear_faults()
+        jobs, charged = stage.books(org, user)
+        posts_n, keys_n = len(posts(proxy)), len(keys(proxy))
+        line = (row.name, jobs, charged, posts_n, keys_n, f"{took_s:.1f}", outcome)
+        assert (jobs, charged) == (row.jobs, row.jobs * CHARGE_MICRO_USD), line
+        assert row.posts in (None, posts_n), line
+        assert row.keys in (None, keys_n), line
+
+        # The same call finds that job, or makes the one that was not made.
+        stage.console.change(org, **WELL)
+        again = runner.run(buyer.submit(row.name))
+        assert job_id in (None, again.id)
+        assert stage.books(org, user) == (1, CHARGE_MICRO_USD)
+        assert job_id is None or len(posts(proxy)) == posts_n
+        tell(as_line((*line[:-1], 1 - jobs, outcome)))
+
+
+def test_a_service_that_appears_while_it_is_asked_for_makes_one_job(
+    stage: Stage, tmp_path: Path
+) -> None:
+    org, user = stage.organization()
+    port = free_port()
+    buyer = Submissions(f"http://127.0.0.1:{port}", user, tmp_path)
+    proxies: list[LossyProxy] = []
+    with ExitStack() as stack, asyncio.Runner() as runner:
+
+        def appear() -> None:
+            proxies.append(stack.enter_context(stage.proxy(port)))
+
+        buyer.clock.at_sleep = at_nth(3, appear)
+        job = runner.run(buyer.submit("late"))
+
+        assert len(posts(proxies[0])) == 1
+        assert stage.books(org, user) == (1, CHARGE_MICRO_USD)
+        assert runner.run(buyer.submit("late")).id == job.id
+
+
+def test_a_service_that_is_not_there_was_sent_nothing_and_is_asked_for_a_minute(
+    stage: Stage, tmp_path: Path
+) -> None:
+    org, user = stage.organization()
+    port = free_port()
+    buyer = Submissions(f"http://127.0.0.1:{port}", user, tmp_path)
+    with asyncio.Runner() as runner:
+        with pytest.raises(ServiceError, match="Nothing was sent and nothing is"):
+            runner.run(buyer.submit("nobody"))
+        assert buyer.clock.monotonic_s() >= SUBMIT_RETRY_FOR_S
+        with stage.proxy(port) as proxy:
+            runner.run(buyer.submit("nobody"))
+
+            assert len(posts(proxy)) == 1
+            assert stage.books(org, user) == (1, CHARGE_MICRO_USD)
+
+
+def test_a_key_that_is_bound_to_another_body_is_never_sent_again(
+    stage: Stage, tmp_path: Path
+) -> None:
+    org, user = stage.organization()
+    with stage.proxy() as proxy, asyncio.Runner() as runner:
+        buyer = Submissions(proxy.base_url, user, tmp_path)
+        submission = buyer.submission("mine")
+        user.submit(KIND, {"prompt": "another's"}, key=submission.key)
+
+        for _ in range(2):
+            with pytest.raises(ConflictError) as caught:
+                runner.run(buyer.submit("mine"))
+        said = str(caught.value)
+
+        assert len(posts(proxy)) == 2  # one each time that it was asked for
+        assert stage.books(org, user) == (1, CHARGE_MICRO_USD)  # the other one
+        assert submission.key[:12] in said
+        assert sha256(submission.body).hexdigest()[:12] in said
+        assert "'mine'" in said
+        assert 'take="next"' in said
+
+
+def test_a_balance_that_cannot_carry_it_at_the_door_is_one_typed_error(
+    stage: Stage, tmp_path: Path
+) -> None:
+    org, user = stage.organization(balance_usd=0.01)
+    with stage.proxy() as proxy, asyncio.Runner() as runner:
+        buyer = Submissions(proxy.base_url, user, tmp_path)
+        with pytest.raises(
+            BalanceError, match=r"Nothing was charged\. Top up"
+        ) as caught:
+            runner.run(buyer.submit("dear"))
+        assert caught.value.status == 403
+        assert caught.value.job_id is not None
+        assert len(posts(proxy)) == 1
+        assert stage.books(org, user) == (0, 0)
+
+        stage.console.grant(org, 1, "fund")
+        runner.run(buyer.submit("dear"))
+        assert len(keys(proxy)) == 2
+        assert stage.books(org, user) == (1, CHARGE_MICRO_USD)
+
+
+@pytest.mark.parametrize(
+    ("org", "faults"),
+    [
+        ({"per_day": 0}, ()),
+        ({}, once("status", status=429, retry_after=3_600)),
+    ],
+)
+def test_a_wait_of_an_hour_ends_the_call_and_says_when_to_come_again(
+    stage: Stage, tmp_path: Path, org: Fault, faults: tuple[Fault, ...]
+) -> None:
+    _, user = stage.organization(org)
+    stage.script(faults)
+    buyer = Submissions(stage.api.running.base_url, user, tmp_path)
+    with asyncio.Runner() as runner, pytest.raises(RateLimitError) as caught:
+        runner.run(buyer.submit("tomorrow"))
+
+    error = caught.value
+    assert error.retry_after_s is not None
+    assert 3_500 < error.retry_after_s <= 3_600
+    assert error.retry_at is not None
+    assert f"{error.retry_at:%Y-%m-%d %H:%M:%S} UTC" in str(error)
+    assert buyer.clock.slept_s == []
+
+
+def test_a_wait_of_two_seconds_is_waited_for(stage: Stage, tmp_path: Path) -> None:
+    _, user = stage.organization()
+    stage.script(once("status", status=429, retry_after=2))
+    buyer = Submissions(stage.api.running.base_url, user, tmp_path)
+    with asyncio.Runner() as runner:
+        runner.run(buyer.submit("soon"))
+
+    assert 2 <= buyer.clock.slept_s[0] < 4
+
+
+def test_more_submits_than_there_is_room_for_are_all_made_once(
+    stage: Stage, tmp_path: Path
+) -> None:
+    org, user = stage.organization({"concurrency": 1, "queue_size": 2})
+    patient = FastClock(speed=5)
+    buyer = Submissions(stage.api.running.base_url, user, tmp_path, patient)
+    prompts = [f"at once {n}" for n in range(8)]
+    with asyncio.Runner() as runner:
+        jobs = runner.run(buyer.submit_all(prompts))
+
+    assert len({job.id for job in jobs}) == 8
+    assert stage.books(org, user) == (8, 8 * CHARGE_MICRO_USD)
+
+
+def test_what_an_earlier_try_may_have_made_stays_open_until_it_is_known(
+    stage: Stage, tmp_path: Path
+) -> None:
+    _, user = stage.organization()
+    buyer = Submissions(stage.api.running.base_url, user, tmp_path)
+    with buyer.history() as history:
+        submission, _ = history.claim(buyer.submission("in doubt"))
+        submitter = buyer.submitter(history)
+
+        async def claim(_: Submission) -> tuple[Entry, bool]:
+            raise AssertionError("the key is not spent")
+
+        for fault, state in (
+            (once("status", status=401), EntryState.INTENT),
+            (always("status", status=404, text=PAGE), EntryState.INTENT),
+            (once("status", status=422), EntryState.REFUSED),
+        ):
+            stage.api.running.clear_faults()
+            stage.script(fault)
+            with pytest.raises(MediakitError):
+                io_thread().call(
+                    submitter.send, submission, asked_before=True, claim=claim
+                )
+            entry = history.find_key(submission.key)
+            assert entry is not None
+            assert entry.state is state
+
+
+def test_every_fresh_key_is_claimed_where_the_caller_says(
+    stage: Stage, tmp_path: Path
+) -> None:
+    org, user = stage.organization()
+    stage.script(once("outage") * 2)
+    buyer = Submissions(stage.api.running.base_url, user, tmp_path)
+    claimed: list[int] = []
+    with buyer.history() as history:
+
+        async def claim(submission: Submission) -> tuple[Entry, bool]:
+            if submission.attempt == 3:
+                raise BudgetError("no", needed_micro_usd=1, available_micro_usd=0)
+            claimed.append(submission.attempt)
+            return history.claim(submission)
+
+        submission, _ = history.claim(buyer.submission("budget"))
+        submitter = buyer.submitter(history)
+        with pytest.raises(BudgetError):
+            io_thread().call(
+                submitter.send, submission, asked_before=False, claim=claim
+            )
+
+        assert claimed == [2]
+        assert stage.books(org, user) == (0, 0)
+        assert history.find_key(key_of(submission.draw_key, 1, 3)) is None
+
+
+def test_an_unanswered_submit_is_asked_again_unasked_for_a_day(tmp_path: Path) -> None:
+    clock = VirtualClock()
+    with History(tmp_path / "history.sqlite3", clock=clock) as history:
+        service = core.Service("http://127.0.0.1:9", "a-key-0123")
+        function = Catalog.default().function(KIND)
+        order = Order(service, function, {"prompt": "a"}, None, function.estimate({}))
+        entry, _ = history.claim(order.submission(take=1, attempt=1))
+
+    assert asks_unasked(entry, clock.now() + timedelta(hours=24))
+    assert not asks_unasked(entry, clock.now() + timedelta(hours=24, seconds=1))

@@ -1,0 +1,245 @@
+"""How long one call goes on asking, and what an answer to a submit means."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mediakit.client.http.exchange import Answer, NoAnswerError
+from mediakit.client.http.responses import LONGEST_RETRY_AFTER_S, retry_after_s
+from mediakit.client.http.retry import retry
+from mediakit.client.submissions.sender import outcome
+from mediakit.client.submissions.submit_retry import (
+    LONGEST_S,
+    MAX_UNAVAILABLE_ATTEMPTS,
+    RejectionReason,
+    SubmitResponse,
+    TemporarilyRejectedError,
+    submit_backoff_s,
+    submit_should_stop,
+    temporary_rejection,
+)
+from mediakit.records import ErrorCode, Job
+from tests.support.fast_clock import FastClock
+
+Reason, MOST_TRIES = RejectionReason, MAX_UNAVAILABLE_ATTEMPTS
+NOON = "Wed, 01 Jul 2026 12:00:00 GMT"
+
+
+def answered(status: int, body: object = None, **headers: str) -> Answer:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return Answer(status, {k.replace("_", "-"): v for k, v in headers.items()}, content)
+
+
+def job(status: str, code: str | None = None) -> dict[str, Any]:
+    error = {"code": code, "message": "a sentence"} if code else None
+    return {"id": "media_1", "status": status, "error": error, "billing": None}
+
+
+def pauses_of(reason: RejectionReason, asked: list[float | None]) -> list[float]:
+    """Return the pauses of a call that is turned away, asked to wait so long each."""
+    clock, turned_away = FastClock(10_000), iter(asked)
+
+    async def once() -> None:
+        asked_s = next(turned_away, None)
+        headers = {} if asked_s is None else {"retry-after": f"{asked_s:f}"}
+        said = SubmitResponse(Answer(429, headers, b""), None, in_doubt=False)
+        raise TemporarilyRejectedError(reason, said)
+
+    async def call() -> None:
+        with suppress(TemporarilyRejectedError):
+            await retry(
+                once,
+                clock=clock,
+                stop=submit_should_stop,
+                wait=submit_backoff_s,
+                on=lambda _: True,
+            )
+
+    with asyncio.Runner() as runner:
+        runner.run(call())
+    return clock.slept_s
+
+
+@given(
+    st.sampled_from(RejectionReason),
+    st.lists(st.none() | st.floats(0, 200, allow_nan=False), max_size=40),
+)
+def test_the_pauses_of_a_call_last_two_minutes_and_are_never_shorter_than_asked(
+    reason: RejectionReason, asked: list[float | None]
+) -> None:
+    pauses = pauses_of(reason, asked)
+
+    least_s = [each or 0.0 for each in asked] + [0.0] * len(pauses)
+    assert all(
+        pause_s >= asked_s - 1e-6
+        for pause_s, asked_s in zip(pauses, least_s, strict=False)
+    )
+    assert sum(pauses) <= LONGEST_S + 1e-6
+
+
+@pytest.mark.parametrize("reason", list(RejectionReason))
+def test_a_longer_wait_than_two_minutes_ends_the_call(reason: RejectionReason) -> None:
+    assert pauses_of(reason, [120])[0] == 120
+    assert pauses_of(reason, [121]) == []
+    assert pauses_of(reason, [3_600]) == []
+
+
+def test_a_service_that_is_away_is_asked_a_few_times() -> None:
+    assert len(pauses_of(Reason.UNAVAILABLE, [1.0] * 9)) == MOST_TRIES - 1
+
+
+def test_a_full_service_is_asked_ever_more_seldom_for_two_minutes() -> None:
+    pauses = pauses_of(Reason.RATE_LIMITED, [2.0] * 20)
+
+    assert 4 <= len(pauses) <= 9
+    assert sum(pauses) > LONGEST_S - 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (answered(429, job("failed", "rate_limited")), Reason.RATE_LIMITED),
+        (answered(503, job("failed", "provider_unavailable")), Reason.UNAVAILABLE),
+        # The same rejections, asked for again after their answer was lost.
+        (answered(200, job("failed", "rate_limited")), Reason.RATE_LIMITED),
+        (answered(200, job("failed", "provider_unavailable")), Reason.UNAVAILABLE),
+        (answered(200, job("failed", "invalid_input")), None),
+        (answered(200, job("queued")), None),
+        # A usage limit, with a Retry-After or without: its user has to act.
+        (answered(403, job("failed", "rate_limited")), None),
+        (answered(403, job("failed", "insufficient_balance")), None),
+        (answered(429, {"message": "Slowly."}), Reason.RATE_LIMITED),
+        (answered(401, {"message": "Who?"}), None),
+        (answered(500, {"message": "No plan."}), None),
+    ],
+)
+def test_only_want_of_room_and_of_the_service_pass(
+    answer: Answer, reason: RejectionReason | None
+) -> None:
+    assert temporary_rejection(answer, outcome(answer)) is reason
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504, 520])
+@pytest.mark.parametrize("body", [b"", b"<h1>Oops</h1>", b'{"error": 1}', b"[1]"])
+def test_a_5xx_in_neither_error_shape_leaves_it_open(status: int, body: bytes) -> None:
+    with pytest.raises(NoAnswerError) as caught:
+        outcome(answered(status, body, retry_after="7"))
+    assert caught.value.sent
+    assert caught.value.retry_after_s == 7
+
+
+@pytest.mark.parametrize("status", [408, 502, 503, 504])
+def test_a_message_that_only_a_gateway_gives_leaves_it_open(status: int) -> None:
+    with pytest.raises(NoAnswerError, match=str(status)):
+        outcome(answered(status, {"message": "Endpoint request timed out"}))
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 422, 429, 500])
+def test_a_message_of_the_service_is_no_job(status: int) -> None:
+    assert outcome(answered(status, {"message": "No."})) is None
+
+
+@pytest.mark.parametrize("status", [402, 403, 429, 500, 502, 503])
+def test_a_failed_job_is_one_whatever_its_status(status: int) -> None:
+    assert outcome(answered(status, job("failed", "anything"))) == Job(
+        **job("failed", "provider_error")
+    )
+
+
+NO_JOB = {"id": "media_1", "status": 7}
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b'{"id": "media_1", "sta', NO_JOB, {}, [], 7, None, "media_1"]
+)
+def test_a_success_without_a_job_leaves_it_open_and_names_what_it_named(
+    body: object,
+) -> None:
+    with pytest.raises(NoAnswerError) as caught:
+        outcome(answered(200, body))
+    assert ("media_1" in caught.value.reason) == (body == NO_JOB)
+
+
+def test_a_job_whose_status_is_new_to_us_was_made() -> None:
+    found = outcome(answered(200, job("scheduled")))
+
+    assert found is not None
+    assert found.unknown_status == "scheduled"
+
+
+@given(
+    st.integers(200, 599),
+    st.binary(max_size=40)
+    | st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(
+                    ["id", "status", "error", "message", "code", "billing"]
+                ),
+                inner,
+                max_size=6,
+            )
+        ),
+        max_leaves=8,
+    ),
+)
+def test_whatever_is_answered_is_a_job_or_none_or_open(
+    status: int, body: object
+) -> None:
+    answer = answered(status, body)
+    found = None
+    with suppress(NoAnswerError):
+        found = outcome(answer)
+        assert found is not None or not 200 <= status < 300
+    assert found is None or found.id
+
+
+@pytest.mark.parametrize(
+    ("text", "date", "seconds"),
+    [
+        ("2", None, 2),
+        (" 0.5 ", None, 0.5),
+        ("0", None, 0),
+        ("Wed, 01 Jul 2026 12:02:00 GMT", NOON, 120),
+        ("Wed, 01 Jul 2026 11:00:00 GMT", NOON, 0),
+        ("Wednesday, 01-Jul-26 12:02:00 GMT", NOON, 120),
+        ("Wed, 01 Jul 2026 12:02:00 GMT", None, None),
+        ("99999999999999999999", None, LONGEST_RETRY_AFTER_S),
+        ("-1", None, None),
+        ("inf", None, None),
+        ("nan", None, None),
+        ("soon", NOON, None),
+        ("9" * 400, None, LONGEST_RETRY_AFTER_S),
+        ("1 Jan 99999999999999999999999 00:00:00 GMT", NOON, None),
+        ("Wed, 01 Jul 2026 12:02:00 GMT", "1 Jan 9999999999999999999 00:00:00", None),
+        ("Fri, 31 Dec 9999 23:59:59 -2359", NOON, LONGEST_RETRY_AFTER_S),
+        (None, NOON, None),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date(
+    text: str | None, date: str | None, seconds: float | None
+) -> None:
+    given = {"retry-after": text, "date": date}
+    headers = {name: value for name, value in given.items() if value is not None}
+
+    assert retry_after_s(Answer(429, headers, b"")) == seconds
+
+
+@given(st.text() | st.from_regex(r"\A[A-Za-z]{3}, \d+ [A-Za-z]{3} \d+ .*\Z"), st.text())
+def test_any_retry_after_is_read_or_left(text: str, date: str) -> None:
+    seconds = retry_after_s(Answer(429, {"retry-after": text, "date": date}, b""))
+
+    assert seconds is None or 0 <= seconds <= LONGEST_RETRY_AFTER_S
+
+
+def test_every_code_of_a_rejection_at_the_door_is_known() -> None:
+    assert {reason.value for reason in RejectionReason} < set(ErrorCode)

@@ -1,0 +1,265 @@
+"""A sweep's submits fit its own limit, whoever makes them and however often."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit import AsyncClient, BudgetError, Client, JobFailedError
+from mediakit.client.jobs.async_job import AsyncJob
+from mediakit.client.submissions.submissions import Take
+from mediakit.errors import RateLimitError
+from mediakit.history import BudgetLimit, BudgetUse, History
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from tests.support.fast_clock import FastClock
+from tests.support.submissions import (
+    HERE,
+    START,
+    completed,
+    costing,
+    failed,
+    job,
+    submission,
+)
+
+SWEEP = BudgetLimit("3f2a", 1_000_000)
+
+
+def sweep_of(limit_micro_usd: int) -> BudgetLimit:
+    return BudgetLimit(SWEEP.name, limit_micro_usd)
+
+
+VIDEO_5_S = 340_000
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]:
+    place: Any = tmp_path / "history.db"
+    if request.param == "postgres":
+        place = request.getfixturevalue("postgres_url")
+    with History(place) as opened:
+        yield opened
+
+
+def test_an_entry_is_kept_under_its_sweep_and_counts_into_its_total(
+    history: History,
+) -> None:
+    entry, _ = history.claim(costing("k1", 400, sweep="3f2a"))
+    assert entry.sweep == "3f2a"
+    assert history.find_key("k1") == entry
+    assert history.sweep_use("3f2a") == BudgetUse(0, 400)
+    history.record_job("k1", completed(300))
+    assert history.sweep_use("3f2a") == BudgetUse(300, 0)
+    assert history.sweep_use("other") == BudgetUse(0, 0)
+
+
+def test_a_sweep_refuses_what_does_not_fit_and_calls_its_budget_in_plain_words(
+    history: History,
+) -> None:
+    history.claim(costing("k1", 400_000), sweep=SWEEP)
+    history.claim(costing("k2", 500_000), sweep=SWEEP)
+    history.record_job("k1", completed(300_000))
+    with pytest.raises(BudgetError) as caught:
+        history.claim(costing("k3", 250_000), sweep=SWEEP)
+    assert str(caught.value) == (
+        "It may cost up to $0.25, and of the sweep's budget of $1.00, $0.30 is spent "
+        "and $0.50 is held for jobs in flight: it is $0.05 over. Nothing was sent. "
+        "Raise the budget, or ask for less."
+    )
+    assert history.find_key("k3") is None
+    assert history.sweep_use(SWEEP.name) == BudgetUse(300_000, 500_000)
+    assert history.claim(costing("k4", 200_000), sweep=SWEEP)[1]
+
+
+def test_a_claim_has_to_fit_both_the_budget_and_the_sweep(history: History) -> None:
+    kites = BudgetLimit("kites", 500)
+    history.claim(costing("k1", 400), budget=kites, sweep=sweep_of(1_000))
+    with pytest.raises(BudgetError, match="the budget 'kites'"):
+        history.claim(costing("k2", 200), budget=kites, sweep=sweep_of(1_000))
+    with pytest.raises(BudgetError, match="the sweep's budget"):
+        history.claim(
+            costing("k2", 200),
+            budget=BudgetLimit("kites", 700),
+            sweep=sweep_of(500),
+        )
+    assert history.budget_use("kites") == BudgetUse(0, 400)
+    assert history.sweep_use("3f2a") == BudgetUse(0, 400)
+    assert history.account_use(**HERE) == BudgetUse(0, 400)
+
+
+def test_a_price_that_nobody_knows_cannot_be_kept_within_a_sweep(
+    history: History,
+) -> None:
+    unknown = submission("k1", estimate_high_micro_usd=None, reserved_micro_usd=0)
+    with pytest.raises(
+        BudgetError, match=r"so the sweep's budget of \$1\.00 could not"
+    ):
+        history.claim(unknown, sweep=SWEEP)
+
+
+def test_an_entry_that_another_sweep_bought_first_keeps_its_sweep(
+    history: History,
+) -> None:
+    first, _ = history.claim(costing("k1", 400), sweep=BudgetLimit("first", 1_000))
+    again, is_new = history.claim(costing("k1", 400), sweep=BudgetLimit("second", 0))
+    assert (again, is_new) == (first, False)
+    assert history.sweep_use("first") == BudgetUse(0, 400)
+    assert history.sweep_use("second") == BudgetUse(0, 0)
+
+
+def test_a_refused_entry_belongs_to_the_sweep_that_asks_again(
+    history: History,
+) -> None:
+    history.claim(costing("k1", 400), sweep=BudgetLimit("first", 1_000))
+    history.record_refusal("k1", code="422", message="no")
+    entry, is_new = history.claim(costing("k1", 400), sweep=BudgetLimit("second", 400))
+    assert (entry.sweep, is_new) == ("second", True)
+    assert history.sweep_use("first") == BudgetUse(0, 0)
+    assert history.sweep_use("second") == BudgetUse(0, 400)
+
+
+def test_a_failed_cell_leaves_its_share_to_the_others(history: History) -> None:
+    limit = BudgetLimit("3f2a", 400)
+    history.claim(costing("k1", 400), sweep=limit)
+    history.record_job("k1", failed())
+    assert history.claim(costing("k2", 400), sweep=limit)[1]
+
+
+def test_a_rebuilt_job_joins_the_sweep_of_its_request(history: History) -> None:
+    history.claim(costing("k1", 400), sweep=SWEEP)
+    history.adopt(
+        submission("rebuilt-media_1", draw_key="rebuilt-media_1"),
+        completed(300),
+        created_at=START,
+        submitted_at=None,
+        finished_at=None,
+    )
+    history.join_rebuilt("k1", "media_1")
+    entry = history.find("media_1")
+    assert entry is not None
+    assert (entry.key, entry.sweep) == ("k1", "3f2a")
+    assert history.sweep_use("3f2a") == BudgetUse(300, 0)
+
+
+def test_a_vanished_job_of_a_sweep_holds_nothing(history: History) -> None:
+    history.claim(costing("k1", 400), sweep=SWEEP)
+    history.record_job("k1", job("running"))
+    history.mark_gone("media_1")
+    assert history.sweep_use("3f2a") == BudgetUse(0, 0)
+
+
+# -- through a client -------------------------------------------------------------
+
+
+async def bought(
+    client: AsyncClient,
+    prompt: str,
+    *,
+    sweep: str | None = "3f2a",
+    limit_micro_usd: int | None,
+    take: Take = 1,
+) -> AsyncJob:
+    """Buy a cell of a sweep."""
+    fields = {"prompt": prompt, "duration": 5}
+    order, _ = await client._ordered("text-to-video", fields, None, None, None)
+    order = replace(order, sweep=sweep, sweep_limit_micro_usd=limit_micro_usd)
+    return await client._buy(order, take)
+
+
+def sweeps(client: AsyncClient) -> dict[str | None, list[int]]:
+    """Return the attempts of each prompt's first take, with their sweeps."""
+    found: dict[str | None, list[int]] = {}
+    for entry in client.store.page(limit=100, order="oldest"):
+        found.setdefault(entry.sweep, []).append(entry.attempt)
+    return found
+
+
+def test_cells_are_bought_until_the_limit_and_owned_ones_are_free(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    async def main() -> None:
+        async with AsyncClient(
+            sandbox.base_url, sandbox.api_key, home=tmp_path
+        ) as client:
+            limit = 2 * VIDEO_5_S
+            await bought(client, "other", sweep=None, limit_micro_usd=None)
+            first = await bought(client, "a", limit_micro_usd=limit)
+            await bought(client, "b", limit_micro_usd=limit)
+            with pytest.raises(BudgetError, match=r"the sweep's budget of \$0\.68"):
+                await bought(client, "c", limit_micro_usd=limit)
+            again = await bought(client, "a", limit_micro_usd=limit)
+            assert again.id == first.id
+            use = client.store.sweep_use("3f2a")
+            assert use.spent_micro_usd + use.reserved_micro_usd == limit
+            assert (await bought(client, "c", limit_micro_usd=None)).id
+            assert sweeps(client) == {None: [1], "3f2a": [1, 1, 1]}
+
+    asyncio.run(main())
+
+
+def test_a_fresh_attempt_after_a_full_queue_must_fit_the_sweep_too(
+    tmp_path: Path,
+) -> None:
+    running = start(Sandbox(tmp_path / "data", concurrency=0, queue_size=1, speed=20))
+
+    async def main() -> None:
+        async with AsyncClient(
+            running.base_url, running.api_key, home=tmp_path, clock=FastClock()
+        ) as client:
+            limit = 2 * VIDEO_5_S
+            await bought(client, "a", limit_micro_usd=limit)
+            with pytest.raises(RateLimitError):
+                await bought(client, "b", limit_micro_usd=limit)
+            attempts = sweeps(client)["3f2a"]
+            assert len(attempts) > 2  # each of them a fresh key, and of the sweep
+            assert client.store.sweep_use("3f2a") == BudgetUse(0, VIDEO_5_S)
+
+    asyncio.run(main())
+    running.stop()
+
+
+def test_a_retried_cell_keeps_its_sweep_and_must_fit_its_limit(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    async def main() -> None:
+        async with AsyncClient(
+            sandbox.base_url, sandbox.api_key, home=tmp_path
+        ) as client:
+            limit = VIDEO_5_S
+            with pytest.raises(JobFailedError) as caught:
+                await (
+                    await bought(client, "sandbox:fail=internal", limit_micro_usd=limit)
+                ).wait(60)
+            await bought(client, "the last of it", limit_micro_usd=limit)
+            failed_job = await client.job(caught.value.job.id)
+            with pytest.raises(BudgetError, match="the sweep's budget"):
+                await failed_job.retry()
+            assert sweeps(client) == {"3f2a": [1, 1]}
+            await bought(client, "the last of it", limit_micro_usd=2 * limit)
+            await failed_job.retry()
+            assert sweeps(client) == {"3f2a": [1, 1, 2]}
+
+    asyncio.run(main())
+
+
+def test_another_draw_from_a_job_is_not_of_its_sweep(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    async def main() -> str:
+        async with AsyncClient(
+            sandbox.base_url, sandbox.api_key, home=tmp_path
+        ) as client:
+            first = await bought(client, "a", limit_micro_usd=VIDEO_5_S)
+            return first.id
+
+    job_id = asyncio.run(main())
+    with Client(sandbox.base_url, sandbox.api_key, home=tmp_path) as client:
+        again = client.job(job_id).next_take()
+        entry = client.core.store.find(again.id)
+        assert entry is not None
+        assert (entry.take, entry.sweep) == (2, None)

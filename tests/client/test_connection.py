@@ -1,0 +1,357 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from mediakit import Client, connect, estimate
+from mediakit.catalog import Catalog, Function, OwnRate
+from mediakit.client import Service
+from mediakit.connection import Settings, locate
+from mediakit.errors import InputError, ServiceError
+from mediakit.money import MicroUSD
+from mediakit.sandbox.server.running import RunningSandbox, start_embedded
+from tests.catalog.test_from_openapi import answering, send
+
+URL, KEY = "https://api.media.test", "key-0123456789"
+
+
+def read(folder: Path, **environ: str) -> Settings:
+    return Settings.read(environ=environ, folder=folder)
+
+
+def test_arguments_come_before_the_environment(tmp_path: Path) -> None:
+    environ = {"MEDIAKIT_BASE_URL": "https://b.test", "MEDIAKIT_API_KEY": "b"}
+    settings = Settings.read(URL, KEY, home=tmp_path, environ=environ, folder=tmp_path)
+
+    assert (settings.base_url, settings.api_key) == (URL, KEY)
+    assert settings.history == tmp_path / "history.sqlite3"
+
+
+def test_the_environment_names_the_service_the_home_and_the_history(
+    tmp_path: Path,
+) -> None:
+    settings = read(
+        tmp_path,
+        MEDIAKIT_BASE_URL=URL,
+        MEDIAKIT_API_KEY=KEY,
+        MEDIAKIT_HOME=str(tmp_path / "home"),
+        MEDIAKIT_HISTORY="postgresql://team/history",
+    )
+
+    assert settings.base_url == URL
+    assert settings.home == tmp_path / "home"
+    assert settings.history == "postgresql://team/history"
+
+
+def test_settings_do_not_show_the_key(tmp_path: Path) -> None:
+    settings = read(tmp_path, MEDIAKIT_BASE_URL=URL, MEDIAKIT_API_KEY=KEY)
+
+    assert KEY not in repr(settings)
+    assert KEY not in repr(locate(settings))
+
+
+@pytest.mark.parametrize("content", [b"<html>Sign in", b'{"signed_in": false}', b"[]"])
+def test_a_page_that_answers_everything_is_no_service_and_names_no_document(
+    content: bytes, tmp_path: Path
+) -> None:
+    with (
+        answering(lambda handler: send(handler, 200, content)) as (url, _),
+        pytest.raises(ServiceError) as caught,
+    ):
+        connect(url, KEY, home=tmp_path)
+    assert "document" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("environ", "field", "words"),
+    [
+        ({"MEDIAKIT_BASE_URL": URL}, "api_key", "MEDIAKIT_API_KEY"),
+        ({"MEDIAKIT_API_KEY": KEY}, "base_url", "MEDIAKIT_BASE_URL"),
+        (
+            {"MEDIAKIT_BASE_URL": "api.media.test", "MEDIAKIT_API_KEY": KEY},
+            "base_url",
+            "http",
+        ),
+    ],
+)
+def test_half_a_service_is_refused_with_what_is_missing(
+    tmp_path: Path, environ: dict[str, str], field: str, words: str
+) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        read(tmp_path, **environ)
+
+    assert caught.value.field == field
+    assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://api.example",
+        "https://api.example/",
+        "HTTPS://API.example",
+        "https://api.example:443",
+        " https://api.example ",
+    ],
+)
+def test_a_service_is_the_same_however_its_url_is_spelled(url: str) -> None:
+    service = Service(url, "key-0123456789")
+    assert service.base_url == service.identity == "https://api.example"
+
+
+def test_a_path_and_a_port_of_its_own_tell_services_apart() -> None:
+    service = Service("http://api.example:443/Media/", "key-0123456789")
+    assert service.identity == "http://api.example:443/Media"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["api.example", "ftp://api.example", "http://", "http://a:port", "http://[::1"],
+)
+def test_what_is_no_url_of_a_service_is_refused_in_a_sentence(url: str) -> None:
+    with pytest.raises(InputError, match=r"^base_url must be .*an http\(s\) URL"):
+        Settings.read(url, "key-0123456789")
+
+
+@pytest.mark.parametrize("url", ["hello", 5])
+def test_the_url_is_looked_at_before_a_key_is_asked_for(url: Any) -> None:
+    with pytest.raises(InputError, match=r"^base_url must be .*an http\(s\) URL"):
+        Settings.read(url, environ={})
+
+
+def test_a_key_that_is_no_text_is_refused_without_being_shown() -> None:
+    with pytest.raises(InputError, match=r"^api_key must be .* as text") as caught:
+        Settings.read(URL, 123456789)  # type: ignore[arg-type]
+    assert "123456789" not in str(caught.value)
+
+
+@pytest.mark.parametrize("argument", ["home", "history", "catalog", "project"])
+def test_a_setting_of_the_wrong_kind_is_refused_by_its_name(
+    sandbox: RunningSandbox, tmp_path: Path, argument: str
+) -> None:
+    settings: dict[str, Any] = {"home": tmp_path, argument: 5}
+    with pytest.raises(InputError, match=rf"^{argument} must be "):
+        Client(sandbox.base_url, sandbox.api_key, **settings)
+
+
+def test_a_file_binds_kinds_to_the_paths_of_a_service(tmp_path: Path) -> None:
+    (tmp_path / "mediakit.toml").write_text(
+        '[functions]\n"text-to-video" = "acme/swift-2/text-to-video"\n', "utf-8"
+    )
+    place = locate(read(tmp_path, MEDIAKIT_BASE_URL=URL, MEDIAKIT_API_KEY=KEY))
+
+    assert place.catalog.function("text-to-video").path == "acme/swift-2/text-to-video"
+    assert not place.is_sandbox
+    with pytest.raises(InputError, match="bind this one"):
+        place.catalog.function("r1")
+
+
+def test_a_broken_bindings_file_is_named_in_the_error(tmp_path: Path) -> None:
+    (tmp_path / "mediakit.toml").write_text("[functions\n", "utf-8")
+
+    with pytest.raises(InputError, match=r"mediakit\.toml"):
+        read(tmp_path)
+
+
+def test_a_hosted_service_without_bindings_has_no_functions(tmp_path: Path) -> None:
+    place = locate(read(tmp_path, MEDIAKIT_BASE_URL=URL, MEDIAKIT_API_KEY=KEY))
+
+    assert len(place.catalog) == 0
+    assert place.service.label == "api.media.test"
+    assert place.service.account not in (KEY, "")
+    with Client(URL, KEY, home=tmp_path) as client:
+        assert len(client.catalog) == 0
+        with pytest.raises(InputError, match=r"mediakit\.toml.* Nothing was sent"):
+            client.submit("text-to-video", prompt="a kite")
+        with pytest.raises(InputError, match=r"mediakit\.toml"):
+            client.estimate("text-to-video", prompt="a kite")
+
+
+DUB = {"type": "object", "properties": {"prompt": {"type": "string"}}}
+SERVICE = {
+    "paths": {
+        f"/v1/media/acme/{path}": {
+            "post": {"requestBody": {"content": {"application/json": {"schema": DUB}}}}
+        }
+        for path in ("swift-2/dub", "grand-1/text-to-video")
+    }
+}
+
+
+def write(folder: Path, text: str) -> None:
+    (folder / "mediakit.toml").write_text(text, "utf-8")
+
+
+def hosted(folder: Path) -> Catalog:
+    settings = read(folder, MEDIAKIT_BASE_URL=URL, MEDIAKIT_API_KEY=KEY)
+    return locate(settings).catalog
+
+
+def test_several_models_of_a_kind_are_bound_side_by_side(tmp_path: Path) -> None:
+    write(tmp_path, '[functions]\nr5 = ["a/fast/r2v", "a/good/r2v"]\nr6 = "a/b/c"\n')
+    catalog = hosted(tmp_path)
+
+    assert [f.path for f in catalog] == ["a/fast/r2v", "a/good/r2v", "a/b/c"]
+    assert catalog.function("a/good/r2v").kind == "r5"
+    with pytest.raises(InputError, match="one path of a/fast/r2v or a/good/r2v"):
+        catalog.function("r5")
+
+
+def test_rates_of_the_file_price_by_kind_and_by_path(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        """
+        [functions]
+        text-to-image = ["a/one/text-to-image", "a/two/text-to-image"]
+        [rates.text-to-image]
+        usd_per_request = "0.04"
+        [rates."a/two/text-to-image"]
+        usd_per_request = 0.07
+        """,
+    )
+    catalog = hosted(tmp_path)
+
+    assert catalog.function("a/one/text-to-image").estimate({}).high == 40_000
+    assert catalog.function("a/two/text-to-image").estimate({}).high == 70_000
+
+
+def test_a_service_is_described_by_its_own_document(tmp_path: Path) -> None:
+    (tmp_path / "service.json").write_text(json.dumps(SERVICE), "utf-8")
+    write(
+        tmp_path,
+        """
+        openapi = "service.json"
+        [functions]
+        text-to-video = "acme/grand-1/text-to-video"
+        [rates.dub]
+        usd_per_request = "0.5"
+        """,
+    )
+    catalog = hosted(tmp_path)
+
+    assert [f.path for f in catalog] == [
+        "acme/swift-2/dub",
+        "acme/grand-1/text-to-video",
+    ]
+    # What is bound by hand lies on top of what the document says.
+    assert catalog.function("text-to-video").estimate({}).high == 340_000
+    assert catalog.function("dub").estimate({"prompt": "a"}).high == 500_000
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("functions = 5", "functions"),
+        ("[function]\nr1 = 'a/b/c'", "functions, rates or openapi"),
+        ("[functions]\nr1 = 5", r"functions\.r1"),
+        ("[functions]\nr1 = []", r"functions\.r1"),
+        ("[functions]\nr1 = [5]", r"functions\.r1"),
+        ("[functions]\nr1 = 'a/b'", r"functions\.r1 must be"),
+        ("[functions]\nr1 = 'a/../c'", r"functions\.r1"),
+        ("[functions]\nr99 = 'a/b/c'", "functions must be"),
+        ("rates = 'none'", "rates"),
+        ("[rates]\nr5 = 5", 'rates."r5"'),
+        ("[rates.r5]\nusd = '1'", "got 'usd'"),
+        ("[rates.r5]\nusd_per_second = 'much'", r"usd_per_second must be"),
+        ("[rates.r99]\nusd_per_second = '1'", "rates must be"),
+        ("openapi = 5", "openapi"),
+        ("openapi = 'missing.json'", "missing.json"),
+        ("openapi = 'http://127.0.0.1:1/openapi.json'", "127.0.0.1:1"),
+    ],
+)
+def test_a_wrong_table_is_refused_with_its_file_and_key(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    write(tmp_path, text)
+
+    with pytest.raises(InputError, match=words) as caught:
+        hosted(tmp_path)
+    assert str(caught.value).startswith(str(tmp_path / "mediakit.toml"))
+
+
+def test_the_catalog_of_the_caller_wins_over_the_file(tmp_path: Path) -> None:
+    write(tmp_path, '[functions]\nr5 = "a/b/c"\n')
+    mine = Catalog.bind({"r6": "d/e/f"})
+    settings = read(tmp_path, MEDIAKIT_BASE_URL=URL, MEDIAKIT_API_KEY=KEY)
+
+    assert locate(settings, mine).catalog is mine
+    with Client(URL, KEY, home=tmp_path, catalog=mine) as client:
+        assert client.catalog is mine
+
+
+def test_a_sandbox_at_a_url_says_itself_what_it_serves(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    write(
+        tmp_path,
+        """
+        [functions]
+        r5 = "acme/fast/reference-to-video"
+        [rates.text-to-image]
+        usd_per_request = "0.04"
+        [rates."acme/fast/reference-to-video"]
+        usd_per_second = "0.1"
+        """,
+    )
+    settings = read(
+        tmp_path, MEDIAKIT_BASE_URL=sandbox.base_url, MEDIAKIT_API_KEY=sandbox.api_key
+    )
+    place = locate(settings)
+
+    assert place.is_sandbox
+    assert {f.path for f in place.catalog} == {f.path for f in Catalog.default()}
+    assert place.catalog.function("text-to-image").estimate({}).high == 40_000
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        (200, {"identity": "sandbox:1"}, True),
+        (503, {"identity": "sandbox:1", "problems": ["its disk is full"]}, True),
+        (200, {"message": "something else"}, False),
+        (503, {"message": "a gateway"}, False),
+    ],
+)
+def test_a_sandbox_is_known_by_its_identity_even_while_it_is_unwell(
+    tmp_path: Path, status: int, body: dict[str, Any], *, expected: bool
+) -> None:
+    settings = read(
+        tmp_path, MEDIAKIT_BASE_URL="http://127.0.0.1:1", MEDIAKIT_API_KEY=KEY
+    )
+    answering = httpx.MockTransport(lambda asked: httpx.Response(status, json=body))
+
+    place = locate(settings, Catalog.default(), answering)
+
+    assert place.is_sandbox == expected
+
+
+def test_the_embedded_sandbox_serves_and_charges_what_the_caller_knows(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, "[rates.text-to-image]\nusd_per_request = '0.04'\n")
+    settings = read(tmp_path, MEDIAKIT_HOME=str(tmp_path / "home"))
+    catalog = locate(settings).catalog
+    running = start_embedded(tmp_path / "home" / "sandbox")
+    try:
+        with Client(
+            running.base_url, running.api_key, home=tmp_path, catalog=catalog
+        ) as client:
+            job = client.run("text-to-image", prompt="a kite")
+            assert job.settle().charge_micro_usd == 40_000
+        # It runs already, and so knows nothing of a function that comes later.
+        dub = Function.from_schema("acme/swift-2/dub", DUB)
+        with pytest.raises(ServiceError, match="does not serve acme/swift-2/dub"):
+            locate(settings, Catalog.default().including(dub))
+    finally:
+        running.stop()
+
+
+def test_a_price_without_a_client_takes_a_catalog() -> None:
+    dub = Function.from_schema("acme/swift-2/dub", DUB)
+    priced = Catalog((dub.priced_at(OwnRate(request_micro_usd=MicroUSD(5))),))
+
+    assert estimate("dub", {"prompt": "a"}, catalog=priced).high == 5
+    with pytest.raises(InputError, match="a known function"):
+        estimate("dub", {"prompt": "a"})

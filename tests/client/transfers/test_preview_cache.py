@@ -1,0 +1,71 @@
+"""Small pictures of results, kept beside the history."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from mediakit import Client
+from mediakit.client.transfers.preview_cache import PreviewCache
+from tests.support.samples.media_samples import make_png
+
+
+def test_what_is_kept_is_found_again_and_forgotten_when_dropped(tmp_path: Path) -> None:
+    preview_cache = PreviewCache(tmp_path / "looks")
+    assert preview_cache.read("media_1", ".mp4") is None
+    preview_cache.keep("media_1", ".mp4", b"one")
+    preview_cache.keep("media_1", ".json", b"{}")
+    preview_cache.keep("media_2", ".mp4", b"two")
+    assert PreviewCache(tmp_path / "looks").read("media_1", ".mp4") == b"one"
+    preview_cache.drop("media_1")
+    assert preview_cache.read("media_1", ".mp4") is None
+    assert preview_cache.read("media_1", ".json") is None
+    assert preview_cache.read("media_2", ".mp4") == b"two"
+
+
+def test_an_id_from_outside_names_no_path(tmp_path: Path) -> None:
+    preview_cache = PreviewCache(tmp_path / "looks")
+    preview_cache.keep("../../up/*", ".mp4", b"one")
+    (path,) = tmp_path.rglob("*.mp4")
+    assert path.parent == tmp_path / "looks"
+    assert preview_cache.read("../../up/*", ".mp4") == b"one"
+
+
+def test_the_longest_unused_go_first_and_no_part_is_left(tmp_path: Path) -> None:
+    preview_cache = PreviewCache(tmp_path, max_bytes=250)
+    for name in ("a", "b"):
+        preview_cache.keep(name, ".mp4", bytes(100))
+    for at_s, path in enumerate(tmp_path.iterdir()):
+        os.utime(path, (at_s, at_s))
+    preview_cache.read("a", ".mp4")
+    preview_cache.keep("c", ".mp4", bytes(100))
+    kept = [name for name in "abc" if preview_cache.read(name, ".mp4") is not None]
+    assert kept == ["a", "c"]
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_folder_that_cannot_be_written_keeps_nothing_and_says_nothing(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    preview_cache = PreviewCache(tmp_path / "file")
+    preview_cache.keep("media_1", ".mp4", b"one")
+    preview_cache.drop("media_1")
+    assert preview_cache.read("media_1", ".mp4") is None
+
+
+def test_without_a_folder_nothing_is_kept() -> None:
+    preview_cache = PreviewCache(None)
+    preview_cache.keep("media_1", ".mp4", b"one")
+    preview_cache.drop("media_1")
+    assert preview_cache.read("media_1", ".mp4") is None
+
+
+def test_what_is_erased_at_the_service_is_forgotten_here(
+    client: Client, tmp_path: Path
+) -> None:
+    picture = make_png(tmp_path / "in.png", (96, 64))
+    job = client.run("image-upscale", image_url=str(picture), timeout_s=60)
+    job.core.preview_cache.keep(job.id, ".json", b"{}")
+    job.erase()
+    assert job.core.preview_cache.read(job.id, ".json") is None

@@ -1,0 +1,1 @@
+"""Processes that are killed or started again, and what survives them."""

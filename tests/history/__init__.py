@@ -1,0 +1,1 @@
+"""The history alone, without a client."""

@@ -1,0 +1,121 @@
+"""What one function was asked before is read at once, the newest attempts alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit.clock import VirtualClock
+from mediakit.history import History, OwnedDraw
+from tests.support.submissions import (
+    HERE,
+    START,
+    URL,
+    completed,
+    failed,
+    job,
+    submission,
+)
+
+FUNCTION = submission().function
+MINE = {**HERE, "function": FUNCTION}
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]:
+    place: Any = tmp_path / "history.db"
+    if request.param == "postgres":
+        place = request.getfixturevalue("postgres_url")
+    with History(place, clock=VirtualClock(START)) as opened:
+        yield opened
+
+
+def test_a_draw_says_what_its_entry_says(history: History) -> None:
+    history.claim(submission("k1"))
+    history.record_job("k1", completed(300_000))
+
+    assert history.owned_draws(**MINE) == [
+        OwnedDraw(
+            draw_key="d1",
+            take=1,
+            state="settled",
+            status="completed",
+            error_code=None,
+            job_id="media_1",
+            charge_micro_usd=300_000,
+            reserved_micro_usd=340_000,
+            output_url=URL,
+            media_type="video",
+            submitted_at=START,
+            finished_at=START,
+            gone_at=None,
+            deleted_at=None,
+        )
+    ]
+
+
+def test_of_each_take_only_the_newest_attempt_is_read(history: History) -> None:
+    history.claim(submission("k1"))
+    history.record_job("k1", failed())
+    history.claim(submission("k2", take=2))
+    history.claim(submission("k3", draw_key="d2"))
+    history.claim(submission("k4", attempt=2))
+    history.record_job("k4", job("running", "media_4"))
+
+    found = [
+        (draw.draw_key, draw.take, draw.state, draw.status, draw.job_id)
+        for draw in history.owned_draws(**MINE)
+    ]
+    assert found == [
+        ("d1", 2, "intent", None, None),
+        ("d2", 1, "intent", None, None),
+        ("d1", 1, "submitted", "running", "media_4"),
+    ]
+
+
+def test_what_failed_vanished_or_was_erased_says_so(history: History) -> None:
+    for name in ("1", "2", "3", "4"):
+        history.claim(submission(f"k{name}", draw_key=name))
+    history.record_job("k1", failed("content_moderation"))
+    history.record_job("k2", job("running", "media_2"))
+    history.mark_gone("media_2")
+    history.record_job("k3", completed(job_id="media_3", deleted_at=START.isoformat()))
+    history.record_refusal("k4", code="422", message="no")
+
+    one, two, three, four = history.owned_draws(**MINE)
+    assert (one.status, one.error_code) == ("failed", "content_moderation")
+    assert (two.gone_at, two.output_url) == (START, None)
+    assert (three.deleted_at, three.output_url) == (START, None)
+    assert (four.state, four.error_code) == ("refused", "422")
+
+
+def test_only_this_function_of_this_account_is_read(history: History) -> None:
+    history.claim(submission("k1"))
+    history.claim(submission("k2", function="sandbox/r1/text-to-video"))
+    history.claim(submission("k3", account="other"))
+    history.claim(submission("k4", service="hosted"))
+
+    assert len(history.owned_draws(**MINE)) == 1
+    assert history.count_of(**MINE) == 1
+    assert history.count_of(**HERE, function="sandbox/r9/none") == 0
+    assert history.owned_draws(**HERE, function="sandbox/r9/none") == []
+
+
+def test_many_draws_are_read_in_one_query(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(50):
+        history.claim(submission(f"k{number}", draw_key=f"d{number}"))
+    queries: list[Any] = []
+    rows_of = history._database.rows
+
+    def counted(query: Any, *values: Any) -> Any:
+        queries.append(query)
+        return rows_of(query, *values)
+
+    monkeypatch.setattr(history._database, "rows", counted)
+    assert len(history.owned_draws(**MINE)) == 50
+    assert len(queries) == 1

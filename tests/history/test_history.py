@@ -1,0 +1,707 @@
+import asyncio
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import text
+
+from mediakit.clock import VirtualClock
+from mediakit.errors import InputError, NotFoundError, ServiceError
+from mediakit.history import Entry, EntryState, History
+from mediakit.history.storage import migrations, tables
+from mediakit.records import BillingState, JobStatus
+from tests.support.submissions import (
+    HERE,
+    KITE,
+    OUTPUT,
+    START,
+    URL,
+    completed,
+    failed,
+    job,
+    race,
+    start,
+    submission,
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "home" / "history.db"
+
+
+@pytest.fixture
+def clock():
+    return VirtualClock(START)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request, path):
+    return (
+        path if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+    )
+
+
+@pytest.fixture
+def history(place, clock):
+    with History(place, clock=clock) as opened:
+        yield opened
+
+
+# -- claiming ---------------------------------------------------------------------
+
+
+def test_a_claim_writes_everything_that_is_about_to_be_sent(history):
+    entry, is_new = history.claim(
+        submission(
+            body=b'{"prompt": "\xc3\xa9 "}', webhook_url="https://example.org/hook"
+        )
+    )
+    assert is_new
+    assert entry.state is EntryState.INTENT
+    assert entry.body == b'{"prompt": "\xc3\xa9 "}'
+    assert entry.webhook_url == "https://example.org/hook"
+    assert entry.created_at == START
+    assert entry.job_id is entry.status is entry.charge_micro_usd is None
+    assert history.find_key("k1") == entry
+
+
+def test_a_second_claim_of_a_key_returns_what_is_known_and_changes_nothing(history):
+    history.claim(submission())
+    known = history.record_job("k1", job("running"))
+    entry, is_new = history.claim(submission(reserved_micro_usd=1, prompt="other"))
+    assert not is_new
+    assert entry == known == history.find_key("k1")
+
+
+def test_a_refused_key_may_be_claimed_again_because_nothing_was_bound(history):
+    first, _ = history.claim(submission())
+    history.record_refusal("k1", code="auth", message="The API key is invalid.")
+    again, is_new = history.claim(submission(reserved_micro_usd=500_000))
+    assert is_new
+    assert again.state is EntryState.INTENT
+    assert again.error_code is again.error_message is None
+    assert (again.number, again.reserved_micro_usd) == (first.number, 500_000)
+    assert history.open_intents(**HERE) == [again]
+    assert history.reserved_micro_usd(**HERE) == 500_000
+    assert history.claim(submission())[1] is False
+
+
+def test_an_intent_outlives_a_process_that_is_killed_before_the_answer(place):
+    script = """
+import sys, time
+from mediakit.history import History
+from tests.support.submissions import submission
+History(sys.argv[1]).claim(submission())
+print("claimed", flush=True)
+time.sleep(60)
+"""
+    process = start(script, place)
+    assert process.stdout.readline() == "claimed\n"
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    with History(place) as history:
+        (entry,) = history.open_intents(**HERE)
+        assert entry.body == submission().body
+        assert history.reserved_micro_usd(**HERE) == 340_000
+        assert history.claim(submission()) == (entry, False)
+
+
+def test_each_key_is_claimed_once_by_processes_that_race_from_the_first_moment(place):
+    script = """
+import sys
+from mediakit.history import History
+from tests.support.submissions import submission
+sys.stdin.readline()
+history = History(sys.argv[1])
+print(*(n for n in range(150) if history.claim(submission(key=f"k{n}"))[1]))
+"""
+    won = race([start(script, place) for _ in range(4)])
+    claimed = sorted(int(number) for numbers in won for number in numbers.split())
+    assert claimed == list(range(150))
+
+
+def test_each_key_is_claimed_once_by_threads_that_race(history):
+    def claim_all(_):
+        return [history.claim(submission(key=f"k{n}"))[1] for n in range(40)]
+
+    with ThreadPoolExecutor(8) as pool:
+        won = list(pool.map(claim_all, range(8)))
+    assert [sum(column) for column in zip(*won, strict=True)] == [1] * 40
+
+
+def test_threads_that_record_one_job_lose_nothing_of_what_any_of_them_saw(history):
+    history.claim(submission())
+    records = [job(), job("running"), completed(), job("completed", output=OUTPUT)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda record: history.record_job("k1", record), records * 10))
+    entry = history.find("media_1")
+    assert entry.state is EntryState.SETTLED
+    assert (entry.output_url, entry.charge_micro_usd) == (URL, 340_000)
+
+
+# -- what becomes of a submit -----------------------------------------------------
+
+
+def test_an_entry_follows_its_job_and_tells_when_each_step_was_seen(place):
+    clock = Ticking()
+    with History(place, clock=clock) as history:
+        history.claim(submission())
+        steps = [
+            job("queued"),
+            job("running"),
+            job("completed", output=OUTPUT),
+            completed(),
+        ]
+        seen = [history.record_job("k1", record) for record in steps]
+        found = history.find("media_1")
+    assert [entry.state for entry in seen] == [
+        EntryState.SUBMITTED,
+        EntryState.SUBMITTED,
+        EntryState.TERMINAL,
+        EntryState.SETTLED,
+    ]
+    assert seen[2].charge_micro_usd is None
+    assert found == seen[3]
+    assert found.charge_micro_usd == 340_000
+    assert (found.media_type, found.content_type) == ("video", "video/mp4")
+    assert found.created_at < found.submitted_at < found.finished_at < found.settled_at
+
+
+class Ticking:
+    def __init__(self):
+        self.ticks = 0
+
+    def now(self):
+        self.ticks += 1
+        return START + timedelta(seconds=self.ticks)
+
+
+@pytest.mark.spec("2.2")
+@pytest.mark.parametrize("billing", [None, {"state": "pending"}])
+def test_a_billing_that_is_not_settled_is_not_a_charge(history, billing):
+    history.claim(submission())
+    entry = history.record_job("k1", job("completed", output=OUTPUT, billing=billing))
+    assert entry.charge_micro_usd is None
+    assert entry.state is EntryState.TERMINAL
+    assert history.settled_total_micro_usd() == 0
+    assert history.unsettled(**HERE) == [entry]
+
+
+@pytest.mark.spec("2.2")
+def test_a_failed_job_settles_at_a_real_zero(history):
+    history.claim(submission())
+    entry = history.record_job(
+        "k1", failed(billing={"state": "settled", "charge_micro_usd": 0})
+    )
+    assert (entry.state, entry.charge_micro_usd) == (EntryState.SETTLED, 0)
+    assert entry.error_code == "provider_error"
+    assert history.unsettled(**HERE) == []
+
+
+def test_a_late_queued_answer_does_not_undo_completed(history):
+    history.claim(submission())
+    done = history.record_job("k1", completed())
+    assert history.record_job("k1", job("queued")) == done
+
+
+@pytest.mark.spec("2.2")
+def test_the_first_settled_charge_stays_and_a_later_amount_stands_beside_it(history):
+    history.claim(submission())
+    history.record_job("k1", completed(340_000))
+    restated = history.record_job("k1", completed(680_000))
+    assert restated.charge_micro_usd == 340_000
+    assert restated.restated_charge_micro_usd == 680_000
+    assert history.settled_total_micro_usd() == 340_000
+    agreed = history.record_job("k1", completed(340_000))
+    assert agreed.restated_charge_micro_usd is None
+
+
+@pytest.mark.spec("3.1")
+def test_an_erased_job_keeps_prompt_body_and_charge_but_no_dead_link(history):
+    history.claim(submission())
+    history.record_job("k1", completed())
+    erased = job("completed", deleted_at="2026-10-02T00:00:00Z")
+    entry = history.record_job("k1", erased)
+    assert entry.deleted_at == datetime(2026, 10, 2, tzinfo=UTC)
+    assert entry.output_url is None
+    assert (entry.prompt, entry.body) == ("a kite", submission().body)
+    assert (entry.charge_micro_usd, entry.content_type) == (340_000, "video/mp4")
+    assert history.record_job("k1", completed()).output_url is None
+
+
+def test_a_naive_deletion_time_is_read_as_utc(history):
+    history.claim(submission())
+    entry = history.record_job("k1", job("completed", deleted_at="2026-10-02T00:00:00"))
+    assert entry.deleted_at == datetime(2026, 10, 2, tzinfo=UTC)
+
+
+def test_the_newest_output_url_counts_because_a_sandbox_moves_between_ports(history):
+    history.claim(submission())
+    history.record_job("k1", completed())
+    moved = "http://127.0.0.1:9999/files/out.mp4"
+    output = {"media_type": "video", "video": {"url": moved}}
+    entry = history.record_job("k1", job("completed", output=output))
+    assert (entry.output_url, entry.content_type) == (moved, "video/mp4")
+
+
+@pytest.mark.spec("4.3")
+def test_a_refusal_is_kept_with_its_reason_and_holds_nothing(history):
+    history.claim(submission())
+    entry = history.record_refusal("k1", code="422", message="prompt is required")
+    assert entry.state is EntryState.REFUSED
+    assert (entry.error_code, entry.error_message) == ("422", "prompt is required")
+    assert entry.job_id is None
+    assert history.reserved_micro_usd(**HERE) == 0
+    assert history.open_intents(**HERE) == []
+
+
+def test_a_job_outweighs_a_refusal_whichever_came_first(history):
+    history.claim(submission())
+    history.record_refusal("k1", code="401", message="bad key")
+    after = history.record_job("k1", job("running"))
+    assert after.state is EntryState.SUBMITTED
+    assert after.error_code is after.error_message is None
+    assert history.record_refusal("k1", code="401", message="bad key") == after
+
+
+def test_a_job_the_service_forgot_holds_nothing_until_it_is_seen_again(history):
+    history.claim(submission())
+    history.record_job("k1", job("running"))
+    history.mark_gone("media_1")
+    gone = history.find("media_1")
+    assert gone.gone_at == START
+    assert history.unsettled(**HERE) == []
+    assert history.reserved_micro_usd(**HERE) == 0
+    assert history.record_job("k1", job("running")).gone_at is None
+    assert history.reserved_micro_usd(**HERE) == 340_000
+
+
+def test_two_jobs_on_one_key_are_an_error_that_names_both(history):
+    history.claim(submission())
+    known = history.record_job("k1", job())
+    with pytest.raises(ServiceError, match="media_1 and media_2"):
+        history.record_job("k1", job(job_id="media_2"))
+    assert history.find_key("k1") == known
+
+
+def test_a_job_may_have_a_name_that_no_database_can_hold(history):
+    history.claim(submission())
+    assert history.record_job("k1", job(job_id="media\0\ud800")).job_id
+    assert history.find("media\0\ud800").key == "k1"
+
+
+def test_a_job_of_a_key_that_was_never_claimed_is_refused_in_words(history):
+    with pytest.raises(NotFoundError, match="no entry with the key 'nobody'"):
+        history.record_job("nobody", job())
+    with pytest.raises(NotFoundError, match="no entry with the key 'nobody'"):
+        history.record_refusal("nobody", code="422", message="")
+
+
+@st.composite
+def lives(draw):
+    """All the records of one job, from queued to settled or erased."""
+    end = draw(st.sampled_from(["completed", "failed"]))
+    charge = draw(st.integers(0, 10**12)) if end == "completed" else 0
+    ended = {"output": OUTPUT} if end == "completed" else {}
+    if end == "failed":
+        ended = {"error": {"code": "timed_out", "message": "too slow"}}
+    states = [None, {"state": "unavailable"}, {"state": "pending"}]
+    states.append({"state": "settled", "charge_micro_usd": charge})
+    last = [job(end, **ended, billing=state) for state in states]
+    ended.pop("output", None)
+    erased = job(end, **ended, billing=states[3], deleted_at="2026-10-02T00:00:00Z")
+    return [job("queued"), job("running"), *last, erased]
+
+
+@given(data=st.data(), life=lives())
+def test_records_in_any_order_and_number_end_in_the_same_entry(data, life):
+    seen = data.draw(st.lists(st.sampled_from(range(len(life))), min_size=1))
+    in_order = sorted(set(seen))
+    assert after([life[n] for n in seen]) == after([life[n] for n in in_order])
+
+
+def after(records):
+    with History("sqlite://", clock=VirtualClock(START)) as history:
+        entry, _ = history.claim(submission())
+        for record in records:
+            entry = history.record_job("k1", record)
+        assert history.find_key("k1") == entry
+        return entry
+
+
+# -- money ------------------------------------------------------------------------
+
+AMOUNTS = st.integers(0, 10**12)
+MADE = {
+    "queued": job("queued"),
+    "running": job("running"),
+    "completed": job("completed", output=OUTPUT),
+    "failed": failed(),
+}
+
+
+@st.composite
+def submits(draw):
+    """What is held for a submit, what it is charged, and the answers it gets."""
+    charge = draw(AMOUNTS)
+    end = draw(st.sampled_from(["completed", "failed"]))
+    seen = draw(st.sets(st.sampled_from(["queued", "running", end, "settled", "no"])))
+    return draw(AMOUNTS), charge, seen
+
+
+@given(data=st.data(), plan=st.lists(submits(), max_size=5))
+def test_held_and_settled_sums_are_exact_whatever_the_order_of_answers(data, plan):
+    answers = [(n, answer) for n, (_, _, seen) in enumerate(plan) for answer in seen]
+    with History("sqlite://") as history:
+        for number, (reserved, _, _) in enumerate(plan):
+            history.claim(submission(key=f"k{number}", reserved_micro_usd=reserved))
+        assert history.reserved_micro_usd(**HERE) == sum(held for held, _, _ in plan)
+        for number, answer in data.draw(st.permutations(answers)):
+            record(history, f"k{number}", answer, plan[number][1])
+        still_held = [held for held, _, seen in plan if holds(seen)]
+        charged = [charge for _, charge, seen in plan if "settled" in seen]
+        assert history.reserved_micro_usd(**HERE) == sum(still_held)
+        assert history.settled_total_micro_usd(**HERE) == sum(charged)
+
+
+def record(history, key, answer, charge):
+    if answer == "no":
+        history.record_refusal(key, code="422", message="prompt is required")
+    elif answer == "settled":
+        billing = {"state": "settled", "charge_micro_usd": charge}
+        history.record_job(key, job("running", f"media_{key}", billing=billing))
+    else:
+        history.record_job(key, MADE[answer].model_copy(update={"id": f"media_{key}"}))
+
+
+def holds(seen):
+    """A refusal releases only what has no job; an end or a charge always does."""
+    return not seen & {"failed", "settled"} and seen != {"no"}
+
+
+def test_what_is_held_belongs_to_one_service_and_account(history):
+    history.claim(submission("k1", reserved_micro_usd=1))
+    history.claim(submission("k2", reserved_micro_usd=20, account="other"))
+    history.claim(submission("k3", reserved_micro_usd=300, service="hosted"))
+    assert history.reserved_micro_usd(**HERE) == 1
+    assert history.reserved_micro_usd(service="sandbox", account="other") == 20
+    assert history.reserved_micro_usd(service="hosted", account="mine") == 300
+
+
+def test_the_settled_total_can_be_of_all_or_of_one_account(history):
+    for n, account in enumerate(["mine", "other", ""]):
+        history.claim(submission(f"k{n}", account=account))
+        history.record_job(f"k{n}", completed(10**n, job_id=f"media_{n}"))
+    assert history.settled_total_micro_usd() == 111
+    assert history.settled_total_micro_usd(account="other") == 10
+    assert history.settled_total_micro_usd(account="") == 100
+    assert history.settled_total_micro_usd(service="hosted") == 0
+
+
+def test_the_settled_total_can_be_of_what_settled_since_an_instant(place):
+    clock = VirtualClock(START)
+    with History(place, clock=clock) as history, asyncio.Runner() as runner:
+        history.claim(submission("k1"))
+        history.record_job("k1", completed(1, job_id="media_1"))
+        runner.run(clock.advance(60))
+        history.claim(submission("k2"))
+        history.record_job("k2", completed(20, job_id="media_2"))
+        later = clock.now()
+        assert history.settled_total_micro_usd(START) == 21
+        assert history.settled_total_micro_usd(later, **HERE) == 20
+        assert history.settled_total_micro_usd(later, service="hosted") == 0
+
+
+# -- reading ----------------------------------------------------------------------
+
+
+def test_newest_is_the_last_attempt_of_a_take_and_last_take_the_highest(history):
+    for take, attempt in [(1, 1), (1, 2), (3, 1)]:
+        history.claim(submission(f"{take}.{attempt}", take=take, attempt=attempt))
+    history.claim(submission("elsewhere", account="other", take=9))
+    draw = {**HERE, "draw_key": "d1"}
+    assert history.newest(**draw, take=1).key == "1.2"
+    assert history.newest(**draw, take=2) is None
+    assert history.last_take(**draw) == 3
+    assert history.last_take(**HERE, draw_key="never asked") == 0
+
+
+def test_open_intents_and_unsettled_jobs_come_oldest_first(history):
+    for n in range(4):
+        history.claim(submission(f"k{n}"))
+    history.record_job("k3", job(job_id="media_3"))
+    history.record_job("k1", failed(job_id="media_1"))
+    assert [entry.key for entry in history.open_intents(**HERE)] == ["k0", "k2"]
+    assert [entry.key for entry in history.unsettled(**HERE)] == ["k1", "k3"]
+
+
+def test_pages_go_back_without_gaps_or_repeats_while_new_entries_arrive(history):
+    for n in range(7):
+        history.claim(submission(f"k{n}"))
+    first = history.page(limit=3)
+    history.claim(submission("new"))
+    second = history.page(limit=3, before=first[-1])
+    third = history.page(limit=3, before=second[-1])
+    keys = [entry.key for page in (first, second, third) for entry in page]
+    assert keys == ["k6", "k5", "k4", "k3", "k2", "k1", "k0"]
+    assert history.page(before=third[-1]) == []
+    assert history.page(service="hosted") == []
+
+
+def test_a_page_of_nothing_is_refused(history):
+    with pytest.raises(InputError, match="limit must be a whole number"):
+        history.page(limit=0)
+
+
+def test_the_last_body_of_a_function_can_fill_its_form_again(history):
+    assert history.last_body(kind="text-to-video") is None
+    history.claim(submission("k1"))
+    history.claim(submission("k2", body=b'{"prompt": "newer"}', service="hosted"))
+    history.claim(submission("k3", body=b"{}", kind="keyframes"))
+    assert history.last_body(kind="text-to-video") == {"prompt": "newer"}
+    assert history.last_body(kind="text-to-video", service="sandbox") == KITE
+
+
+def test_what_is_not_there_is_none(history):
+    assert history.find("media_1") is None
+    assert history.find_key("k1") is None
+    history.mark_gone("media_1")
+
+
+# -- the frame --------------------------------------------------------------------
+
+UNKNOWN_MONEY = ["estimate_low_micro_usd", "charge_micro_usd", "reserved_micro_usd"]
+
+
+def test_the_frame_has_a_typed_row_per_submit_newest_first(history):
+    history.claim(submission("k1"))
+    history.record_job("k1", completed())
+    no_price = {"estimate_low_micro_usd": None, "estimate_high_micro_usd": None}
+    history.claim(submission("k2", prompt=None, estimate_kind="unknown", **no_price))
+    frame = history.frame()
+    assert frame["key"].tolist() == ["k2", "k1"]
+    assert frame["charge_micro_usd"].isna().tolist() == [True, False]
+    assert frame["charge_micro_usd"].sum() == 340_000
+    assert frame.loc[1, ["kind", "state", "status", "billing_state"]].tolist() == [
+        "text-to-video",
+        "settled",
+        "completed",
+        "settled",
+    ]
+    assert frame.loc[1, "created_at"] == pd.Timestamp(START)
+    assert frame["settled_at"].isna().tolist() == [True, False]
+    assert pd.isna(frame.loc[0, "prompt"])
+
+
+def test_the_frame_has_the_same_types_with_and_without_rows(history):
+    empty = history.frame()
+    history.claim(submission())
+    full = history.frame()
+    assert len(empty) == 0
+    types = {name: str(kind) for name, kind in full.dtypes.items()}
+    assert {name: str(kind) for name, kind in empty.dtypes.items()} == types
+    assert {types[name] for name in UNKNOWN_MONEY} == {"Int64"}
+    assert types["created_at"] == types["gone_at"] == "datetime64[us, UTC]"
+    assert types["prompt"] == types["job_id"] == "str"
+    assert types["take"] == "int64"
+    assert types["state"] == types["kind"] == "category"
+    assert list(empty["state"].cat.categories) == [state.value for state in EntryState]
+
+
+def test_the_frame_keeps_instants_to_the_microsecond(place):
+    odd = datetime(2026, 10, 1, 23, 59, 59, 999_999, tzinfo=UTC)
+    with History(place, clock=VirtualClock(odd)) as history:
+        history.claim(submission())
+        assert history.frame().loc[0, "created_at"].to_pydatetime() == odd
+        assert history.find_key("k1").created_at == odd
+
+
+def test_the_frame_can_be_of_one_service(history):
+    history.claim(submission("k1"))
+    history.claim(submission("k2", service="hosted"))
+    assert history.frame(service="hosted")["key"].tolist() == ["k2"]
+    assert len(history.frame(service="hosted", account="other")) == 0
+
+
+def test_money_in_the_frame_is_exact_beyond_what_a_float_can_hold(history):
+    history.claim(submission())
+    history.record_job("k1", completed(9_007_199_254_740_993))
+    history.claim(submission("k2"))
+    assert history.frame().loc[1, "charge_micro_usd"] == 9_007_199_254_740_993
+
+
+# -- uploads ----------------------------------------------------------------------
+
+CAT = {**HERE, "sha256": "ab" * 32, "content_type": "image/png"}
+
+
+def test_the_same_bytes_are_found_again_with_the_url_that_came_first(history):
+    assert history.uploaded(**CAT) is None
+    first = "https://media.example/1.png"
+    for url in (first, "https://media.example/2.png"):
+        assert history.remember_upload(**CAT, size_bytes=10, url=url) == first
+    assert history.uploaded(**CAT) == first
+    assert history.uploaded(**{**CAT, "content_type": "image/jpeg"}) is None
+    assert history.uploaded(**{**CAT, "account": "other"}) is None
+    history.forget_upload(**CAT)
+    assert history.uploaded(**CAT) is None
+
+
+# -- the database -----------------------------------------------------------------
+
+
+def test_a_history_is_still_there_when_it_is_opened_again(path):
+    with History(path) as history:
+        entry, _ = history.claim(submission())
+    with History(f"sqlite:///{path}") as again:
+        assert again.find_key("k1") == entry
+
+
+def test_closing_twice_is_harmless(path):
+    history = History(path)
+    history.close()
+    history.close()
+
+
+LEAVES_OPEN = """
+import atexit, gc, os, sys
+from sqlite3 import dbapi2
+
+opened = []
+
+class Connection(dbapi2.Connection):
+    is_open = True
+
+    def close(self):
+        self.is_open = False
+        super().close()
+
+connect = dbapi2.connect
+
+def remembered(*args, **options):
+    opened.append(connect(*args, **options, factory=Connection))
+    return opened[-1]
+
+dbapi2.connect = remembered
+
+@atexit.register  # the last handler that runs
+def report():
+    print(len(opened) > 0, [connection.is_open for connection in opened].count(True))
+
+from mediakit.history import History
+from tests.support.submissions import submission
+
+history = History(sys.argv[1])
+history.claim(submission())
+history.page()
+assert any(connection.is_open for connection in opened)
+if sys.argv[2] == "dropped":
+    del history
+    gc.collect()
+    assert not any(connection.is_open for connection in opened)
+"""
+
+
+@pytest.mark.parametrize("how", ["dropped", "left open"])
+def test_a_history_that_nobody_closes_closes_its_connections_itself(path, how):
+    process = start(LEAVES_OPEN, path, how)
+    [printed] = race([process])
+    assert printed == "True 0\n"
+
+
+def test_an_entry_s_repr_shows_neither_body_nor_webhook_url(history):
+    hook = "https://example.org/hook?token=hunter2"
+    entry, _ = history.claim(submission(body=b"hunter2", webhook_url=hook))
+    assert "hunter2" not in repr(entry)
+    assert "a kite" in repr(entry)
+
+
+def test_an_exception_inside_a_transaction_undoes_it(history):
+    def interrupted():
+        with history._database.transaction() as connection:
+            connection.execute(text("DELETE FROM mediakit_version"))
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        interrupted()
+    with history._database.transaction() as connection:
+        version = connection.execute(text("SELECT version FROM mediakit_version"))
+        assert tuple(version.one()) == (migrations.newest_version(),)
+
+
+def test_an_entry_holds_every_field_of_its_table():
+    own = {"search", "revision"}
+    columns = set(tables.entries.c.keys())
+    assert columns - own == set(Entry.__dataclass_fields__)
+
+
+def test_states_come_back_as_their_enums(history):
+    history.claim(submission())
+    history.record_job("k1", completed())
+    entry = history.find_key("k1")
+    assert isinstance(entry.status, JobStatus)
+    assert isinstance(entry.state, EntryState)
+    assert isinstance(entry.billing_state, BillingState)
+
+
+def test_the_usual_runtime_is_the_median_of_completed_jobs_and_none_before(tmp_path):
+    clock = VirtualClock(START)
+    with History(tmp_path / "h.db", clock=clock) as history, asyncio.Runner() as runner:
+        function = {
+            "service": "sandbox",
+            "kind": submission().kind,
+            "function": submission().function,
+        }
+        assert history.usual_runtime_s(**function) is None
+        for number, seconds in enumerate([10, 30, 500]):
+            key = f"k{number}"
+            history.claim(submission(key))
+            history.record_job(key, job(job_id=f"media_{number}"))
+            runner.run(clock.advance(seconds))
+            history.record_job(key, completed(job_id=f"media_{number}"))
+
+        assert history.usual_runtime_s(**function) == 30
+        assert history.usual_runtime_s(**function | {"service": "other"}) is None
+
+
+def test_a_refusal_that_is_remembered_does_not_hide_a_claim_of_another_process(path):
+    with History(path) as one, History(path) as other:
+        one.claim(submission())
+        one.record_refusal(submission().key, code="422", message="no")
+        assert other.claim(submission())[1]
+        entry = one.record_refusal(submission().key, code="422", message="no")
+        assert entry == other.find_key(submission().key)
+        assert entry.state is EntryState.REFUSED
+        assert other.reserved_micro_usd(**HERE) == 0
+
+
+def test_what_another_process_wrote_is_not_lost_to_what_is_remembered(path):
+    with History(path) as mine, History(path) as others:
+        entry, _ = mine.claim(submission())
+        mine.record_job(entry.key, job("running"))
+        others.record_job(entry.key, completed(204_000))
+
+        after = mine.record_job(entry.key, completed(999_000))
+
+        assert after.charge_micro_usd == 204_000
+        assert after.restated_charge_micro_usd == 999_000
+        assert others.find_key(entry.key) == after
+
+
+def test_a_record_of_a_job_that_is_not_here_is_not_kept(history):
+    assert history.record(job("running")) is None
+
+
+def test_a_record_finds_its_entry_whether_it_is_remembered_or_not(path):
+    with History(path) as history:
+        entry, _ = history.claim(submission())
+        known = history.record_job(entry.key, job("running"))
+        assert history.record(completed(7)).number == known.number
+    with History(path) as again:
+        assert again.record(completed(7)).charge_micro_usd == 7

@@ -1,0 +1,523 @@
+"""What is sent fits the balance and the budget, whoever sends it at the same time."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    multiple,
+    rule,
+    run_state_machine_as_test,
+)
+
+from mediakit.clock import VirtualClock
+from mediakit.errors import BalanceError, BudgetError
+from mediakit.history import (
+    BudgetLimit,
+    BudgetUse,
+    EntryState,
+    History,
+    Spendable,
+    store,
+)
+from tests.support.servers.postgres import default_to_stricter_transactions
+from tests.support.submissions import (
+    HERE,
+    START,
+    completed,
+    costing,
+    failed,
+    job,
+    race,
+    start,
+    submission,
+)
+
+KITES = BudgetLimit("kites", 1_000)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request, tmp_path):
+    if request.param == "sqlite":
+        return tmp_path / "history.db"
+    return request.getfixturevalue("postgres_url")
+
+
+@pytest.fixture
+def history(place):
+    with History(place, clock=VirtualClock(START)) as opened:
+        yield opened
+
+
+# -- the balance ------------------------------------------------------------------
+
+
+def test_a_claim_that_fits_the_balance_to_the_micro_dollar_is_written(history):
+    spendable = Spendable(1_000, 0)
+    assert history.claim(costing("k1", 400), spendable=spendable)[1]
+    assert history.claim(costing("k2", 600), spendable=spendable)[1]
+    assert history.reserved_micro_usd(**HERE) == 1_000
+    with pytest.raises(BalanceError):
+        history.claim(costing("k3", 1), spendable=spendable)
+
+
+def test_a_claim_that_does_not_fit_says_by_how_much_and_writes_nothing(history):
+    history.claim(costing("k1", 400_000))
+    with pytest.raises(BalanceError) as caught:
+        history.claim(costing("k2", 700_001), spendable=Spendable(1_000_000, 0))
+    assert str(caught.value) == (
+        "It may cost up to $0.700001, and $0.60 is left of the balance ($0.40 is held "
+        "for jobs in flight): it is $0.100001 short. Nothing was sent. Top up, or ask "
+        "for less."
+    )
+    assert caught.value.needed_micro_usd == 700_001
+    assert caught.value.available_micro_usd == 600_000
+    assert history.find_key("k2") is None
+    assert history.reserved_micro_usd(**HERE) == 400_000
+
+
+def test_a_balance_that_was_read_before_a_charge_is_not_spent_twice(history):
+    spendable = Spendable(1_000, history.settled_total_micro_usd(**HERE))
+    history.claim(costing("k1", 400), spendable=spendable)
+    history.record_job("k1", completed(300))
+    assert history.claim(costing("k2", 700), spendable=spendable)[1]
+    with pytest.raises(BalanceError) as caught:
+        history.claim(costing("k3", 1), spendable=spendable)
+    assert caught.value.available_micro_usd == 0
+
+
+def test_a_balance_read_after_a_charge_is_used_whole(history):
+    history.claim(costing("k1", 400))
+    history.record_job("k1", completed(300))
+    spendable = Spendable(700, history.settled_total_micro_usd(**HERE))
+    assert history.claim(costing("k2", 700), spendable=spendable)[1]
+
+
+def test_what_others_hold_is_none_of_this_account_s_business(history):
+    history.claim(costing("k1", 900, account="other"))
+    history.claim(costing("k2", 900, service="hosted"))
+    assert history.claim(costing("k3", 1_000), spendable=Spendable(1_000, 0))[1]
+
+
+def test_a_price_that_nobody_knows_is_left_to_the_service(history):
+    unknown = submission("k1", estimate_high_micro_usd=None, reserved_micro_usd=50)
+    assert history.claim(unknown, spendable=Spendable(0, 0))[1]
+    assert history.reserved_micro_usd(**HERE) == 50
+
+
+def test_a_repeated_claim_is_found_even_when_the_balance_is_gone(history):
+    entry, _ = history.claim(costing("k1", 400))
+    again = history.claim(
+        costing("k1", 400), spendable=Spendable(0, 0), budget=BudgetLimit("kites", 0)
+    )
+    assert again == (entry, False)
+
+
+def test_a_refused_entry_is_not_taken_over_when_it_does_not_fit(history):
+    history.claim(costing("k1", 400))
+    refused = history.record_refusal("k1", code="401", message="inactive")
+    with pytest.raises(BalanceError):
+        history.claim(costing("k1", 400), spendable=Spendable(399, 0))
+    assert history.find_key("k1") == refused
+    entry, is_new = history.claim(costing("k1", 400), spendable=Spendable(400, 0))
+    assert is_new
+    assert entry == history.find_key("k1")
+    assert entry.state is EntryState.INTENT
+
+
+# -- the budget -------------------------------------------------------------------
+
+
+def test_a_claim_is_kept_under_the_name_of_its_budget(history):
+    entry, _ = history.claim(costing("k1", 400), budget=KITES)
+    assert entry.budget == "kites"
+    assert history.find_key("k1") == entry
+    assert history.frame()["budget"].tolist() == ["kites"]
+    assert history.budget_use("kites") == BudgetUse(0, 400)
+    history.record_job("k1", completed(300))
+    assert history.budget_use("kites") == BudgetUse(300, 0)
+    assert history.budget_use("boats") == BudgetUse(0, 0)
+
+
+def test_a_budget_refuses_what_does_not_fit_and_says_what_is_gone(history):
+    budget = BudgetLimit("kites", 1_000_000)
+    history.claim(costing("k1", 400_000), budget=budget)
+    history.claim(costing("k2", 500_000), budget=budget)
+    history.record_job("k1", completed(300_000))
+    with pytest.raises(BudgetError) as caught:
+        history.claim(costing("k3", 250_000), budget=budget)
+    assert str(caught.value) == (
+        "It may cost up to $0.25, and of the budget 'kites' of $1.00, $0.30 is spent "
+        "and $0.50 is held for jobs in flight: it is $0.05 over. Nothing was sent. "
+        "Raise the budget, or ask for less."
+    )
+    assert caught.value.needed_micro_usd == 250_000
+    assert caught.value.available_micro_usd == 200_000
+    assert history.find_key("k3") is None
+    assert history.claim(costing("k4", 200_000), budget=budget)[1]
+
+
+def test_a_budget_is_one_for_all_accounts_and_another_name_is_another(history):
+    history.claim(costing("k1", 600, account="other"), budget=KITES)
+    with pytest.raises(BudgetError):
+        history.claim(costing("k2", 600), budget=KITES)
+    assert history.claim(costing("k2", 600), budget=BudgetLimit("boats", 600))[1]
+    assert history.claim(costing("k3", 600))[0].budget is None
+
+
+def test_a_price_that_nobody_knows_cannot_be_kept_within_a_budget(history):
+    unknown = submission("k1", estimate_high_micro_usd=None, reserved_micro_usd=0)
+    with pytest.raises(
+        BudgetError, match=r"Nobody knows .* Nothing was sent"
+    ) as caught:
+        history.claim(unknown, budget=KITES)
+    assert caught.value.needed_micro_usd is None
+    assert caught.value.available_micro_usd == 1_000
+    assert history.find_key("k1") is None
+
+
+def test_an_unanswered_submit_is_moved_to_another_budget_if_it_fits_there(history):
+    history.claim(costing("k1", 400), budget=BudgetLimit("boats", 400))
+    history.claim(costing("k2", 700), budget=KITES)
+    with pytest.raises(BudgetError, match="may have made a job") as caught:
+        history.count_against("k1", KITES)
+    assert caught.value.available_micro_usd == 300
+    assert history.budget_use("boats") == BudgetUse(0, 400)
+
+    moved = history.count_against("k1", BudgetLimit("kites", 1_100))
+    assert moved.budget == "kites"
+    assert history.count_against("k1", KITES) == moved == history.find_key("k1")
+    assert history.budget_use("kites") == BudgetUse(0, 1_100)
+    assert history.budget_use("boats") == BudgetUse(0, 0)
+
+
+def test_what_was_answered_stays_in_its_budget(history):
+    history.claim(costing("k1", 400), budget=BudgetLimit("boats", 400))
+    answered = history.record_job("k1", job())
+    assert history.count_against("k1", BudgetLimit("kites", 0)) == answered
+
+
+def test_what_nobody_knows_the_price_of_is_not_moved_to_a_budget(history):
+    history.claim(submission("k1", estimate_high_micro_usd=None, reserved_micro_usd=0))
+    history.claim(costing("k2", 700), budget=KITES)
+    with pytest.raises(BudgetError, match="Nobody knows") as caught:
+        history.count_against("k1", KITES)
+    assert caught.value.available_micro_usd == 300
+
+
+def test_failed_refused_and_vanished_submits_free_their_part_of_the_budget(history):
+    for key in ("k1", "k2", "k3"):
+        history.claim(costing(key, 300), budget=KITES)
+    history.record_job("k1", failed(job_id="media_1"))
+    history.record_refusal("k2", code="422", message="no")
+    history.record_job("k3", job("running", "media_3"))
+    history.mark_gone("media_3")
+    assert history.budget_use("kites") == BudgetUse(0, 0)
+    assert history.claim(costing("k4", 1_000), budget=KITES)[1]
+
+
+def test_a_charge_that_is_restated_leaves_what_was_spent_as_it_was(history):
+    history.claim(costing("k1", 400), budget=KITES)
+    history.record_job("k1", completed(300))
+    history.record_job("k1", completed(200))
+    assert history.budget_use("kites") == BudgetUse(300, 0)
+
+
+def test_an_entry_can_be_written_as_of_an_earlier_instant(history):
+    entry, _ = history.claim(submission(), created_at=START.replace(year=2025))
+    assert entry.created_at.year == 2025
+    assert history.find_key("k1") == entry
+
+
+# -- any order --------------------------------------------------------------------
+
+
+class Service:
+    """What the service's balance really is, and what became of its jobs."""
+
+    def __init__(self, balance):
+        self.balance = balance
+        self.running = set()
+        self.failed = set()
+        self.charges = {}
+
+    def collect(self, key, charge):
+        self.running.discard(key)
+        self.balance -= charge
+        self.charges[key] = charge
+
+    def refund(self, key, charge):
+        self.balance += self.charges[key] - charge
+        self.charges[key] = charge
+
+    def record(self, key):
+        """Return the record of a job as it is now; None while there is no job."""
+        if key in self.charges:
+            return completed(self.charges[key], job_id=f"media_{key}")
+        if key in self.failed:
+            return failed(job_id=f"media_{key}")
+        return job("running", f"media_{key}") if key in self.running else None
+
+
+NUMBERS = count(1)
+
+
+class AnyOrder(RuleBasedStateMachine):
+    """Two histories of one file, one account, two budgets, balances read long ago."""
+
+    claims = Bundle("claims")
+    readings = Bundle("readings")
+    balances = Bundle("balances")
+
+    def __init__(self, histories):
+        super().__init__()
+        self.histories = histories
+
+    @initialize(
+        target=balances,
+        balance=st.integers(20, 60),
+        limits=st.tuples(st.integers(10, 20), st.integers(20, 60)),
+    )
+    def open(self, balance, limits):
+        self.service = Service(balance)
+        self.owner = {"service": "sandbox", "account": f"mine {next(NUMBERS)}"}
+        self.budgets = [
+            BudgetLimit(f"{self.owner['account']} {n}", limit)
+            for n, limit in enumerate(limits)
+        ]
+        self.prices = {}  # by key: what was claimed, and under which budget
+        self.held = set()
+        self.refused = set()
+        self.spent = {}  # by key: the first charge that was recorded
+        return Spendable(balance, 0)
+
+    def reserved(self, budget=None):
+        return sum(
+            price
+            for key, (price, name) in self.prices.items()
+            if key in self.held and budget in (None, name)
+        )
+
+    def settled(self, budget=None):
+        return sum(
+            charge
+            for key, charge in self.spent.items()
+            if budget in (None, self.prices[key][1])
+        )
+
+    def fits(self, price, spendable, budget):
+        since = self.settled() - spendable.settled_micro_usd
+        available = spendable.micro_usd - since - self.reserved()
+        used = self.settled(budget.name) + self.reserved(budget.name)
+        return price <= available and used + price <= budget.limit_micro_usd
+
+    def attempt(self, key, history, price, spendable, budget):
+        expected = self.fits(price, spendable, budget)
+        before = history.page(**self.owner, limit=1_000)
+        submit = costing(key, price, **self.owner)
+        try:
+            _, is_new = history.claim(submit, spendable=spendable, budget=budget)
+        except (BalanceError, BudgetError):
+            assert not expected
+            assert history.page(**self.owner, limit=1_000) == before
+            return False
+        assert expected
+        assert is_new
+        self.prices[key] = (price, budget.name)
+        self.held.add(key)
+        return True
+
+    @rule(
+        target=claims,
+        who=st.integers(0, 1),
+        price=st.integers(0, 20),
+        spendable=balances,
+        budget=st.integers(0, 1),
+    )
+    def claim(self, who, price, spendable, budget):
+        key = f"{self.owner['account']} {len(self.prices)}"
+        history = self.histories[who]
+        if self.attempt(key, history, price, spendable, self.budgets[budget]):
+            return key
+        return multiple()
+
+    @rule(key=claims, who=st.integers(0, 1), spendable=balances)
+    def claim_again(self, key, who, spendable):
+        history = self.histories[who]
+        price, name = self.prices[key]
+        (budget,) = (one for one in self.budgets if one.name == name)
+        if key in self.refused:
+            if self.attempt(key, history, price, spendable, budget):
+                self.refused.remove(key)
+            return
+        known = history.find_key(key)
+        submit = costing(key, price, **self.owner)
+        again = history.claim(submit, spendable=spendable, budget=budget)
+        assert again == (known, False)
+
+    @rule(
+        key=claims,
+        what=st.sampled_from(["refused", "taken", "collected", "failed", "refunded"]),
+        percent=st.sampled_from([100, 50, 0]),
+        who=st.sampled_from([0, 1, None]),
+    )
+    def the_service_decides(self, key, what, percent, who):
+        service = self.service
+        if key in self.held and not service.record(key):
+            if what == "refused":
+                self.refuse(key)
+                return
+            service.running.add(key)
+        if what == "collected" and key in service.running:
+            service.collect(key, self.prices[key][0] * percent // 100)
+        elif what == "failed" and key in service.running:
+            service.running.remove(key)
+            service.failed.add(key)
+        elif what == "refunded" and key in service.charges:
+            service.refund(key, service.charges[key] * percent // 100)
+        self.tell(who, service.record(key))
+
+    def refuse(self, key):
+        self.histories[0].record_refusal(key, code="422", message="no")
+        self.held.remove(key)
+        self.refused.add(key)
+
+    @rule(key=claims, who=st.integers(0, 1), is_late=st.booleans())
+    def a_record_is_read(self, key, who, is_late):
+        record = self.service.record(key)
+        self.tell(who, job("queued", record.id) if record and is_late else record)
+
+    def tell(self, who, record):
+        """Let one of the histories see a record, or none of them."""
+        if who is None or record is None:
+            return
+        key = record.id.removeprefix("media_")
+        self.histories[who].record_job(key, record)
+        if record.status.terminal:
+            self.held.discard(key)
+        if record.settled_charge_micro_usd is not None:
+            self.spent.setdefault(key, record.settled_charge_micro_usd)
+
+    @rule(target=readings, who=st.integers(0, 1))
+    def reading_the_balance_begins(self, who):
+        return self.histories[who].settled_total_micro_usd(**self.owner)
+
+    @rule(target=balances, settled_before=readings, top_up=st.integers(0, 20))
+    def reading_the_balance_ends(self, settled_before, top_up):
+        spendable = Spendable(self.service.balance, settled_before)
+        self.service.balance += top_up
+        return spendable
+
+    @invariant()
+    def budgets_are_kept(self):
+        for budget in getattr(self, "budgets", ()):
+            use = self.histories[0].budget_use(budget.name)
+            expected = (self.settled(budget.name), self.reserved(budget.name))
+            assert (use.spent_micro_usd, use.reserved_micro_usd) == expected
+            assert sum(expected) <= budget.limit_micro_usd
+
+    @invariant()
+    def the_balance_carries_all_that_may_still_be_charged(self):
+        if not hasattr(self, "service"):
+            return
+        ended = self.service.failed | self.service.charges.keys() | self.refused
+        open_ = sum(
+            price for key, (price, _) in self.prices.items() if key not in ended
+        )
+        assert self.service.balance - open_ >= 0
+
+
+def test_any_order_of_submits_ends_and_charges_keeps_balance_and_budgets(place):
+    few = settings(max_examples=100 if isinstance(place, Path) else 10)
+    with History(place) as one, History(place) as other:
+        run_state_machine_as_test(lambda: AnyOrder((one, other)), settings=few)
+
+
+# -- at the same time -------------------------------------------------------------
+
+RACE = """
+import sys
+from mediakit.errors import BalanceError, BudgetError
+from mediakit.history import BudgetLimit, History, Spendable
+from tests.support.submissions import costing
+place, name, limit = sys.argv[1:]
+limits = {"balance": {"spendable": Spendable(1_000, 0)}}
+limits["budget"] = {"budget": BudgetLimit("kites", 1_000)}
+sys.stdin.readline()
+claimed = refused = 0
+with History(place) as history:
+    for n in range(20):
+        try:
+            history.claim(costing(f"{name} {n}", 100), **limits[limit])
+            claimed += 1
+        except (BalanceError, BudgetError):
+            refused += 1
+print(claimed, refused)
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "limit"),
+    [("sqlite", "balance"), ("postgres", "balance"), ("postgres", "budget")],
+)
+def test_four_processes_claim_no_more_than_the_money_carries(
+    where, limit, tmp_path, request
+):
+    if where == "sqlite":
+        place = tmp_path / "history.db"
+    else:
+        place = request.getfixturevalue("postgres_url")
+        default_to_stricter_transactions(place)
+    History(place).close()
+    outcomes = race([start(RACE, place, f"p{n}", limit) for n in range(4)])
+    counts = [tuple(map(int, line.split())) for line in outcomes]
+    assert sum(claimed for claimed, _ in counts) == 10
+    assert sum(refused for _, refused in counts) == 70
+    with History(place) as history:
+        assert history.reserved_micro_usd(**HERE) == 1_000
+
+
+@pytest.mark.parametrize("limit", ["balance", "budget"])
+def test_a_claim_waits_until_the_one_before_it_is_decided(
+    limit, postgres_url, monkeypatch
+):
+    limits = {
+        "balance": {"spendable": Spendable(1_000, 0)},
+        "budget": {"budget": KITES},
+    }[limit]
+    waits = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+    before_deciding, may_decide = threading.Event(), threading.Event()
+    check = f"mediakit.history.store.check_{limit}"
+    decide = getattr(store, f"check_{limit}")
+
+    def slowly(*args):
+        if not before_deciding.is_set():
+            before_deciding.set()
+            assert may_decide.wait(30)
+        decide(*args)
+
+    with (
+        History(postgres_url) as history,
+        psycopg.connect(postgres_url, autocommit=True) as other,
+        ThreadPoolExecutor() as pool,
+    ):
+        monkeypatch.setattr(check, slowly)
+        first = pool.submit(history.claim, costing("k1", 600), **limits)
+        assert before_deciding.wait(30)
+        second = pool.submit(history.claim, costing("k2", 600), **limits)
+        while not (second.done() or other.execute(waits).fetchone()[0]):
+            time.sleep(0.01)
+        may_decide.set()
+        assert first.result()[1]
+        with pytest.raises((BalanceError, BudgetError)):
+            second.result()

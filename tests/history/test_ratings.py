@@ -1,0 +1,172 @@
+"""Ratings, tags, notes and comparisons are kept by job, and the last word counts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mediakit.clock import VirtualClock
+from mediakit.errors import InputError
+from mediakit.history import History, Judgement, Preference
+from tests.support.submissions import HERE, START
+
+MINE: dict[str, Any] = {**HERE}
+IDS = [f"media_{n}" for n in range(2_500)]
+
+
+def later(clock: VirtualClock, seconds: float) -> None:
+    asyncio.run(clock.advance(seconds))
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock(START)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def history(
+    request: pytest.FixtureRequest, tmp_path: Path, clock: VirtualClock
+) -> Iterator[History]:
+    place: Any = tmp_path / "history.db"
+    if request.param == "postgres":
+        place = request.getfixturevalue("postgres_url")
+    with History(place, clock=clock) as opened:
+        yield opened
+
+
+def test_a_judgement_is_read_as_it_was_given(history: History) -> None:
+    said = history.judge(
+        **MINE,
+        job_id="media_1",
+        rating=4,
+        keep=True,
+        tags=["sharp", " warm ", "sharp"],
+        note="the best so far\0",
+        rater="Ada",
+    )
+    assert said == Judgement(
+        "media_1", 4, True, ("sharp", "warm"), "the best so far\ufffd", "Ada", START
+    )
+    assert history.judgements(**MINE) == [said]
+
+
+def test_what_is_not_given_stays_and_the_last_word_counts(
+    history: History, clock: VirtualClock
+) -> None:
+    history.judge(**MINE, job_id="media_1", rating=2, tags=["dull"], rater="Ada")
+    later(clock, 60)
+    history.judge(**MINE, job_id="media_1", keep=True, rater="Bob")
+    said = history.judge(**MINE, job_id="media_1", rating=5, note="on a second look")
+    assert said == Judgement(
+        "media_1",
+        5,
+        True,
+        ("dull",),
+        "on a second look",
+        "",
+        START + timedelta(minutes=1),
+    )
+
+
+def test_a_rating_tags_and_a_note_can_be_taken_back(history: History) -> None:
+    history.judge(
+        **MINE, job_id="media_1", rating=2, keep=True, tags=["dull"], note="x"
+    )
+    said = history.judge(
+        **MINE, job_id="media_1", rating=None, keep=False, tags=[], note=""
+    )
+    assert (said.rating, said.keep, said.tags, said.note) == (None, False, (), "")
+
+
+def test_a_rating_out_of_a_frame_is_a_whole_number_too(history: History) -> None:
+    said = history.judge(**MINE, job_id="media_1", rating=np.int64(3))
+    assert type(said.rating) is int
+
+
+def test_judgements_are_read_by_job_however_many_are_asked_for(
+    history: History, clock: VirtualClock
+) -> None:
+    for job_id in ("media_2400", "media_7", "media_none"):
+        history.judge(**MINE, job_id=job_id, rating=3)
+        later(clock, 1)
+    history.judge(service="sandbox", account="other", job_id="media_7", rating=1)
+
+    found = history.judgements(**MINE, job_ids=IDS)
+    assert [each.job_id for each in found] == ["media_2400", "media_7"]
+    assert history.judgements(**MINE, job_ids=[]) == []
+    assert len(history.judgements(**MINE)) == 3
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"rating": 0}, "rating must be a whole number from 1 to 5, or None"),
+        ({"rating": 6}, "rating must be"),
+        ({"rating": True}, "rating must be"),
+        ({"rating": 4.5}, "rating must be"),
+        ({"keep": 1}, "keep must be True or False"),
+        ({"tags": "sharp"}, "tags must be up to 20 texts"),
+        ({"tags": ["x" * 41]}, "of 1 to 40 characters"),
+        ({"tags": [" "]}, "tags must be"),
+        ({"tags": [5]}, "tags must be"),
+        ({"tags": 5}, "tags must be"),
+        ({"tags": [str(n) for n in range(21)]}, "tags must be"),
+        ({"note": "x" * 2_001}, "a text of up to 2,000 characters"),
+        ({"note": None}, "note must be"),
+        ({"rater": 5, "rating": 4}, "rater must be"),
+        ({"job_id": "", "rating": 4}, "job_id must be"),
+    ],
+)
+def test_what_is_not_acceptable_is_refused_in_a_sentence_and_changes_nothing(
+    wrong: dict[str, Any], sentence: str, tmp_path: Path
+) -> None:
+    with History(tmp_path / "history.db") as history:
+        before = history.judge(**MINE, job_id="media_1", rating=3)
+        with pytest.raises(InputError) as caught:
+            history.judge(**MINE, **{"job_id": "media_1", **wrong})
+        assert sentence in str(caught.value)
+        assert history.judgements(**MINE) == [before]
+
+
+def test_comparisons_are_read_in_the_order_they_were_made(
+    history: History, clock: VirtualClock
+) -> None:
+    history.prefer(**MINE, winner="media_2", loser="media_1", rater="Ada")
+    later(clock, 1)
+    history.prefer(**MINE, winner="media_1", loser="media_2", tie=True)
+    later(clock, 1)
+    history.prefer(**MINE, winner="media_2", loser="media_1", rater="Ada")
+    history.prefer(service="sandbox", account="other", winner="a", loser="b")
+
+    found = history.preferences(**MINE)
+    assert found[0] == Preference("media_2", "media_1", False, "Ada", START)
+    assert [(each.winner, each.tie) for each in found] == [
+        ("media_2", False),
+        ("media_1", True),
+        ("media_2", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"loser": "media_1"}, "loser must be another job"),
+        ({"winner": None}, "winner must be a job id"),
+        ({"tie": 1}, "tie must be"),
+        ({"rater": "x" * 101}, "a text of up to 100 characters"),
+    ],
+)
+def test_a_comparison_is_of_two_jobs(
+    wrong: dict[str, Any], sentence: str, tmp_path: Path
+) -> None:
+    with History(tmp_path / "history.db") as history:
+        with pytest.raises(InputError) as caught:
+            history.prefer(**{**MINE, "winner": "media_1", "loser": "media_2", **wrong})
+        assert sentence in str(caught.value)
+        assert history.preferences(**MINE) == []

@@ -1,0 +1,79 @@
+"""Scores are kept by the hash of the output, the scorer and its version."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mediakit.history import History
+from tests.support.submissions import HERE
+
+SHAS = [f"{number:064x}" for number in range(2_500)]
+MINE: dict[str, Any] = {**HERE}
+
+
+@dataclass(frozen=True)
+class Score:
+    sha256: str
+    scorer: str = "sharpness"
+    version: str = "1"
+    values: Mapping[str, Any] | None = None
+    error: str | None = None
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]:
+    place: Any = tmp_path / "history.db"
+    if request.param == "postgres":
+        place = request.getfixturevalue("postgres_url")
+    with History(place) as opened:
+        yield opened
+
+
+def test_scores_are_found_by_output_scorer_and_version(history: History) -> None:
+    history.save_scores(
+        [
+            Score(SHAS[7], values={"sharpness": 0.5, "frames": 24}),
+            Score(SHAS[2_400], values={"sharpness": np.float32(0.25)}),
+            Score(SHAS[1], version="2", values={"sharpness": 1.0}),
+            Score(SHAS[2], scorer="motion", values={"motion": 1.0}),
+        ]
+    )
+    assert history.scores(SHAS, "sharpness", "1") == {
+        SHAS[7]: {"sharpness": 0.5, "frames": 24.0},
+        SHAS[2_400]: {"sharpness": 0.25},
+    }
+    assert history.scores(SHAS, "sharpness", "2") == {SHAS[1]: {"sharpness": 1.0}}
+    assert history.scores([], "sharpness", "1") == {}
+
+
+def test_where_a_scorer_failed_it_is_due_again(history: History) -> None:
+    history.save_scores([Score(SHAS[0], error="no frame could be read\0")])
+    assert history.scores(SHAS[:1], "sharpness", "1") == {}
+    history.save_scores([Score(SHAS[0], values={"sharpness": math.inf})])
+    assert history.scores(SHAS[:1], "sharpness", "1") == {
+        SHAS[0]: {"sharpness": math.inf}
+    }
+
+
+def test_scores_are_kept_all_or_none(history: History) -> None:
+    broken: Any = {"sharpness": "much"}
+    with pytest.raises(ValueError, match="much"):
+        history.save_scores(
+            [Score(SHAS[0], values={"a": 1.0}), Score(SHAS[1], values=broken)]
+        )
+    assert history.scores(SHAS[:2], "sharpness", "1") == {}
+
+
+def test_the_hash_of_an_output_is_known_by_its_job(history: History) -> None:
+    history.save_sha256s({"media_1": SHAS[1], "media_2": SHAS[2]}, **MINE)
+    history.save_sha256s({"media_2": SHAS[3]}, **MINE)
+    history.save_sha256s({"media_3": SHAS[4]}, service="sandbox", account="other")
+    asked = [f"media_{number}" for number in range(2_500)]
+    assert history.sha256s(asked, **MINE) == {"media_1": SHAS[1], "media_2": SHAS[3]}

@@ -1,0 +1,202 @@
+"""Looking through the history by words, project, function and status."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mediakit.errors import InputError
+from mediakit.history import History
+from mediakit.history.storage.search_text import folded
+from tests.support.submissions import HERE, completed, failed, job, submission
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def history(request, tmp_path):
+    if request.param == "sqlite":
+        place = tmp_path / "history.db"
+    else:
+        place = request.getfixturevalue("postgres_url")
+    with History(place) as opened:
+        yield opened
+
+
+def found(history, text, **chosen):
+    """Return the keys that a search finds, in both of its forms."""
+    keys = history.search(text, **chosen)["key"].tolist()
+    assert [entry.key for entry in history.page(text=text, **chosen)] == keys
+    return keys
+
+
+def test_every_word_has_to_occur_somewhere_in_any_order(history):
+    history.claim(submission("red", prompt="a red kite over dunes"))
+    history.claim(submission("blue", prompt="a blue kite", project="Dunes 2026"))
+    assert found(history, "kite") == ["blue", "red"]
+    assert found(history, "dunes  kite") == ["blue", "red"]
+    assert found(history, "kite blue") == ["blue"]
+    assert found(history, "kit un") == ["blue", "red"]
+    assert found(history, "kite submarine") == []
+
+
+def test_prompt_function_kind_job_project_and_error_are_searched(history):
+    history.claim(submission("k1", project="Spring campaign"))
+    history.claim(submission("k2", kind="keyframes", function="acme/v2/image-to-video"))
+    history.record_job("k2", failed("content_policy", job_id="media_77"))
+    history.claim(submission("k3", prompt=None))
+    history.record_refusal("k3", code="422", message="duration: got 99")
+    assert found(history, "campaign") == ["k1"]
+    assert found(history, "acme/v2") == ["k2"]
+    assert found(history, "keyframes") == ["k2"]
+    assert found(history, "media_77 luck") == ["k2"]
+    assert found(history, "422 99") == ["k3"]
+    assert found(history, history.find("media_77").error_code) == ["k2"]
+
+
+def test_what_an_entry_no_longer_says_is_no_longer_found(history):
+    history.claim(submission("k1"))
+    history.record_refusal("k1", code="401", message="inactive")
+    assert found(history, "inactive") == ["k1"]
+    history.claim(submission("k1", prompt="another kite"))
+    assert found(history, "inactive") == []
+    assert found(history, "another") == ["k1"]
+
+
+def test_case_does_not_count_and_accents_do(history):
+    history.claim(submission("k1", prompt="ÜBER den STRASSEN von Łódź"))
+    assert found(history, "über") == ["k1"]
+    assert found(history, "u\u0308ber") == ["k1"]  # the same, in two characters
+    assert found(history, "straßen") == ["k1"]
+    assert found(history, "ŁÓDŹ") == ["k1"]
+    assert found(history, "uber") == []
+
+
+def test_no_character_stands_for_others(history):
+    history.claim(submission("k1", prompt="100% wind"))
+    history.claim(submission("k2", prompt="100 winds a_b c\\d e/f it's"))
+    assert found(history, "100%") == ["k1"]
+    assert found(history, "%") == ["k1"]
+    assert found(history, "a_b") == ["k2"]
+    assert found(history, "0_w") == []
+    assert found(history, "c\\d e/f it's") == ["k2"]
+    assert found(history, "c*") == []
+
+
+@pytest.mark.parametrize("text", ["", "  \n "])
+def test_no_words_find_everything(history, text):
+    history.claim(submission("k1"))
+    history.claim(submission("k2", prompt=None))
+    assert found(history, text) == ["k2", "k1"]
+
+
+def test_a_search_can_be_narrowed_down(history):
+    history.claim(submission("k1", project="spring"))
+    history.claim(submission("k2", project="spring", kind="keyframes"))
+    history.claim(submission("k3", service="hosted"))
+    history.claim(submission("k4", account="other"))
+    history.record_job("k1", completed())
+    history.record_job("k3", job("running", "media_3"))
+    assert found(history, "kite", project="spring") == ["k2", "k1"]
+    assert found(history, "kite", project="none") == []
+    assert found(history, "kite", kind="keyframes") == ["k2"]
+    assert found(history, "kite", status="completed") == ["k1"]
+    assert found(history, "kite", status="running", service="hosted") == ["k3"]
+    assert found(history, "kite", **HERE) == ["k2", "k1"]
+    assert found(history, "kite", limit=2) == ["k4", "k3"]
+    for chosen in ({"project": "spring"}, {"kind": "keyframes"}, {"status": "running"}):
+        keys = history.frame(**chosen)["key"].tolist()
+        assert keys == found(history, "", **chosen)
+
+
+def test_pages_of_a_search_have_no_gaps_or_repeats_while_entries_arrive(history):
+    for n in range(9):
+        history.claim(submission(f"k{n}", prompt="kite" if n % 2 else "boat"))
+    first = history.page(text="kite", limit=2)
+    history.claim(submission("new", prompt="kite"))
+    second = history.page(text="kite", limit=2, before=first[-1])
+    assert [entry.key for entry in (*first, *second)] == ["k7", "k5", "k3", "k1"]
+    assert history.page(text="kite", limit=2, before=second[-1]) == []
+
+
+def test_a_search_gives_the_columns_and_types_of_the_frame(history):
+    history.claim(submission())
+    nothing, whole = history.search("submarine"), history.frame()
+    assert nothing.dtypes.index.tolist() == whole.dtypes.index.tolist()
+    assert len(nothing) == 0
+    assert str(nothing["charge_micro_usd"].dtype) == "Int64"
+
+
+def test_what_cannot_be_asked_is_refused_in_words(history):
+    with pytest.raises(InputError, match="status must be queued, run"):
+        history.search("kite", status="done")
+    with pytest.raises(InputError, match="limit must be"):
+        history.search("kite", limit=0)
+    with pytest.raises(InputError, match=r"text must be .*up to 1,000 characters"):
+        history.page(text="x" * 1_001)
+    assert found(history, "a b " * 250) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("text", 3),
+        ("project", 3),
+        ("kind", ["r1"]),
+        ("limit", "5"),
+        ("limit", True),
+        ("limit", 10**30),
+    ],
+)
+def test_what_is_neither_text_nor_a_count_is_refused_in_words(history, field, value):
+    with pytest.raises(InputError, match=rf"^{field} must be .*Nothing was sent"):
+        history.page(**{field: value})
+    with pytest.raises(InputError, match=rf"^{field} must be .*Nothing was sent"):
+        history.search(**{"text": "kite", field: value})
+
+
+def test_a_page_begins_behind_an_entry_of_the_page_before(history):
+    with pytest.raises(InputError, match=r"^before must be .*Nothing was sent"):
+        history.page(before=3)
+
+
+@given(text=st.text(), start=st.integers(0, 20), length=st.integers(1, 20))
+@example(text="100%_\\/'\"", start=0, length=9)
+def test_any_word_of_a_prompt_finds_it_whatever_its_case(text, start, length):
+    with History("sqlite://") as history:
+        history.claim(submission("k1", prompt=text))
+        for word in text.split():
+            assert found(history, word) == ["k1"]
+            assert found(history, folded(word)) == ["k1"]
+            if word.isascii():
+                assert found(history, word.upper()[start : start + length]) == ["k1"]
+
+
+def paged(history, order, **chosen):
+    """Return the keys of all pages of two, one after the other."""
+    keys, before = [], None
+    while page := history.page(limit=2, before=before, order=order, **chosen):
+        keys += [entry.key for entry in page]
+        before = page[-1]
+    return keys
+
+
+def test_pages_follow_each_other_in_every_order(history):
+    for key, charge in [("a", 5), ("b", None), ("c", 0), ("d", 5), ("e", None)]:
+        history.claim(submission(key))
+        if charge is not None:
+            history.record_job(key, completed(charge, job_id=f"media_{key}"))
+    assert paged(history, "newest") == ["e", "d", "c", "b", "a"]
+    assert paged(history, "oldest") == ["a", "b", "c", "d", "e"]
+    assert paged(history, "dearest") == ["d", "a", "c", "e", "b"]
+    assert paged(history, "dearest", status="completed") == ["d", "a", "c"]
+
+
+def test_an_order_that_there_is_not_is_refused(history):
+    with pytest.raises(InputError, match="newest, oldest, dearest"):
+        history.page(order="cheapest")
+
+
+def test_the_projects_that_occur_are_listed_once_in_order(history):
+    for number, project in enumerate(["Spring", None, "Autumn", "Spring"]):
+        history.claim(submission(f"k{number}", project=project))
+    history.claim(submission("k9", project="Elsewhere", service="another"))
+    assert history.projects(service=HERE["service"]) == ["Autumn", "Spring"]
+    assert history.projects() == ["Autumn", "Elsewhere", "Spring"]

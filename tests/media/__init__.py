@@ -1,0 +1,1 @@
+"""What is known of local and remote files."""

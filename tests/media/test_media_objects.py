@@ -1,0 +1,163 @@
+"""Media that code holds in memory: the same picture is the same file."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from matplotlib.figure import Figure
+from PIL import Image
+
+from mediakit import Client, InputError
+from mediakit.client.requests.plain_values import plain_fields
+from mediakit.media import file_of, probe
+from tests.support.samples.media_samples import make_picture, make_png
+
+PICTURE = make_picture((64, 48))
+
+
+def figure() -> Figure:
+    made = Figure(figsize=(2, 1), dpi=64)
+    made.subplots().plot([1, 3, 2])
+    return made
+
+
+def encoded(kind: str) -> bytes:
+    out = BytesIO()
+    PICTURE.save(out, kind)
+    return out.getvalue()
+
+
+def pixels(path: Path | None) -> np.ndarray[Any, Any]:
+    assert path is not None
+    with Image.open(path) as image:
+        return np.asarray(image)
+
+
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [
+        (encoded("PNG"), (64, 48)),
+        (bytearray(encoded("JPEG")), (64, 48)),
+        (memoryview(encoded("WEBP")), (64, 48)),
+        (PICTURE, (64, 48)),
+        (PICTURE.convert("CMYK"), (64, 48)),
+        (figure(), (128, 64)),
+        (np.zeros((48, 64), bool), (64, 48)),
+        (np.zeros((48, 64, 4), np.uint8), (64, 48)),
+    ],
+    ids=["bytes", "bytearray", "view", "PIL", "CMYK", "figure", "bools", "RGBA"],
+)
+def test_what_is_a_picture_in_memory_becomes_a_file_of_that_picture(
+    value: object, size: tuple[int, int]
+) -> None:
+    path = file_of(value, "image_url")
+
+    assert path is not None
+    info = probe(path, "image", "image_url")
+    assert (info.width, info.height) == size
+    written_ns = path.stat().st_mtime_ns
+    assert file_of(value, "image_url") == path
+    assert path.stat().st_mtime_ns == written_ns  # another call may be reading it
+
+
+def test_the_same_figure_drawn_again_is_the_same_file() -> None:
+    assert file_of(figure(), "image_url") == file_of(figure(), "image_url")
+
+
+def test_a_picture_keeps_every_pixel() -> None:
+    assert (pixels(file_of(PICTURE, "x")) == np.asarray(PICTURE)).all()
+
+
+@given(arrays.arrays(np.uint8, st.tuples(st.integers(1, 5), st.just(4), st.just(3))))
+def test_an_array_keeps_every_pixel_also_as_floats(array: Any) -> None:
+    assert (pixels(file_of(array, "x")) == array).all()
+    assert (pixels(file_of(array / 255, "x")) == array).all()
+
+
+@pytest.mark.parametrize(
+    ("array", "got"),
+    [
+        (np.zeros((2, 2, 7), np.uint8), "an array of 2 x 2 x 7, uint8"),
+        (np.zeros(4, np.uint8), "an array of 4, uint8"),
+        (np.zeros((0, 4), np.uint8), "an array of 0 x 4, uint8"),
+        (np.full((2, 2), 128), "an array of 2 x 2, int64"),
+        (np.full((2, 2), 1.5), "an array of 2 x 2, float64"),
+        (np.full((2, 2), np.nan), "an array of 2 x 2, float64"),
+    ],
+)
+def test_an_array_that_is_no_picture_is_refused_with_its_shape(
+    array: object, got: str
+) -> None:
+    with pytest.raises(InputError, match=r"height x width.*Nothing was sent") as raised:
+        file_of(array, "image_url")
+    assert raised.value.got == got
+
+
+@pytest.mark.parametrize("value", ["cat.png", Path("cat.png"), None, 5, ["a"], {}])
+def test_anything_else_is_left_as_it_is(value: object) -> None:
+    assert file_of(value, "image_url") is None
+
+
+def test_media_are_found_wherever_the_function_takes_them(client: Client) -> None:
+    compose = client.catalog.function("compose-video")
+    keyframe = {"timestamp": np.int64(0), "duration": 500, "url": PICTURE}
+    track = {"id": "a", "type": "image", "keyframes": (keyframe,)}
+
+    plain: Any = plain_fields(compose, {"tracks": [track]})
+    shown = plain["tracks"][0]["keyframes"][0]
+    assert (pixels(Path(shown["url"])) == np.asarray(PICTURE)).all()
+    assert type(shown["timestamp"]) is int
+
+
+def test_an_array_of_numbers_is_no_picture_where_numbers_are_wanted(
+    client: Client,
+) -> None:
+    keyframes = client.catalog.function("keyframes")
+
+    fields = {"transition_durations_s": np.array([3, 4]), "images": [PICTURE, "b.png"]}
+    plain: Any = plain_fields(keyframes, fields)
+    assert plain["transition_durations_s"] == [3, 4]
+    assert plain["images"][1] == "b.png"
+
+
+def test_one_picture_where_several_are_wanted_is_told_shortly(client: Client) -> None:
+    with pytest.raises(InputError) as raised:
+        client.estimate("keyframes", images=np.zeros((64, 64), np.uint8))
+    assert raised.value.field == "images"
+    assert len(str(raised.value)) < 400
+
+
+def test_pictures_from_code_are_uploaded_and_bought_once(
+    client: Client, tmp_path: Path
+) -> None:
+    from_memory = client.submit("image-upscale", image_url=PICTURE)
+    path = tmp_path / "picture.png"
+    path.write_bytes(encoded("PNG"))
+
+    again = client.submit("image-upscale", image_url=path)
+    assert again.id == from_memory.id
+    assert again.reused
+    assert str(again.state.body["image_url"]).startswith("http")
+
+
+def test_bytes_of_something_else_are_refused_before_anything_is_sent(
+    client: Client,
+) -> None:
+    with pytest.raises(InputError, match=r"Nothing was sent"):
+        client.submit("image-upscale", image_url=b"not a picture")
+    assert client.history.frame().empty
+
+
+def test_bytes_cost_what_their_file_costs(client: Client, tmp_path: Path) -> None:
+    picture = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
+
+    assert client.estimate("image-upscale", image_url=picture).text == (
+        client.estimate("image-upscale", image_url=tmp_path / "cat.png").text
+    )

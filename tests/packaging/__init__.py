@@ -1,0 +1,1 @@
+"""The project itself: its rooms, documents, notebooks and installation."""

@@ -1,0 +1,127 @@
+"""The commands of the README, run: what they serve, and what they say instead."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.servers.serving import ROOT, apart, free_port, serving
+
+FINDER = ROOT / "tools" / "find_chromium.py"
+TOKEN = "token-of-a-test"
+# What stands for an old Python: its version, and then the check that make asks for.
+OLD_PYTHON = """exec {python} -c 'import sys
+sys.version_info, sys.version = (3, 9, 18), "3.9.18 (old)"
+exec(sys.argv[1])' "$2\""""
+
+
+@pytest.fixture(scope="module")
+def lab_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run `make lab` with this environment, which is taken as installed."""
+    folder, port = tmp_path_factory.mktemp("lab"), free_port()
+    arguments = f"--no-browser --port={port} --IdentityProvider.token={TOKEN}"
+    command = [
+        *("make", "--assume-old", f"{sys.prefix}/ready-lab", "lab"),
+        *(f"VENV={sys.prefix}", f"LAB_ARGS={arguments}"),
+    ]
+    url = f"http://127.0.0.1:{port}"
+    ready = f"{url}/api/status?token={TOKEN}"
+    with serving(command, ready, folder / "log", apart(folder)):
+        yield url
+
+
+def test_make_lab_opens_on_the_quickstart(lab_url: str) -> None:
+    answer = httpx.get(f"{lab_url}/?token={TOKEN}", follow_redirects=True, timeout=30)
+    assert answer.status_code == 200
+    assert answer.url.path == "/lab/tree/notebooks/01_quickstart.ipynb"
+
+
+def test_make_lab_serves_the_quickstart(lab_url: str) -> None:
+    path = "api/contents/notebooks/01_quickstart.ipynb"
+    notebook = httpx.get(f"{lab_url}/{path}?token={TOKEN}", timeout=30).json()
+    assert notebook["content"]["cells"][0]["source"].startswith("# ")
+
+
+def test_make_lab_asks_for_its_token(lab_url: str) -> None:
+    assert httpx.get(f"{lab_url}/api/contents", timeout=30).status_code == 403
+
+
+def test_make_alone_prints_the_targets() -> None:
+    told = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True)
+    assert told.returncode == 0
+    assert "make lab" in told.stdout
+    assert "make test" in told.stdout
+
+
+def test_an_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    old = tmp_path / "python3"
+    write_program(old, OLD_PYTHON.format(python=sys.executable))
+    command = ["make", "lab", f"PYTHON={old}", f"VENV={tmp_path / 'venv'}"]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert told.returncode != 0
+    said = told.stderr.splitlines()[0]
+    assert said.startswith("mediakit needs Python 3.11 or newer, and ")
+    assert "is 3.9.18; name another" in said
+    assert not (tmp_path / "venv").exists()
+
+
+def test_a_python_that_is_not_there_is_named(tmp_path: Path) -> None:
+    command = ["make", "lab", "PYTHON=no-such-python", f"VENV={tmp_path / 'venv'}"]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert told.returncode != 0
+    assert "There is no no-such-python here" in told.stdout
+
+
+def find_chromium(
+    *arguments: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(FINDER), *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+
+def write_program(path: Path, body: str) -> None:
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+
+
+def test_a_chromium_on_the_path_is_found(tmp_path: Path) -> None:
+    browser = tmp_path / "chromium-browser"
+    write_program(browser, "exit 0")
+    assert find_chromium(PATH=str(tmp_path)).stdout == f"{browser}\n"
+
+
+def test_a_missing_chromium_is_installed_where_it_may_be(tmp_path: Path) -> None:
+    browser = tmp_path / "chromium"
+    write_program(tmp_path / "sudo", 'shift; exec "$@"')
+    write_program(
+        tmp_path / "apt-get",
+        f'echo "$@"; if [ "$1" = install ]; then '
+        f": > {browser}; /bin/chmod +x {browser}; fi",
+    )
+    assert find_chromium(PATH=str(tmp_path)).returncode == 1
+    found = find_chromium("--install", PATH=str(tmp_path))
+    assert found.stdout == f"{browser}\n"
+    assert found.stderr.splitlines()[0] == "update"
+
+
+def test_a_chromium_that_is_named_wins(tmp_path: Path) -> None:
+    found = find_chromium(PATH=os.environ["PATH"], MEDIAKIT_CHROMIUM=sys.executable)
+    assert found.stdout == f"{sys.executable}\n"
+
+
+def test_a_chromium_that_is_named_and_missing_is_told(tmp_path: Path) -> None:
+    found = find_chromium(PATH="", MEDIAKIT_CHROMIUM=str(tmp_path / "none"))
+    assert found.returncode == 1
+    assert "is not a program that runs here" in found.stderr
+
+
+def test_no_chromium_at_all_is_told() -> None:
+    found = find_chromium(PATH="")
+    assert (found.returncode, found.stdout) == (1, "")
+    assert found.stderr.startswith("No Chromium here")

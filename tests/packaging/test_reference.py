@@ -1,0 +1,228 @@
+"""The reference page, and a made-up function seen from every side."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import httpx
+import pytest
+from pydantic import Field
+
+from mediakit import Client
+from mediakit.catalog import Catalog, Function, OwnRate
+from mediakit.catalog.examples import example
+from mediakit.catalog.reference import reference_page
+from mediakit.media import probe
+from mediakit.money import MicroUSD
+from mediakit.rates import MS_PER_S, Line, per_second
+from mediakit.rules import OnlyWhen, when
+from mediakit.sandbox.server.running import Sandbox, start
+from mediakit.schema import InputFacts, MediaRequest, Omittable, Prompt, Unit
+from mediakit.widgets.form_state import FormState
+
+DECLARED = Catalog.default()
+PAGE = Path(__file__).parents[2] / "docs" / "reference.md"
+TITLES = [function.kind for function in DECLARED]
+
+
+class SkyPainting(MediaRequest, kind="sky-painting", media_type="video", closed=True):
+    """Paint a sky that moves."""
+
+    prompt: Annotated[str, Field(min_length=1), Prompt()]
+    """What the sky does."""
+    duration: Annotated[int, Field(ge=1, le=9), Unit("s")] = 2
+    """Length of the video."""
+    mood: Literal["calm", "storm"] = "calm"
+    """What it feels like."""
+    lightning: Omittable[Annotated[int, Field(ge=1, le=20)]] = None
+    """How many flashes."""
+
+    rules = (OnlyWhen(("lightning",), when("mood", "storm")),)
+
+    def lines(self, facts: InputFacts) -> Iterator[Line]:
+        """Price the output's seconds."""
+        ms = self.duration * MS_PER_S
+        yield per_second("video output", ms, ms, 40_000)
+
+
+SCHEMA: dict[str, Any] = Function("a/b/c", SkyPainting).json_schema()
+FROM_SCHEMA = Function.from_schema(
+    "acme/sky-2/paint",
+    SCHEMA,
+    kind="sky-2",
+    rate=OwnRate(second_micro_usd=MicroUSD(40_000)),
+)
+CATALOG = DECLARED.including(SkyPainting, FROM_SCHEMA)
+MADE_UP = ["sky-painting", "sky-2"]
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """Give a client of a sandbox that serves the made-up functions, too."""
+    folder = tmp_path_factory.mktemp("sky")
+    running = start(
+        Sandbox(
+            folder / "sandbox", speed=20, allow_loopback_callbacks=True, catalog=CATALOG
+        )
+    )
+    key, home = running.api_key, folder / "home"
+    with Client(running.base_url, key, home=home, catalog=CATALOG) as client:
+        yield client
+    running.stop()
+
+
+def test_the_page_in_the_docs_is_the_one_of_the_declarations() -> None:
+    written = PAGE.read_text("utf-8")
+
+    assert written == reference_page(DECLARED), "docs/reference.md is stale: make docs"
+
+
+@pytest.mark.parametrize("kind", TITLES)
+def test_an_example_of_the_page_is_a_body_without_a_problem(kind: str) -> None:
+    function = DECLARED.function(kind)
+    body = example(function)
+
+    assert function.check(body) == []
+    assert function.warnings(body) == []
+    assert all(name in body for name, spec in function.fields.items() if spec.required)
+
+
+@pytest.mark.parametrize("kind", TITLES)
+def test_a_section_has_every_field_rule_and_a_call(kind: str) -> None:
+    function = DECLARED.function(kind)
+    section = PAGE.read_text("utf-8").split(f"\n## {kind}\n")[1].split("\n## ")[0]
+
+    assert f"`{function.path}`" in section
+    assert f"(spec {function.spec})" in section
+    for name in function.fields:
+        assert f"| `{name}` |" in section
+    for rule in function.rules:
+        assert f"- {rule.sentence}." in section
+    for name in function.media_limits(example(function)):
+        assert f"Files in `{name}`:" in section
+    [call] = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    tree = ast.parse(call)
+    assert isinstance(tree.body[0], ast.Expr)
+    estimate = function.estimate(
+        example(function), InputFacts(seconds={"https://example.com/walk.mp4": 5})
+    )
+    assert (estimate.text in call) is (estimate.low is not None)
+
+
+def test_nested_fields_have_tables_of_their_own() -> None:
+    page = reference_page(Catalog((DECLARED.function("compose-video"),)))
+
+    for track in ("video", "image", "audio"):
+        assert f"`tracks[]` with `type = {track}`:" in page
+    assert page.count("Each `tracks[].keyframes[]`:") == 3
+    assert page.count("| `timestamp` |") == 3
+
+
+def test_functions_of_one_kind_stand_under_their_paths() -> None:
+    paths = ["acme/swift/image-upscale", "acme/grand/image-upscale"]
+    page = reference_page(Catalog.bind({"image-upscale": paths}))
+
+    for path in paths:
+        assert f"## {path}\n" in page
+        assert f'"{path}"' in page
+
+
+def test_the_words_of_a_document_stay_words() -> None:
+    schema = {
+        "type": "object",
+        "description": "<script>alert(1)</script> | [x](javascript:1)\n# no title",
+        "properties": {"a`|b": {"type": "string", "description": "<img src=x>\n\n# a"}},
+        "required": ["a`|b"],
+    }
+    page = reference_page(Catalog((Function.from_schema("a/b/c", schema),)))
+
+    assert "<script>" not in page
+    assert "<img" not in page
+    assert not re.search(r"(?<!\\)]\(javascript", page)
+    assert "\n# no title" not in page
+    assert "\n# a" not in page
+    assert "| `a'\\|b` |" in page
+
+
+@pytest.mark.parametrize("kind", MADE_UP)
+def test_a_made_up_function_is_on_the_page(kind: str) -> None:
+    page = reference_page(CATALOG)
+
+    assert f"## {kind}\n" in page
+    section = page.split(f"## {kind}\n")[1].split("\n## ")[0]
+    assert "Paint a sky that moves." in section
+    assert "| `duration` | a whole number from 1 to 9 seconds |  | `2` |" in section
+    assert "- lightning applies only when mood is storm." in section
+    assert "# $0.08" in section
+
+
+@pytest.mark.parametrize("kind", MADE_UP)
+def test_a_made_up_function_is_checked_and_priced(kind: str) -> None:
+    function = CATALOG.function(kind)
+
+    assert function.check({"prompt": "clouds"}) == []
+    [problem] = function.check({"prompt": "clouds", "lightning": 3})
+    assert problem.sentence == (
+        "lightning must be left out unless mood is storm (got 3)"
+    )
+    assert function.estimate({"prompt": "clouds", "duration": 9}).high == 360_000
+
+
+@pytest.mark.parametrize("kind", MADE_UP)
+def test_a_made_up_function_has_a_form(client: Client, kind: str) -> None:
+    state = FormState.start(client.catalog.function(kind), {"prompt": "clouds"})
+
+    assert state.estimate is not None
+    assert state.disabled["lightning"] == "applies only when mood is storm"
+    assert state.with_value("mood", "storm").disabled == {}
+    assert state.body() == {
+        "prompt": "clouds",
+        "duration": 2,
+        "mood": "calm",
+    }
+    form = client.form(kind, prompt="clouds")
+    assert form.state.values["duration"] == 2
+    form.close()
+
+
+@pytest.mark.parametrize("kind", MADE_UP)
+def test_a_made_up_function_is_rendered_and_charged(
+    client: Client, kind: str, tmp_path: Path
+) -> None:
+    job = client.run(kind, prompt="clouds", duration=3)
+    file = job.download(tmp_path / "sky.mp4")
+    found = probe(file, "video", "file")
+
+    assert job.settle().charge_micro_usd == 120_000
+    assert found.duration_s == pytest.approx(3, abs=1 / 24)
+
+
+@pytest.mark.parametrize("kind", MADE_UP)
+def test_the_sandbox_refuses_what_a_made_up_function_does_not_take(
+    client: Client, kind: str
+) -> None:
+    answer = httpx.post(
+        f"{client.place.service.base_url}/v1/media/{CATALOG.function(kind).path}",
+        json={"prompt": "clouds", "lightning": 3},
+        headers={"X-API-Key": client.place.service.api_key},
+        trust_env=False,
+    )
+
+    assert answer.status_code == 422
+    assert "lightning" in answer.json()["message"]
+
+
+def test_a_sandbox_tells_others_about_made_up_functions(client: Client) -> None:
+    url = f"{client.place.service.base_url}/openapi.json"
+    served = Catalog.from_openapi(url)
+
+    for kind in MADE_UP:
+        mine, theirs = CATALOG.function(kind), served.function(kind)
+        assert dict(theirs.fields) == dict(mine.fields)
+        assert theirs.rules == mine.rules
+        assert theirs.doc == mine.doc
+        assert theirs.estimate({"prompt": "a"}).high is None

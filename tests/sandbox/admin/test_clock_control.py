@@ -1,0 +1,227 @@
+"""The sandbox's clock, moved forwards through its own door."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from mediakit.errors import ServiceError
+from mediakit.sandbox.core import timekeeper
+from mediakit.sandbox.core.timekeeper import StalledError, TimedWork, Timekeeper
+from mediakit.sandbox.scheduling.clock import SandboxClock, to_us
+from mediakit.sandbox.server.opening import resume_clock
+from mediakit.sandbox.store.database import Database
+from tests.sandbox.conftest import KITE, Api, StartSandbox
+from tests.sandbox.scheduling.test_clock import START, SettableClock
+
+DOOR = {"X-Sandbox": "1"}
+DAY_S = 86_400
+
+
+def now_of(api: Api) -> datetime:
+    now = datetime.fromisoformat(api.http.get("/sandbox/clock").json()["now"])
+    assert now.tzinfo is not None
+    return now
+
+
+def test_the_clock_moves_forwards_by_as_much_as_asked(idle: Api) -> None:
+    before = now_of(idle)
+
+    answer = idle.running.advance(hours=1, minutes=2, seconds=3.5)
+
+    passed = datetime.fromisoformat(answer["now"]) - before
+    assert passed >= timedelta(hours=1, minutes=2, seconds=3.5)
+    assert passed < timedelta(hours=1, minutes=3)
+    assert idle.http.get("/sandbox/clock").json()["ahead_s"] > 3_723
+
+
+def test_the_clock_moves_to_an_instant(idle: Api) -> None:
+    target = now_of(idle) + timedelta(days=2)
+
+    answer = idle.http.post(
+        "/sandbox/clock/advance", json={"to": target.isoformat()}, headers=DOOR
+    )
+
+    assert answer.status_code == 200
+    assert (
+        target
+        <= datetime.fromisoformat(answer.json()["now"])
+        < target + timedelta(minutes=1)
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"seconds": 1, "to": "2100-01-01T00:00:00Z"},
+        {"seconds": -1},
+        {"seconds": True},
+        {"seconds": "1"},
+        {"seconds": 1e12},
+        {"hours": 1},
+        {"to": "2020-01-01T00:00:00Z"},
+        {"to": "2100-01-01T00:00:00"},
+        {"to": "tomorrow"},
+        {"to": "9999-12-31T23:59:59Z"},
+        {"to": None},
+    ],
+)
+def test_what_is_no_step_forwards_is_refused(idle: Api, body: object) -> None:
+    before = now_of(idle)
+
+    answer = idle.http.post("/sandbox/clock/advance", json=body, headers=DOOR)
+
+    assert answer.status_code == 422
+    assert list(answer.json()) == ["message"]
+    assert now_of(idle) - before < timedelta(minutes=1)
+
+
+def test_no_web_page_can_move_the_clock(idle: Api) -> None:
+    assert idle.http.post(
+        "/sandbox/clock/advance", json={"seconds": 1}
+    ).status_code == (403)
+
+
+def test_a_refusal_reaches_python_as_a_sentence(idle: Api) -> None:
+    with pytest.raises(ServiceError, match="forwards only"):
+        idle.running.advance(seconds=-1)
+
+
+def test_settlements_on_the_way_are_done_at_their_own_time(
+    sandboxes: StartSandbox,
+) -> None:
+    api = sandboxes(settle_after_s=2 * DAY_S)
+    job = api.ended(api.submit("text-to-video", KITE)["id"])
+    assert job["billing"] == {"state": "pending"}
+    due = now_of(api) + timedelta(seconds=2 * DAY_S)
+
+    first = api.running.advance(hours=47)
+    assert first["settled_n"] == 0
+    second = api.running.advance(hours=24 * 3)
+
+    assert second["settled_n"] == 1
+    assert api.job(job["id"])["billing"]["state"] == "settled"
+    days = {"start_date": str(due.date()), "end_date": str(due.date())}
+    (row,) = api.http.get("/billing/spend/daily", params=days).json()["rows"]
+    assert row["jobs"] == 1
+
+
+def test_a_job_that_waits_for_its_time_starts_on_the_way(
+    sandboxes: StartSandbox,
+) -> None:
+    api = sandboxes(start_after_s=DAY_S)
+    job = api.submit("text-to-video", KITE)
+    assert job["status"] == "queued"
+
+    answer = api.running.advance(hours=25)
+
+    assert answer["started_n"] == 1
+    assert api.ended(job["id"])["status"] == "completed"
+
+
+def test_an_upload_grant_expires_on_the_way(idle: Api) -> None:
+    granted = idle.grant("image/png", 3)
+    idle.running.advance(minutes=6)
+
+    put = idle.http.put(
+        granted["upload_url"], content=b"abc", headers=granted["headers"]
+    )
+
+    assert put.status_code == 403
+
+
+def test_a_restart_does_not_go_back(sandboxes: StartSandbox, tmp_path: Path) -> None:
+    api = sandboxes(tmp_path / "data", concurrency=0)
+    later = datetime.fromisoformat(api.running.advance(hours=1_000)["now"])
+    api.running.stop()
+
+    again = sandboxes(tmp_path / "data", concurrency=0)
+
+    assert later <= now_of(again) < later + timedelta(minutes=10)
+
+
+def test_two_advances_at_once_add_up(tmp_path: Path) -> None:
+    clock = SandboxClock(SettableClock(), epoch_us=0)
+    db = Database(tmp_path / "db")
+    keeper = Timekeeper(db, clock)
+
+    async def both() -> None:
+        await asyncio.gather(keeper.advance(10), keeper.advance(5))
+
+    asyncio.run(both())
+
+    assert clock.now_us() == 15_000_000
+    db.close()
+
+
+def test_each_piece_of_work_is_done_at_its_own_time(tmp_path: Path) -> None:
+    clock = SandboxClock(SettableClock(), epoch_us=0)
+    db = Database(tmp_path / "db")
+    keeper = Timekeeper(db, clock)
+    due_us = [5_000_000]
+    done: list[tuple[int, int]] = []
+
+    async def do_due(now_us: int) -> int:
+        done.append((due_us[0], now_us))
+        due_us[0] += 3_000_000  # each piece makes the next one due
+        return 1
+
+    keeper.works.append(TimedWork("pieces_n", lambda: due_us[0], do_due))
+    counts = asyncio.run(keeper.advance(12))
+
+    assert counts == {"pieces_n": 3}
+    assert done == [(5_000_000,) * 2, (8_000_000,) * 2, (11_000_000,) * 2]
+    assert clock.now_us() == 12_000_000
+    db.close()
+
+
+def test_work_that_does_not_get_done_stops_the_clock_at_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timekeeper, "STALL_LIMIT_S", 0.05)
+    clock = SandboxClock(SettableClock(), epoch_us=0)
+    db = Database(tmp_path / "db")
+    keeper = Timekeeper(db, clock)
+
+    async def nothing(now_us: int) -> int:
+        return 0
+
+    keeper.works.append(TimedWork("pieces_n", lambda: 4_000_000, nothing))
+    with pytest.raises(StalledError):
+        asyncio.run(keeper.advance(12))
+
+    assert clock.now_us() == 4_000_000
+    db.close()
+
+
+def test_a_skip_is_not_lost_to_a_wall_clock_that_was_set_back() -> None:
+    system = SettableClock()
+    clock = SandboxClock(system, epoch_us=0)
+    system.set(10)
+    assert clock.now_us() == 10_000_000
+    system.set(5)
+
+    clock.advance(100)
+
+    assert clock.now_us() == 110_000_000
+    clock.advance(-50)
+    assert clock.now_us() == 110_000_000
+    system.set(6)
+    assert clock.now_us() == 111_000_000
+
+
+def test_the_clock_is_kept_where_an_advance_left_it(tmp_path: Path) -> None:
+    system = SettableClock()
+    db = Database(tmp_path / "db")
+    clock = resume_clock(db, system, speed=10)
+    keeper = Timekeeper(db, clock)
+    asyncio.run(keeper.advance(1_000))
+    system.set(2)
+
+    again = resume_clock(db, system, speed=1)
+
+    assert again.now_us() == to_us(START) + 1_020_000_000
+    assert again.now() == datetime(2026, 3, 1, 12, 17, tzinfo=UTC)
+    db.close()

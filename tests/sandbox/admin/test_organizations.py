@@ -1,0 +1,394 @@
+"""Organizations, members and keys: each sees its own, and only its own (spec 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import httpx
+import pytest
+
+from mediakit.sandbox.server.running import Sandbox, start
+from tests.sandbox.conftest import KITE, Api, StartSandbox
+from tests.support.sandbox.console import Console
+
+VIDEO = "text-to-video"
+KITE_MICRO_USD = 204_000
+ALICE, BOB = "alice", "bob"
+
+
+@pytest.fixture(scope="module")
+def console(sandboxes: StartSandbox) -> Iterator[Console]:
+    """The door of a sandbox that renders."""
+    with Console(sandboxes(settle_after_s=0.01)) as console:
+        yield console
+
+
+@pytest.fixture(scope="module")
+def users(console: Console) -> dict[str, Api]:
+    """Users of two organizations that have each had a job."""
+    orgs = {name: console.org(name=name, concurrency=1) for name in (ALICE, BOB)}
+    users = {name: console.user(org) for name, org in orgs.items()}
+    for user in users.values():
+        user.settled(user.submit(VIDEO, KITE, "same-key")["id"])
+    return users
+
+
+def days(console: Console) -> dict[str, str]:
+    today = str(console.now().date())
+    return {"start_date": "2020-01-01", "end_date": today}
+
+
+def message(answer: httpx.Response, status: int) -> str:
+    assert answer.status_code == status, answer.text
+    assert list(answer.json()) == ["message"]
+    text: str = answer.json()["message"]
+    return text
+
+
+def test_one_idempotency_key_makes_a_job_for_each_organization(
+    users: dict[str, Api],
+) -> None:
+    jobs = [user.submit(VIDEO, KITE, "same-key") for user in users.values()]
+
+    assert jobs[0]["id"] != jobs[1]["id"]
+    assert [job["status"] for job in jobs] == ["completed", "completed"]
+
+
+@pytest.mark.spec("4.18")
+def test_another_organizations_job_is_not_there(users: dict[str, Api]) -> None:
+    job_id = users[ALICE].submit(VIDEO, KITE, "same-key")["id"]
+    bob = users[BOB].http
+
+    for answer in (
+        bob.get(f"/v1/media/jobs/{job_id}"),
+        bob.get(f"/v1/media/jobs/{job_id}/content"),
+        bob.delete(f"/v1/media/jobs/{job_id}"),
+    ):
+        assert message(answer, 404)
+    assert "deleted_at" not in users[ALICE].job(job_id)
+
+
+@pytest.mark.spec("4.19")
+def test_each_sees_its_own_balance_and_spend(
+    console: Console, users: dict[str, Api]
+) -> None:
+    month = f"{console.now():%Y-%m}"
+    for user in users.values():
+        assert user.balance() == 100_000_000 - KITE_MICRO_USD
+        daily = user.http.get("/billing/spend/daily", params=days(console)).json()
+        assert [row["jobs"] for row in daily["rows"]] == [1]
+        monthly = user.http.get(f"/billing/monthly/{month}").json()
+        assert monthly["total_micro_usd"] == KITE_MICRO_USD
+    assert console.api.balance() == 100_000_000  # the default one bought nothing
+
+
+def test_the_key_of_another_organization_filters_nothing_out_of_its_own_spend(
+    console: Console, users: dict[str, Api]
+) -> None:
+    def rows(user: Api, **query: str) -> list[dict[str, Any]]:
+        params = days(console) | query
+        answer = user.http.get("/billing/spend/daily", params=params)
+        found: list[dict[str, Any]] = answer.json()["rows"]
+        return found
+
+    key = rows(users[ALICE])[0]["api_key_id"]
+
+    assert len(rows(users[ALICE], api_key_id=key)) == 1
+    assert rows(users[BOB], api_key_id=key) == []
+
+
+@pytest.mark.spec("4.20")
+def test_each_has_its_own_signing_secret(users: dict[str, Api]) -> None:
+    def secret(user: Api) -> str:
+        text: str = user.http.get("/v1/webhooks/secret").json()["secret"]
+        return text
+
+    assert secret(users[ALICE]) == secret(users[ALICE]) != secret(users[BOB])
+
+
+def test_spend_is_told_apart_by_key(console: Console) -> None:
+    org = console.org(concurrency=1)
+    keys = [console.key(org) for _ in range(2)]
+    for key in keys:
+        user = console.as_key(key["key"])
+        user.settled(user.submit(VIDEO, KITE)["id"])
+
+    rows = user.http.get("/billing/spend/daily", params=days(console)).json()["rows"]
+
+    assert {row["api_key_id"] for row in rows} == {key["id"] for key in keys}
+    assert [row["charge_micro_usd"] for row in rows] == [KITE_MICRO_USD] * 2
+
+
+@pytest.mark.spec("5")
+def test_a_key_can_be_switched_off_and_on(console: Console) -> None:
+    made = console.key(console.org())
+    user = console.as_key(made["key"])
+    assert user.balance() == 100_000_000
+
+    console.call("PATCH", f"/keys/{made['id']}", state="inactive")
+    for answer in (user.http.get("/billing/balance"), user.post(VIDEO, KITE)):
+        assert message(answer, 403)
+
+    console.call("PATCH", f"/keys/{made['id']}", state="active")
+    assert user.balance() == 100_000_000
+
+
+def test_a_key_is_shown_once_and_kept_nowhere(console: Console) -> None:
+    org = console.org()
+    made = console.key(org)
+
+    changed = console.call("PATCH", f"/keys/{made['id']}", daily_limit_usd=5)
+
+    assert changed == {
+        "id": made["id"],
+        "org": org,
+        "member": None,
+        "state": "active",
+        "daily_limit_micro_usd": 5_000_000,
+    }
+    assert made["key"] not in str(console.orgs())
+    for file in console.api.running._data_dir.path.rglob("sandbox.sqlite3*"):
+        assert made["key"].encode() not in file.read_bytes()
+
+
+PUBLIC = {
+    "month",
+    "rows",
+    "total_micro_usd",
+    "credits_applied_micro_usd",
+    "invoices",
+}
+MOVED = {
+    "opening_balance_micro_usd": 0,
+    "credits_granted_micro_usd": 7_000_000,
+    "top_ups_micro_usd": 8_500_000,
+    "closing_balance_micro_usd": 15_500_000,
+}
+
+
+@pytest.mark.spec("4.19")
+@pytest.mark.parametrize(
+    ("role", "shown"), [("owner", MOVED), ("admin", MOVED), ("member", {})]
+)
+def test_only_owners_and_admins_see_grants_and_balances_of_a_month(
+    console: Console, role: str, shown: dict[str, int]
+) -> None:
+    org = console.org(balance_usd=10, credit_usd=4)
+    console.grant(org, 3, "credit")
+    console.grant(org, "2.50", "fund")
+    member = console.member(org, role=role)
+    user = console.user(org, member=member)
+
+    report = user.http.get(f"/billing/monthly/{console.now():%Y-%m}").json()
+
+    assert {name: report[name] for name in report if name not in PUBLIC} == shown
+    assert user.balance() == 15_500_000
+
+
+def test_the_organizations_own_key_speaks_for_its_owner(console: Console) -> None:
+    user = console.user(console.org())
+
+    report = user.http.get(f"/billing/monthly/{console.now():%Y-%m}").json()
+
+    assert report["closing_balance_micro_usd"] == 100_000_000
+
+
+@pytest.mark.parametrize(("role", "status"), [("admin", 200), ("member", 403)])
+def test_only_owners_and_admins_rotate_the_secret(
+    console: Console, role: str, status: int
+) -> None:
+    org = console.org()
+    user = console.user(org, member=console.member(org, role=role))
+
+    answer = user.http.post("/v1/webhooks/secret/rotate", json={})
+
+    assert answer.status_code == status, answer.text
+
+
+def test_organizations_are_listed_with_members_and_keys(console: Console) -> None:
+    org = console.org(name="Ünï", per_minute=7, balance_usd=2, credit_usd=0.5)
+    member = console.member(org, name="Bo", role="admin", daily_limit_usd=1)
+    key = console.key(org, member=member)
+
+    assert console.orgs()[0]["id"] == "org_sandbox"
+    assert console.show(org) == {
+        "id": org,
+        "name": "Ünï",
+        "mode": "prepaid",
+        "balance_micro_usd": 2_000_000,
+        "credit_micro_usd": 500_000,
+        "held_micro_usd": 0,
+        "cycle_limit_micro_usd": None,
+        "concurrency": 0,
+        "queue_size": 50,
+        "per_minute": 7,
+        "per_day": None,
+        "suspended": False,
+        "billing_plan": True,
+        "members": [
+            {
+                "id": member,
+                "name": "Bo",
+                "role": "admin",
+                "daily_limit_micro_usd": 1_000_000,
+            }
+        ],
+        "keys": [
+            {
+                "id": key["id"],
+                "member": member,
+                "state": "active",
+                "daily_limit_micro_usd": None,
+            }
+        ],
+    }
+
+
+def test_what_a_change_leaves_out_stays(console: Console) -> None:
+    org = console.org(per_minute=7, per_day=9)
+
+    changed = console.change(org, per_minute=None, queue_size=3)
+
+    before = console.show(org)
+    assert changed == before
+    assert (changed["per_minute"], changed["per_day"]) == (None, 9)
+    assert (changed["concurrency"], changed["queue_size"]) == (0, 3)
+    assert console.change(org) == before
+
+
+def test_organizations_and_keys_are_there_after_a_restart(
+    sandboxes: StartSandbox,
+) -> None:
+    api = sandboxes(concurrency=0)
+    settings = Sandbox(api.running._data_dir.path, concurrency=0)
+    with Console(api) as console:
+        org = console.org(name="Lasting", per_day=4)
+        key = console.key(org, member=console.member(org), daily_limit_usd=1)
+        before = console.show(org)
+    api.running.stop()
+    running = start(settings)
+    with closing(Api(running).http) as http, Console(Api(running)) as console:
+        http.headers["X-API-Key"] = key["key"]
+        assert http.get("/billing/balance").status_code == 200
+        assert console.show(org) == before
+        console.api.http.close()
+    running.stop()
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "field"),
+    [
+        ("", {}, "name"),
+        ("", {"name": ""}, "name"),
+        ("", {"name": 5}, "name"),
+        ("", {"name": "a", "mode": "free"}, "mode"),
+        ("", {"name": "a", "balance_usd": -1}, "balance_usd"),
+        ("", {"name": "a", "balance_usd": 0.0000001}, "balance_usd"),
+        ("", {"name": "a", "balance_usd": "plenty"}, "balance_usd"),
+        ("", {"name": "a", "balance_usd": True}, "balance_usd"),
+        ("", {"name": "a", "balance_usd": None}, "balance_usd"),
+        ("", {"name": "a", "balance_usd": 1e15}, "balance_usd"),
+        ("", {"name": "a", "balance_usd": 1, "credit_usd": 2}, "credit_usd"),
+        ("", {"name": "a", "mode": "postpaid"}, "cycle_limit_usd"),
+        ("", {"name": "a", "cycle_limit_usd": 5}, "cycle_limit_usd"),
+        ("", {"name": "a", "concurrency": -1}, "concurrency"),
+        ("", {"name": "a", "concurrency": 1.0}, "concurrency"),
+        ("", {"name": "a", "per_minute": 10**12}, "per_minute"),
+        ("", {"name": "a", "colour": "red"}, "colour"),
+        ("/org_sandbox/grants", {"usd": 1}, "kind"),
+        ("/org_sandbox/grants", {"usd": 1, "kind": "gift"}, "kind"),
+        ("/org_sandbox/grants", {"usd": 1_000_000_000, "kind": "fund"}, "usd"),
+        ("/org_sandbox/members", {"name": "a", "role": "king"}, "role"),
+        ("/org_sandbox/keys", {"member": "member_nobody"}, "member"),
+        ("/org_sandbox/keys", {"daily_limit_usd": "x"}, "daily_limit_usd"),
+    ],
+)
+def test_what_cannot_be_is_422_and_named(
+    console: Console, path: str, fields: dict[str, Any], field: str
+) -> None:
+    before = console.orgs()
+
+    answer = console.http.post(f"/orgs{path}", json=fields)
+
+    assert message(answer, 422).startswith(f"{field}: ")
+    assert console.orgs() == before
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"cycle_limit_usd": 5}, "cycle_limit_usd"),
+        ({"mode": "postpaid"}, "mode"),
+        ({"suspended": 1}, "suspended"),
+        ({"concurrency": None}, "concurrency"),
+        ({"name": ""}, "name"),
+    ],
+)
+def test_what_cannot_be_changed_is_422_and_named(
+    console: Console, fields: dict[str, Any], field: str
+) -> None:
+    answer = console.http.patch("/orgs/org_sandbox", json=fields)
+
+    assert message(answer, 422).startswith(f"{field}: ")
+
+
+def test_a_member_of_another_organization_gets_no_key(console: Console) -> None:
+    stranger = console.member(console.org())
+
+    answer = console.http.post(f"/orgs/{console.org()}/keys", json={"member": stranger})
+
+    assert message(answer, 422).startswith("member: ")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "fields"),
+    [
+        ("PATCH", "/orgs/org_none", {}),
+        ("POST", "/orgs/org_none/grants", {"usd": 1, "kind": "fund"}),
+        ("POST", "/orgs/org_none/members", {"name": "a"}),
+        ("POST", "/orgs/org_none/keys", {}),
+        ("PATCH", "/keys/key_none", {"state": "active"}),
+    ],
+)
+def test_what_is_not_there_is_404(
+    console: Console, method: str, path: str, fields: dict[str, Any]
+) -> None:
+    assert message(console.http.request(method, path, json=fields), 404)
+
+
+Call = Callable[[httpx.Client], httpx.Response]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda http: http.post("/orgs", json={"name": "a"}),
+        lambda http: http.patch("/orgs/org_sandbox", json={"suspended": True}),
+        lambda http: http.post("/reset", json={"confirm": True}),
+        lambda http: http.delete("/faults"),
+    ],
+)
+def test_a_web_page_cannot_change_the_sandbox(console: Console, call: Call) -> None:
+    url = f"{console.api.running.base_url}/sandbox"
+    headers = {"Origin": "https://page.example"}
+    with httpx.Client(base_url=url, headers=headers, trust_env=False) as page:
+        before = console.orgs()
+
+        assert "X-Sandbox" in message(call(page), 403)
+
+    assert console.orgs() == before
+
+
+def test_a_host_name_that_was_led_here_reads_nothing(console: Console) -> None:
+    answer = console.http.get("/orgs", headers={"Host": "rebound.example"})
+
+    assert message(answer, 403)
+
+
+def test_the_door_takes_no_key_and_the_key_does_not_open_it(console: Console) -> None:
+    api = console.api
+
+    assert api.http.post("/sandbox/orgs", json={"name": "a"}).status_code == 403
+    assert httpx.get(f"{api.running.base_url}/sandbox/orgs", trust_env=False).is_success

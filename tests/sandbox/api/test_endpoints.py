@@ -1,0 +1,312 @@
+"""Registered endpoints, at the sandbox's own door (spec 3.3, 6.2)."""
+
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.sandbox.conftest import Api, StartSandbox
+from tests.support.sandbox.receivers import (
+    Answer,
+    Receiver,
+    deliveries,
+    door,
+    ended,
+    receiving,
+    register,
+)
+
+TURNED_AWAY = {"prompt": "sandbox:fail=rate_limited"}
+PUBLIC = "https://93.184.216.34/hook"
+
+
+@pytest.fixture(scope="module")
+def hooked(sandboxes: StartSandbox) -> Api:
+    return sandboxes(allow_loopback_callbacks=True)
+
+
+@pytest.fixture
+def alone(sandboxes: StartSandbox) -> Api:
+    return sandboxes(allow_loopback_callbacks=True)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as receiver:
+        yield receiver
+
+
+def read(api: Api, endpoint: dict[str, Any]) -> dict[str, Any]:
+    answer = door(api, "GET", f"endpoints/{endpoint['id']}")
+    assert answer.status_code == 200
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def end_a_job(api: Api) -> str:
+    job_id: str = api.post("text-to-video", TURNED_AWAY).json()["id"]
+    return job_id
+
+
+def test_an_endpoint_is_registered_listed_and_deleted(alone: Api) -> None:
+    made = register(alone, PUBLIC, events=["media.job.failed", "media.job.failed"])
+    secret = made.pop("secret")
+
+    assert made == {
+        "id": made["id"],
+        "org": "org_sandbox",
+        "url": PUBLIC,
+        "events": ["media.job.failed"],
+        "state": "enabled",
+        "created_at": made["created_at"],
+    }
+    assert read(alone, made) == made
+    second = register(alone, PUBLIC)
+    assert second["events"] is None
+    assert secret not in door(alone, "GET", "endpoints").text
+    listed = door(alone, "GET", "endpoints").json()["data"]
+    assert [one["id"] for one in listed] == [made["id"], second["id"]]
+    gone = door(alone, "DELETE", f"endpoints/{made['id']}")
+    assert gone.json() == made | {"state": "deleted"}
+    listed = door(alone, "GET", "endpoints").json()["data"]
+    assert [one["id"] for one in listed] == [second["id"]]
+
+
+@pytest.mark.spec("8")
+def test_an_organization_has_at_most_16_endpoints(alone: Api) -> None:
+    made = [register(alone, PUBLIC) for _ in range(16)]
+    answer = door(alone, "POST", "endpoints", {"url": PUBLIC})
+    assert answer.status_code == 409
+    assert "16" in answer.json()["message"]
+    other = door(alone, "POST", "orgs", {"name": "Other", "balance_usd": "1"}).json()
+    path = f"endpoints?org={other['id']}"
+    assert door(alone, "POST", path, {"url": PUBLIC}).status_code == 201
+    door(alone, "DELETE", f"endpoints/{made[0]['id']}")
+
+    assert door(alone, "POST", "endpoints", {"url": PUBLIC}).status_code == 201
+
+
+@pytest.mark.spec("6.2")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://93.184.216.34/",
+        "https://93.184.216.34:444/",
+        "https://192.168.1.1/",
+        "https://user:pass@93.184.216.34/",
+        "https://localhost/",
+        "https://0x7f.1/",
+        "nonsense",
+        "",
+    ],
+)
+def test_a_url_against_the_policy_is_refused_with_a_sentence(
+    idle: Api, url: str
+) -> None:
+    answer = door(idle, "POST", "endpoints", {"url": url})
+
+    assert answer.status_code == 400
+    assert answer.json()["message"].startswith("url: ")
+    assert door(idle, "GET", "endpoints").json()["data"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "url"),
+        ({"url": None}, "url"),
+        ({"url": 5}, "url"),
+        ({"url": PUBLIC, "events": []}, "events"),
+        ({"url": PUBLIC, "events": "media.job.failed"}, "events"),
+        ({"url": PUBLIC, "events": ["media.job.started"]}, "events"),
+        ({"url": PUBLIC, "events": ["webhook.test"]}, "events"),
+        ({"url": PUBLIC, "events": [5]}, "events"),
+        ({"url": PUBLIC, "events": [["media.job.failed"]]}, "events"),
+        ({"url": PUBLIC, "filter": []}, "filter"),
+    ],
+)
+def test_a_bad_field_is_422_and_named(
+    idle: Api, body: dict[str, Any], field: str
+) -> None:
+    answer = door(idle, "POST", "endpoints", body)
+
+    assert answer.status_code == 422
+    assert answer.json()["message"].startswith(f"{field}: ")
+
+
+def test_it_needs_the_header_of_the_door(idle: Api) -> None:
+    answer = idle.http.post("/sandbox/endpoints", json={"url": PUBLIC})
+
+    assert answer.status_code == 403
+    assert list(answer.json()) == ["message"]
+
+
+@pytest.mark.parametrize(
+    ("method", "tail"),
+    [
+        ("GET", ""),
+        ("PATCH", ""),
+        ("DELETE", ""),
+        ("POST", "/test"),
+        ("GET", "/secret"),
+        ("POST", "/secret/rotate"),
+    ],
+)
+def test_an_unknown_endpoint_is_404(idle: Api, method: str, tail: str) -> None:
+    answer = door(idle, method, f"endpoints/endpoint_none{tail}", {})
+
+    assert answer.status_code == 404
+    assert list(answer.json()) == ["message"]
+
+
+def test_an_unknown_organization_is_404(idle: Api) -> None:
+    assert door(idle, "GET", "endpoints?org=org_none").status_code == 404
+
+
+@pytest.mark.spec("6.1")
+def test_a_test_goes_to_any_endpoint_whatever_its_filter(
+    hooked: Api, receiver: Receiver
+) -> None:
+    endpoint = register(hooked, receiver.url, events=["media.job.completed"])
+    answer = door(hooked, "POST", f"endpoints/{endpoint['id']}/test")
+    (received,) = receiver.until(1)
+    (delivery,) = ended(hooked, endpoint_id=endpoint["id"])
+
+    assert answer.json()["id"] == delivery["id"]
+    assert answer.json()["status"] == "pending"
+    event = received.verified(endpoint["secret"])
+    assert event["type"] == "webhook.test"
+    assert event["data"] == {"endpoint_id": endpoint["id"]}
+    assert delivery["status"] == "delivered"
+    assert delivery["source_id"] is None
+
+
+def test_a_test_that_fails_is_not_tried_again(hooked: Api, receiver: Receiver) -> None:
+    receiver.script = lambda received: Answer(500)
+    endpoint = register(hooked, receiver.url)
+    door(hooked, "POST", f"endpoints/{endpoint['id']}/test")
+    receiver.until(1)
+    hooked.running.advance(hours=60)
+
+    (delivery,) = deliveries(hooked, endpoint_id=endpoint["id"])
+    assert delivery["status"] == "failed"
+    assert delivery["attempts"] == 1
+
+
+@pytest.mark.spec("3.3")
+def test_410_disables_an_endpoint_until_it_is_enabled_again(
+    alone: Api, receiver: Receiver
+) -> None:
+    receiver.script = lambda received: Answer(410)
+    endpoint = register(alone, receiver.url)
+    met = end_a_job(alone)
+    (delivery,) = ended(alone, source_id=met)
+    missed = end_a_job(alone)
+
+    assert delivery["status"] == "failed"
+    assert read(alone, endpoint)["state"] == "gone"
+    assert deliveries(alone, source_id=missed) == []
+    refused = door(alone, "POST", f"endpoints/{endpoint['id']}/test")
+    assert refused.status_code == 409
+    replay = f"/v1/webhooks/deliveries/{delivery['id']}/replay"
+    assert alone.http.post(replay).status_code == 409
+
+    receiver.script = lambda received: Answer(204)
+    change = {"state": "enabled"}
+    enabled = door(alone, "PATCH", f"endpoints/{endpoint['id']}", change)
+    assert enabled.json()["state"] == "enabled"
+    assert alone.http.post(replay).status_code == 200
+    heard = end_a_job(alone)
+    assert [one["status"] for one in ended(alone, source_id=heard)] == ["delivered"]
+    assert [one["status"] for one in ended(alone, source_id=met)] == ["delivered"]
+
+
+@pytest.mark.parametrize("way", ["disabled", "deleted"])
+def test_what_is_on_its_way_is_canceled_with_its_endpoint(
+    alone: Api, receiver: Receiver, way: str
+) -> None:
+    receiver.script = lambda received: Answer(500)
+    endpoint = register(alone, receiver.url)
+    end_a_job(alone)
+    receiver.until(1)
+    path = f"endpoints/{endpoint['id']}"
+    if way == "disabled":
+        assert door(alone, "PATCH", path, {"state": way}).status_code == 200
+    else:
+        assert door(alone, "DELETE", path).status_code == 200
+    end_a_job(alone)
+    alone.running.advance(hours=60)
+
+    (delivery,) = deliveries(alone)
+    assert delivery["status"] == "canceled"
+    assert delivery["next_attempt_at"] is None
+    assert delivery["endpoint_id"] == endpoint["id"]
+
+
+def test_a_changed_address_gets_what_is_on_its_way_too(
+    alone: Api, receiver: Receiver
+) -> None:
+    receiver.script = lambda received: Answer(500)
+    endpoint = register(alone, receiver.url)
+    end_a_job(alone)
+    (first,) = receiver.until(1)
+    with receiving() as moved:
+        change = {"url": moved.url, "events": ["media.job.completed"]}
+        changed = door(alone, "PATCH", f"endpoints/{endpoint['id']}", change).json()
+        alone.running.advance(minutes=1)
+        (second,) = moved.until(1)
+
+    assert changed["url"] == moved.url
+    assert changed["events"] == ["media.job.completed"]
+    assert second.event_id == first.event_id
+    assert second.verified(endpoint["secret"]) == first.event
+    end_a_job(alone)
+    assert len(deliveries(alone)) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"state": "gone"}, 422),
+        ({"state": None}, 422),
+        ({"state": ["enabled"]}, 422),
+        ({"events": []}, 422),
+        ({"url": None}, 422),
+        ({"url": "https://10.0.0.1/"}, 400),
+        ({"secret": "whsec_mine"}, 422),
+    ],
+)
+def test_a_bad_change_changes_nothing(
+    hooked: Api, change: dict[str, Any], status: int
+) -> None:
+    endpoint = register(hooked, PUBLIC)
+    answer = door(hooked, "PATCH", f"endpoints/{endpoint['id']}", change)
+
+    assert answer.status_code == status
+    del endpoint["secret"]
+    assert read(hooked, endpoint) == endpoint
+    door(hooked, "DELETE", f"endpoints/{endpoint['id']}")
+
+
+def test_a_name_that_moves_after_it_was_accepted_is_blocked(
+    sandboxes: StartSandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = sandboxes()
+    real, moved = socket.getaddrinfo, False
+
+    def resolve(host: Any, port: Any, *args: Any, **more: Any) -> Any:
+        if host in ("moves.example", b"moves.example"):
+            host = "10.0.0.1" if moved else "93.184.216.34"
+        return real(host, port, *args, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    endpoint = register(api, "https://moves.example/hook")
+    moved = True
+    door(api, "POST", f"endpoints/{endpoint['id']}/test")
+
+    (delivery,) = ended(api)
+    path = f"/v1/webhooks/deliveries/{delivery['id']}/attempts"
+    (attempt,) = api.http.get(path).json()["data"]
+    assert attempt["reason"] == "blocked"
+    assert attempt["status_code"] is None

@@ -1,0 +1,1 @@
+"""Webhooks that the sandbox sends."""

@@ -1,0 +1,423 @@
+"""The end of a job is announced, signed, once to each receiver (spec 6)."""
+
+import json
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import httpx
+import pytest
+from jsonschema import Draft202012Validator
+from standardwebhooks import WebhookVerificationError
+
+from tests.sandbox.conftest import Api, StartSandbox, png
+from tests.support.sandbox.receivers import (
+    PATIENCE_S,
+    Answer,
+    Received,
+    Receiver,
+    deliveries,
+    door,
+    ended,
+    in_turn,
+    receiving,
+    register,
+)
+
+KIND = "text-to-video"
+FAILS = {"prompt": "sandbox:fail=content_moderation"}
+
+
+@pytest.fixture(scope="module")
+def hooked(sandboxes: StartSandbox) -> Api:
+    """A sandbox that reaches receivers on this machine."""
+    return sandboxes(allow_loopback_callbacks=True, settle_after_s=0.05)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as receiver:
+        yield receiver
+
+
+def secret_of(api: Api) -> str:
+    secret: str = api.http.get("/v1/webhooks/secret").json()["secret"]
+    return secret
+
+
+def now_of(api: Api) -> str:
+    now: str = api.http.get("/sandbox/clock").json()["now"]
+    return now
+
+
+def upscale(api: Api, **more: Any) -> dict[str, Any]:
+    picture = api.upload("image/png", png())
+    return api.submit("image-upscale", {"image_url": picture, **more})
+
+
+@pytest.mark.spec("6.3")
+def test_a_completed_job_is_announced_to_its_webhook_url(
+    hooked: Api, receiver: Receiver
+) -> None:
+    before = now_of(hooked)
+    job = upscale(hooked, webhook_url=f"{receiver.url}?of=mine")
+    (received,) = receiver.until(1)
+
+    event = received.verified(secret_of(hooked))
+    assert received.path == "/hook?of=mine"
+    assert received.headers["content-type"] == "application/json"
+    assert received.headers["user-agent"].endswith("/1.0")
+    assert received.headers["content-length"] == str(len(received.body))
+    assert str(uuid.UUID(received.event_id.removeprefix("msg_"))) in received.event_id
+    assert list(event) == ["data", "timestamp", "type"]
+    assert event["type"] == "media.job.completed"
+    assert datetime.fromisoformat(event["timestamp"]).utcoffset() is not None
+    assert before < event["timestamp"] < now_of(hooked)
+    read = hooked.settled(job["id"])
+    path = hooked.running.functions["image-upscale"]
+    assert event["data"] == read | {
+        "model_id": path,
+        "runtime_s": event["data"]["runtime_s"],
+        "error": None,
+        "billing": None,
+    }
+    assert event["data"]["runtime_s"] > 0
+
+
+def test_usage_is_in_the_event_of_a_clip(hooked: Api, receiver: Receiver) -> None:
+    body = {"prompt": "a kite", "duration": 3, "webhook_url": receiver.url}
+    hooked.submit(KIND, body)
+    (received,) = receiver.until(1)
+
+    assert received.event["data"]["usage"] == {"output_seconds": 3}
+    assert received.event["data"]["output"]["media_type"] == "video"
+
+
+@pytest.mark.spec("6.2")
+def test_a_failing_job_is_announced_to_the_same_url(
+    hooked: Api, receiver: Receiver
+) -> None:
+    job = hooked.submit(KIND, FAILS | {"webhook_url": receiver.url})
+    (received,) = receiver.until(1)
+
+    event = received.verified(secret_of(hooked))
+    assert event["type"] == "media.job.failed"
+    assert event["data"] == {
+        "id": job["id"],
+        "status": "failed",
+        "error": hooked.job(job["id"])["error"],
+        "usage": None,
+        "billing": None,
+        "model_id": hooked.running.functions[KIND],
+        "runtime_s": None,
+    }
+    assert event["data"]["error"]["code"] == "content_moderation"
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("insufficient_balance", 403),
+        ("rate_limited", 429),
+        ("provider_unavailable", 503),
+    ],
+)
+def test_a_job_that_is_turned_away_is_announced_too(
+    hooked: Api, receiver: Receiver, code: str, status: int
+) -> None:
+    body = {"prompt": f"sandbox:fail={code}", "webhook_url": receiver.url}
+    answer = hooked.post(KIND, body)
+    (received,) = receiver.until(1)
+
+    assert answer.status_code == status
+    assert received.event["type"] == "media.job.failed"
+    assert received.event["data"]["id"] == answer.json()["id"]
+    assert received.event["data"]["error"]["code"] == code
+
+
+def test_a_body_agrees_with_the_schema_of_events(
+    hooked: Api, receiver: Receiver
+) -> None:
+    upscale(hooked, webhook_url=receiver.url)
+    hooked.submit(KIND, FAILS | {"webhook_url": receiver.url})
+    endpoint = register(hooked, receiver.url)
+    door(hooked, "POST", f"endpoints/{endpoint['id']}/test")
+    document = hooked.http.get("/openapi.json").json()
+    schema = Draft202012Validator(
+        {"$ref": "#/components/schemas/Event", **document},
+    )
+
+    for received in receiver.until(3):
+        schema.validate(received.event)
+    door(hooked, "DELETE", f"endpoints/{endpoint['id']}")
+
+
+@pytest.mark.spec("6.6")
+def test_each_receiver_gets_the_one_event_under_its_own_secret(
+    sandboxes: StartSandbox, receiver: Receiver
+) -> None:
+    api = sandboxes(allow_loopback_callbacks=True)
+    secrets = {
+        f"/{name}": register(api, receiver.url.replace("/hook", f"/{name}"))["secret"]
+        for name in ("one", "two")
+    }
+    api.submit(KIND, FAILS | {"webhook_url": receiver.url})
+    received = {one.path: one for one in receiver.until(3)}
+
+    secrets["/hook"] = secret_of(api)
+    assert received.keys() == secrets.keys()
+    assert len(set(secrets.values())) == 3
+    assert len({one.event_id for one in received.values()}) == 1
+    assert len({one.body for one in received.values()}) == 1
+    for path, one in received.items():
+        for of, secret in secrets.items():
+            if of == path:
+                one.verified(secret)
+            else:
+                with pytest.raises(WebhookVerificationError):
+                    one.verified(secret)
+
+
+@pytest.mark.spec("6.1")
+def test_a_filter_limits_an_endpoint_to_the_listed_types(
+    sandboxes: StartSandbox, receiver: Receiver
+) -> None:
+    api = sandboxes(allow_loopback_callbacks=True)
+    filters = {"failed": ["media.job.failed"], "completed": ["media.job.completed"]}
+    filters["both"] = filters["failed"] + filters["completed"]
+    for name, events in [*filters.items(), ("all", None)]:
+        register(api, receiver.url.replace("/hook", f"/{name}"), events=events)
+    api.submit(KIND, FAILS)
+    upscale(api)
+    received = receiver.until(6)
+
+    heard = {(one.path, one.event["type"]) for one in received}
+    assert heard == {
+        ("/failed", "media.job.failed"),
+        ("/completed", "media.job.completed"),
+        ("/both", "media.job.failed"),
+        ("/both", "media.job.completed"),
+        ("/all", "media.job.failed"),
+        ("/all", "media.job.completed"),
+    }
+    assert len(ended(api)) == 6
+
+
+def test_a_job_without_a_receiver_is_announced_to_nobody(
+    sandboxes: StartSandbox, receiver: Receiver
+) -> None:
+    api = sandboxes(allow_loopback_callbacks=True)
+    job = api.submit(KIND, FAILS)
+    api.ended(job["id"])
+    api.running.advance(hours=1)
+    register(api, receiver.url)
+
+    assert deliveries(api) == []
+
+
+def test_a_repeated_submit_announces_nothing_anew(
+    hooked: Api, receiver: Receiver
+) -> None:
+    key, body = uuid.uuid4().hex, FAILS | {"webhook_url": receiver.url}
+    job = hooked.submit(KIND, body, key)
+    receiver.until(1)
+    assert hooked.submit(KIND, body, key)["status"] == "failed"
+    turned_away = {"prompt": "sandbox:fail=rate_limited", "webhook_url": receiver.url}
+    first = hooked.post(KIND, turned_away, f"{key}-2").json()
+    assert hooked.submit(KIND, turned_away, f"{key}-2")["id"] == first["id"]
+
+    for job_id in (job["id"], first["id"]):
+        assert len(ended(hooked, source_id=job_id)) == 1
+
+
+def test_nine_attempts_over_the_http_interface(hooked: Api, receiver: Receiver) -> None:
+    receiver.script = lambda received: Answer(503)
+    job = hooked.submit(KIND, FAILS | {"webhook_url": receiver.url})
+    receiver.until(1)
+    done = hooked.running.advance(hours=62)
+
+    (delivery,) = deliveries(hooked, source_id=job["id"])
+    assert delivery["status"] == "failed"
+    assert delivery["attempts"] == 9
+    assert 8 <= done["attempts_n"] <= 9
+    received = receiver.until(9)
+    assert len(received) == 9
+    assert {one.event_id for one in received} == {delivery["event_id"]}
+    assert [one.verified(secret_of(hooked)) for one in received]
+
+
+def test_an_event_shows_the_job_as_it_ended_also_after_it_was_erased(
+    hooked: Api, receiver: Receiver
+) -> None:
+    receiver.script = in_turn(Answer(500), Answer(204))
+    job = upscale(hooked, webhook_url=receiver.url)
+    receiver.until(1)
+    hooked.http.delete(f"/v1/media/jobs/{job['id']}")
+    hooked.running.advance(minutes=1)
+
+    first, second = receiver.until(2)
+    assert first.body == second.body
+    assert "output" in second.event["data"]
+    assert "deleted_at" not in second.event["data"]
+    (delivery,) = deliveries(hooked, source_id=job["id"])
+    assert delivery["status"] == "delivered"
+
+
+def test_what_is_pending_goes_on_after_a_restart(
+    sandboxes: StartSandbox, tmp_path: Path, receiver: Receiver
+) -> None:
+    receiver.script = lambda received: Answer(500)
+    settings: dict[str, Any] = {"allow_loopback_callbacks": True}
+    first = sandboxes(tmp_path, **settings)
+    first.submit(KIND, FAILS | {"webhook_url": receiver.url})
+    receiver.until(1)
+    first.running.stop()
+    receiver.script = lambda received: Answer(204)
+    second = sandboxes(tmp_path, **settings)
+    second.running.advance(minutes=1)
+
+    (delivery,) = ended(second)
+    assert delivery["status"] == "delivered"
+    assert delivery["attempts"] == 2
+    before, after = receiver.until(2)
+    assert before.event_id == after.event_id
+    assert after.verified(secret_of(second)) == before.event
+
+
+def test_a_reset_forgets_endpoints_secrets_and_what_is_on_its_way(
+    sandboxes: StartSandbox, receiver: Receiver
+) -> None:
+    released = Event()
+
+    def hang(received: Received) -> Answer:
+        released.wait(PATIENCE_S)
+        return Answer(204)
+
+    receiver.script = hang
+    api = sandboxes(allow_loopback_callbacks=True)
+    old = secret_of(api)
+    register(api, receiver.url)
+    api.submit(KIND, FAILS | {"webhook_url": receiver.url})
+    receiver.until(2)
+    api.running.reset()
+    released.set()
+    assert deliveries(api) == []
+    assert door(api, "GET", "endpoints").json()["data"] == []
+    assert secret_of(api) != old
+
+    api.submit(KIND, FAILS | {"webhook_url": receiver.url})
+    assert [one["status"] for one in ended(api)] == ["delivered"]
+
+
+def test_stopping_does_not_wait_for_a_receiver_that_hangs(
+    sandboxes: StartSandbox, tmp_path: Path, receiver: Receiver
+) -> None:
+    released = Event()
+
+    def hang(received: Received) -> Answer:
+        released.wait(PATIENCE_S)
+        return Answer(204)
+
+    receiver.script = hang
+    api = sandboxes(tmp_path, allow_loopback_callbacks=True)
+    api.submit(KIND, FAILS | {"webhook_url": receiver.url})
+    receiver.until(1)
+    api.running.stop()
+
+    assert not released.is_set()
+    released.set()
+
+
+def test_signatures_are_of_the_raw_bytes(hooked: Api, receiver: Receiver) -> None:
+    hooked.submit(KIND, FAILS | {"webhook_url": receiver.url})
+    (received,) = receiver.until(1)
+    secret = secret_of(hooked)
+
+    changed: list[Callable[[Received], Received]] = [
+        lambda one: Received(one.path, one.headers, one.body + b" "),
+        lambda one: Received(one.path, one.headers, json.dumps(one.event).encode()),
+        lambda one: with_header(one, "webhook-id", "msg_other"),
+        lambda one: with_header(one, "webhook-timestamp", "1614265330"),
+    ]
+    received.verified(secret)
+    for change in changed:
+        with pytest.raises(WebhookVerificationError):
+            change(received).verified(secret)
+
+
+def with_header(received: Received, name: str, value: str) -> Received:
+    headers = {**received.headers, name: value}
+    return Received(received.path, headers, received.body)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://example.com/",
+        "https://user@example.com/",
+        "http://93.184.216.34/",
+        "https://93.184.216.34:8443/",
+        "https://10.0.0.1/",
+        "https://93.184.216.34/" + "a" * 3_000,
+        "",
+    ],
+)
+def test_a_webhook_url_against_the_policy_is_400_and_makes_no_job(
+    hooked: Api, url: str
+) -> None:
+    answer = hooked.post(KIND, FAILS | {"webhook_url": url})
+
+    assert answer.status_code == 400
+    assert list(answer.json()) == ["message"]
+    assert answer.json()["message"].startswith("webhook_url: ")
+
+
+def test_a_callback_to_the_service_itself_is_400(hooked: Api) -> None:
+    url = f"{hooked.running.base_url}/v1/media/uploads"
+
+    assert hooked.post(KIND, FAILS | {"webhook_url": url}).status_code == 400
+
+
+def test_the_deliveries_of_another_organization_are_not_there(
+    hooked: Api, receiver: Receiver
+) -> None:
+    hooked.submit(KIND, FAILS | {"webhook_url": receiver.url})
+    mine = ended(hooked)[0]
+    with other_organization(hooked) as other:
+        path = f"/v1/webhooks/deliveries/{mine['id']}"
+        answers = [
+            other.get(path),
+            other.get(f"{path}/attempts"),
+            other.post(f"{path}/replay"),
+        ]
+        assert [answer.status_code for answer in answers] == [404] * 3
+        assert other.get("/v1/webhooks/deliveries").json()["data"] == []
+        theirs = other.get("/v1/webhooks/secret").json()["secret"]
+        assert theirs != secret_of(hooked)
+
+
+def other_organization(api: Api, **key: Any) -> httpx.Client:
+    """Make another organization; return a client with a key of it."""
+    org = door(api, "POST", "orgs", {"name": "Other", "balance_usd": "5"}).json()
+    made = door(api, "POST", f"orgs/{org['id']}/keys", key).json()
+    headers = {"X-API-Key": made["key"]}
+    return httpx.Client(
+        base_url=api.running.base_url, headers=headers, trust_env=False, timeout=30
+    )
+
+
+def test_an_endpoint_hears_of_its_own_organization_only(
+    hooked: Api, receiver: Receiver
+) -> None:
+    org = door(hooked, "POST", "orgs", {"name": "Deaf", "balance_usd": "5"}).json()
+    answer = door(hooked, "POST", f"endpoints?org={org['id']}", {"url": receiver.url})
+    assert answer.status_code == 201
+    job = hooked.submit(KIND, FAILS)
+    hooked.ended(job["id"])
+
+    assert deliveries(hooked, endpoint_id=answer.json()["id"]) == []
+    listed = door(hooked, "GET", f"endpoints?org={org['id']}").json()["data"]
+    assert [one["id"] for one in listed] == [answer.json()["id"]]

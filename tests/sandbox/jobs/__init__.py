@@ -1,0 +1,1 @@
+"""Running a job: inputs, prices, rendering, retention."""

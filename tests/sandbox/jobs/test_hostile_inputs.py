@@ -1,0 +1,485 @@
+"""Hostile inputs: each gets a clear 4xx or a failed job, and the sandbox goes on."""
+
+import json
+import resource
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from mediakit.sandbox.api import uploads
+from mediakit.sandbox.core import request_body
+from mediakit.sandbox.jobs import inputs
+from mediakit.sandbox.server import connections
+from tests.sandbox.conftest import KITE, PATIENCE_S, Api, StartSandbox, png
+from tests.support.sandbox.hostile import (
+    HostileServer,
+    bomb_mp4,
+    bomb_png,
+    bomb_text_png,
+    hostile_server,
+)
+
+GIB = 1024**3
+VIDEO, UPSCALE, VIDEO_UPSCALE = "text-to-video", "image-upscale", "video-upscale"
+
+
+@pytest.fixture(scope="module")
+def open_api(sandboxes: StartSandbox) -> Api:
+    """A sandbox that may fetch from this machine."""
+    return sandboxes(allow_loopback_callbacks=True, settle_after_s=0)
+
+
+@pytest.fixture(scope="module")
+def origin() -> Iterator[HostileServer]:
+    with hostile_server() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def goes_on(open_api: Api) -> Iterator[None]:
+    """After each of them, the next request is served and nothing lies about."""
+    yield
+    assert open_api.http.get("/billing/balance").status_code == 200
+    # What was cut off may still be on its way to be removed.
+    deadline_s = time.monotonic() + PATIENCE_S
+    while half_done(open_api) and time.monotonic() < deadline_s:
+        time.sleep(0.02)
+    assert half_done(open_api) == []
+
+
+def half_done(api: Api) -> list[Path]:
+    folder = data_dir(api)
+    return [*(folder / "scratch").iterdir(), *(folder / "files").glob("*.part")]
+
+
+def data_dir(api: Api) -> Path:
+    return api.running._data_dir.path
+
+
+def refusal(api: Api, kind: str, body: dict[str, Any]) -> str:
+    """Submit, expect `invalid_input`, and return the message."""
+    job = api.ended(api.submit(kind, body)["id"])
+    assert job["status"] == "failed"
+    assert job["error"]["code"] == "invalid_input"
+    message: str = job["error"]["message"]
+    return message
+
+
+def connected(api: Api) -> socket.socket:
+    url = httpx.URL(api.running.base_url)
+    return socket.create_connection((url.host, url.port or 80), timeout=30)
+
+
+def said(client: socket.socket) -> bytes:
+    """Read until the server closes."""
+    parts = []
+    while part := client.recv(65_536):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def raw_answer(api: Api, request: bytes) -> bytes:
+    with closing(connected(api)) as client:
+        client.sendall(request)
+        return said(client)
+
+
+def post_head(api: Api, *headers: str) -> bytes:
+    lines = (
+        f"POST {api.path(VIDEO)} HTTP/1.1",
+        "Host: localhost",
+        f"X-API-Key: {api.running.api_key}",
+        *headers,
+    )
+    return "".join(f"{line}\r\n" for line in lines).encode() + b"\r\n"
+
+
+# Files.
+
+
+def test_a_picture_that_unpacks_to_billions_of_pixels_fails(open_api: Api) -> None:
+    bomb = bomb_png(60_000)
+    assert len(bomb) < 3_000_000
+    url = open_api.upload("image/png", bomb)
+
+    assert refusal(open_api, UPSCALE, {"image_url": url}).startswith("image_url: ")
+
+
+def test_a_picture_with_a_comment_of_a_gigabyte_fails(open_api: Api) -> None:
+    url = open_api.upload("image/png", bomb_text_png(GIB))
+
+    assert refusal(open_api, UPSCALE, {"image_url": url}).startswith("image_url: ")
+
+
+@pytest.mark.parametrize(("samples", "tracks"), [(80_000_000, 8), (2**32 - 1, 1)])
+def test_a_clip_that_promises_millions_of_frames_fails(
+    open_api: Api, samples: int, tracks: int
+) -> None:
+    bomb = bomb_mp4(samples, tracks)
+    assert len(bomb) < 6_000
+    url = open_api.upload("video/mp4", bomb)
+
+    assert "video_url: " in refusal(open_api, VIDEO_UPSCALE, {"video_url": url})
+
+
+def test_the_workers_memory_is_bounded_whatever_a_clip_promises(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "bomb.mp4"
+    path.write_bytes(bomb_mp4(80_000_000, 8))  # 15 GB, when all of it is unpacked
+    order = {
+        "job": "j",
+        "kind": "probe",
+        "body": {"u": "video"},
+        "inputs": {"u": str(path)},
+        "output": "",
+        "seed": 0,
+    }
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "mediakit.sandbox.render"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as worker:
+        out, _ = worker.communicate(json.dumps(order).encode() + b"\n", timeout=60)
+        peak = max_rss_bytes()
+
+    assert json.loads(out)["job"] == "j"
+    assert worker.returncode == 0
+    assert peak < 2.2 * GIB
+
+
+def max_rss_bytes() -> int:
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 100, b"PK\x03\x04" + b"\0" * 100])
+def test_files_that_are_no_media_fail(open_api: Api, content: bytes) -> None:
+    url = open_api.upload("video/mp4", content or b"\n")
+
+    assert refusal(open_api, VIDEO_UPSCALE, {"video_url": url})
+
+
+# Uploads.
+
+
+def test_an_upload_of_two_gigabytes_is_refused_before_it_comes(open_api: Api) -> None:
+    asked = {"content_type": "video/mp4", "size_bytes": 2 * GIB}
+
+    answer = open_api.http.post("/v1/media/uploads", json=asked)
+
+    assert answer.status_code == 422
+    assert answer.json()["message"].startswith("size_bytes: ")
+
+
+def test_more_bytes_than_declared_are_not_stored(open_api: Api) -> None:
+    granted = open_api.grant("image/png", 3)
+    url = httpx.URL(granted["upload_url"])
+    head = f"PUT {url.raw_path.decode()} HTTP/1.1\r\nHost: localhost\r\n" + "".join(
+        f"{name}: {value}\r\n" for name, value in granted["headers"].items()
+    )
+
+    answer = raw_answer(open_api, head.encode() + b"\r\nabcdefghi\r\n\r\n")
+
+    assert answer.split(b" ")[1] in (b"200", b"400")
+    stored = open_api.http.get(granted["url"])
+    assert stored.status_code == 404 or stored.content == b"abc"
+
+
+@pytest.mark.parametrize("length", ["9", "0", "-1", "3, 3", None])
+def test_another_length_than_the_signed_one_is_refused(
+    open_api: Api, length: str | None
+) -> None:
+    granted = open_api.grant("image/png", 3)
+    url = httpx.URL(granted["upload_url"])
+    lines = [f"PUT {url.raw_path.decode()} HTTP/1.1", "Host: x", "Connection: close"]
+    lines.append("Content-Type: image/png")
+    if length is None:
+        lines.append("Transfer-Encoding: chunked")
+    else:
+        lines.append(f"Content-Length: {length}")
+    body = b"9\r\nabcdefghi\r\n0\r\n\r\n" if length is None else b"abcdefghi"
+
+    answer = raw_answer(open_api, "\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+
+    assert answer.split(b" ")[1] in (b"400", b"403")
+    assert open_api.http.get(granted["url"]).status_code == 404
+
+
+def test_an_upload_that_never_ends_is_given_up(
+    open_api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "UPLOAD_TIMEOUT_S", 0.2)
+    granted = open_api.grant("image/png", 100)
+    url = httpx.URL(granted["upload_url"])
+    head = f"PUT {url.raw_path.decode()} HTTP/1.1\r\nHost: localhost\r\n" + "".join(
+        f"{name}: {value}\r\n" for name, value in granted["headers"].items()
+    )
+    with closing(connected(open_api)) as client:
+        client.sendall(head.encode() + b"\r\nabc")
+        answer = client.recv(1_000)
+
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert open_api.http.get(granted["url"]).status_code == 404
+
+
+# URLs.
+
+
+def test_an_input_that_never_ends_is_cut_off_by_its_size(
+    open_api: Api, origin: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inputs, "MAX_INPUT_BYTES", 3_000_000)
+
+    message = refusal(open_api, VIDEO_UPSCALE, {"video_url": f"{origin.url}/fast"})
+
+    assert "larger than 3,000,000 bytes" in message
+
+
+@pytest.mark.parametrize("path", ["slow", "silent"])
+def test_an_input_that_hardly_comes_is_cut_off_by_its_time(
+    open_api: Api, origin: HostileServer, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr(inputs, "MAX_INPUT_SECONDS", 0.3)
+
+    message = refusal(open_api, VIDEO_UPSCALE, {"video_url": f"{origin.url}/{path}"})
+
+    assert "longer than 0.3 s" in message
+
+
+def test_all_inputs_of_a_job_share_a_limit_of_bytes(
+    open_api: Api, origin: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inputs, "MAX_FETCHED_BYTES", 1_000)
+    pictures = [open_api.upload("image/png", png()) for _ in range(2)]
+    body = {"prompt": "x", "pictures": [*pictures, f"{origin.url}/fast"]}
+
+    # Own files are not fetched, so that they do not count.
+    assert "larger than 1,000 bytes" in refusal(open_api, "text-to-image", body)
+
+
+def test_all_inputs_of_a_job_share_a_limit_of_time(
+    open_api: Api, origin: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inputs, "MAX_FETCHED_SECONDS", 0.0)
+
+    message = refusal(open_api, UPSCALE, {"image_url": f"{origin.url}/fast"})
+
+    assert "all inputs together" in message
+
+
+def test_a_redirect_to_a_private_address_is_not_followed(
+    open_api: Api, origin: HostileServer
+) -> None:
+    message = refusal(open_api, UPSCALE, {"image_url": f"{origin.url}/away"})
+
+    assert "redirects are not followed" in message
+
+
+# Paths.
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/files/../account.json",
+        "/files/%2e%2e/account.json",
+        "/files/..%2faccount.json",
+        "/files/..%5caccount.json",
+        "/files/..",
+        "/files/.",
+        "/files/%00",
+        "/files/a%00b.png",
+        "/files//etc/passwd",
+        "//etc/passwd",
+        "/../../etc/passwd",
+        "/uploads/../account.json",
+    ],
+)
+def test_a_path_that_climbs_leads_nowhere(open_api: Api, path: str) -> None:
+    request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+    answer = raw_answer(open_api, request.encode())
+
+    assert answer.split(b" ")[1] in (b"400", b"404", b"405")
+    assert b"signing_secret" not in answer
+    assert b"root:" not in answer
+
+
+@pytest.mark.parametrize("path", ["../x", "%2e%2e%2fx", "..%2f..%2fx"])
+def test_a_put_that_climbs_is_refused(open_api: Api, path: str) -> None:
+    granted = httpx.URL(open_api.grant("image/png", 3)["upload_url"])
+    query = granted.query.decode()
+    request = (
+        f"PUT /uploads/{path}?{query} HTTP/1.1\r\nHost: localhost\r\n"
+        "Connection: close\r\nContent-Type: image/png\r\nContent-Length: 3\r\n\r\nabc"
+    )
+
+    answer = raw_answer(open_api, request.encode())
+
+    assert answer.split(b" ")[1] in (b"403", b"404", b"405")
+    assert not (data_dir(open_api) / "x").exists()
+
+
+@pytest.mark.parametrize("name", ["../account.json", "%2e%2e/account.json", "..", "."])
+def test_an_input_that_climbs_is_no_own_file(open_api: Api, name: str) -> None:
+    url = f"{open_api.running.base_url}/files/{name}"
+
+    assert refusal(open_api, UPSCALE, {"image_url": url}).startswith("image_url: ")
+
+
+# Bodies.
+
+
+def test_an_array_of_ten_thousand_is_refused_by_its_function(open_api: Api) -> None:
+    body = {"prompt": "x", "duration": 4, "image_urls": ["http://a.example/"] * 10_000}
+
+    answer = open_api.post("r1", body)
+
+    assert answer.status_code == 422
+    assert answer.json()["message"].startswith("image_urls: ")
+    assert len(answer.text) < 2_000
+
+
+def test_ten_thousand_urls_in_an_open_function_fail_its_job(open_api: Api) -> None:
+    picture = open_api.upload("image/png", png())
+    urls = [f"{picture}#{n}" for n in range(10_000)]
+
+    message = refusal(open_api, "text-to-image", {"prompt": "x", "more": urls})
+
+    assert "64 inputs at the most" in message
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"[" * 500_000, "nested too deeply"),
+        (b'{"a":' * 100_000, "nested too deeply"),
+        (b'{"a":' * 40 + b"1" + b"}" * 40, "nested too deeply"),
+        (b'{"prompt":"' + b"a" * 10_000_000 + b'"}', "larger than"),
+        (b'{"prompt":"a","prompt":"b"}', "'prompt' is there twice"),
+        (b'{"a":{"b":1,"c":2,"b":3}}', "'b' is there twice"),
+        (json.dumps({f"n{i}": 1 for i in range(1_001)}).encode(), "properties"),
+        (b'{"duration":NaN}', "NaN is not JSON"),
+        (b'{"duration":-Infinity}', "-Infinity is not JSON"),
+        (b'{"duration":1e999}', "out of any range"),
+        (b'{"duration":9223372036854775808}', "out of any range"),
+        (b'{"duration":' + b"9" * 10_000 + b"}", "not valid JSON"),
+        (b'{"prompt":"\\ud800"}', "not Unicode"),
+        (b'{"\\udfff":1}', "not Unicode"),
+        (b'{"prompt":"\xff"}', "not UTF-8"),
+        ("\ufeff{}".encode(), "not valid JSON"),
+        (b'{"prompt":"a\0b"}', "not valid JSON"),
+        (b"{} {}", "not valid JSON"),
+        (b"null", "not a JSON object"),
+        (b"", "not valid JSON"),
+    ],
+)
+def test_a_body_that_cannot_be_meant_is_refused(
+    open_api: Api, content: bytes, words: str
+) -> None:
+    paths = (open_api.path(VIDEO), "/v1/media/uploads", "/sandbox/faults")
+    for path in paths:
+        answer = open_api.http.post(path, content=content, headers={"X-Sandbox": "1"})
+
+        assert answer.status_code == 422
+        assert list(answer.json()) == ["message"]
+        assert words in answer.json()["message"]
+        assert len(answer.text) < 1_000
+
+
+def test_a_nul_in_a_text_is_a_character_like_any_other(open_api: Api) -> None:
+    job = open_api.submit(VIDEO, {**KITE, "prompt": "a\0b"}, key="nul")
+
+    assert open_api.ended(job["id"])["status"] == "completed"
+    # Not cut at it on the way to the store: another rest is another body.
+    other = open_api.post(VIDEO, {**KITE, "prompt": "a\0c"}, key="nul")
+    assert other.status_code == 409
+
+
+@pytest.mark.parametrize(
+    "url", ["http://a\0b.example/", "http://\0/", "http://\ud7ff/"]
+)
+def test_a_url_with_no_place_in_it_fails_its_job(open_api: Api, url: str) -> None:
+    assert refusal(open_api, UPSCALE, {"image_url": url}).startswith("image_url: ")
+
+
+# Connections.
+
+
+def test_a_body_that_never_comes_is_given_up(
+    open_api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_body, "BODY_TIMEOUT_S", 0.2)
+    with closing(connected(open_api)) as client:
+        client.sendall(post_head(open_api, "Content-Length: 100") + b'{"prompt":')
+        answer = b""
+        while not answer.endswith(b"}"):
+            answer += client.recv(1_000)
+
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"did not come within 0.2 s" in answer
+
+
+def test_the_rest_of_a_refused_body_is_not_waited_for(
+    open_api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_body, "MAX_BODY_BYTES", 10)
+    monkeypatch.setattr(connections, "LINGER_S", 0.2)
+    request = post_head(open_api, "Content-Length: 100000") + b"a" * 100
+
+    # It is closed although the client keeps it open.
+    assert raw_answer(open_api, request).startswith(b"HTTP/1.1 422 ")
+
+
+def test_a_head_that_never_ends_is_cut_off_by_its_time(
+    open_api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "HEAD_TIMEOUT_S", 0.2)
+
+    assert raw_answer(open_api, b"GET / HTTP/1.1\r\nHost: x\r\nX-More: ") == b""
+    assert raw_answer(open_api, b"") == b""
+
+
+def test_a_head_that_never_ends_is_cut_off_by_its_size(open_api: Api) -> None:
+    sent_bytes = 0
+    with closing(connected(open_api)) as client, suppress(ConnectionError):
+        client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX-More: ")
+        while sent_bytes < 50_000_000:
+            sent_bytes += client.send(b"a" * 65_536)
+
+    assert sent_bytes < 50_000_000
+
+
+def test_large_bodies_on_one_connection_are_no_heads(open_api: Api) -> None:
+    content = json.dumps({"prompt": "a" * 3_000, "duration": "long"}).encode()
+    head = post_head(open_api, f"Content-Length: {len(content)}")
+    last = post_head(open_api, f"Content-Length: {len(content)}", "Connection: close")
+
+    answer = raw_answer(open_api, (head + content) * 40 + last + content)
+
+    assert answer.count(b"HTTP/1.1 422 ") == 41
+
+
+def test_every_answer_is_sent_at_once(open_api: Api) -> None:
+    # asyncio turns Nagle's algorithm off only where a socket names its protocol.
+    listening = open_api.running._host._socket  # type: ignore[union-attr]
+
+    assert listening.proto == socket.IPPROTO_TCP
+
+
+def test_no_descriptor_is_left_open(open_api: Api) -> None:
+    folder = Path("/dev/fd")
+    before = len(list(folder.iterdir()))
+    for _ in range(20):
+        raw_answer(open_api, b"BROKEN\r\n\r\n")
+
+    assert len(list(folder.iterdir())) <= before + 5

@@ -1,0 +1,384 @@
+"""The renderer's processes: warm, replaced when they fail, gone when it is closed."""
+
+import asyncio
+import logging
+import os
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import av
+import pytest
+
+from mediakit.limits import MediaLimits
+from mediakit.media import probe
+from mediakit.records import ErrorCode
+from mediakit.sandbox.jobs.renderer import (
+    ProbeError,
+    Renderer,
+    RenderRequest,
+    RenderResult,
+)
+from mediakit.sandbox.render.process import worker_environment
+from tests.support.samples.media_samples import make_mp3, make_mp4, make_png, make_wav
+
+T = TypeVar("T")
+Use = Callable[[Renderer], Awaitable[T]]
+
+
+def use(work: Use[T], renderer: Renderer | None = None) -> T:
+    """Run `work` with a started renderer and close it."""
+    renderer = renderer or Renderer()
+
+    async def run() -> T:
+        await renderer.start()
+        try:
+            return await work(renderer)
+        finally:
+            await renderer.close()
+
+    return asyncio.run(run())
+
+
+@pytest.fixture
+def quick(tmp_path: Path) -> RenderRequest:
+    """A job of a few milliseconds."""
+    path = make_png(tmp_path / "p.png", (20, 10))
+    url = "https://media.test/p.png"
+    return RenderRequest(
+        job="media_quick",
+        kind="image-upscale",
+        body={"image_url": url, "upscale_factor": "x2"},
+        inputs={url: path},
+        output=tmp_path / "quick.part",
+    )
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> RenderRequest:
+    """A job of many seconds."""
+    return RenderRequest(
+        job="media_slow",
+        kind="r1",
+        body={"prompt": "waves", "duration": 30, "resolution": "1080p"},
+        inputs={},
+        output=tmp_path / "slow.part",
+    )
+
+
+@pytest.fixture
+def pids(caplog: pytest.LogCaptureFixture) -> Callable[[], list[int]]:
+    """Tell which workers were started, in their order."""
+    caplog.set_level(logging.DEBUG, "mediakit.sandbox")
+
+    def started() -> list[int]:
+        return [
+            int(found[1])
+            for message in caplog.messages
+            if (found := re.fullmatch(r"render worker (\d+): started", message))
+        ]
+
+    return started
+
+
+async def until_it_writes(request: RenderRequest) -> None:
+    """Wait until a job is being rendered."""
+
+    def wait() -> None:
+        while not request.output.exists():
+            time.sleep(0.01)
+
+    await asyncio.to_thread(wait)
+
+
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def test_a_job_is_rendered_by_a_process_that_leaves_when_closed(
+    tmp_path: Path, pids: Callable[[], list[int]]
+) -> None:
+    request = RenderRequest(
+        job="media_1",
+        kind="text-to-video",
+        body={"prompt": "a kite over dunes", "duration": 3, "audio": "native"},
+        inputs={},
+        output=tmp_path / "out.mp4.part",
+        seed=4,
+    )
+    result = use(lambda renderer: renderer.render(request))
+    assert result == RenderResult(
+        job="media_1",
+        ok=True,
+        content_type="video/mp4",
+        width=1280,
+        height=720,
+        duration_ms=3000,
+        frames=72,
+        output_seconds=3.0,
+    )
+    with av.open(str(request.output)) as file:
+        assert sum(1 for _ in file.decode(video=0)) == 72
+    (pid,) = pids()
+    assert gone(pid)
+
+
+def test_no_process_is_started_before_it_is_needed(
+    quick: RenderRequest, pids: Callable[[], list[int]]
+) -> None:
+    async def work(renderer: Renderer) -> None:
+        assert pids() == []
+        await renderer.warm()
+        assert len(pids()) == 1
+        assert (await renderer.render(quick)).ok
+        assert len(pids()) == 1
+
+    use(work, Renderer(workers=2))
+
+
+def test_it_works_on_the_loop_of_another_thread_while_the_main_loop_runs(
+    quick: RenderRequest,
+) -> None:
+    results: list[RenderResult] = []
+    thread = threading.Thread(
+        target=lambda: results.append(use(lambda renderer: renderer.render(quick)))
+    )
+
+    async def kernel() -> None:
+        thread.start()
+        await asyncio.to_thread(thread.join)
+
+    asyncio.run(kernel())
+    assert [result.ok for result in results] == [True]
+
+
+def test_a_killed_worker_is_watched_and_replaced_in_another_thread(
+    quick: RenderRequest,
+    slow: RenderRequest,
+    pids: Callable[[], list[int]],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    results: list[RenderResult] = []
+
+    async def work(renderer: Renderer) -> None:
+        task = asyncio.create_task(renderer.render(slow))
+        await until_it_writes(slow)
+        os.kill(pids()[0], signal.SIGKILL)
+        results.append(await task)
+        results.append(await renderer.render(quick))
+
+    thread = threading.Thread(target=lambda: use(work))
+    thread.start()
+    thread.join()
+    assert [(result.ok, result.code) for result in results] == [
+        (False, "internal"),
+        (True, None),
+    ]
+    assert results[0].message == (
+        "The render worker failed: it ended without an answer."
+    )
+    assert len(set(pids())) == 2
+    assert f"The render worker {pids()[0]} ended with code -9" in caplog.text
+
+
+def test_a_worker_that_died_between_two_jobs_is_replaced(
+    quick: RenderRequest, pids: Callable[[], list[int]]
+) -> None:
+    async def work(renderer: Renderer) -> RenderResult:
+        await renderer.warm()
+        os.kill(pids()[0], signal.SIGKILL)
+        while len(pids()) < 2:
+            await asyncio.sleep(0.05)
+            result = await renderer.render(quick)
+        return result
+
+    assert use(work).ok
+
+
+def test_a_job_that_takes_too_long_is_stopped(
+    quick: RenderRequest, slow: RenderRequest, pids: Callable[[], list[int]]
+) -> None:
+    async def work(renderer: Renderer) -> list[RenderResult]:
+        return [await renderer.render(slow), await renderer.render(quick)]
+
+    late, next_one = use(work, Renderer(timeout_s=1.5))
+    assert (late.ok, late.code) == (False, "timed_out")
+    assert late.message == "The render took longer than 1.5 s and was stopped."
+    assert next_one.ok
+    assert len(pids()) == 2
+    assert all(gone(pid) for pid in pids())
+
+
+def test_a_worker_is_replaced_after_its_number_of_jobs(
+    quick: RenderRequest, pids: Callable[[], list[int]]
+) -> None:
+    async def work(renderer: Renderer) -> list[bool]:
+        return [(await renderer.render(quick)).ok for _ in range(5)]
+
+    assert use(work, Renderer(max_jobs_per_worker=2)) == [True] * 5
+    assert len(set(pids())) == 3
+
+
+def test_two_workers_render_two_jobs_at_once(
+    quick: RenderRequest, slow: RenderRequest
+) -> None:
+    async def work(renderer: Renderer) -> None:
+        task = asyncio.create_task(renderer.render(slow))
+        await until_it_writes(slow)
+        assert (await renderer.render(quick)).ok
+        assert not task.done()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert task.cancelled()
+
+    use(work, Renderer(workers=2))
+
+
+def test_a_cancelled_render_does_not_answer_for_the_next_one(
+    quick: RenderRequest, slow: RenderRequest
+) -> None:
+    async def work(renderer: Renderer) -> RenderResult:
+        task = asyncio.create_task(renderer.render(slow))
+        await until_it_writes(slow)
+        task.cancel()
+        return await renderer.render(quick)
+
+    result = use(work)
+    assert (result.job, result.ok) == ("media_quick", True)
+
+
+def test_closing_ends_what_is_rendered_and_refuses_what_comes_after(
+    quick: RenderRequest, slow: RenderRequest, pids: Callable[[], list[int]]
+) -> None:
+    async def work(renderer: Renderer) -> list[RenderResult]:
+        tasks = [asyncio.create_task(renderer.render(job)) for job in (slow, quick)]
+        await until_it_writes(slow)
+        await renderer.close()
+        return [*await asyncio.gather(*tasks), await renderer.render(quick)]
+
+    results = use(work)
+    assert [(result.ok, result.code) for result in results] == [(False, "internal")] * 3
+    assert all(gone(pid) for pid in pids())
+
+
+def test_a_failed_render_says_why(quick: RenderRequest) -> None:
+    Path(next(iter(quick.inputs.values()))).write_bytes(b"no picture")
+    result = use(lambda renderer: renderer.render(quick))
+    assert (result.ok, result.code) == (False, "invalid_input")
+    assert str(result.message).startswith("image_url: the file cannot be decoded")
+
+
+def test_a_limit_of_the_request_is_held_by_the_worker(tmp_path: Path) -> None:
+    clip = make_mp4(tmp_path / "c.mp4", (320, 180), 0.5, 60)
+    request = RenderRequest(
+        job="media_1",
+        kind="video-upscale",
+        body={"video_url": "https://media.test/c.mp4"},
+        inputs={"https://media.test/c.mp4": clip},
+        output=tmp_path / "out.part",
+        limits={"video_url": MediaLimits(formats=("mp4",), max_fps=30)},
+    )
+    result = use(lambda renderer: renderer.render(request))
+    assert (result.ok, result.code) == (False, "invalid_input")
+    assert result.message == (
+        "video_url: got 60 frames per second, accepted are at most 30 frames per "
+        "second."
+    )
+
+
+def test_clips_and_sounds_are_measured_as_the_client_measures_them(
+    tmp_path: Path,
+) -> None:
+    media = {
+        "https://media.test/a": ("video", make_mp4(tmp_path / "a", duration_s=1.3)),
+        "https://media.test/b": ("audio", make_wav(tmp_path / "b", 2.345)),
+        "https://media.test/c": ("audio", make_mp3(tmp_path / "c", 1.5)),
+    }
+    seconds = use(lambda renderer: renderer.probe("media_1", media))
+    assert seconds == {
+        url: probe(path, "video" if kind == "video" else "audio", "field").duration_s
+        for url, (kind, path) in media.items()
+    }
+    assert list(seconds.values()) == pytest.approx([1.3, 2.345, 1.5], abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("medium", "content"),
+    [
+        ("video", b""),
+        ("video", b"#EXTM3U\n#EXTINF:1,\n/etc/passwd\n"),
+        ("video", b"ID3 and no clip at all"),
+        ("video", b"\x00\x00\x00\x18ftypmp42 and nothing after it"),
+        ("audio", b"no sound at all"),
+        ("audio", b"RIFF\x00\x00\x00\x00WAVE"),
+    ],
+)
+def test_what_cannot_be_measured_is_an_invalid_input_with_its_url(
+    tmp_path: Path, medium: str, content: bytes
+) -> None:
+    path = tmp_path / "broken"
+    path.write_bytes(content)
+    media = {"https://media.test/a": (medium, path)}
+    with pytest.raises(ProbeError) as refused:
+        use(lambda renderer: renderer.probe("media_1", media))
+    assert refused.value.code == ErrorCode.INVALID_INPUT
+    assert refused.value.message.startswith("https://media.test/a: the file cannot be ")
+    assert str(path) not in refused.value.message
+
+
+def test_a_clip_of_an_unknown_codec_is_not_measured(tmp_path: Path) -> None:
+    path = make_mp4(tmp_path / "clip.mp4", (320, 180), 0.5)
+    path.write_bytes(path.read_bytes().replace(b"avc1", b"zz9z"))
+    media = {"https://media.test/a": ("video", path)}
+    with pytest.raises(ProbeError, match="cannot be decoded as a video") as refused:
+        use(lambda renderer: renderer.probe("media_1", media))
+    assert refused.value.code == ErrorCode.INVALID_INPUT
+
+
+def test_measuring_without_a_worker_is_an_internal_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    media = {"https://media.test/b": ("audio", make_wav(tmp_path / "b"))}
+    with pytest.raises(ProbeError, match="The render worker failed") as refused:
+        use(lambda renderer: renderer.probe("media_1", media))
+    assert refused.value.code == ErrorCode.INTERNAL
+
+
+def test_what_a_worker_says_goes_to_the_log(
+    quick: RenderRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("PYTHONVERBOSE", "1")  # some hundred kilobytes of it
+    caplog.set_level(logging.INFO, "mediakit.sandbox")
+    assert use(lambda renderer: renderer.render(quick)).ok
+    assert re.search(r"render worker \d+: import 'numpy'", caplog.text)
+
+
+@pytest.mark.parametrize("program", ["/nonexistent/python", "/bin/false"])
+def test_a_worker_that_does_not_start_is_an_internal_failure(
+    program: str, quick: RenderRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", program)
+
+    async def work(renderer: Renderer) -> RenderResult:
+        await renderer.warm()
+        return await renderer.render(quick)
+
+    result = use(work)
+    assert (result.ok, result.code) == (False, "internal")
+
+
+def test_a_worker_is_given_no_key() -> None:
+    environment = {"PATH": "/bin", "MEDIAKIT_API_KEY": "k", "MEDIAKIT_HOME": "/home"}
+    assert worker_environment(environment) == {"PATH": "/bin"}

@@ -1,0 +1,469 @@
+"""What each family of reference-to-video renders from its own fields."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image, ImageColor
+
+from mediakit.limits import MediaLimits
+from mediakit.sandbox.render.film.reels import Given, Reel, chosen_seconds, film_of
+from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.scenes import render
+from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, frame_size, parse_ratio
+from tests.sandbox.render.test_scenes import (
+    MEASURED_WORKER,
+    Rgb,
+    Seen,
+    Studio,
+    difference,
+    look,
+    middle,
+    order_line,
+    pitch_hz,
+    pixels,
+)
+from tests.support.samples.media_samples import (
+    make_jpeg,
+    make_mp3,
+    make_mp4,
+    make_png,
+    make_wav,
+)
+
+PICTURES = {
+    "r1": "image_urls",
+    "r2": "image_urls",
+    "r3": "reference_image_urls",
+    "r4": "image_urls",
+    "r5": "image_urls",
+    "r6": "reference_image_urls",
+    "r3b": "reference_image_urls",
+    "r5b": "image_urls",
+}
+RATIOS = {"r4": "aspect_ratio", "r6": "aspect_ratio"}
+
+# The smallest and shortest that each family renders.
+SMALL: Mapping[str, Mapping[str, Any]] = {
+    "r1": {"duration": 4, "resolution": "480p", "generate_audio": False},
+    "r2": {"duration": 4, "resolution": "480p", "generate_audio": False},
+    "r3": {"duration": 3, "resolution": "720P"},
+    "r4": {"duration": 3},
+    "r5": {"duration": 4, "resolution": "768P"},
+    "r6": {"duration": 1, "resolution": "480p"},
+    "r3b": {"duration": 3, "resolution": "720P"},
+    "r5b": {"duration": 4, "resolution": "768P"},
+}
+WITH_SOUND = ("r5", "r5b")
+
+
+@pytest.fixture
+def studio(tmp_path: Path) -> Studio:
+    return Studio(tmp_path)
+
+
+def plain(studio: Studio, *colours: str) -> list[Path]:
+    return [
+        make_png(studio.folder / f"{index}-{colour}.png", (320, 180), colour, "plain")
+        for index, colour in enumerate(colours)
+    ]
+
+
+def urls(*files: Path) -> list[str]:
+    return [Studio.url(path) for path in files]
+
+
+def body_of(kind: str, *pictures: Path, **fields: object) -> dict[str, object]:
+    return {
+        "prompt": "a kite over dunes",
+        **SMALL[kind],
+        PICTURES[kind]: urls(*pictures),
+        **fields,
+    }
+
+
+def mean_colour(frame: Rgb) -> NDArray[np.float32]:
+    return np.asarray(middle(frame).mean(axis=(0, 1)), dtype=np.float32)
+
+
+def is_colour(frame: Rgb, colour: str) -> bool:
+    wanted = np.array(ImageColor.getrgb(colour), dtype=np.float32)
+    return bool(np.abs(mean_colour(frame) - wanted).max() < 5)
+
+
+def labelled(frame: Rgb, *, right: bool = False) -> int:
+    """Count the bright pixels in one of the upper corners."""
+    height, width = frame.shape[:2]
+    corner = frame[: height // 8, -width // 3 :] if right else frame[: height // 8]
+    return int((corner[:, : width // 3].min(axis=2) > 180).sum())
+
+
+# Sizes, lengths, sound
+
+
+@pytest.mark.spec("4.6", "4.9")
+@pytest.mark.parametrize(
+    ("resolution", "ratio", "size"),
+    [
+        ("720P", "16:9", (1280, 720)),
+        ("1080P", "16:9", (1920, 1080)),
+        ("1080P", "4:5", (1080, 1350)),
+        ("720P", "9:21", (720, 1680)),
+        ("768P", "16:9", (1366, 768)),
+        ("768P", "21:9", (1792, 768)),
+        ("2K", "16:9", (2560, 1440)),
+        ("2K", "3:4", (1440, 1920)),
+    ],
+)
+def test_capital_resolutions_name_the_short_side(
+    resolution: str, ratio: str, size: tuple[int, int]
+) -> None:
+    assert frame_size(SHORT_SIDES_PX[resolution], parse_ratio(ratio)) == size
+
+
+@pytest.mark.spec("4.4", "4.5", "4.6", "4.8", "4.9", "4.10")
+@pytest.mark.parametrize(
+    ("kind", "fields", "size", "frames", "heard"),
+    [
+        ("r1", {"duration": 4, "resolution": "480p"}, (854, 480), 96, True),
+        ("r1", {"duration": 5, "generate_audio": False}, (1280, 720), 120, False),
+        (
+            "r2",
+            {"duration": 4, "resolution": "1080p", "ratio": "9:16"},
+            (1080, 1920),
+            96,
+            True,
+        ),
+        (
+            "r2",
+            {"duration": 4, "resolution": "4k", "ratio": "1:1"},
+            (2160, 2160),
+            96,
+            True,
+        ),
+        ("r3", {"duration": 3, "resolution": "720P"}, (1280, 720), 72, False),
+        ("r3", {"ratio": "5:4"}, (1350, 1080), 120, False),
+        ("r4", {"duration": 3, "aspect_ratio": "9:16"}, (720, 1280), 72, False),
+        ("r4", {}, (1280, 720), 240, False),
+        ("r5", {"duration": 4, "resolution": "768P"}, (1366, 768), 96, True),
+        ("r5", {"ratio": "1:1"}, (1440, 1440), 120, True),
+        ("r6", {"duration": 1, "aspect_ratio": "2:3"}, (480, 720), 24, False),
+        ("r6", {"resolution": "720p"}, (1280, 720), 192, False),
+    ],
+)
+def test_every_family_keeps_size_length_codec_and_sound(
+    studio: Studio,
+    kind: str,
+    fields: Mapping[str, object],
+    size: tuple[int, int],
+    frames: int,
+    *,
+    heard: bool,
+) -> None:
+    rendered = studio.make(kind, {"prompt": "a kite", **fields})
+    seconds = frames / 24
+    assert rendered == Rendered(
+        "video/mp4", *size, round(seconds * 1000), frames, seconds
+    )
+    seen = look(studio.output, every=frames)
+    assert (seen.size, seen.codec) == (size, "h264")
+    assert seen.seconds == pytest.approx(seconds, abs=1 / 24)
+    assert (seen.loudness > 0.02) is heard
+    assert (seen.sound is not None) is heard
+
+
+@pytest.mark.spec("4.4", "4.5", "4.8")
+@pytest.mark.parametrize(
+    ("kind", "word", "shortest"), [("r1", "auto", 4), ("r2", "auto", 4), ("r4", 0, 3)]
+)
+def test_a_length_left_to_the_model_follows_from_the_prompt(
+    studio: Studio, kind: str, word: object, shortest: int
+) -> None:
+    body = {**SMALL[kind], "prompt": "a walk", "duration": word}
+    rendered = studio.make(kind, body)
+    assert rendered.output_seconds == chosen_seconds("a walk", range(shortest, 11))
+
+
+def test_a_model_chooses_every_length_it_may() -> None:
+    found = {chosen_seconds(f"walk {number}", range(3, 11)) for number in range(200)}
+    assert found == set(range(3, 11))
+
+
+@pytest.mark.spec("4.5", "4.6", "4.9")
+@pytest.mark.parametrize("kind", ["r2", "r3", "r5", "r3b", "r5b"])
+@pytest.mark.parametrize("ratio", [{}, {"ratio": "adaptive"}])
+def test_an_adaptive_ratio_follows_the_first_picture(
+    studio: Studio, kind: str, ratio: dict[str, object]
+) -> None:
+    tall = make_png(studio.folder / "tall.png", (90, 120), "navy", "plain")
+    wide = make_png(studio.folder / "wide.png", (300, 100), "navy", "plain")
+    rendered = studio.make(kind, body_of(kind, tall, wide, **ratio), tall, wide)
+    assert rendered.width is not None
+    assert rendered.height is not None
+    assert rendered.height * 3 == rendered.width * 4
+
+
+@pytest.mark.spec("4.5", "4.9")
+@pytest.mark.parametrize("kind", ["r2", "r5", "r5b"])
+def test_an_adaptive_ratio_follows_the_clip_where_there_is_no_picture(
+    studio: Studio, kind: str
+) -> None:
+    clip = make_mp4(studio.folder / "c.mp4", (480, 480), 2)
+    body = body_of(kind, video_urls=urls(clip))
+    rendered = studio.make(kind, body, clip)
+    assert rendered.width == rendered.height
+    # Two seconds of the clip, begun again: the bar is back where it started.
+    seen, source = look(studio.output), look(clip, every=24)
+    for index in (0, 24):
+        given = pixels(Image.fromarray(source.frames[index // 24]), seen.size)
+        assert difference(middle(seen.frames[index]), middle(given)) < 5
+    assert difference(middle(seen.frames[48]), middle(seen.frames[0])) < 3
+
+
+# References
+
+
+@pytest.mark.spec("4.4", "4.5", "4.6", "4.7", "4.8", "4.9", "4.10")
+@pytest.mark.parametrize("kind", PICTURES)
+def test_every_picture_is_shown_and_cited_in_its_turn(
+    studio: Studio, kind: str
+) -> None:
+    colours = ("navy", "darkred", "darkgreen")
+    files = plain(studio, *colours)
+    studio.make(kind, body_of(kind, *files, prompt=""), *files)
+    seen = look(studio.output)
+    slot = len(seen.frames) // 3
+    for number, colour in enumerate(colours):
+        for index in (number * slot + 1, (number + 1) * slot - 2):
+            assert is_colour(seen.frames[index], colour)
+            assert labelled(seen.frames[index]) > 10  # the word is small at 480p
+    assert (seen.sound is not None) is (kind in WITH_SOUND)
+
+
+@pytest.mark.spec("4.3")
+def test_the_labels_count_pictures_and_clips(studio: Studio) -> None:
+    one, two = plain(studio, "navy", "navy")
+    clip = make_mp4(studio.folder / "c.mp4", (640, 360), 2, colour="navy")
+    body = body_of("r2", one, two, video_urls=urls(clip), prompt="", ratio="16:9")
+    studio.make("r2", body, one, two, clip)
+    frames = look(studio.output).frames
+    corners = [frames[index][:60, :160] for index in (5, 40, 70)]
+    assert difference(corners[0], corners[1]) > 0.5
+    assert difference(corners[1], corners[2]) > 0.5
+    assert difference(corners[0], frames[20][:60, :160]) < 0.5
+
+
+@pytest.mark.spec("4.5", "4.9")
+@pytest.mark.parametrize("kind", ["r2", "r5", "r5b"])
+def test_the_sounds_that_are_given_are_heard_one_after_the_other(
+    studio: Studio, kind: str
+) -> None:
+    wav = make_wav(studio.folder / "a.wav", 2.0, 330)
+    mp3 = make_mp3(studio.folder / "b.mp3", 2.0, 880)
+    body = body_of(kind, audio_urls=urls(wav, mp3))
+    studio.make(kind, body, wav, mp3)
+    sound = look(studio.output, every=96).sound
+    assert sound is not None
+    assert pitch_hz(sound[:, 10_000:80_000]) == pytest.approx(330, abs=2)
+    assert pitch_hz(sound[:, 110_000:180_000]) == pytest.approx(880, abs=2)
+
+
+@pytest.mark.spec("4.5", "4.9")
+@pytest.mark.parametrize("kind", ["r2", "r5", "r5b"])
+def test_limits_are_those_of_the_order(studio: Studio, kind: str) -> None:
+    clip = make_mp4(studio.folder / "c.mp4", (320, 180), 2)
+    order = studio.order(kind, body_of(kind, video_urls=urls(clip)), clip)
+    assert render(order).frames == 96
+    limits = {"video_urls": MediaLimits(min_s=3)}
+    with pytest.raises(RenderError, match=r"video_urls\[0\]: .* 3 s") as refusal:
+        render(_limited(order, limits))
+    assert refusal.value.code == "invalid_input"
+
+
+def _limited(order: Order, limits: Mapping[str, MediaLimits]) -> Order:
+    return Order(
+        order.job, order.kind, order.body, order.inputs, order.output, 1, limits
+    )
+
+
+@pytest.mark.spec("4.6", "4.10")
+@pytest.mark.parametrize("kind", ["r3", "r6"])
+def test_a_broken_picture_is_named_by_the_family_s_own_field(
+    studio: Studio, kind: str
+) -> None:
+    good = plain(studio, "navy")[0]
+    broken = studio.folder / "broken.png"
+    broken.write_bytes(good.read_bytes()[:60])
+    with pytest.raises(RenderError, match=r"^reference_image_urls\[1\]: "):
+        studio.make(kind, body_of(kind, good, broken), good, broken)
+
+
+# Fields of the families
+
+
+@pytest.mark.spec("4.5")
+@pytest.mark.parametrize("prompt", ["replace the sky", "continue the walk"])
+def test_only_r1_edits_and_extends(studio: Studio, prompt: str) -> None:
+    clip = make_mp4(studio.folder / "c.mp4", (854, 480), 2, fps=24)
+    for duration in ("auto", 5):
+        body = body_of("r2", video_urls=urls(clip), prompt=prompt, duration=duration)
+        studio.make("r2", body, clip)
+        shown, source = look(studio.output, every=24), look(clip, every=24)
+        assert shown.seconds >= 4
+        assert difference(middle(shown.frames[0]), middle(source.frames[0])) < 4
+
+
+@pytest.mark.spec("4.4")
+@pytest.mark.parametrize("task", ["edit", "extend"])
+def test_there_is_nothing_to_edit_or_extend_without_a_clip(
+    studio: Studio, task: str
+) -> None:
+    body = body_of("r1", omni_reference_task_type=task)
+    with pytest.raises(RenderError, match=f"^video_urls: {task} needs") as refusal:
+        studio.make("r1", body)
+    assert refusal.value.code == "invalid_input"
+
+
+@pytest.mark.parametrize("kind", ["r2", "r3", "r4", "r5", "r6"])
+def test_a_field_of_another_family_is_passed_over(studio: Studio, kind: str) -> None:
+    picture = plain(studio, "navy")[0]
+    body = body_of(kind, picture)
+    foreign = {
+        "draft": True,
+        "output_format": "mov",
+        "omni_reference_task_type": "edit",
+        "images": 5,
+    }
+    if kind not in ("r2", "r5"):
+        foreign["video_urls"] = foreign["audio_urls"] = ["https://media.test/none"]
+        foreign["generate_audio"] = True
+    rendered = studio.make(kind, {**body, **foreign}, picture)
+    short_px = SHORT_SIDES_PX[SMALL[kind].get("resolution", "720p")]
+    size = frame_size(short_px, parse_ratio("16:9"))
+    assert (rendered.width, rendered.height) == size
+    assert rendered.output_seconds == SMALL[kind]["duration"]
+    assert rendered.content_type == "video/mp4"
+    seen = look(studio.output, every=1000)
+    assert is_colour(seen.frames[0], "navy")
+    assert (seen.sound is not None) is (kind in WITH_SOUND)
+
+
+@pytest.mark.spec("4.5", "4.6", "4.9")
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [
+        ("r2", "watermark"),
+        ("r3", "watermark"),
+        ("r3b", "watermark"),
+        ("r5", "aigc_watermark"),
+        ("r5b", "aigc_watermark"),
+    ],
+)
+def test_a_watermark_lies_in_the_upper_right_corner(
+    studio: Studio, kind: str, field: str
+) -> None:
+    picture = plain(studio, "navy")[0]
+    for marked in (False, True):
+        studio.make(kind, body_of(kind, picture, **{field: marked}), picture)
+        first = look(studio.output, every=1000).frames[0]
+        assert (labelled(first, right=True) > 100) is marked
+
+
+@pytest.mark.spec("4.4")
+def test_a_scene_without_references_is_marked_too(studio: Studio) -> None:
+    corners = []
+    for marked in (False, True):
+        body = {"prompt": "night", **SMALL["r1"], "watermark": marked}
+        studio.make("r1", body)
+        frames = look(studio.output, every=95).frames
+        corners.append([labelled(frame, right=True) for frame in frames])
+    # Without the mark the running time stands there, which is shorter.
+    assert min(corners[1]) > 1.3 * max(corners[0])
+
+
+@pytest.mark.spec("4.5")
+def test_a_high_bitrate_of_r2_makes_a_larger_file(studio: Studio) -> None:
+    sizes = []
+    for mode in ("standard", "high"):
+        studio.make("r2", {"prompt": "a", **SMALL["r2"], "bitrate_mode": mode})
+        sizes.append(studio.output.stat().st_size)
+    assert sizes[1] > 1.5 * sizes[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "field"),
+    [
+        ("r3", {"resolution": "8K"}, "resolution"),
+        ("r5", {"ratio": "wide"}, "ratio"),
+        ("r4", {"aspect_ratio": 5}, "aspect_ratio"),
+        ("r6", {"duration": "long"}, "duration"),
+        ("r2", {"generate_audio": "yes"}, "generate_audio"),
+        ("r5", {"image_urls": "https://media.test/a.png"}, "image_urls"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_refused_by_name(
+    studio: Studio, kind: str, fields: dict[str, object], field: str
+) -> None:
+    with pytest.raises(RenderError, match=f"^{field}: ") as refusal:
+        studio.make(kind, {"prompt": "a", **SMALL[kind], **fields})
+    assert refusal.value.code == "invalid_input"
+
+
+# R3b tolerates what it does not know
+
+
+@pytest.mark.spec("4.7")
+@pytest.mark.parametrize(
+    ("fields", "size", "seconds"),
+    [
+        ({}, (1920, 1080), 5),
+        ({"resolution": "1080P", "ratio": "9:16", "duration": 3}, (1080, 1920), 3),
+        ({"resolution": "720p", "duration": 2}, (1280, 720), 2),
+        ({"resolution": "huge", "ratio": "wide", "duration": 0}, (1920, 1080), 5),
+        ({"resolution": "480p", "ratio": "0:0", "duration": -4}, (854, 480), 5),
+        ({"resolution": "480p", "duration": True}, (854, 480), 5),
+    ],
+)
+def test_r3b_falls_back_where_a_value_is_unknown(
+    studio: Studio, fields: dict[str, object], size: tuple[int, int], seconds: int
+) -> None:
+    picture = plain(studio, "navy")[0]
+    body = {**fields, "reference_image_urls": urls(picture)}
+    rendered = studio.make("r3b", body, picture)
+    assert (rendered.width, rendered.height) == size
+    assert rendered.output_seconds == seconds
+    seen: Seen = look(studio.output, every=1000)
+    assert seen.size == size
+    assert seen.sound is None
+
+
+# Bounds
+
+
+@pytest.mark.spec("4.5")
+def test_pictures_at_4k_are_shown_in_bounded_memory(studio: Studio) -> None:
+    files = [
+        make_jpeg(studio.folder / f"{index}.jpg", (1920, 1080), colour, "stripes")
+        for index, colour in enumerate(("navy", "teal", "darkred", "darkgreen"))
+    ]
+    body = body_of("r2", *files, resolution="4k")
+    worker = subprocess.run(
+        [sys.executable, "-P", "-c", MEASURED_WORKER],
+        input=order_line(studio.order("r2", body, *files)),
+        capture_output=True,
+        check=True,
+    )
+    assert json.loads(worker.stdout)["width"] == 3840
+    assert int(worker.stderr) < 280 * 1024
+
+
+def test_a_film_of_more_pictures_than_frames_shows_the_first_ones() -> None:
+    pictures = [Given(Path("none.png"), f"images[{index}]") for index in range(30)]
+    film = film_of(Reel("", 1, Size(64, 64), 0.5, pictures))
+    assert [shot.frames for shot in film.shots] == [1] * 12

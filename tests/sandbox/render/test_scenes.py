@@ -1,0 +1,1116 @@
+"""What the renderer writes: every output is opened and looked at."""
+
+import dataclasses
+import itertools
+import json
+import os
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from PIL import Image, ImageFilter
+
+from mediakit.limits import MediaLimits
+from mediakit.sandbox.render.__main__ import answer_line
+from mediakit.sandbox.render.film.film import Film, write_film
+from mediakit.sandbox.render.frames.planes import Planes
+from mediakit.sandbox.render.frames.text import Caption, font_for, wrap
+from mediakit.sandbox.render.inputs.containers import Deadline
+from mediakit.sandbox.render.landscapes.landscape import Landscape, Motion
+from mediakit.sandbox.render.landscapes.motifs import Figure
+from mediakit.sandbox.render.landscapes.palettes import look_of
+from mediakit.sandbox.render.protocol import (
+    Order,
+    Rendered,
+    RenderError,
+    parse_order,
+)
+from mediakit.sandbox.render.scenes import render
+from mediakit.sandbox.render.scenes.r1 import task_of
+from mediakit.sandbox.render.scenes.text_to_video import shot_captions
+from mediakit.sandbox.render.sizes import (
+    SHORT_SIDES_PX,
+    Size,
+    cover_box,
+    frame_size,
+    parse_ratio,
+)
+from tests.support.samples.media_samples import (
+    make_jpeg,
+    make_mp3,
+    make_mp4,
+    make_picture,
+    make_png,
+    make_sound,
+    make_wav,
+)
+
+Rgb = NDArray[np.uint8]
+
+# Spec 4.4.
+R1_LIMITS = {
+    "video_urls": MediaLimits(
+        formats=("mp4", "mov"),
+        min_s=2,
+        max_s=30,
+        total_s=30,
+        max_size_bytes=200_000_000,
+        min_fps=24,
+        max_fps=60,
+        min_pixels=407_696,
+        max_pixels=8_295_044,
+    ),
+    "audio_urls": MediaLimits(
+        formats=("wav", "mp3"), min_s=2, max_s=30, total_s=30, max_size_bytes=15_000_000
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A file as a player would see and hear it."""
+
+    size: Size
+    codec: str
+    frames: list[Rgb]
+    seconds: float
+    sound: NDArray[np.float32] | None
+
+    @property
+    def loudness(self) -> float:
+        """The root mean square of the sound; 0 without one."""
+        if self.sound is None:
+            return 0.0
+        return float(np.sqrt((self.sound**2).mean()))
+
+
+def look(path: Path, *, every: int = 1) -> Seen:
+    with av.open(str(path)) as file:
+        video = file.streams.video[0]
+        size = Size(video.codec_context.width, video.codec_context.height)
+        codec = video.codec_context.name
+        frames = [
+            frame.to_ndarray(format="rgb24").astype(np.uint8, copy=False)
+            for index, frame in enumerate(file.decode(video))
+            if index % every == 0
+        ]
+        seconds = (file.duration or 0) / 1e6
+    return Seen(size, codec, frames, seconds, listen(path))
+
+
+def listen(path: Path) -> NDArray[np.float32] | None:
+    with av.open(str(path)) as file:
+        if not file.streams.audio:
+            return None
+        parts = [frame.to_ndarray() for frame in file.decode(audio=0)]
+    return np.concatenate(parts, axis=1).astype(np.float32)
+
+
+def pitch_hz(sound: NDArray[np.float32]) -> float:
+    spectrum = np.abs(np.fft.rfft(sound[0]))
+    return float(np.argmax(spectrum) * 48_000 / sound.shape[1])
+
+
+def middle(picture: Rgb) -> NDArray[np.float32]:
+    """The part of a frame that no caption and no label covers."""
+    height, width = picture.shape[:2]
+    inner = picture[height // 5 : height * 7 // 10, width // 10 : width * 9 // 10]
+    return inner.astype(np.float32)
+
+
+def difference(one: NDArray[Any], other: NDArray[Any]) -> float:
+    """Mean absolute difference of two pictures, from 0 to 255."""
+    return float(np.abs(one.astype(np.float32) - other.astype(np.float32)).mean())
+
+
+def pixels(picture: Image.Image, size: Size) -> Rgb:
+    box = cover_box(Size(*picture.size), size)
+    fitted = picture.convert("RGB").resize(size, Image.Resampling.LANCZOS, box)
+    return np.asarray(fitted)
+
+
+class Studio:
+    """Renders bodies whose media are given as files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.output = folder / "out.part"
+
+    def order(
+        self, kind: str, body: Mapping[str, object], *files: Path, seed: int = 1
+    ) -> Order:
+        inputs = {self.url(path): path for path in files}
+        limits = R1_LIMITS if kind == "r1" else {}
+        return Order("media_1", kind, body, inputs, self.output, seed, limits)
+
+    def make(
+        self, kind: str, body: Mapping[str, object], *files: Path, seed: int = 1
+    ) -> Rendered:
+        return render(self.order(kind, body, *files, seed=seed))
+
+    @staticmethod
+    def url(path: Path) -> str:
+        return f"https://media.test/{path.name}"
+
+
+@pytest.fixture
+def studio(tmp_path: Path) -> Studio:
+    return Studio(tmp_path)
+
+
+# Sizes
+
+
+@pytest.mark.parametrize(
+    ("resolution", "ratio", "size"),
+    [
+        ("480p", "16:9", (854, 480)),
+        ("720p", "16:9", (1280, 720)),
+        ("1080p", "16:9", (1920, 1080)),
+        ("4k", "16:9", (3840, 2160)),
+        ("480p", "9:16", (480, 854)),
+        ("4k", "9:16", (2160, 3840)),
+        ("720p", "1:1", (720, 720)),
+        ("720p", "4:3", (960, 720)),
+        ("480p", "3:4", (480, 640)),
+        ("480p", "21:9", (1120, 480)),
+        ("1080p", "21:9", (2520, 1080)),
+    ],
+)
+def test_a_resolution_names_the_short_side(
+    resolution: str, ratio: str, size: tuple[int, int]
+) -> None:
+    assert frame_size(SHORT_SIDES_PX[resolution], parse_ratio(ratio)) == size
+
+
+@given(
+    short=st.sampled_from(sorted(SHORT_SIDES_PX.values())),
+    ratio=st.fractions(min_value=Fraction(1, 500), max_value=500),
+)
+def test_every_ratio_gives_an_even_frame_of_bounded_size(
+    short: int, ratio: Fraction
+) -> None:
+    size = frame_size(short, ratio)
+    assert size.width % 2 == size.height % 2 == 0
+    assert min(size) == short
+    assert max(size) <= 3 * short
+    if Fraction(1, 3) <= ratio <= Fraction(3):
+        assert abs(size.width - size.height * ratio) <= max(ratio, Fraction(1))
+
+
+@pytest.mark.parametrize("text", ["", "16", "16:", "a:b", "16:0", "-16:9", "1.5:1"])
+def test_what_is_no_ratio_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="ratio"):
+        parse_ratio(text)
+
+
+# Films
+
+
+@dataclass(frozen=True)
+class Grey:
+    """A shot whose frames are even greys, lighter from frame to frame."""
+
+    frames: int
+    unit: int
+
+    def draw(self, planes: Planes, index: int) -> None:
+        planes.y[:], planes.u[:], planes.v[:] = 16 + 8 * index, 128, 128
+
+
+def test_a_looped_shot_repeats_its_frames_and_decodes_clean(tmp_path: Path) -> None:
+    film = Film(Size(320, 180), [Grey(50, 20), Grey(10, 10)])
+    rendered = write_film(film, tmp_path / "film")
+    seen = look(tmp_path / "film")
+    greys = [float(frame.mean()) for frame in seen.frames]
+    assert rendered.frames == len(greys) == 60
+    assert seen.seconds == 2.5
+    assert greys[20:40] == pytest.approx(greys[:20], abs=1)
+    assert greys[40:50] == pytest.approx(greys[:10], abs=1)
+    assert greys[50:] == pytest.approx(greys[:10], abs=1)
+    assert greys[19] - greys[0] > 150
+
+
+# Text to video
+
+
+@pytest.mark.spec("4.17")
+@pytest.mark.parametrize(
+    ("resolution", "ratio", "size"),
+    [("720p", "16:9", (1280, 720)), ("720p", "9:16", (720, 1280))],
+)
+def test_a_video_has_the_asked_size_length_and_no_sound(
+    studio: Studio, resolution: str, ratio: str, size: tuple[int, int]
+) -> None:
+    body = {
+        "prompt": "a kite over dunes",
+        "duration": 3,
+        "resolution": resolution,
+        "aspect_ratio": ratio,
+        "audio": "off",
+    }
+    rendered = studio.make("text-to-video", body)
+    assert rendered == Rendered("video/mp4", *size, 3000, 72, 3.0)
+    seen = look(studio.output)
+    assert (seen.size, seen.codec, len(seen.frames)) == (size, "h264", 72)
+    assert seen.seconds == 3.0
+    assert seen.sound is None
+    assert difference(seen.frames[0], seen.frames[-1]) > 1
+
+
+@pytest.mark.spec("4.17")
+def test_native_audio_is_heard_in_both_channels(studio: Studio) -> None:
+    body = {"prompt": "waves", "duration": 4, "aspect_ratio": "1:1", "audio": "native"}
+    studio.make("text-to-video", body)
+    seen = look(studio.output, every=24)
+    assert seen.size == (720, 720)
+    assert seen.seconds == 4.0
+    assert seen.sound is not None
+    assert seen.sound.shape[0] == 2
+    assert seen.loudness > 0.02
+    assert float(np.abs(seen.sound).max()) < 1
+
+
+def test_a_seed_repeats_a_scene_and_another_one_changes_it(studio: Studio) -> None:
+    body = {"prompt": "somewhere", "duration": 3}
+    first, again, other = (_first_frame(studio, body, seed) for seed in (7, 7, 8))
+    assert difference(first, again) == 0
+    assert difference(first, other) > 5
+
+
+def test_words_of_the_prompt_choose_the_colours(studio: Studio) -> None:
+    night = _first_frame(studio, {"prompt": "night over the hills", "duration": 3})
+    snow = _first_frame(studio, {"prompt": "snow over the hills", "duration": 3})
+    assert middle(night).mean() + 50 < middle(snow).mean()
+
+
+def _first_frame(studio: Studio, body: Mapping[str, object], seed: int = 1) -> Rgb:
+    studio.make("text-to-video", body, seed=seed)
+    return look(studio.output, every=1000).frames[0]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "brightest"),
+    [
+        ("dune " * 400, 235),
+        ("in Paris", 235),
+        ("ночь", 235),
+        ("مساء", 235),
+        ("Zürich \ud800 \x00\n\t", 235),
+        ("   ", 16),
+        ("", 16),
+    ],
+    ids=["long", "latin", "russian", "arabic", "broken", "blank", "empty"],
+)
+def test_any_text_can_be_a_caption(prompt: str, brightest: int) -> None:
+    planes = Planes.blank(Size(640, 360))
+    Caption(prompt, planes.size).draw(planes)
+    assert int(planes.y.max()) == pytest.approx(brightest, abs=8)
+    assert planes.y[:200].max() == 16
+
+
+def test_a_long_caption_ends_in_an_ellipsis() -> None:
+    font = font_for("dune", 20)
+    lines = wrap("dune " * 40 + "x" * 300, font, 300, 2)
+    assert len(lines) == 2
+    assert lines[1].endswith("...")
+    assert all(font.getlength(line) <= 300 for line in lines)
+    assert "".join(wrap("x" * 300, font, 100, 99)) == "x" * 300
+
+
+def test_the_prompt_is_written_in_white_at_the_foot(studio: Studio) -> None:
+    frame = _first_frame(studio, {"prompt": "night in a forest", "duration": 3})
+    foot = frame[620:690, 36:400].min(axis=2)
+    assert 0.03 < (foot > 225).mean() < 0.3
+    assert (frame[620:690, 800:].min(axis=2) > 225).mean() == 0
+
+
+@pytest.mark.spec("4.17")
+def test_several_shots_are_joined_by_cuts(studio: Studio) -> None:
+    body = {"prompt": "a day at the sea", "duration": 5, "multi_shot": True}
+    studio.make("text-to-video", body)
+    frames = look(studio.output).frames
+    steps = [difference(a, b) for a, b in itertools.pairwise(frames)]
+    cuts = [index + 1 for index, step in enumerate(steps) if step > 8]
+    assert len(frames) == 120
+    assert cuts == [40, 80]
+
+
+def test_a_scripted_prompt_gives_each_shot_its_words() -> None:
+    script = "Shot 1: a fox. Shot 2: the sea. Shot 3: snow. Shot 4: night."
+    assert shot_captions(script, 240) == ["a fox.", "the sea.", "snow."]
+    assert shot_captions(script, 72) == ["a fox.", "the sea."]
+    assert shot_captions("a fox", 240) == ["a fox"] * 3
+
+
+# References to video
+
+
+R1 = {
+    "prompt": "@Image1 at the lake",
+    "duration": 4,
+    "resolution": "480p",
+    "generate_audio": False,
+}
+
+
+@pytest.mark.spec("4.4")
+def test_reference_pictures_are_shown_in_their_order(studio: Studio) -> None:
+    one = make_png(studio.folder / "one.png", (640, 360), "navy", "disc")
+    two = make_jpeg(studio.folder / "two.jpg", (500, 900), "darkred", "stripes")
+    body = {**R1, "image_urls": [studio.url(one), studio.url(two)]}
+    rendered = studio.make("r1", body, one, two)
+    seen = look(studio.output)
+    assert seen.size == (rendered.width, rendered.height) == (854, 480)
+    assert len(seen.frames) == 96
+    for path, index in ((one, 0), (two, 48)):
+        given_picture = pixels(Image.open(path), seen.size)
+        assert difference(middle(seen.frames[index]), middle(given_picture)) < 4
+        assert difference(middle(seen.frames[index + 47]), middle(given_picture)) > 1
+
+
+@pytest.mark.spec("4.4")
+def test_reference_clips_are_shown_as_they_move(studio: Studio) -> None:
+    clip = make_mp4(studio.folder / "clip.mp4", (854, 480), 2, fps=30)
+    studio.make("r1", {**R1, "video_urls": [studio.url(clip)]}, clip)
+    seen, source = look(studio.output), look(clip)
+    assert seen.size == (854, 480)
+    for index in (0, 24, 47):
+        shown, given_frame = seen.frames[index], source.frames[index * 30 // 24]
+        assert difference(middle(shown), middle(given_frame)) < 4
+    assert difference(middle(seen.frames[48]), middle(seen.frames[0])) < 3
+
+
+@pytest.mark.spec("4.4")
+def test_a_reference_sound_becomes_the_sound_track(studio: Studio) -> None:
+    wav = make_wav(studio.folder / "a.wav", 2.0, 440)
+    mp3 = make_mp3(studio.folder / "b.mp3", 2.0, 660)
+    body = {**R1, "audio_urls": [studio.url(wav), studio.url(mp3)]}
+    studio.make("r1", body, wav, mp3)
+    seen = look(studio.output, every=96)
+    assert seen.size == (854, 480)
+    assert seen.sound is not None
+    assert pitch_hz(seen.sound[:, 10_000:80_000]) == pytest.approx(440, abs=2)
+    assert pitch_hz(seen.sound[:, 110_000:180_000]) == pytest.approx(660, abs=2)
+
+
+@pytest.mark.spec("4.4")
+def test_audio_is_generated_when_asked_for(studio: Studio) -> None:
+    studio.make("r1", {**R1, "generate_audio": True})
+    assert look(studio.output, every=96).loudness > 0.02
+    studio.make("r1", {**R1, "generate_audio": False})
+    assert look(studio.output, every=96).sound is None
+
+
+@pytest.mark.spec("4.4")
+@pytest.mark.parametrize(
+    ("fields", "size"),
+    [
+        ({"draft": True, "resolution": "1080p"}, (480, 640)),
+        ({"resolution": "720p", "ratio": "adaptive"}, (720, 960)),
+        ({"resolution": "720p"}, (720, 960)),
+        ({"resolution": "480p", "ratio": "21:9"}, (1120, 480)),
+    ],
+)
+def test_ratio_and_draft_decide_the_size(
+    studio: Studio, fields: dict[str, object], size: tuple[int, int]
+) -> None:
+    picture = make_jpeg(studio.folder / "p.jpg", (400, 300), orientation=6)
+    body = {**R1, **fields, "image_urls": [studio.url(picture)]}
+    rendered = studio.make("r1", body, picture)
+    assert (rendered.width, rendered.height) == size
+    assert look(studio.output, every=96).size == size
+
+
+@pytest.mark.spec("4.4")
+def test_an_edit_keeps_length_ratio_and_sound_of_its_source(studio: Studio) -> None:
+    clip = make_mp4(studio.folder / "c.mp4", (640, 640), 2.5, fps=25, audio=True)
+    body = {
+        **R1,
+        "duration": "auto",
+        "generate_audio": True,
+        "omni_reference_task_type": "edit",
+        "video_urls": [studio.url(clip)],
+    }
+    rendered = studio.make("r1", body, clip)
+    assert rendered == Rendered("video/mp4", 480, 480, 2500, 60, 2.5)
+    seen, source = look(studio.output), look(clip)
+    assert seen.sound is not None
+    assert pitch_hz(seen.sound) == pytest.approx(440, abs=2)
+    fitted = pixels(Image.fromarray(source.frames[31]), seen.size)
+    assert 3 < difference(middle(seen.frames[30]), middle(fitted)) < 40
+
+
+@pytest.mark.spec("4.4")
+def test_an_extension_begins_with_the_last_frame_of_its_source(studio: Studio) -> None:
+    clip = make_mp4(studio.folder / "clip.mp4", (854, 480), 3)
+    body = {
+        **R1,
+        "omni_reference_task_type": "extend",
+        "video_urls": [studio.url(clip)],
+    }
+    rendered = studio.make("r1", body, clip)
+    assert rendered.output_seconds == 4.0
+    seen, source = look(studio.output), look(clip)
+    bar = slice(165, 235)
+    assert difference(seen.frames[0][bar], source.frames[-1][bar]) < 3
+    assert difference(seen.frames[0][bar], source.frames[0][bar]) > 20
+    assert difference(seen.frames[0][bar], seen.frames[-1][bar]) > 3
+
+
+def test_a_clip_is_turned_the_way_its_camera_was_held(studio: Studio) -> None:
+    clip = make_mp4(studio.folder / "c.mp4", (854, 480), 2, rotation_degrees=90)
+    rendered = studio.make("r1", {**R1, "video_urls": [studio.url(clip)]}, clip)
+    assert (rendered.width, rendered.height) == (480, 854)
+    shown = look(studio.output, every=96).frames[0]
+    upright = np.rot90(look(clip, every=96).frames[0])
+    assert difference(middle(shown), middle(upright)) < 4
+
+
+def test_an_hevc_clip_can_be_a_reference(studio: Studio) -> None:
+    clip = make_mp4(studio.folder / "c.mp4", (854, 480), 2, codec="libx265")
+    studio.make("r1", {**R1, "video_urls": [studio.url(clip)]}, clip)
+    shown, given_frame = look(studio.output), look(clip)
+    assert difference(middle(shown.frames[24]), middle(given_frame.frames[24])) < 4
+
+
+@pytest.mark.spec("4.4")
+@pytest.mark.parametrize(
+    ("fields", "task"),
+    [
+        ({"prompt": "replace the sky", "duration": "auto"}, "edit"),
+        ({"prompt": "continue the walk", "duration": 5}, "extend"),
+        ({"prompt": "replace the sky", "duration": 5}, "reference"),
+        ({"prompt": "continue the walk", "duration": "auto"}, "reference"),
+        ({"prompt": "continue", "duration": 5, "ratio": "16:9"}, "reference"),
+        ({"prompt": "continue", "duration": 5, "video_urls": []}, "reference"),
+        ({"prompt": "walk", "omni_reference_task_type": "extend"}, "extend"),
+        ({"prompt": "edit", "omni_reference_task_type": "reference"}, "reference"),
+    ],
+)
+def test_the_task_is_read_from_the_prompt_unless_it_is_given(
+    studio: Studio, fields: dict[str, object], task: str
+) -> None:
+    body = {"video_urls": ["https://media.test/clip.mp4"], **fields}
+    assert task_of(studio.order("r1", body)) == task
+
+
+@pytest.mark.spec("4.4")
+def test_an_automatic_duration_is_the_same_each_time(studio: Studio) -> None:
+    body = {**R1, "duration": "auto"}
+    first, second = (studio.make("r1", body, seed=seed) for seed in (1, 2))
+    assert first.output_seconds == second.output_seconds
+    assert 4 <= (first.output_seconds or 0) <= 10
+
+
+@pytest.mark.spec("4.4")
+def test_a_watermark_is_drawn_in_a_corner_only(studio: Studio) -> None:
+    picture = make_png(studio.folder / "p.png", (854, 480), "navy", "plain")
+    body = {**R1, "image_urls": [studio.url(picture)]}
+    frames = []
+    for watermark in (False, True):
+        studio.make("r1", {**body, "watermark": watermark}, picture)
+        frames.append(look(studio.output, every=96).frames[0])
+    changed = np.abs(np.subtract(*[f.astype(int) for f in frames])).max(axis=2) > 40
+    rows, columns = np.nonzero(changed)
+    assert len(rows) > 50
+    assert rows.max() < 80
+    assert columns.min() > 600
+
+
+@pytest.mark.spec("4.4")
+def test_mov_is_mov_and_a_high_bitrate_makes_a_larger_file(studio: Studio) -> None:
+    body = {**R1, "output_format": "mov"}
+    sizes = []
+    for mode in ("standard", "high"):
+        rendered = studio.make("r1", {**body, "bitrate_mode": mode})
+        assert rendered.content_type == "video/quicktime"
+        assert studio.output.read_bytes()[4:12] == b"ftypqt  "
+        sizes.append(studio.output.stat().st_size)
+    assert sizes[1] > 1.5 * sizes[0]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "terrain", "motif"),
+    [
+        ("a kite over dunes", "dunes", "kite"),
+        ("a hot-air balloon over a forest", "forest", "balloon"),
+        ("a boat on a lake", "lake", "boat"),
+        ("a boat on the sea", "sea", "boat"),
+        ("a boat carried over mountains", "sea", "boat"),
+    ],
+)
+def test_words_choose_the_land_and_what_travels_through_it(
+    prompt: str, terrain: str, motif: str
+) -> None:
+    look = look_of(prompt, 1)
+    assert (look.terrain, look.motif) == (terrain, motif)
+    size, motion = Size(320, 180), Motion(loop_s=2)
+    landscape, figure = Landscape(look, size, motion), Figure(look, size, motion)
+    frames = []
+    for time_s in (0.0, 0.5, 2.0):
+        planes = Planes.blank(size)
+        landscape.draw(planes, time_s)
+        bare = planes.y.copy()
+        figure.draw(planes, time_s)
+        assert 20 < (planes.y != bare).sum() < planes.y.size / 10
+        frames.append(planes.y)
+    assert difference(frames[0], frames[1]) > 0.1
+    assert difference(frames[0], frames[2]) < 0.05
+
+
+# Broken and forbidden inputs of references
+
+
+def _clip_body(url: str) -> dict[str, object]:
+    return {**R1, "video_urls": [url]}
+
+
+@pytest.mark.spec("4.4")
+@pytest.mark.parametrize(
+    ("size", "duration_s", "fps", "words"),
+    [
+        ((854, 480), 1.0, 24, "got 1 s, accepted are 2 to 30 s"),
+        ((854, 480), 2.0, 12, "got 12 frames per second, accepted are 24 to 60"),
+        ((640, 480), 2.0, 24, "640x480 = 307,200 pixels, accepted are 407,696"),
+    ],
+)
+def test_a_clip_outside_the_limits_is_refused_with_what_was_found(
+    studio: Studio, size: tuple[int, int], duration_s: float, fps: int, words: str
+) -> None:
+    clip = make_mp4(studio.folder / "c.mp4", size, duration_s, fps)
+    with pytest.raises(RenderError, match=words) as refusal:
+        studio.make("r1", _clip_body(studio.url(clip)), clip)
+    assert refusal.value.code == "invalid_input"
+    assert refusal.value.message.startswith("video_urls[0]: ")
+
+
+@pytest.mark.spec("4.4")
+@pytest.mark.parametrize(
+    ("kind", "field", "size_bytes", "words"),
+    [
+        ("r1", "video_urls", 201_000_000, "got 201 MB, accepted are at most 200 MB"),
+        ("r1", "audio_urls", 15_100_000, "got 15.1 MB, accepted are at most 15 MB"),
+        ("r1", "image_urls", 100_100_000, "100.1 MB, accepted are at most 100 MB"),
+    ],
+)
+def test_files_with_too_many_bytes_are_refused(
+    studio: Studio, kind: str, field: str, size_bytes: int, words: str
+) -> None:
+    path = studio.folder / "large"
+    makers: dict[str, Callable[[Path], Path]] = {
+        "video_urls": make_mp4,
+        "audio_urls": make_wav,
+        "image_urls": make_png,
+    }
+    makers[field](path)
+    os.truncate(path, size_bytes)  # no block on the disk holds the zeros
+    with pytest.raises(RenderError, match=words) as refusal:
+        studio.make(kind, {**R1, field: [studio.url(path)]}, path)
+    assert refusal.value.code == "invalid_input"
+
+
+def _make_m4a(path: Path) -> Path:
+    """Write two seconds of a tone of 440 Hz into an mp4 file without a picture."""
+    with av.open(str(path), "w", format="mp4") as file:
+        stream = file.add_stream("aac", rate=48_000, layout="stereo")
+        frame = av.AudioFrame.from_ndarray(make_sound(2.0), "fltp", "stereo")
+        frame.sample_rate = 48_000
+        file.mux([*stream.encode(frame), *stream.encode(None)])
+    return path
+
+
+def test_an_m4a_is_a_sound_where_no_format_is_asked_for(studio: Studio) -> None:
+    path = _make_m4a(studio.folder / "a.m4a")
+    order = studio.order("r1", {**R1, "audio_urls": [studio.url(path)]}, path)
+    with pytest.raises(RenderError) as refusal:
+        render(order)
+    assert refusal.value.message == (
+        "audio_urls[0]: got audio/mp4, accepted are wav or mp3."
+    )
+    render(dataclasses.replace(order, limits={}))
+    sound = look(studio.output, every=96).sound
+    assert sound is not None
+    assert pitch_hz(sound[:, 10_000:80_000]) == pytest.approx(440, abs=2)
+
+
+def test_a_container_without_a_picture_is_no_clip(studio: Studio) -> None:
+    path = _make_m4a(studio.folder / "sound.mp4")
+    with pytest.raises(RenderError, match="the file has no video track") as refusal:
+        studio.make("r1", {**R1, "video_urls": [studio.url(path)]}, path)
+    assert refusal.value.code == "invalid_input"
+
+
+@pytest.mark.spec("4.4")
+def test_clips_that_are_too_long_together_are_refused(studio: Studio) -> None:
+    clip = make_mp4(studio.folder / "clip.mp4", (854, 480), 16)
+    body = {**R1, "video_urls": [studio.url(clip)] * 2}
+    with pytest.raises(RenderError, match=r"video_urls: got 32 s together"):
+        studio.make("r1", body, clip)
+
+
+@pytest.mark.spec("4.4")
+@pytest.mark.parametrize(
+    ("lengths_s", "words"),
+    [
+        ([1.0], r"audio_urls\[0\]: got 1 s, accepted are 2 to 30 s"),
+        ([35.0], r"audio_urls\[0\]: got 35 s, accepted are 2 to 30 s"),
+        ([16.0, 16.0], r"audio_urls: got 32 s together, accepted are at most 30 s in"),
+    ],
+)
+def test_sounds_outside_the_limits_are_refused(
+    studio: Studio, lengths_s: list[float], words: str
+) -> None:
+    files = [
+        make_wav(studio.folder / f"{index}.wav", length_s)
+        for index, length_s in enumerate(lengths_s)
+    ]
+    body = {**R1, "audio_urls": [studio.url(path) for path in files]}
+    with pytest.raises(RenderError, match=words) as refusal:
+        studio.make("r1", body, *files)
+    assert refusal.value.code == "invalid_input"
+
+
+@pytest.fixture
+def broken_files(tmp_path: Path) -> dict[str, Path]:
+    """Files that are not what their field wants, by what they are."""
+    whole = make_mp4(tmp_path / "whole.mp4", (854, 480), 2).read_bytes()
+    picture = make_png(tmp_path / "picture.png")
+    contents = {
+        "empty": b"",
+        "text": b"this is no media file at all",
+        "playlist": b"#EXTM3U\n#EXTINF:1,\n/etc/passwd\n",
+        "head of an mp4": whole[:4000],
+        "mp4 with noise": whole[:40] + bytes(range(256)) * 40,
+        "mp4 of an unknown codec": whole.replace(b"avc1", b"zz9z"),
+        "avif with noise": _noisy_avif(tmp_path / "a.avif"),
+        "head of a png": picture.read_bytes()[:200],
+        "head of a wav": make_wav(tmp_path / "a.wav").read_bytes()[:20],
+        "svg": b"<svg xmlns='http://www.w3.org/2000/svg'/>",
+    }
+    files = {}
+    for number, (name, content) in enumerate(contents.items()):
+        files[name] = tmp_path / f"broken{number}"
+        files[name].write_bytes(content)
+    return files
+
+
+def _noisy_avif(path: Path) -> bytes:
+    make_picture().save(path, "AVIF")
+    whole = path.read_bytes()
+    return whole[:-200] + bytes(range(200))
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [
+        ("r1", "image_urls"),
+        ("r1", "video_urls"),
+        ("r1", "audio_urls"),
+        ("keyframes", "images"),
+        ("image-upscale", "image_url"),
+    ],
+)
+def test_no_broken_file_is_more_than_an_invalid_input(
+    studio: Studio, broken_files: dict[str, Path], kind: str, field: str
+) -> None:
+    for name, path in broken_files.items():
+        url = studio.url(path)
+        value = url if kind == "image-upscale" else [url]
+        with pytest.raises(RenderError) as refusal:
+            studio.make(kind, {**R1, "loop": True, field: value}, path)
+        assert refusal.value.code == "invalid_input", name
+        assert refusal.value.message.startswith(field), name
+
+
+def test_decoding_ends_when_its_time_is_over() -> None:
+    now_s = 0.0
+    deadline = Deadline("video_urls[0]", 60, lambda: now_s)
+    deadline.check()
+    now_s = 60.5
+    with pytest.raises(RenderError, match=r"video_urls\[0\]: .* longer than 60 s"):
+        deadline.check()
+
+
+# Keyframes
+
+
+@pytest.mark.spec("4.15")
+def test_each_transition_starts_and_ends_with_its_pictures(studio: Studio) -> None:
+    files = [
+        make_png(studio.folder / "a.png", (640, 480), "navy", "disc"),
+        make_jpeg(studio.folder / "b.jpg", (300, 500), "darkred", "stripes"),
+        make_png(studio.folder / "c.png", (900, 500), "olive", "gradient"),
+    ]
+    body = {
+        "images": [studio.url(path) for path in files],
+        "resolution": "720p",
+        "transition_duration_s": 5,
+        "transition_durations_s": [1, 2],
+    }
+    rendered = studio.make("keyframes", body, *files)
+    assert rendered == Rendered("video/mp4", 960, 720, 3000, 72, 3.0)
+    seen = look(studio.output)
+    assert (seen.size, len(seen.frames), seen.seconds) == ((960, 720), 72, 3.0)
+    wanted = [pixels(Image.open(path), seen.size) for path in files]
+    for index, number in ((0, 0), (23, 1), (24, 1), (71, 2)):
+        assert difference(seen.frames[index], wanted[number]) < 3
+    halfway = seen.frames[48]
+    assert difference(halfway, wanted[1]) > 10
+    assert difference(halfway, wanted[2]) > 10
+
+
+@pytest.mark.spec("4.15")
+def test_a_loop_closes_with_the_first_picture(studio: Studio) -> None:
+    files = [
+        make_png(studio.folder / "a.png", (320, 180), "navy", "disc"),
+        make_png(studio.folder / "b.png", (320, 180), "gold", "disc"),
+    ]
+    body = {
+        "images": [studio.url(path) for path in files],
+        "resolution": "720p",
+        "transition_duration_s": 1,
+        "loop": True,
+    }
+    studio.make("keyframes", body, *files)
+    frames = look(studio.output).frames
+    assert len(frames) == 48
+    assert difference(frames[0], frames[-1]) < 1
+    assert difference(frames[0], frames[24]) > 20
+
+
+@pytest.mark.spec("4.15")
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({}, "images: one picture alone needs loop = true"),
+        ({"loop": True, "transition_durations_s": [1, 1]}, "got 2 lengths, .* are 1"),
+    ],
+)
+def test_transitions_that_do_not_fit_the_pictures_are_refused(
+    studio: Studio, fields: dict[str, object], words: str
+) -> None:
+    picture = make_png(studio.folder / "a.png")
+    body = {"images": [studio.url(picture)], "resolution": "720p", **fields}
+    with pytest.raises(RenderError, match=words):
+        studio.make("keyframes", body, picture)
+
+
+def test_a_strip_of_a_picture_is_cut_to_a_frame_of_three_to_one(studio: Studio) -> None:
+    strip = make_png(studio.folder / "strip.png", (5000, 10))
+    body = {
+        "images": [studio.url(strip)],
+        "resolution": "720p",
+        "transition_duration_s": 1,
+        "loop": True,
+    }
+    rendered = studio.make("keyframes", body, strip)
+    assert (rendered.width, rendered.height) == (2160, 720)
+
+
+# Image upscale
+
+
+@pytest.mark.spec("4.12")
+@pytest.mark.parametrize("factor", [2, 3, 4])
+def test_a_picture_grows_by_exactly_its_factor(studio: Studio, factor: int) -> None:
+    path = make_png(studio.folder / "p.png", (123, 77), "teal", "stripes")
+    body = {
+        "image_url": studio.url(path),
+        "upscale_factor": f"x{factor}",
+        "output_format": "png",
+    }
+    rendered = studio.make("image-upscale", body, path)
+    assert rendered == Rendered("image/png", 123 * factor, 77 * factor)
+    with Image.open(studio.output) as large, Image.open(path) as small:
+        assert (large.format, large.size) == ("PNG", (123 * factor, 77 * factor))
+        back = large.resize(small.size, Image.Resampling.BOX)
+        assert difference(np.asarray(back), np.asarray(small)) < 1.5
+
+
+@pytest.mark.spec("4.12")
+def test_the_default_output_is_a_jpeg_turned_upright(studio: Studio) -> None:
+    path = make_jpeg(studio.folder / "p.jpg", (120, 80), orientation=6)
+    body = {"image_url": studio.url(path), "upscale_factor": "x2"}
+    rendered = studio.make("image-upscale", body, path)
+    assert rendered == Rendered("image/jpeg", 160, 240)
+    with Image.open(studio.output) as large:
+        assert (large.format, large.size) == ("JPEG", (160, 240))
+        assert large.getexif().get(274) is None
+        upright = Image.open(path).transpose(Image.Transpose.ROTATE_270)
+        back = large.resize(upright.size, Image.Resampling.BOX)
+        assert difference(np.asarray(back), np.asarray(upright)) < 3
+
+
+@pytest.mark.spec("4.12")
+@pytest.mark.parametrize(
+    ("output_format", "pixel"),
+    [("png", (200, 30, 30, 100)), ("jpeg", (233, 167, 167))],
+)
+def test_transparency_is_kept_in_png_and_lies_on_white_in_jpeg(
+    studio: Studio, output_format: str, pixel: tuple[int, ...]
+) -> None:
+    path = make_png(studio.folder / "p.png", (40, 40), (200, 30, 30, 100), "plain")
+    body = {"image_url": studio.url(path), "output_format": output_format}
+    studio.make("image-upscale", body, path)
+    with Image.open(studio.output) as large:
+        found = large.getpixel((40, 40))
+    assert isinstance(found, tuple)
+    assert found == pytest.approx(pixel, abs=2)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "CMYK", "I;16"])
+def test_pictures_of_every_mode_are_accepted(studio: Studio, mode: str) -> None:
+    picture = make_picture((60, 40)).convert(
+        "L" if mode == "I;16" else mode, dither=Image.Dither.NONE
+    )
+    wanted = np.asarray(picture.convert("L"))
+    if mode == "I;16":
+        picture = Image.fromarray(wanted.astype(np.uint16) * 257)
+    path = studio.folder / "p"
+    picture.save(path, "JPEG" if mode == "CMYK" else "PNG")
+    studio.make("image-upscale", {"image_url": studio.url(path)}, path)
+    with Image.open(studio.output) as large:
+        back = large.convert("L").resize((60, 40), Image.Resampling.BOX)
+    assert difference(np.asarray(back), wanted) < 25
+
+
+@pytest.mark.spec("4.12")
+def test_sharpen_and_denoise_change_the_edges(studio: Studio) -> None:
+    path = make_png(studio.folder / "p.png", (120, 90), "teal", "disc")
+    edges = {}
+    for name in ("none", "sharpen", "denoise"):
+        body = {"image_url": studio.url(path), "output_format": "png", name: 1.0}
+        studio.make("image-upscale", body, path)
+        with Image.open(studio.output) as large:
+            found = large.convert("L").filter(ImageFilter.FIND_EDGES)
+            edges[name] = float(np.asarray(found).std())
+    assert edges["denoise"] < 0.9 * edges["none"]
+    assert edges["sharpen"] > 1.1 * edges["none"]
+
+
+@pytest.mark.spec("4.12")
+def test_more_than_24_megapixels_are_refused_with_the_sizes(studio: Studio) -> None:
+    path = make_png(studio.folder / "p.png", (3000, 2001), "teal", "plain")
+    with pytest.raises(RenderError) as refusal:
+        studio.make("image-upscale", {"image_url": studio.url(path)}, path)
+    assert refusal.value.code == "invalid_input"
+    assert refusal.value.message == (
+        "image_url: 3000x2001 pixels become 6000x4002 with x2, 24.0 megapixels; "
+        "accepted are at most 24 megapixels."
+    )
+
+
+@pytest.mark.parametrize("side", [9_000, 50_000])
+def test_a_decompression_bomb_is_not_decoded(studio: Studio, side: int) -> None:
+    bomb = _png_header_of(side)
+    path = studio.folder / "bomb.png"
+    path.write_bytes(bomb)
+    for kind, body in (
+        ("image-upscale", {"image_url": studio.url(path)}),
+        ("keyframes", {"images": [studio.url(path)], "loop": True}),
+    ):
+        with pytest.raises(RenderError) as refusal:
+            studio.make(kind, body, path)
+        assert refusal.value.code == "invalid_input"
+
+
+def _png_header_of(side: int) -> bytes:
+    """A png file that says it is huge."""
+    png = b"\x89PNG\r\n\x1a\n"
+    for name, content in (
+        (b"IHDR", side.to_bytes(4) * 2 + bytes([8, 2, 0, 0, 0])),
+        (b"IDAT", b""),
+        (b"IEND", b""),
+    ):
+        check = zlib.crc32(name + content).to_bytes(4)
+        png += len(content).to_bytes(4) + name + content + check
+    return png
+
+
+# The worker
+
+
+def order_line(order: Order) -> bytes:
+    return json.dumps(
+        {
+            "job": order.job,
+            "kind": order.kind,
+            "body": order.body,
+            "inputs": {url: str(path) for url, path in order.inputs.items()},
+            "output": str(order.output),
+            "seed": order.seed,
+            "limits": {name: asdict(each) for name, each in order.limits.items()},
+            "media_type": order.media_type,
+        }
+    ).encode()
+
+
+def test_the_worker_answers_each_line_with_a_line_and_leaves(studio: Studio) -> None:
+    path = make_png(studio.folder / "p.png", (20, 10))
+    good = order_line(
+        studio.order("image-upscale", {"image_url": studio.url(path)}, path)
+    )
+    lines = [b"{not json", b"[]", b'{"job": "a"}', b"\xff\xfe", good]
+    worker = subprocess.run(
+        [sys.executable, "-P", "-m", "mediakit.sandbox.render"],
+        input=b"\n".join(lines),
+        capture_output=True,
+        check=True,
+    )
+    answers = [json.loads(line) for line in worker.stdout.splitlines()]
+    assert len(answers) == 5
+    for answer in answers[:4]:
+        assert (answer["ok"], answer["code"]) == (False, "internal")
+        assert "not a render order" in answer["message"]
+    assert answers[4] == {
+        "job": "media_1",
+        "ok": True,
+        "content_type": "image/jpeg",
+        "width": 40,
+        "height": 20,
+        "duration_ms": None,
+        "frames": None,
+        "output_seconds": None,
+    }
+    assert worker.stderr == b""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"", b"{", b"[]", b"null", b'{"job": "a"}', b'{"job": 1, "kind": 2}', b"\xff"],
+)
+def test_a_malformed_line_is_answered(line: bytes) -> None:
+    answer = json.loads(answer_line(line))
+    assert (answer["job"], answer["ok"], answer["code"]) == (None, False, "internal")
+
+
+def test_an_order_brings_its_limits_and_its_media_type(studio: Studio) -> None:
+    order = dataclasses.replace(studio.order("r1", R1), media_type="audio")
+    read = parse_order(order_line(order))
+    assert read == order
+    assert read.limits_of("video_urls") == R1_LIMITS["video_urls"]
+    assert read.limits_of("image_urls") == MediaLimits()
+
+
+@pytest.mark.parametrize(
+    "limits", [[], {"video_urls": 3}, {"video_urls": {"colour": "red"}}]
+)
+def test_an_order_with_malformed_limits_is_an_internal_failure(
+    studio: Studio, limits: object
+) -> None:
+    fields = json.loads(order_line(studio.order("r1", R1))) | {"limits": limits}
+    answer = json.loads(answer_line(json.dumps(fields).encode()))
+    assert (answer["ok"], answer["code"]) == (False, "internal")
+
+
+@pytest.mark.parametrize("medium", ["image", "opera", 5, None])
+def test_only_clips_and_sounds_have_a_length(studio: Studio, medium: object) -> None:
+    order = studio.order("probe", {studio.url(studio.folder / "a"): medium})
+    order = dataclasses.replace(order, inputs={studio.url(studio.folder / "a"): Path()})
+    answer = json.loads(answer_line(order_line(order)))
+    assert (answer["ok"], answer["code"]) == (False, "internal")
+
+
+def test_an_input_that_is_gone_cannot_be_measured(studio: Studio) -> None:
+    nowhere = studio.folder / "gone.mp4"
+    order = studio.order("probe", {studio.url(nowhere): "video"}, nowhere)
+    answer = json.loads(answer_line(order_line(order)))
+    assert (answer["ok"], answer["code"]) == (False, "internal")
+
+
+def test_only_decoding_counts_against_the_time_for_decoding() -> None:
+    now_s = 0.0
+    deadline = Deadline("video_urls[0]", 60, lambda: now_s)
+    now_s = 50.0
+    with deadline.paused():
+        now_s = 500.0
+    deadline.check()
+    now_s = 511.0
+    with pytest.raises(RenderError):
+        deadline.check()
+
+
+def test_a_worker_says_when_it_is_warm(studio: Studio) -> None:
+    answer = json.loads(answer_line(order_line(studio.order("warm", {}))))
+    assert answer == {"job": "media_1", "ok": True}
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "code"),
+    [
+        ("text-to-video", {"prompt": 5}, "invalid_input"),
+        ("text-to-video", {"prompt": "a", "resolution": "8k"}, "invalid_input"),
+        ("text-to-video", {"prompt": "a", "aspect_ratio": "0:0"}, "invalid_input"),
+        ("text-to-video", {"prompt": "a", "duration": "5"}, "invalid_input"),
+        ("r1", {"prompt": "a", "image_urls": "https://a.test"}, "invalid_input"),
+        ("r1", {"prompt": "a", "image_urls": ["https://a.test"]}, "internal"),
+        ("keyframes", {"images": []}, "invalid_input"),
+    ],
+)
+def test_an_order_that_cannot_be_followed_is_answered(
+    studio: Studio, kind: str, body: dict[str, object], code: str
+) -> None:
+    answer = json.loads(answer_line(order_line(studio.order(kind, body))))
+    assert (answer["job"], answer["ok"], answer["code"]) == ("media_1", False, code)
+    assert answer["message"].endswith(".")
+
+
+def test_a_failed_order_leaves_no_half_file(studio: Studio) -> None:
+    picture = make_png(studio.folder / "good.png")
+    broken = studio.folder / "bad.png"
+    broken.write_bytes(picture.read_bytes()[:100])
+    body = {**R1, "image_urls": [studio.url(picture), studio.url(broken)]}
+    answer = json.loads(
+        answer_line(order_line(studio.order("r1", body, picture, broken)))
+    )
+    assert answer["code"] == "invalid_input"
+    assert "image_urls[1]" in answer["message"]
+    assert not studio.output.exists()
+
+
+def test_an_output_that_cannot_be_written_is_an_internal_failure(
+    studio: Studio,
+) -> None:
+    order = studio.order("text-to-video", {"prompt": "a", "duration": 3})
+    nowhere = dataclasses.replace(order, output=studio.folder / "none" / "out.part")
+    answer = json.loads(answer_line(order_line(nowhere)))
+    assert (answer["ok"], answer["code"]) == (False, "internal")
+
+
+MEASURED_WORKER = """
+import re, sys
+from mediakit.limits import MediaLimits
+from mediakit.sandbox.render.__main__ import main
+main()
+status = open("/proc/self/status").read()
+sys.stderr.write(re.search(r"VmHWM:\\s+(\\d+) kB", status)[1])
+"""
+
+
+@pytest.mark.spec("4.17")
+def test_4k_is_rendered_in_bounded_memory(studio: Studio) -> None:
+    body = {"prompt": "night at sea", "duration": 5, "resolution": "4k"}
+    worker = subprocess.run(
+        [sys.executable, "-P", "-c", MEASURED_WORKER],
+        input=order_line(studio.order("text-to-video", body)),
+        capture_output=True,
+        check=True,
+    )
+    assert int(worker.stderr) < 260 * 1024
+    with av.open(str(studio.output)) as file:
+        times = [frame.time for frame in file.decode(video=0)]
+        codec = file.streams.video[0].codec_context
+        assert (codec.name, codec.width, codec.height) == ("h264", 3840, 2160)
+    assert times == pytest.approx([index / 24 for index in range(120)])

@@ -1,0 +1,93 @@
+"""What is set aside for jobs whose price rests on a clip (spec 4.13, 8)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sandbox.conftest import Api, StartSandbox, png
+from tests.support.samples.media_samples import make_mp4
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A clip of 2.5 s."""
+    path = tmp_path_factory.mktemp("clips") / "clip.mp4"
+    return make_mp4(path, (160, 90), duration_s=2.5).read_bytes()
+
+
+def upscaled(api: Api, clip: bytes, **more: Any) -> dict[str, Any]:
+    body = {"video_url": api.upload("video/mp4", clip), "h264_output": True, **more}
+    return api.settled(api.submit("video-upscale", body)["id"])
+
+
+def test_an_upscale_is_charged_for_the_seconds_of_its_clip(
+    api: Api, clip: bytes
+) -> None:
+    before = api.balance()
+    job = upscaled(api, clip)
+
+    assert job["status"] == "completed"
+    assert job["billing"]["charge_micro_usd"] == 190_000  # 2.5 s at 0.076
+    assert before - api.balance() == 190_000
+
+
+def test_a_clip_that_costs_more_than_is_left_fails_without_a_charge(
+    sandboxes: StartSandbox, clip: bytes
+) -> None:
+    poor = sandboxes(balance_micro_usd=189_999, settle_after_s=0.05)
+    job = upscaled(poor, clip)
+
+    assert job["error"]["code"] == "insufficient_balance"
+    assert "190000 micro-USD" in job["error"]["message"]
+    assert job["billing"]["charge_micro_usd"] == 0
+    # Nothing stays held: what is there can be spent.
+    picture = poor.upload("image/png", png())
+    body = {"prompt": "a", "reference_image_urls": [picture], "duration": 3}
+    job = poor.ended(poor.submit("r6", body)["id"])  # 0.1611
+    assert job["status"] == "completed"
+
+
+def test_money_that_just_suffices_is_spent_to_the_last_micro_dollar(
+    sandboxes: StartSandbox, clip: bytes
+) -> None:
+    api = sandboxes(balance_micro_usd=190_000, settle_after_s=0.05)
+
+    assert upscaled(api, clip)["status"] == "completed"
+    assert api.balance() == 0
+
+
+def test_a_file_that_is_no_clip_fails_before_it_is_priced(api: Api) -> None:
+    url = api.upload("video/mp4", Path(__file__).read_bytes())
+    job = api.settled(api.submit("video-upscale", {"video_url": url})["id"])
+
+    assert job["error"]["code"] == "invalid_input"
+    assert "video_url" in job["error"]["message"]
+    assert job["billing"]["charge_micro_usd"] == 0
+
+
+def test_reference_clips_of_r5_are_charged_by_their_length(
+    api: Api, clip: bytes
+) -> None:
+    body = {
+        "prompt": "a",
+        "duration": 4,
+        "resolution": "768P",
+        "video_urls": [api.upload("video/mp4", clip)] * 2,
+    }
+    job = api.settled(api.submit("r5", body)["id"])
+
+    assert job["status"] == "completed", job
+    assert job["billing"]["charge_micro_usd"] == (4_000 + 2 * 2_500) * 80
+
+
+@pytest.mark.parametrize("kind", ["text-to-image", "r5b", "r1-finalize"])
+def test_a_function_without_a_rate_has_the_sandboxes_own_price(
+    api: Api, kind: str
+) -> None:
+    job = api.settled(api.submit(kind, {"prompt": "a kite"})["id"])
+
+    assert job["status"] == "completed", job
+    assert job["billing"]["charge_micro_usd"] == 50_000

@@ -1,0 +1,245 @@
+"""Money of a prepaid and a postpaid organization at once, under any order of events."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mediakit.records import ErrorCode
+from mediakit.sandbox.store import admission, jobs, money
+from mediakit.sandbox.store.admission import NewJob
+from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.store.jobs import Finished, JobRow
+from mediakit.sandbox.store.organizations import keys, organizations
+from mediakit.sandbox.store.organizations.organizations import NewOrg
+from tests.support.sandbox.instants import DAY_US, NOON, at
+
+# What each has to spend: a balance, or a cycle's limit.
+MEANS = 12_000
+# Boundaries: nothing, one, half, just over two thirds, all, one too much.
+AMOUNTS = (0, 1, MEANS // 2, MEANS * 2 // 3 + 1, MEANS, MEANS + 1)
+SHORT_OF = {
+    "prepaid": ErrorCode.INSUFFICIENT_BALANCE,
+    "postpaid": ErrorCode.CYCLE_LIMIT_EXCEEDED,
+}
+
+
+@dataclass
+class Purse:
+    """The few numbers that an organization must agree with."""
+
+    org: str
+    api_key: str
+    mode: Literal["prepaid", "postpaid"]
+    funds: int
+    credits: int
+    settled_in_cycle: int = 0
+    running: list[JobRow] = field(default_factory=list)
+    pending: list[int] = field(default_factory=list)
+    held: int = 0
+
+    @property
+    def left(self) -> int:
+        if self.mode == "prepaid":
+            return self.funds + self.credits - self.held
+        return MEANS - self.settled_in_cycle - self.held
+
+    def settle(self) -> None:
+        for charge in self.pending:
+            self.settled_in_cycle += charge
+            if self.mode == "prepaid":
+                of_credits = min(charge, self.credits)
+                self.credits -= of_credits
+                self.funds -= charge - of_credits
+
+
+class Books:
+    """A store with two organizations beside their purses."""
+
+    def __init__(self, db: Database, credits_micro_usd: int) -> None:
+        self.db = db
+        self.now_us = NOON
+        self.made = 0
+        self.holds: dict[str, int] = {}
+        self.purses = [
+            self._open("prepaid", credits_micro_usd),
+            self._open("postpaid", credits_micro_usd),
+        ]
+
+    def _open(self, mode: Literal["prepaid", "postpaid"], credits: int) -> Purse:
+        new = NewOrg(
+            mode,
+            mode,
+            balance_micro_usd=MEANS,
+            credit_micro_usd=credits,
+            cycle_limit_micro_usd=MEANS if mode == "postpaid" else None,
+        )
+        org = organizations.make(self.db, new, self.now_us)
+        key_id, _ = keys.make_key(self.db, org, None, None, self.now_us)
+        return Purse(org, key_id, mode, MEANS - credits, credits)
+
+    def submit(self, purse: Purse, price: int) -> None:
+        name = f"{self.made}"
+        self.made += 1
+        made = admission.submit(self.db, self._new_job(purse, name, price), None)
+        assert made is not None
+        wanted = SHORT_OF[purse.mode] if price > purse.left else None
+        assert made.job.error_code == wanted
+        if wanted is None:
+            purse.held += price
+            self.holds[made.job.id] = price
+
+    def _new_job(self, purse: Purse, name: str, price: int) -> NewJob:
+        return NewJob(
+            id=f"media_{name}",
+            org=purse.org,
+            api_key=purse.api_key,
+            function="v/m/f",
+            body="{}",
+            webhook_url=None,
+            file=f"file-{name}",
+            price_micro_usd=price,
+            created_us=self.now_us,
+            start_due_us=self.now_us,
+            settle_due_us=self.now_us,
+        )
+
+    def running(self, purse: Purse) -> list[JobRow]:
+        while job := jobs.claim(self.db, self.now_us):
+            owner = next(one for one in self.purses if one.org == job.org)
+            owner.running.append(job)
+        return purse.running
+
+    def raise_hold(self, purse: Purse, price: int) -> None:
+        if not self.running(purse):
+            return
+        job = purse.running[0]
+        more = price - self.holds[job.id]
+        refusal = admission.hold_more(self.db, job.id, price, self.now_us)
+        wanted = SHORT_OF[purse.mode] if more > max(0, purse.left) else None
+        assert (None if refusal is None else refusal.code) == wanted
+        if wanted is None and more > 0:
+            purse.held += more
+            self.holds[job.id] = price
+
+    def complete(self, purse: Purse, amount: int) -> None:
+        if not self.running(purse):
+            return
+        job = purse.running.pop(0)
+        charge = min(amount, self.holds[job.id])
+        made = Finished("video", "video/mp4", None, charge, 5)
+        assert jobs.complete(self.db, job, made, **self._ends())
+        purse.pending.append(charge)
+
+    def fail(self, purse: Purse, _: int) -> None:
+        if self.running(purse):
+            job = purse.running.pop(0)
+            assert jobs.fail(self.db, job, ErrorCode.INTERNAL, "x", **self._ends())
+            purse.held -= self.holds.pop(job.id)
+
+    def _ends(self) -> dict[str, int]:
+        return {"now_us": self.now_us, "settle_due_us": self.now_us}
+
+    def settle(self, purse: Purse, _: int) -> None:
+        money.settle_due(self.db, self.now_us)
+        for each in self.purses:
+            each.settle()
+            each.pending.clear()
+            each.held = self._in_flight(each)
+
+    def buy(self, purse: Purse, price: int) -> None:
+        self.submit(purse, price)
+        self.complete(purse, price)
+        self.settle(purse, price)
+
+    def grant_credit(self, purse: Purse, amount: int) -> None:
+        self._grant(purse, amount, is_credit=True)
+        purse.credits += amount
+
+    def grant_funds(self, purse: Purse, amount: int) -> None:
+        self._grant(purse, amount, is_credit=False)
+        purse.funds += amount
+
+    def _grant(self, purse: Purse, amount: int, *, is_credit: bool) -> None:
+        organizations.grant(
+            self.db, purse.org, amount, is_credit=is_credit, now_us=self.now_us
+        )
+
+    def next_month(self, purse: Purse, _: int) -> None:
+        self.now_us += 31 * DAY_US
+        for each in self.purses:
+            each.settled_in_cycle = 0
+
+    def assert_right(self) -> None:
+        for purse in self.purses:
+            row = organizations.find_org(self.db, purse.org)
+            assert row["balance_micro_usd"] == purse.funds + purse.credits
+            assert row["credit_micro_usd"] == purse.credits
+            assert row["held_micro_usd"] == purse.held == self._in_flight(purse)
+            assert self._ledger(purse) == (purse.funds + purse.credits, purse.credits)
+            assert purse.left >= 0
+
+    def _ledger(self, purse: Purse) -> tuple[int, int]:
+        row = self.db.row(
+            "SELECT sum(amount_micro_usd), sum(credit_micro_usd) FROM ledger"
+            " WHERE org = ?",
+            purse.org,
+        )
+        assert row is not None
+        return row[0], row[1]
+
+    def _in_flight(self, purse: Purse) -> int:
+        row = self.db.row(
+            "SELECT (SELECT coalesce(sum(hold_micro_usd), 0) FROM job"
+            " WHERE status IN ('queued', 'running') AND org = ?)"
+            " + (SELECT coalesce(sum(hold_micro_usd), 0) FROM charge"
+            " WHERE state = 'pending' AND org = ?) AS total",
+            purse.org,
+            purse.org,
+        )
+        assert row is not None
+        total: int = row["total"]
+        return total
+
+
+KINDS = (
+    "submit",
+    "buy",
+    "complete",
+    "settle",
+    "raise_hold",
+    "fail",
+    "grant_credit",
+    "grant_funds",
+    "next_month",
+)
+happenings = st.lists(
+    st.tuples(st.sampled_from(KINDS), st.integers(0, 1), st.sampled_from(AMOUNTS)),
+    min_size=10,
+    max_size=40,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from([0, MEANS // 2, MEANS]), happenings)
+def test_no_organization_spends_what_it_has_not_got_or_what_is_another_ones(
+    credits: int, happened: list[tuple[Any, ...]]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        db = Database(Path(folder) / "db")
+        books = Books(db, credits)
+        for kind, which, amount in happened:
+            getattr(books, kind)(books.purses[which], amount)
+            books.assert_right()
+        db.close()
+
+
+def test_the_cycle_of_an_instant_is_its_month_in_utc() -> None:
+    assert money.cycle_at(at(2026, 2, 1)) == (at(2026, 2, 1), at(2026, 3, 1))
+    assert money.cycle_at(at(2026, 3, 1) - 1) == (at(2026, 2, 1), at(2026, 3, 1))
+    assert money.cycle_at(at(2026, 12, 31)) == (at(2026, 12, 1), at(2027, 1, 1))

@@ -1,0 +1,172 @@
+"""Organizations that pay by invoice: the cycle and what is left of it (spec 2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from mediakit.records import Balance
+from tests.sandbox.conftest import KITE, Api, StartSandbox
+from tests.support.samples.media_samples import make_mp4
+from tests.support.sandbox.console import Console
+
+VIDEO = "text-to-video"
+KITE_MICRO_USD = 204_000
+LIMIT_USD = "0.50"
+LIMIT_MICRO_USD = 500_000
+
+
+@pytest.fixture(scope="module")
+def console(sandboxes: StartSandbox) -> Iterator[Console]:
+    with Console(sandboxes(settle_after_s=0.01)) as console:
+        yield console
+
+
+def postpaid(console: Console, **fields: object) -> str:
+    given = {"mode": "postpaid", "cycle_limit_usd": LIMIT_USD, "balance_usd": 0}
+    return console.org(**given | fields)
+
+
+def cycle(user: Api) -> dict[str, object]:
+    answer = user.http.get("/billing/balance")
+    found: dict[str, object] = answer.json()["postpaid"]["cycle"]
+    return found
+
+
+def remaining(user: Api) -> int:
+    answer = user.http.get("/billing/balance")
+    balance = Balance.model_validate(answer.json())
+    assert balance.postpaid is not None
+    return balance.spendable_micro_usd
+
+
+def month_start(instant: datetime, months: int = 0) -> datetime:
+    years, month = divmod(instant.month - 1 + months, 12)
+    return datetime(instant.year + years, month + 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.spec("2.4")
+def test_the_balance_tells_what_is_left_of_the_calendar_month(
+    console: Console,
+) -> None:
+    user = console.user(postpaid(console))
+    now = console.now()
+
+    answer = user.http.get("/billing/balance").json()
+
+    assert answer == {
+        "balance_micro_usd": 0,
+        "postpaid": {
+            "cycle": {
+                "remaining_micro_usd": LIMIT_MICRO_USD,
+                "limit_micro_usd": LIMIT_MICRO_USD,
+                "start": f"{month_start(now):%Y-%m-%dT%H:%M:%S.%fZ}",
+                "end": f"{month_start(now, 1):%Y-%m-%dT%H:%M:%S.%fZ}",
+            }
+        },
+    }
+
+
+def test_a_prepaid_balance_has_no_cycle(console: Console) -> None:
+    assert console.user(console.org()).http.get("/billing/balance").json() == {
+        "balance_micro_usd": 100_000_000
+    }
+
+
+@pytest.mark.spec("4.3")
+def test_the_cycles_limit_is_not_passed_with_what_is_held(
+    console: Console,
+) -> None:
+    user = console.user(postpaid(console))
+    for _ in range(2):
+        assert user.submit(VIDEO, KITE)["status"] == "queued"
+        # Shown before holds, as a balance is.
+        assert remaining(user) == LIMIT_MICRO_USD
+
+    answer = user.post(VIDEO, KITE, "k")
+
+    assert answer.status_code == 403
+    assert answer.json()["error"]["code"] == "cycle_limit_exceeded"
+    assert "Retry-After" not in answer.headers
+    assert user.submit(VIDEO, KITE, "k")["status"] == "failed"
+
+
+def test_a_job_that_uses_the_cycle_up_is_admitted(console: Console) -> None:
+    user = console.user(postpaid(console, cycle_limit_usd=0.204))
+
+    assert user.submit(VIDEO, KITE)["status"] == "queued"
+    answer = user.post(VIDEO, KITE)
+    assert answer.json()["error"]["code"] == "cycle_limit_exceeded"
+
+
+@pytest.mark.spec("4.19")
+def test_charges_count_to_the_cycle_they_settle_in_and_leave_the_balance(
+    console: Console,
+) -> None:
+    org = postpaid(console, concurrency=1, balance_usd=7, credit_usd=2)
+    user = console.user(org)
+    for _ in range(2):
+        user.settled(user.submit(VIDEO, KITE)["id"])
+    now = console.now()
+
+    assert user.balance() == 7_000_000
+    assert remaining(user) == LIMIT_MICRO_USD - 2 * KITE_MICRO_USD
+    assert user.post(VIDEO, KITE).json()["error"]["code"] == "cycle_limit_exceeded"
+    report = user.http.get(f"/billing/monthly/{now:%Y-%m}").json()
+    assert report["total_micro_usd"] == 2 * KITE_MICRO_USD
+    assert report["credits_applied_micro_usd"] == 0
+    assert report["closing_balance_micro_usd"] == 7_000_000
+    invoice = report["invoices"][0]
+    assert invoice["amount_micro_usd"] == 2 * KITE_MICRO_USD
+    assert invoice["status"] == "open"
+
+    console.skip_to(month_start(now, 1) - timedelta(minutes=10))
+    assert remaining(user) == LIMIT_MICRO_USD - 2 * KITE_MICRO_USD
+    console.skip_to(month_start(now, 1))
+
+    assert remaining(user) == LIMIT_MICRO_USD
+    assert user.submit(VIDEO, KITE)["status"] == "queued"
+    report = user.http.get(f"/billing/monthly/{now:%Y-%m}").json()
+    assert report["invoices"] == [invoice | {"status": "issued"}]
+
+
+def test_a_failed_job_leaves_the_cycle_whole(console: Console) -> None:
+    user = console.user(postpaid(console, concurrency=1))
+
+    job = user.submit(VIDEO, {"prompt": "sandbox:fail=provider_error", "duration": 3})
+
+    assert user.settled(job["id"])["billing"]["charge_micro_usd"] == 0
+    assert remaining(user) == LIMIT_MICRO_USD
+    month = f"{console.now():%Y-%m}"
+    assert user.http.get(f"/billing/monthly/{month}").json()["invoices"] == []
+
+
+def test_a_lowered_limit_makes_no_debt(console: Console) -> None:
+    org = postpaid(console, concurrency=1)
+    user = console.user(org)
+    user.settled(user.submit(VIDEO, KITE)["id"])
+
+    console.change(org, cycle_limit_usd=0.1)
+
+    assert cycle(user)["remaining_micro_usd"] == 0
+    assert cycle(user)["limit_micro_usd"] == 100_000
+    console.change(org, cycle_limit_usd=0.408)
+    assert user.submit(VIDEO, KITE)["status"] == "queued"
+
+
+def test_a_clip_that_costs_more_than_the_cycle_has_left_fails_without_a_charge(
+    console: Console, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("clips") / "clip.mp4"
+    clip = make_mp4(path, (160, 90), duration_s=2.5).read_bytes()
+    user = console.user(postpaid(console, cycle_limit_usd=0.189999, concurrency=1))
+    body = {"video_url": user.upload("video/mp4", clip), "h264_output": True}
+
+    job = user.settled(user.submit("video-upscale", body)["id"])
+
+    assert job["error"]["code"] == "cycle_limit_exceeded"
+    assert "190000 micro-USD" in job["error"]["message"]
+    assert job["billing"]["charge_micro_usd"] == 0
+    assert remaining(user) == 189_999

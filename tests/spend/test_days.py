@@ -1,0 +1,86 @@
+"""Which days and months of spend are read when nobody names them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit import client as core
+from mediakit.clock import VirtualClock
+from mediakit.history import History
+from mediakit.spend.api import AsyncSpend
+from tests.support.servers.scripted_server import ScriptedServer, answers, json_page
+
+EVE = datetime(2026, 11, 30, 23, 59, tzinfo=UTC)
+ON_THAT_DAY = "Date: Mon, 30 Nov 2026 23:59:30 GMT"
+LAST_OF_ALL = "Fri, 31 Dec 9999 23:59:59 -2359"
+NEXT_DAY = "Date: Tue, 01 Dec 2026 00:00:30 GMT"
+
+
+def paths_of(
+    read: Callable[[AsyncSpend], Awaitable[Any]], tmp_path: Path, *headers: str
+) -> list[str]:
+    """Return what a service is asked for whose answers have such headers."""
+    page = json_page([], *headers)
+
+    async def main(base_url: str) -> None:
+        service = core.Service(base_url, "key")
+        history = History(tmp_path / "history.sqlite3")
+        async with core.AsyncClient(service, history=history) as client:
+            clock = VirtualClock(EVE)
+            spend = AsyncSpend(client.billing, client.history, client.catalog, clock)
+            await read(spend)
+
+    with ScriptedServer(answers(page, page, page)) as server:
+        asyncio.run(main(server.base_url))
+    return [request.split(b" ")[1].decode() for request in server.requests]
+
+
+def days(first: str, last: str) -> str:
+    return f"/billing/spend/daily?start_date={first}&end_date={last}"
+
+
+@pytest.mark.spec("4.19")
+def test_a_day_that_the_service_has_begun_before_this_machine_is_read(
+    tmp_path: Path,
+) -> None:
+    asked = paths_of(lambda spend: spend.daily(), tmp_path, NEXT_DAY)
+    assert asked == [
+        days("2026-11-01", "2026-11-30"),
+        days("2026-11-28", "2026-11-30"),  # earlier days are complete, and kept
+        days("2026-12-01", "2026-12-01"),
+    ]
+    asked = paths_of(lambda spend: spend.monthly(), tmp_path, NEXT_DAY)
+    assert asked == ["/billing/monthly/2026-11", "/billing/monthly/2026-12"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [(ON_THAT_DAY,), (), ("Date: soon",), (f"Date: {LAST_OF_ALL}",)],
+    ids=["same", "none", "odd", "beyond the calendar"],
+)
+def test_days_are_read_once_where_the_service_tells_no_other_day(
+    headers: tuple[str, ...], tmp_path: Path
+) -> None:
+    asked = paths_of(lambda spend: spend.daily(), tmp_path, *headers)
+    assert asked == [days("2026-11-01", "2026-11-30")]
+
+
+def test_a_date_with_an_offset_is_the_day_that_it_is_in_utc(tmp_path: Path) -> None:
+    there = "Date: Tue, 01 Dec 2026 01:59:30 +0200"
+    asked = paths_of(lambda spend: spend.daily(), tmp_path, there)
+    assert asked == [days("2026-11-01", "2026-11-30")]
+
+
+def test_a_day_and_a_month_that_are_named_are_the_ones_that_are_read(
+    tmp_path: Path,
+) -> None:
+    asked = paths_of(lambda spend: spend.daily(end="2026-11-30"), tmp_path, NEXT_DAY)
+    assert asked == [days("2026-11-01", "2026-11-30")]
+    asked = paths_of(lambda spend: spend.monthly("2026-11"), tmp_path, NEXT_DAY)
+    assert asked == ["/billing/monthly/2026-11"]

@@ -1,0 +1,1 @@
+"""Requests, files and messages to test with."""

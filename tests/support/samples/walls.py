@@ -1,0 +1,87 @@
+"""Cells of walls, and a page that shows one, for tests."""
+
+from __future__ import annotations
+
+import time
+from base64 import b64encode
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+from mediakit.widgets.gallery import Gallery, WallCell
+from tests.support.samples.media_samples import Colour, make_picture
+
+ANIMALS = ("kite", "hot air balloon", "gull")
+LIGHTS = ("dawn", "storm light")
+PATIENCE_S = 20.0
+
+
+def make_poster(colour: Colour = "teal", size: tuple[int, int] = (320, 180)) -> str:
+    """Make a picture as a `data:` URI."""
+    out = BytesIO()
+    make_picture(size, colour).save(out, "JPEG")
+    return f"data:image/jpeg;base64,{b64encode(out.getvalue()).decode()}"
+
+
+def make_cell(index: int = 0, **fields: Any) -> WallCell:
+    """Make a completed cell of the sweep of animals and lights."""
+    animal = ANIMALS[index % len(ANIMALS)]
+    light = LIGHTS[index // len(ANIMALS) % len(LIGHTS)]
+    made: dict[str, Any] = {
+        "job_id": f"media_{index}",
+        "labels": {"animal": animal, "light": light},
+        "prompt": f"a {animal} over dunes, {light}",
+        "status": "completed",
+        "media_type": "video",
+        "url": f"https://a.test/{index}.mp4",
+        "charge_micro_usd": 200_000,
+    }
+    return WallCell(index, **(made | fields))
+
+
+def make_cells(count: int = 6, **fields: Any) -> list[WallCell]:
+    """Make cells: three animals across two lights, again and again."""
+    return [make_cell(index, **fields) for index in range(count)]
+
+
+class Page:
+    """A page that shows a wall, as the kernel knows it."""
+
+    def __init__(self, gallery: Gallery) -> None:
+        self.widget = gallery.widget
+        self.sent: list[dict[str, Any]] = []
+        self.widget.send = lambda content, buffers=None: self.sent.append(content)
+        self.number = 0
+
+    def asks(self, do: str, **more: Any) -> int:
+        """Ask for something, as a click or a key does; return the request's number."""
+        self.number += 1
+        message = {"do": do, "view": "page", "number": self.number, **more}
+        self.widget._handle_custom_msg(message, [])
+        return self.number
+
+    def judges(self, job: str, **changes: Any) -> int:
+        """Judge a job as a key does."""
+        return self.asks("judge", job=job, changes=changes)
+
+    def news(self, name: str) -> list[Any]:
+        """Return all news of a name, oldest first."""
+        return [each["news"][name] for each in self.sent if name in each["news"]]
+
+    def answer(self, number: int) -> dict[str, Any]:
+        """Wait for the answer to a request."""
+
+        def found() -> list[dict[str, Any]]:
+            answers = (each for news in self.news("answers") for each in news)
+            return [each for each in answers if each["number"] == number]
+
+        until(found)
+        return found()[0]
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Wait until something holds; the I/O thread works meanwhile."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline_s, "it did not come"
+        time.sleep(0.01)

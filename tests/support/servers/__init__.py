@@ -1,0 +1,1 @@
+"""Servers, proxies and databases to test against."""

@@ -1,0 +1,92 @@
+"""Submits and records of jobs as the history's tests write them down."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from mediakit.history import Submission
+from mediakit.records import Job
+
+ROOT = Path(__file__).parents[2]
+START = datetime(2026, 10, 1, 9, 30, tzinfo=UTC)
+HERE = {"service": "sandbox", "account": "mine"}
+URL = "http://127.0.0.1:8000/files/out.mp4"
+OUTPUT = {"media_type": "video", "video": {"url": URL, "content_type": "video/mp4"}}
+KITE = {"prompt": "a kite", "duration": 5}
+
+
+def submission(key: str = "k1", **changes: Any) -> Submission:
+    """Return what is about to be sent: a kite for $0.34, unless told otherwise."""
+    plain = Submission(
+        key=key,
+        draw_key="d1",
+        function="sandbox/text-to-video/text-to-video",
+        kind="text-to-video",
+        body=json.dumps(KITE).encode(),
+        prompt="a kite",
+        webhook_url=None,
+        take=1,
+        attempt=1,
+        estimate_kind="exact",
+        estimate_low_micro_usd=340_000,
+        estimate_high_micro_usd=340_000,
+        reserved_micro_usd=340_000,
+        project=None,
+        **HERE,
+    )
+    return replace(plain, **changes)
+
+
+def costing(key: str, micro_usd: int, **changes: Any) -> Submission:
+    """Return a submission of a firm price."""
+    return submission(
+        key,
+        estimate_low_micro_usd=micro_usd,
+        estimate_high_micro_usd=micro_usd,
+        reserved_micro_usd=micro_usd,
+        **changes,
+    )
+
+
+def job(status: str = "queued", job_id: str = "media_1", **fields: Any) -> Job:
+    """Return a record of a job."""
+    return Job.model_validate({"id": job_id, "status": status, **fields})
+
+
+def completed(charge_micro_usd: int = 340_000, **fields: Any) -> Job:
+    """Return the record of a job that was charged."""
+    billing = {"state": "settled", "charge_micro_usd": charge_micro_usd}
+    return job("completed", output=OUTPUT, billing=billing, **fields)
+
+
+def failed(code: str = "provider_error", **fields: Any) -> Job:
+    """Return the record of a job that failed."""
+    return job("failed", error={"code": code, "message": "no luck"}, **fields)
+
+
+def start(script: str, place: str | Path, *more: str) -> subprocess.Popen[str]:
+    """Run a script in a process of its own; the place is its first argument."""
+    return subprocess.Popen(
+        [sys.executable, "-c", script, str(place), *more],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def race(processes: list[subprocess.Popen[str]]) -> list[str]:
+    """Let processes that wait for a line go at once; return what each printed."""
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    printed = [process.communicate()[0] for process in processes]
+    assert [process.returncode for process in processes] == [0] * len(processes)
+    return printed

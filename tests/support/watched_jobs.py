@@ -1,0 +1,158 @@
+"""Jobs on a virtual clock, at a service that knows when each of them ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any, cast
+
+from mediakit.client.jobs.async_job import AsyncJob, JobServices
+from mediakit.client.jobs.poll_budget import PollBudget
+from mediakit.client.jobs.pollers import Pollers
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.clock import VirtualClock
+from mediakit.records import Job
+from tests.support.job_states import state_of
+
+CHARGE = {"state": "settled", "charge_micro_usd": 340_000}
+
+
+@dataclass(frozen=True)
+class Course:
+    """What becomes of a job, in seconds of the clock.
+
+    Args:
+        starts_s: When it is submitted and watched.
+        runs_s: How long it takes to end.
+        settles_s: How long its charge takes after that.
+        usual_s: How long its function usually takes; None if unknown.
+        billing: What is said of its charge until it is settled.
+        unknown: A status that is new to us, said while the job runs; None says
+            "running".
+    """
+
+    starts_s: float = 0.0
+    runs_s: float = 3.0
+    settles_s: float = 0.0
+    usual_s: float | None = None
+    billing: str | None = "pending"
+    unknown: str | None = None
+
+    def record(self, job_id: str, now_s: float) -> Job:
+        """Return what the service says of it."""
+        ran_s = now_s - self.starts_s
+        fields: dict[str, Any] = {"id": job_id, "status": self.unknown or "running"}
+        if ran_s >= self.runs_s:
+            settled = ran_s >= self.runs_s + self.settles_s
+            open_ = None if self.billing is None else {"state": self.billing}
+            fields |= {"status": "completed", "billing": CHARGE if settled else open_}
+        return Job.model_validate(fields)
+
+
+class Service:
+    """A service and those who watch its jobs, on one virtual clock.
+
+    Args:
+        courses: What becomes of each job, by its id.
+        reads_per_s: The budget.
+        clients: How many clients share it; the jobs are dealt out to them.
+        seed: Of the jitter.
+    """
+
+    def __init__(
+        self,
+        courses: dict[str, Course],
+        *,
+        reads_per_s: float = 20.0,
+        clients: int = 1,
+        seed: int = 1,
+    ) -> None:
+        self.clock = VirtualClock()
+        self.budget = PollBudget(reads_per_s, clock=self.clock)
+        self.courses = courses
+        self.clients = [self.client("here", seed + n) for n in range(clients)]
+        self.jobs: dict[str, AsyncJob] = {}
+        self.reads: list[tuple[float, str]] = []
+        self.fault: Callable[[str], Exception | None] = lambda job_id: None
+
+    def client(self, service: str, seed: int = 1) -> Pollers:
+        """Return what watches the jobs of one more client."""
+        random = Random(seed)
+        return Pollers(self.read, service, self.clock, self.budget, random)
+
+    async def read(self, job: AsyncJob) -> None:
+        now_s = self.clock.monotonic_s()
+        self.reads.append((now_s, job.id))
+        error = self.fault(job.id)
+        if error is not None:
+            raise error
+        job.see(self.courses[job.id].record(job.id, now_s), self.clock.now())
+
+    def submit(self, job_id: str, pollers: Pollers | None = None) -> AsyncJob:
+        """Let a job begin, and watch it."""
+        client = pollers or self.clients[len(self.jobs) % len(self.clients)]
+        course = self.courses[job_id]
+        state = state_of("queued", id=job_id, submitted_at=self.clock.now())
+        services = cast(JobServices, _Services(self, client))
+        job = AsyncJob(services, replace(state, usual_runtime_s=course.usual_s))
+        self.jobs[job_id] = job
+        job.watch()
+        return job
+
+    async def run(self, until_s: float) -> None:
+        """Submit each job in its time, and go on until then or until all settled."""
+        for job_id, course in sorted(self.courses.items(), key=lambda i: i[1].starts_s):
+            await self.clock.advance(course.starts_s - self.clock.monotonic_s())
+            self.submit(job_id)
+        while self.clock.monotonic_s() < until_s and self.unsettled:
+            await self.clock.advance(min(10.0, until_s - self.clock.monotonic_s()))
+
+    @property
+    def unsettled(self) -> list[str]:
+        """Return the jobs whose charge is not known here."""
+        return [x.id for x in self.jobs.values() if x.state.charge_micro_usd is None]
+
+    def reads_of(self) -> dict[str, list[float]]:
+        """Return when each job was read."""
+        found: dict[str, list[float]] = defaultdict(list)
+        for at_s, job_id in self.reads:
+            found[job_id].append(at_s)
+        return found
+
+
+class _Services:
+    """What a job asks of its client, as far as these tests go."""
+
+    def __init__(self, service: Service, pollers: Pollers) -> None:
+        self.read = service.read
+        self.watch = pollers.watch
+
+    def waited(self, job: AsyncJob) -> None:
+        """Nobody shows the waits of these jobs."""
+
+
+def run(scenario: Coroutine[Any, Any, None]) -> None:
+    """Run a scenario on the I/O thread, and end what it leaves there."""
+
+    async def whole() -> None:
+        before = asyncio.all_tasks()
+        try:
+            await scenario
+        finally:
+            left = asyncio.all_tasks() - before
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+
+    io_thread().call(whole)
+
+
+async def cancelled(task: asyncio.Task[Any]) -> None:
+    """End a task that a scenario started."""
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task

@@ -1,0 +1,1 @@
+"""Verifying, receiving and keeping webhooks."""

@@ -1,0 +1,395 @@
+"""What is noted is handled at least once: failures, restarts, kills, neighbours."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sqlite3
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from threading import Thread
+
+import httpx
+import pytest
+
+import mediakit as mk
+from mediakit.clock import SystemClock, VirtualClock
+from mediakit.webhooks import Event, Inbox, receiver
+from mediakit.webhooks.handling import PAUSES_S
+from mediakit.webhooks.inbox import LEASE_S
+from tests.support.samples.webhook_messages import SECRET, Message, body_of, message
+from tests.support.servers.asgi_server import PATIENCE_S
+from tests.support.servers.serving import free_port, serving
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Iterator[Inbox]:
+    inbox = Inbox(tmp_path / "new" / "seen.db")
+    yield inbox
+    inbox.close()
+
+
+CLOCK = VirtualClock()  # nobody else's
+NOW = CLOCK.now()
+LEASE = timedelta(seconds=LEASE_S)
+
+
+def test_an_event_is_noted_once_also_after_a_restart(inbox: Inbox) -> None:
+    assert inbox.note("msg_1", b"a", NOW)
+    assert not inbox.note("msg_1", b"b", NOW)
+    inbox.close()
+    again = Inbox(inbox.place)
+
+    assert not again.note("msg_1", b"c", NOW)
+    noted = again.take(NOW)
+    assert noted is not None
+    assert (noted.id, noted.body, noted.tries) == ("msg_1", b"a", 1)
+    again.end("msg_1", handled=True)
+    assert not again.note("msg_1", b"d", NOW)
+    assert again.take(NOW + 2 * LEASE) is None
+    again.close()
+
+
+def test_events_are_taken_in_the_order_they_came_and_by_one_taker(
+    inbox: Inbox,
+) -> None:
+    other = Inbox(inbox.place)
+    for n in range(4):
+        inbox.note(f"msg_{n}", b"", NOW)
+    taken = [one.take(NOW) for one in (inbox, other, inbox, other, inbox)]
+    other.close()
+
+    assert [noted and noted.id for noted in taken] == [
+        *(f"msg_{n}" for n in range(4)),
+        None,
+    ]
+
+
+def test_what_was_taken_is_due_again_when_its_taker_is_silent(inbox: Inbox) -> None:
+    inbox.note("msg_1", b"a", NOW)
+    first = inbox.take(NOW)
+    assert first is not None
+    assert inbox.next_due() == NOW + LEASE
+    assert inbox.take(NOW + LEASE / 2) is None
+
+    inbox.postpone(first, NOW + 2 * LEASE)  # still being handled
+    assert inbox.take(NOW + LEASE) is None
+    noted = inbox.take(NOW + 2 * LEASE)
+
+    assert noted is not None
+    assert noted.tries == 2
+
+
+def test_an_event_that_was_given_up_is_taken_up_when_it_is_replayed(
+    inbox: Inbox,
+) -> None:
+    inbox.note("msg_1", b"a", NOW)
+    inbox.take(NOW)
+    inbox.end("msg_1", handled=False)
+
+    assert inbox.count("given up") == 1
+    assert inbox.next_due() is None
+    assert inbox.note("msg_1", b"a", NOW)
+    noted = inbox.take(NOW)
+    assert noted is not None
+    assert noted.tries == 1
+
+
+def test_receivers_of_two_names_share_a_file_and_nothing_else(inbox: Inbox) -> None:
+    other = Inbox(inbox.place, name="billing")
+    inbox.note("msg_1", b"a", NOW)
+
+    assert other.take(NOW) is None
+    assert other.note("msg_1", b"a", NOW)
+    assert (inbox.count("waiting"), other.count("waiting")) == (1, 1)
+    other.close()
+
+
+def test_only_the_id_of_a_handled_event_is_kept_in_a_private_file(
+    inbox: Inbox,
+) -> None:
+    body = b"https://media.test/private-output"
+    inbox.note("msg_1", body, NOW)
+    inbox.take(NOW)
+    inbox.end("msg_1", handled=True)
+    mode = stat.S_IMODE(Path(inbox.place).stat().st_mode)
+
+    assert (mode, inbox.count("handled")) == (0o600, 1)
+    assert inbox._row("SELECT body FROM mediakit_inbox") == (None,)
+
+
+def test_processes_that_begin_together_share_a_new_file(tmp_path: Path) -> None:
+    inboxes: list[Inbox] = []
+    threads = [
+        Thread(target=lambda: inboxes.append(Inbox(tmp_path / "seen.db")))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE_S)
+
+    assert sum(inbox.note("msg_1", b"", NOW) for inbox in inboxes) == 1
+    for inbox in inboxes:
+        inbox.close()
+
+
+def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no database, but long enough to be none" * 20)
+    places = [tmp_path, tmp_path / "file", tmp_path / "file" / "below.db"]
+
+    for place in places:
+        with pytest.raises(mk.InputError, match=r"seen must be .*opened and written"):
+            receiver(SECRET, print, seen=place)
+
+
+def test_it_is_kept_in_the_home_folder_when_nothing_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEDIAKIT_HOME", str(tmp_path))
+
+    assert receiver(SECRET, print).inbox.place == str(tmp_path / "webhooks.db")
+
+
+# -- Handlers that fail ---------------------------------------------------------
+
+
+async def until(holds: Callable[[], bool], clock: VirtualClock = CLOCK) -> None:
+    """Wait, and move a clock by ten minutes again and again, until something holds."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not holds():
+            await clock.advance(600.0)
+            await asyncio.sleep(0.005)
+
+
+def test_a_handler_that_fails_is_called_again_and_nobody_else_waits_for_it(
+    inbox: Inbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock, calls = VirtualClock(), list[str]()
+
+    async def fails_twice(event: Event) -> None:
+        calls.append(event.id)
+        if event.id == "msg_bad" and calls.count("msg_bad") < 3:
+            raise RuntimeError("the database is away")
+
+    async def run() -> None:
+        hook = receiver(SECRET, fails_twice, seen=inbox, clock=clock)
+        inbox.note("msg_bad", body_of(), clock.now())
+        inbox.note("msg_good", body_of(), clock.now())
+        await hook.start()
+        await until(lambda: inbox.count("handled") == 1)
+        await until(lambda: inbox.count("handled") == 2, clock)
+        await hook.stop()
+
+    asyncio.run(run())
+
+    assert calls == ["msg_bad", "msg_good", "msg_bad", "msg_bad"]
+    assert "msg_bad was not handled (try 1)" in caplog.text
+    assert "the database is away" in caplog.text
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_a_handler_that_always_fails_is_given_up_until_a_replay(
+    inbox: Inbox, caplog: pytest.LogCaptureFixture, *, is_async: bool
+) -> None:
+    clock, calls, well = VirtualClock(), list[str](), list[str]()
+
+    def fails(event: Event) -> None:
+        if well:
+            well.append(event.id)
+            return
+        calls.append(event.id)
+        raise asyncio.CancelledError if is_async else ValueError("no")
+
+    async def fails_later(event: Event) -> None:
+        fails(event)
+
+    async def run() -> None:
+        handler = fails_later if is_async else fails
+        hook = receiver(SECRET, handler, seen=inbox, clock=clock)
+        inbox.note("msg_1", body_of(), clock.now())
+        await hook.start()
+        await until(lambda: inbox.count("given up") == 1, clock)
+        well.append("from now on")
+        inbox.note("msg_1", body_of(), clock.now())
+        await hook.start()
+        await until(lambda: inbox.count("handled") == 1, clock)
+        await hook.stop()
+
+    asyncio.run(run())
+
+    assert len(calls) == len(PAUSES_S) + 1
+    assert well == ["from now on", "msg_1"]
+    assert f"given up after {len(PAUSES_S) + 1} tries" in caplog.text
+
+
+def test_an_event_of_which_processes_die_is_given_up(
+    inbox: Inbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock, begun = VirtualClock(), list[Event]()
+    inbox.note("msg_1", body_of(), clock.now() - timedelta(days=1))
+    for n in range(len(PAUSES_S) + 1):
+        assert inbox.take(clock.now() - timedelta(days=1) + n * LEASE)
+
+    async def run() -> None:
+        hook = receiver(SECRET, begun.append, seen=inbox, clock=clock)
+        await hook.start()
+        await until(lambda: inbox.count("given up") == 1)
+        await hook.stop()
+
+    asyncio.run(run())
+
+    assert "msg_1 was given up" in caplog.text
+    assert begun == []
+
+
+def test_a_clock_that_jumps_begins_nothing_twice(inbox: Inbox) -> None:
+    clock, begun, let_go = VirtualClock(), list[str](), asyncio.Event()
+
+    async def slow(event: Event) -> None:
+        begun.append(event.id)
+        await let_go.wait()
+
+    async def run() -> None:
+        hook = receiver(SECRET, slow, seen=inbox, clock=clock)
+        inbox.note("msg_1", body_of(), clock.now())
+        await hook.start()
+        await until(lambda: bool(begun))
+        for _ in range(10):  # as on a machine whose lid was closed
+            await clock.advance(600.0)
+            await asyncio.sleep(0.005)
+        let_go.set()
+        await until(lambda: inbox.count("handled") == 1)
+        await hook.stop()
+
+    asyncio.run(run())
+
+    assert begun == ["msg_1"]
+
+
+def test_stopping_lets_what_is_being_handled_end(inbox: Inbox) -> None:
+    begun, done = list[str](), list[str]()
+
+    async def slow(event: Event) -> None:
+        begun.append(event.id)
+        await asyncio.sleep(0.05)
+        done.append(event.id)
+
+    async def run() -> None:
+        hook = receiver(SECRET, slow, seen=inbox)
+        await hook.stop()  # it never began
+        inbox.note("msg_1", body_of(), SystemClock().now())
+        await hook.start()
+        await until(lambda: bool(begun))
+        await hook.stop()
+
+    asyncio.run(run())
+    assert done == begun == ["msg_1"]
+    assert inbox.count("handled") == 1
+
+
+def test_what_is_being_handled_is_nobody_elses_however_long_it_takes(
+    inbox: Inbox,
+) -> None:
+    let_go, mine = asyncio.Event(), Inbox(inbox.place, lease_s=0.03)
+
+    async def slow(event: Event) -> None:
+        await let_go.wait()
+
+    async def run() -> None:
+        hook = receiver(SECRET, slow, seen=mine)
+        await hook.start()
+        await until(lambda: inbox.next_due() != first)
+        begun = inbox.next_due()
+        await until(lambda: inbox.next_due() != begun)  # it said so again
+        let_go.set()
+        await until(lambda: inbox.count("handled") == 1)
+        await hook.stop()
+
+    inbox.note("msg_1", body_of(), SystemClock().now())
+    first = inbox.next_due()
+    asyncio.run(run())
+    mine.close()
+
+
+def test_a_file_that_breaks_is_reported_and_used_again_when_it_is_whole(
+    inbox: Inbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    handled: list[str] = []
+
+    async def run() -> None:
+        hook = receiver(SECRET, lambda event: handled.append(event.id), seen=inbox)
+        inbox.note("msg_0", body_of(), SystemClock().now())
+        with closing(sqlite3.connect(inbox.place)) as file:
+            file.execute("DROP TABLE mediakit_inbox")
+        await hook.start()
+        await until(lambda: "handling webhooks broke" in caplog.text)
+        inbox.close()  # opened again, it is a new file
+        inbox.note("msg_1", body_of(), SystemClock().now())
+        await hook.start()
+        await until(lambda: handled == ["msg_1"])
+        await hook.stop()
+
+    asyncio.run(run())
+
+
+# -- Kills ----------------------------------------------------------------------
+
+PROGRAM = """
+import asyncio, sys
+from pathlib import Path
+import uvicorn
+from mediakit.webhooks import Inbox, receiver
+port, secret, told, hangs = sys.argv[1:]
+
+async def on_event(event):
+    with Path(told).open("a") as file:
+        file.write(f"{event.id}\\n")
+    if hangs == "hangs":
+        await asyncio.sleep(3600)
+
+inbox = Inbox(Path(told).with_suffix(".db"), lease_s=3)
+hook = receiver(secret, on_event, seen=inbox)
+async def app(scope, receive, send):
+    if scope["type"] == "http" and scope["method"] == "GET":
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body"})
+    else:
+        await hook(scope, receive, send)
+uvicorn.run(app, port=int(port), log_level="warning")
+"""
+
+
+def test_what_was_answered_204_is_handled_although_the_process_is_killed(
+    tmp_path: Path,
+) -> None:
+    told, port, sent, last = tmp_path / "told.txt", free_port(), message(), message()
+    url = f"http://127.0.0.1:{port}/"
+    command = [sys.executable, "-c", PROGRAM, str(port), SECRET, str(told)]
+
+    def ids() -> list[str]:
+        return told.read_text().split() if told.exists() else []
+
+    def post(one: Message) -> int:
+        answer = httpx.post(url, content=one.body, headers=one.headers, trust_env=False)
+        return answer.status_code
+
+    log = tmp_path / "log.txt"
+    with serving([*command, "hangs"], url, log, dict(os.environ)) as process:
+        assert post(sent) == 204
+        asyncio.run(until(lambda: ids() == [sent.id]))
+        # It is still being handled: nobody else begins it, however long that takes.
+        assert Inbox(told.with_suffix(".db")).take(SystemClock().now()) is None
+        process.send_signal(signal.SIGKILL)
+        process.wait(PATIENCE_S)
+    with serving([*command, "ends"], url, log, dict(os.environ)):
+        asyncio.run(until(lambda: ids() == [sent.id] * 2))
+        assert [post(sent), post(last)] == [204, 204]
+        asyncio.run(until(lambda: last.id in ids()))
+
+    assert ids() == [sent.id, sent.id, last.id]

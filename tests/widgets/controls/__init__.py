@@ -1,0 +1,1 @@
+"""One field's control."""

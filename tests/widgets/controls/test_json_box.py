@@ -1,0 +1,141 @@
+"""JSON in a form: read, shown, and never sent when it is none."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mediakit.schema import FieldSpec
+from mediakit.widgets.guard import guarded
+from mediakit.widgets.json_box import FurtherBox, JsonBox
+from mediakit.widgets.json_values import (
+    NotJson,
+    read_further,
+    read_json,
+    sendable,
+    unreadable,
+)
+from mediakit.widgets.look import Kit, Look
+from tests.support.samples.field_values import JSON
+
+
+def fail(sentence: str) -> None:
+    raise AssertionError(sentence)
+
+
+def kit() -> Kit:
+    return Kit(Look(), guarded(fail), lambda name, content, done: done(Path(name)))
+
+
+def box() -> JsonBox:
+    return JsonBox(FieldSpec("settings", "json"), kit())
+
+
+@given(JSON)
+def test_json_is_read_as_what_it_says(value: object) -> None:
+    assert read_json(json.dumps(value)) == value
+
+
+@given(st.text())
+def test_no_text_breaks_the_reader(text: str) -> None:
+    value = read_json(text)
+
+    assert value is None or isinstance(value, NotJson) or json.loads(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{", "line 1, character 2: expecting property name"),
+        ('{"a": 1,\n "b"}', "line 2, character 5: expecting"),
+        ("NaN", "NaN is no number in JSON"),
+        ("[-Infinity]", "-Infinity is no number in JSON"),
+        ("[" * 100_000, "nested too deep"),
+        ('"\\ud800"', "surrogates"),
+        ("1" * 5_000, "digits"),
+    ],
+)
+def test_what_is_no_json_is_kept_with_its_reason(text: str, reason: str) -> None:
+    value = read_json(text)
+
+    assert isinstance(value, NotJson)
+    assert value == text
+    assert reason in value.reason
+    assert copy.deepcopy(value).reason == value.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[1]", "needed is an object"),
+        ('"a"', "needed is an object"),
+        ('{"prompt": "a"}', "prompt has a control of its own"),
+        ("{", "line 1"),
+    ],
+)
+def test_further_fields_are_an_object_without_the_known_ones(
+    text: str, reason: str
+) -> None:
+    value = read_further(text, {"prompt": None})
+
+    assert isinstance(value, NotJson)
+    [problem] = unreadable("further fields", value)
+    assert reason in problem.accepted
+    assert ("this is no JSON" in problem.accepted) is (text == "{")
+
+
+def test_what_is_no_json_is_found_and_taken_out_at_any_depth() -> None:
+    bad = NotJson("{", "line 1")
+    value = {"a": [1, bad], "b": {"c": bad}, "d": None}
+
+    assert sendable(value) == {"a": [1, None], "b": {}, "d": None}
+    assert [p.field for p in unreadable("x", value)] == ["x.a[1]", "x.b.c"]
+    assert "line 1" in next(unreadable("x", value)).accepted
+
+
+def test_a_box_shows_small_things_on_one_line_and_large_ones_on_several() -> None:
+    settings = box()
+
+    settings.value = {"strength": 0.5, "names": ["ä"]}
+    assert settings.widget.value == '{"strength": 0.5, "names": ["ä"]}'
+    settings.value = {"names": ["a long name of something"] * 4}
+    assert settings.widget.value.count("\n") > 4
+
+
+def test_a_text_that_stands_for_the_value_stays_as_it_was_typed() -> None:
+    settings = box()
+
+    settings.widget.value = '{ "a":1 }'
+    settings.value = {"a": 1}
+    assert settings.widget.value == '{ "a":1 }'
+    settings.value = {"a": True}
+    assert settings.widget.value == '{"a": true}'
+
+
+def test_a_text_that_is_no_json_comes_back_as_it_was_typed() -> None:
+    before, after = box(), box()
+
+    before.widget.value = '{"a": '
+    after.value = before.value
+    assert after.widget.value == '{"a": '
+
+
+def test_what_json_cannot_hold_is_refused() -> None:
+    with pytest.raises(ValueError, match="JSON cannot hold it"):
+        box().value = {"a": {1, 2}}
+    with pytest.raises(ValueError, match="JSON"):
+        box().value = float("nan")
+
+
+def test_the_box_of_further_fields_says_what_it_takes() -> None:
+    further = FurtherBox({}, kit())
+
+    assert further.named.description == "Additional fields (JSON)"
+    assert "{" in further.named.placeholder
+    further.widget.value = '{"style": "noir"}'
+    assert further.value == {"style": "noir"}

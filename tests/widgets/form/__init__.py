@@ -1,0 +1,1 @@
+"""A form in a cell."""

@@ -1,0 +1,1 @@
+"""The studio and its tabs."""

@@ -1,0 +1,398 @@
+"""What the studio lists, shows and keeps, without a kernel."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mediakit.catalog import Catalog
+from mediakit.catalog.own_rates import OwnRate
+from mediakit.client import BudgetState
+from mediakit.errors import InputError
+from mediakit.history import Entry, EntryState
+from mediakit.history.entries.entries import fresh_entry
+from mediakit.money import MicroUSD
+from mediakit.records import Balance, JobStatus
+from mediakit.schema import Purpose
+from mediakit.widgets.funds import Funds
+from mediakit.widgets.studio.glance import (
+    UNKNOWN,
+    Glance,
+    first_of_month,
+    midnight,
+)
+from mediakit.widgets.studio.html import glance_html, kept_html, kept_text
+from mediakit.widgets.studio.making.html import offer_html
+from mediakit.widgets.studio.making.offers import (
+    grouped,
+    matching,
+    offers_of,
+    price_text,
+)
+from mediakit.widgets.studio.past.html import row_html
+from mediakit.widgets.studio.past.query import (
+    HOW_TO_BEGIN,
+    NO_MATCH,
+    PAGE_ROWS,
+    HistoryPage,
+    HistoryQuery,
+)
+from mediakit.widgets.studio.past.rows import row_of, settings_of, state_of
+from mediakit.widgets.studio.state import Place, StudioState
+from tests.support.submissions import submission
+
+CATALOG = Catalog.default()
+NOON = datetime(2026, 5, 31, 12, 30, tzinfo=UTC)
+MARKUP = "\"><script>alert('1')</script>&"
+URL = "https://a.test/a.mp4"
+
+
+def entry(number: int = 1, **more: object) -> Entry:
+    """Return an entry of the history, in any state."""
+    made = fresh_entry(submission(f"k{number}"), number=number, created_at=NOON)
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+# -- the catalogue
+
+
+def test_every_function_is_offered_once_under_what_people_want() -> None:
+    offers = offers_of(CATALOG)
+    groups = grouped(offers)
+
+    assert len({offer.path for offer in offers}) == len(CATALOG)
+    assert list(groups) == [each for each in Purpose if each is not Purpose.SOUND]
+    assert [each for group in groups.values() for each in group] == list(offers)
+    assert [offer.title for offer in groups[Purpose.WORDS]] == ["Text to video"]
+    kinds = [offer.path.split("/")[1] for offer in groups[Purpose.REFERENCES]]
+    assert kinds == ["r1", "r1-finalize", "r2", "r3", "r3b", "r4", "r5", "r5b", "r6"]
+    assert [offer.title for offer in groups[Purpose.PICTURE]] == [
+        "Text to image",
+        "Image to image",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "charged"),
+    [
+        ("compose-video", "$0.0002 a second"),
+        ("image-upscale", "from $0.126 an image"),
+        ("region-replace", "$0.03 a request"),
+        ("r4", "billed by tokens"),
+        ("text-to-image", "price unknown; you will be charged"),
+    ],
+)
+def test_how_a_function_is_charged(kind: str, charged: str) -> None:
+    assert price_text(CATALOG.function(kind)) == charged
+
+
+def test_a_rate_of_the_users_own_is_what_is_shown() -> None:
+    rate = OwnRate(request_micro_usd=MicroUSD(40_000))
+
+    assert price_text(CATALOG.function("r5b").priced_at(rate)) == "$0.04 a request"
+
+
+def test_the_lowest_rate_of_a_function_is_never_above_what_its_table_says() -> None:
+    assert price_text(CATALOG.function("text-to-video")) == "from $0.068 a second"
+
+
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        ("UPSCALE picture", ["Image upscale"]),
+        ("enlarge clip", ["Video upscale"]),
+        ("region mask", ["Region replace · video to video"]),
+        ("submarine", []),
+    ],
+)
+def test_functions_are_found_by_any_of_their_words(
+    text: str, titles: list[str]
+) -> None:
+    assert [offer.title for offer in matching(offers_of(CATALOG), text)] == titles
+
+
+@given(st.text())
+def test_a_search_gives_some_of_the_offers_in_their_order(text: str) -> None:
+    offers = offers_of(CATALOG)
+    found = matching(offers, text)
+
+    assert [offer for offer in offers if offer in found] == list(found)
+    assert matching(offers, " ") == offers
+
+
+# -- the history
+
+
+def read(query: HistoryQuery, numbers: list[int]) -> HistoryPage:
+    """Return what a page shows of a history with these numbers, newest first."""
+    wanted = query.wanted
+    before = wanted["before"]
+    left = [n for n in reversed(numbers) if before is None or n < before.number]
+    found = [entry(n) for n in left[: wanted["limit"]]]
+    return HistoryPage(query).found(found, ["b"])
+
+
+@given(st.integers(0, PAGE_ROWS * 4))
+def test_pages_show_every_entry_once_there_and_back(count: int) -> None:
+    numbers = list(range(count))
+    page = read(HistoryQuery(), numbers)
+    seen = [each.number for each in page.rows]
+    pages = [page]
+
+    while page.has_more:
+        page = read(page.next_query(), numbers)
+        seen += [each.number for each in page.rows]
+        pages.append(page)
+    assert seen == numbers[::-1]
+    assert page.next_query() == page.query
+    for earlier in reversed(pages[:-1]):
+        page = read(page.previous_query(), numbers)
+        assert page.rows == earlier.rows
+    assert not page.has_previous
+
+
+def test_a_page_that_is_being_read_is_not_turned_again() -> None:
+    page = read(HistoryQuery(), list(range(30)))
+    turned = page.asking(page.next_query())
+
+    assert turned.next_query() == turned.query
+    assert turned.rows == page.rows
+    assert turned.said == "Reading the history…"
+
+
+def test_asking_for_something_else_begins_at_the_first_page() -> None:
+    turned = read(HistoryQuery(), list(range(30))).next_query()
+
+    assert turned.asking(kind="r1").pages == ()
+    assert turned.asking(kind="r1").kind == "r1"
+
+
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        (HistoryPage(), "Reading the history…"),
+        (HistoryPage().found([]), HOW_TO_BEGIN),
+        (HistoryPage(HistoryQuery(text=" ")).found([]), HOW_TO_BEGIN),
+        (HistoryPage(HistoryQuery(text="kite")).found([]), NO_MATCH),
+        (HistoryPage(HistoryQuery(status=JobStatus.FAILED)).found([]), NO_MATCH),
+        (HistoryPage().found([entry()]), "1 job · Times are in UTC."),
+        (
+            HistoryPage().found([entry(n) for n in range(13)]),
+            "Jobs 1 to 12 · Times are in UTC.",
+        ),
+        (HistoryPage().failed("It is away."), "It is away."),
+    ],
+)
+def test_a_page_says_what_it_shows(page: HistoryPage, said: str) -> None:
+    assert page.said == said
+
+
+# -- one submit in words
+
+
+@pytest.mark.parametrize(
+    ("known", "state", "charge"),
+    [
+        ({}, "No answer", "not settled yet"),
+        (
+            {"status": JobStatus.QUEUED, "job_id": "media_1"},
+            "Queued",
+            "not settled yet",
+        ),
+        (
+            {"status": JobStatus.COMPLETED, "charge_micro_usd": 340_000},
+            "Completed",
+            "$0.34",
+        ),
+        ({"status": JobStatus.FAILED}, "Failed", "no charge"),
+        ({"status": JobStatus.FAILED, "charge_micro_usd": 0}, "Failed", "$0.00"),
+        ({"state": EntryState.REFUSED}, "Refused", "no charge"),
+        (
+            {"status": JobStatus.COMPLETED, "deleted_at": NOON, "charge_micro_usd": 1},
+            "Erased",
+            "$0.000001",
+        ),
+        (
+            {"status": JobStatus.RUNNING, "gone_at": NOON},
+            "Gone from the service",
+            "charge unknown",
+        ),
+    ],
+)
+def test_how_a_submit_stands_and_what_it_cost(
+    known: dict[str, object], state: str, charge: str
+) -> None:
+    row = row_of(entry(**known), CATALOG)  # type: ignore[arg-type]
+
+    assert row.state == state_of(entry(**known))[0] == state  # type: ignore[arg-type]
+    assert row.charge == charge
+
+
+def test_a_date_is_written_in_utc() -> None:
+    tokyo = timezone(timedelta(hours=9))
+
+    assert row_of(entry(), CATALOG).date == "2026-05-31 12:30"
+    assert row_of(entry(), CATALOG, tokyo).date == "2026-05-31 21:30"
+
+
+def test_a_result_is_seen_only_while_it_is_there_and_on_the_web() -> None:
+    seen = {"output_url": URL, "media_type": "video", "status": JobStatus.COMPLETED}
+
+    def url_of(**more: object) -> str | None:
+        return row_of(entry(**(seen | more)), CATALOG).picture_url  # type: ignore[arg-type]
+
+    assert url_of() == URL
+    assert url_of(deleted_at=NOON) is None
+    assert url_of(gone_at=NOON) is None
+    assert url_of(media_type="audio") is None
+    assert url_of(output_url="javascript:alert(1)") is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "told"),
+    [
+        (
+            "video-upscale",
+            {"video_url": "https://a.test/f/walk.mp4?sig=1", "model": "starlight"},
+            "walk.mp4 · starlight",
+        ),
+        ("video-upscale", {"video_url": "https://a.test/walk.mp4"}, "walk.mp4"),
+        (
+            "keyframes",
+            {"images": ["https://a.test/1.png", "https://a.test/2.png"]},
+            "1.png · 2.png",
+        ),
+        ("image-upscale", {}, "Image upscale"),
+    ],
+)
+def test_a_row_without_a_prompt_is_told_by_its_files_and_settings(
+    kind: str, body: dict[str, object], told: str
+) -> None:
+    function = CATALOG.function(kind)
+    raw = json.dumps(body).encode()
+    mine = entry(function=function.path, kind=kind, prompt=None, body=raw)
+
+    assert row_of(mine, CATALOG).prompt == told
+
+
+def test_a_row_shows_a_picture_of_its_kind_and_words_in_place_of_a_prompt() -> None:
+    image = "sandbox/text-to-image/text-to-image"
+    bare = entry(prompt=None, body=b"{}")
+    of_image = row_of(replace(bare, function=image), CATALOG)
+    unknown = row_of(replace(bare, function="a/b/c", kind="shadow-play"), CATALOG)
+
+    assert (of_image.icon, of_image.prompt) == ("picture-o", "Text to image")
+    assert (unknown.function, unknown.prompt) == ("shadow-play", "shadow-play")
+
+
+def test_settings_are_the_body_without_where_its_end_is_posted() -> None:
+    body = b'{"prompt":"a","webhook_url":"https://a.test/?secret=1"}'
+
+    assert settings_of(entry(body=body)) == {"prompt": "a"}
+    with pytest.raises(InputError, match="only its result is known"):
+        settings_of(entry(body=b"{}"))
+
+
+# -- balance and spend
+
+
+def test_what_was_not_read_is_not_known_and_never_nothing() -> None:
+    assert {amount for amount, _, _ in Glance().facts} == {UNKNOWN}
+    assert Glance().text.count("unknown") == 4
+
+
+def test_balance_spend_and_budget_stand_side_by_side() -> None:
+    balance = Balance(balance_micro_usd=100_000_000)
+    glance = Glance(
+        Funds(balance, held_micro_usd=340_000, held_jobs=1),
+        today_micro_usd=0,
+        month_micro_usd=12_340_000,
+        budget=BudgetState(5_000_000, 1_000_000, 340_000),
+    )
+
+    assert glance.text == (
+        "Balance: $99.66 · Budget: $3.66 left of $5.00 · "
+        "Running jobs: 1, $0.34 held · Charged today (UTC): $0.00 · "
+        "This month: $12.34"
+    )
+    quiet = replace(glance, funds=Funds(balance), budget=None)
+    assert ("0", "running", "Running jobs: 0") in quiet.facts
+
+
+def test_figures_of_the_header_are_in_cents() -> None:
+    balance = Balance(balance_micro_usd=96_038_620)
+    figures = [text for text, _, _ in Glance(Funds(balance), 1, 2).facts]
+
+    assert figures == ["$96.04", "0", "<$0.01"]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "said"),
+    [
+        (1, "Running jobs: 1, price unknown"),
+        (34, "Running jobs: 34, price unknown"),
+    ],
+)
+def test_jobs_whose_price_is_not_known_are_not_said_to_hold_nothing(
+    jobs: int, said: str
+) -> None:
+    funds = Funds(Balance(balance_micro_usd=100_000_000), held_jobs=jobs)
+
+    assert (f"{jobs}", "running", said) in Glance(funds).facts
+
+
+def test_days_and_months_begin_at_midnight() -> None:
+    assert midnight(NOON) == datetime(2026, 5, 31, tzinfo=UTC)
+    assert first_of_month(NOON) == datetime(2026, 5, 1, tzinfo=UTC)
+
+
+# -- the whole
+
+
+def test_a_state_moves_from_place_to_place_and_forgets_what_was_said() -> None:
+    state = StudioState().saying("It did not work.")
+
+    assert state.at(Place.HISTORY).said == ""
+    chosen = state.at(Place.HISTORY).choosing("a/b/c")
+    assert (chosen.place, chosen.chosen, chosen.said) == (Place.MAKE, "a/b/c", "")
+    opening = state.opening_job("media_1")
+    assert (opening.opening, opening.opened) == ("media_1", None)
+    assert opening.with_job("media_1").opened == "media_1"
+    assert opening.saying("It is away.").opening is None
+
+
+def test_two_amounts_in_a_saved_notebook_are_no_formula() -> None:
+    row = row_of(entry(prompt="from $5 to $9", charge_micro_usd=5_000_000), CATALOG)
+    html = kept_html("sandbox", Glance(today_micro_usd=0, month_micro_usd=0), [row])
+
+    assert html.count("$") == html.count("<span>$</span>") > 4
+
+
+def test_nothing_from_outside_becomes_markup() -> None:
+    url = f"https://a.test/{MARKUP.replace(' ', '')}.mp4"
+    mine = entry(
+        prompt=MARKUP,
+        project=MARKUP,
+        job_id=MARKUP,
+        output_url=url,
+        media_type="video",
+    )
+    row = row_of(mine, CATALOG)
+    offer = replace(offers_of(CATALOG)[0], choose=MARKUP, price=MARKUP, path=MARKUP)
+    glance = Glance(Funds(trouble=MARKUP))
+    pieces = (
+        row_html(row),
+        row_html(replace(row, thumb=b"jpeg")),
+        offer_html(offer),
+        glance_html(glance),
+        kept_html(MARKUP, glance, [row]),
+    )
+
+    assert all("<script" not in html for html in pieces)
+    assert all('">alert' not in html for html in pieces)
+    assert MARKUP in kept_text(MARKUP, glance, [row])

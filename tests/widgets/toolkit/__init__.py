@@ -1,0 +1,1 @@
+"""Words, callbacks and cards that every widget uses."""
