@@ -32,7 +32,7 @@ LIMIT_OURS_MS = 2.0
 FORM = """
 import time
 import mediakit as mk
-from mediakit.widgets.form import Form
+from mediakit.widgets.form.controller import Form
 took_ms = []
 edited = Form._edited
 def timed(form, name):

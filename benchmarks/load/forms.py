@@ -47,7 +47,7 @@ def plain_control(field: dict[str, Any]) -> w.Widget:
 
 def ours(order: dict[str, Any]) -> Build:
     import mediakit as mk
-    from mediakit.widgets.form import Form
+    from mediakit.widgets.form.controller import Form
 
     client = mk.Client(home=order["home"])
     function = client.catalog.function(order["kind"])

@@ -27,34 +27,34 @@ if TYPE_CHECKING:
     from mediakit.errors import ServiceError as ServiceError
     from mediakit.errors import SignatureError as SignatureError
     from mediakit.errors import WaitTimeoutError as WaitTimeoutError
-    from mediakit.face import AsyncClient as AsyncClient
-    from mediakit.face import Client as Client
-    from mediakit.face import Job as Job
-    from mediakit.face import connect as connect
-    from mediakit.face import estimate as estimate
     from mediakit.money import MicroUSD as MicroUSD
     from mediakit.money import format_usd as format_usd
     from mediakit.money import parse_usd as parse_usd
-    from mediakit.nested import allow_nested_loops as allow_nested_loops
+    from mediakit.nested_loops import allow_nested_loops as allow_nested_loops
+    from mediakit.public import AsyncClient as AsyncClient
+    from mediakit.public import Client as Client
+    from mediakit.public import Job as Job
+    from mediakit.public import connect as connect
+    from mediakit.public import estimate as estimate
     from mediakit.rates import Estimate as Estimate
     from mediakit.webhooks import Event as Event
     from mediakit.webhooks import verify_webhook as verify_webhook
 
 # Everything is imported on first use, so that the import of mediakit is quick.
 _HOMES = {
-    "AsyncClient": "face",
+    "AsyncClient": "public",
     "AuthError": "errors",
     "BalanceError": "errors",
     "Budget": "client.records.budgets",
     "BudgetError": "errors",
     "Catalog": "catalog",
-    "Client": "face",
+    "Client": "public",
     "ConflictError": "errors",
     "Estimate": "rates",
     "Event": "webhooks",
     "GoneError": "errors",
     "InputError": "errors",
-    "Job": "face",
+    "Job": "public",
     "JobFailedError": "errors",
     "MediakitError": "errors",
     "MicroUSD": "money",
@@ -63,9 +63,9 @@ _HOMES = {
     "ServiceError": "errors",
     "SignatureError": "errors",
     "WaitTimeoutError": "errors",
-    "allow_nested_loops": "nested",
-    "connect": "face",
-    "estimate": "face",
+    "allow_nested_loops": "nested_loops",
+    "connect": "public",
+    "estimate": "public",
     "format_usd": "money",
     "parse_usd": "money",
     "verify_webhook": "webhooks",

@@ -16,15 +16,15 @@ from mediakit.magics.table import JobsTable
 from mediakit.markup import html_text
 from mediakit.rates import Estimate, per_second
 from mediakit.records import Attempt, Delivery
-from mediakit.widgets.card import card_html, details_html, prompt_html
-from mediakit.widgets.delivery_html import Told, told_html
-from mediakit.widgets.form_state import FormState
-from mediakit.widgets.form_view import values_html
-from mediakit.widgets.job_html import head_html
-from mediakit.widgets.studio.glance import Glance
+from mediakit.widgets.deliveries.html import Told, told_html
+from mediakit.widgets.form.state import FormState
+from mediakit.widgets.form.view import values_html
+from mediakit.widgets.job.card import card_html, details_html, prompt_html
+from mediakit.widgets.job.html import head_html
+from mediakit.widgets.job.waiting.html import kept_html as waits_html
+from mediakit.widgets.studio.history.rows import Row
 from mediakit.widgets.studio.html import kept_html
-from mediakit.widgets.studio.past.rows import Row
-from mediakit.widgets.waiting.wait_html import kept_html as waits_html
+from mediakit.widgets.studio.summary import SpendSummary
 from tests.support.job_states import failed, settled, state_of
 
 FORMULAS = r"from $5$ to $$9$$ and \(x\), \[y\], \begin{z}1\end{z}"
@@ -90,7 +90,9 @@ def _studio_html() -> str:
         job_id=FORMULAS,
         no_job=None,
     )
-    return kept_html(FORMULAS, Glance(today_micro_usd=1, month_micro_usd=2), [row])
+    return kept_html(
+        FORMULAS, SpendSummary(today_micro_usd=1, month_micro_usd=2), [row]
+    )
 
 
 def _estimate_html() -> str:

@@ -14,12 +14,12 @@ from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 
 import mediakit as mk
-from mediakit import Client, InputError, face
+from mediakit import Client, InputError, public
 from mediakit.catalog import Catalog
 from mediakit.client.functions import Functions
 from mediakit.completion import call_at, offer_at, offer_in
 from mediakit.magics import load
-from mediakit.magics.completing import line_offer
+from mediakit.magics.completion import line_offer
 from mediakit.sandbox.server.running import RunningSandbox
 
 CATALOG = Catalog.default()
@@ -176,7 +176,7 @@ def test_connecting_is_enough_for_calls_to_be_completed(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(face, "_shell", lambda: shell)
+    monkeypatch.setattr(public, "_shell", lambda: shell)
     client = mk.connect(sandbox.base_url, sandbox.api_key, home=tmp_path / "other")
     code = 'client.form("text-to-v'
 

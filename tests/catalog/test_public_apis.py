@@ -15,7 +15,7 @@ from mediakit.client.requests.prepare import prepare
 from mediakit.errors import InputError
 from mediakit.sandbox.api.openapi import describe
 from mediakit.schema import FieldSpec
-from mediakit.widgets.form_state import FormState
+from mediakit.widgets.form.state import FormState
 from tests.support.samples.public_apis import APIS, Api, Json
 from tests.widgets.form.test_properties import filled, make_view
 

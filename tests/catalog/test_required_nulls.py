@@ -10,7 +10,7 @@ import pytest
 from mediakit import Client
 from mediakit.catalog import Catalog, Function
 from mediakit.sandbox.server.running import Sandbox, start
-from mediakit.widgets.form_state import FormState
+from mediakit.widgets.form.state import FormState
 from tests.widgets.form.test_properties import filled, make_view
 
 Json = dict[str, Any]

@@ -17,8 +17,8 @@ from mediakit.errors import InputError
 from mediakit.sandbox.api.openapi import describe
 from mediakit.sandbox.server.running import Sandbox, start
 from mediakit.schema import FieldSpec
-from mediakit.widgets.form import Form
-from mediakit.widgets.form_state import FormState
+from mediakit.widgets.form.controller import Form
+from mediakit.widgets.form.state import FormState
 from tests.widgets.form.test_properties import filled, make_view
 
 Json = dict[str, Any]

@@ -10,7 +10,7 @@ from tests.support.kernels import run_cells
 SCRIPT = """
 import asyncio, sys
 import mediakit as mk
-import mediakit.widgets.form
+import mediakit.widgets.form.controller
 
 async def inner():
     await asyncio.sleep(0)

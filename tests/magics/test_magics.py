@@ -17,8 +17,8 @@ from mediakit import Client, InputError, Job
 from mediakit.catalog import Catalog
 from mediakit.history import Entry, EntryState
 from mediakit.magics import magics
+from mediakit.magics.arguments import fields_of, help_text, read_line
 from mediakit.magics.magics import StoppedError
-from mediakit.magics.options import fields_of, help_text, read_line
 from mediakit.magics.table import HEADS, JobsTable
 from mediakit.records import JobStatus
 from tests.support.kernels import run_cells

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from mediakit.widgets.playback import HUB_PREFIX, browser_url
+from mediakit.widgets.job.player import HUB_PREFIX, browser_url
 from tests.support.servers.serving import ROOT, apart, free_port, serving
 
 INSTALL_S = 600

@@ -14,7 +14,7 @@ from mediakit.client.events.listening import Listener
 from mediakit.client.recovery.history_view import HistoryView
 from mediakit.client.runtime.docstrings import explained_by
 from mediakit.spend import Spend
-from mediakit.widgets.deliveries import Deliveries
+from mediakit.widgets.deliveries.log import Deliveries
 
 BLOCKING = (mk.Client, mk.Job, HistoryView, Spend, Deliveries, Listener)
 AWAITED = re.compile(r"await|coroutine|event loop|Async", re.IGNORECASE)

@@ -10,8 +10,7 @@ from pathlib import Path
 import mediakit
 
 SOURCE = Path(mediakit.__file__).parent
-# One module for each model function; and widgets, most of which have no room yet.
-UNLIMITED = {SOURCE / "catalog" / "functions", SOURCE / "widgets"}
+UNLIMITED = {SOURCE / "catalog" / "functions"}  # one module for each model function
 MOST_MODULES = 12
 
 FOLDERS = sorted({path.parent for path in SOURCE.rglob("*.py")})

@@ -22,7 +22,7 @@ from mediakit.rates import MS_PER_S, Line, per_second
 from mediakit.rules import OnlyWhen, when
 from mediakit.sandbox.server.running import Sandbox, start
 from mediakit.schema import InputFacts, MediaRequest, Omittable, Prompt, Unit
-from mediakit.widgets.form_state import FormState
+from mediakit.widgets.form.state import FormState
 
 DECLARED = Catalog.default()
 PAGE = Path(__file__).parents[2] / "docs" / "reference.md"

@@ -13,10 +13,10 @@ import mediakit as mk
 from mediakit import Client, Job
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.sandbox.server.running import RunningSandbox
-from mediakit.widgets.chaining.results import PAGE, Found, Results
-from mediakit.widgets.form import Form
-from mediakit.widgets.job_view import JobView
-from mediakit.widgets.media_list import MediaControl
+from mediakit.widgets.form.controller import Form
+from mediakit.widgets.inputs.results import PAGE, Found, Results
+from mediakit.widgets.job.view import JobView
+from mediakit.widgets.media.lists import MediaControl
 from tests.widgets.form.test_form import (
     _all,
     control,

@@ -8,15 +8,16 @@ from typing import Any
 from mediakit.catalog import Catalog
 from mediakit.media import MediaInfo
 from mediakit.rules import Problem
-from mediakit.widgets.controls import build, build_field
-from mediakit.widgets.form import Form
-from mediakit.widgets.form_media import Inspection
-from mediakit.widgets.form_state import FormState
-from mediakit.widgets.guard import guarded
-from mediakit.widgets.look import Kit, Look
-from mediakit.widgets.object_list import ObjectList
-from mediakit.widgets.timeline_control import TimelineControl
-from mediakit.widgets.words import label_of, problem_text
+from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.inspection import Inspection
+from mediakit.widgets.controls.messages import label_of, problem_text
+from mediakit.widgets.form.controller import Form
+from mediakit.widgets.form.controls import build, build_field
+from mediakit.widgets.form.state import FormState
+from mediakit.widgets.nested.object_list import ObjectList
+from mediakit.widgets.timeline.control import TimelineControl
+from mediakit.widgets.toolkit.callbacks import guarded
+from mediakit.widgets.toolkit.factory import WidgetFactory
 from tests.widgets.form.test_form import make_form as make_form
 from tests.widgets.form.test_form import shown
 from tests.widgets.timeline.test_timeline_control import Person
@@ -28,8 +29,8 @@ def fail(text: str) -> None:
     raise AssertionError(text)
 
 
-def make_kit() -> Kit:
-    return Kit(Look(), guarded(fail), lambda *_: None)
+def make_kit() -> WidgetContext:
+    return WidgetContext(WidgetFactory(), guarded(fail), lambda *_: None)
 
 
 def timeline() -> TimelineControl:

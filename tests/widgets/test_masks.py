@@ -13,10 +13,10 @@ import pytest
 from PIL import Image
 
 from mediakit import Client
-from mediakit.widgets.form import Form
-from mediakit.widgets.masks.painter import EMPTY, NO_CLIP
-from mediakit.widgets.masks.strokes import is_empty, mask_png, smaller_png
-from mediakit.widgets.media_list import MediaControl
+from mediakit.widgets.form.controller import Form
+from mediakit.widgets.inputs.masks.painter import EMPTY, NO_CLIP
+from mediakit.widgets.inputs.masks.strokes import is_empty, mask_png, smaller_png
+from mediakit.widgets.media.lists import MediaControl
 from tests.support.samples.media_samples import make_mp4
 from tests.widgets.form.test_form import _all, control, finish, shown, until
 

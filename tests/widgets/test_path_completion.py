@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from mediakit.catalog import Catalog
-from mediakit.widgets.controls import build
-from mediakit.widgets.form import Form
-from mediakit.widgets.guard import guarded
-from mediakit.widgets.look import Kit, Look
-from mediakit.widgets.media_list import MediaControl
+from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.form.controller import Form
+from mediakit.widgets.form.controls import build
+from mediakit.widgets.media.lists import MediaControl
+from mediakit.widgets.toolkit.callbacks import guarded
+from mediakit.widgets.toolkit.factory import WidgetFactory
 from mediakit.widgets.uploads.completing import (
     MOST_OPTIONS,
     VOILA,
@@ -98,13 +99,13 @@ def test_a_slow_folder_is_read_once_for_many_keys() -> None:
 def test_a_box_offers_what_its_field_takes(folder: Path) -> None:
     (folder / "song.mp3").write_bytes(b"x")
     (folder / "song.flac").write_bytes(b"x")
-    kit = Kit(
-        Look(),
+    context = WidgetContext(
+        WidgetFactory(),
         guarded(fail),
         lambda *_: None,
         work=lambda do, done: done(do()),
     )
-    control = build(Catalog.default().function("r1").fields["audio_urls"], kit)
+    control = build(Catalog.default().function("r1").fields["audio_urls"], context)
     assert isinstance(control, MediaControl)
     control.value = ["x"]
 
@@ -119,7 +120,7 @@ def test_a_visitor_of_voila_is_shown_no_folders(
     form = make_form("image-upscale")
 
     box(form, "image_url").value = "ca"
-    until(lambda: not form._errands._tasks and form.state.submit_reason, form)
+    until(lambda: not form._tasks._tasks and form.state.submit_reason, form)
     assert box(form, "image_url").options == ()
 
 

@@ -12,13 +12,13 @@ import pytest
 from mediakit import Client, Job
 from mediakit.client.transfers.downloads import Version
 from mediakit.errors import ConflictError, ServiceError
-from mediakit.widgets.job_actions import ALSO_FORGET, offered
-from mediakit.widgets.job_html import place_html
-from mediakit.widgets.job_view import JobView
-from mediakit.widgets.results.comparing import pair_of
-from mediakit.widgets.results.file_names import file_name_of
-from mediakit.widgets.results.page_sink import MOST_UNDER_WAY, PIECE_BYTES, PageSink
-from mediakit.widgets.theme import CSS
+from mediakit.widgets.job.actions import ALSO_FORGET, offered
+from mediakit.widgets.job.html import place_html
+from mediakit.widgets.job.results.comparing import pair_of
+from mediakit.widgets.job.results.file_names import file_name_of
+from mediakit.widgets.job.results.page_sink import MOST_UNDER_WAY, PIECE_BYTES, PageSink
+from mediakit.widgets.job.view import JobView
+from mediakit.widgets.toolkit.html import CSS
 from tests.support.job_states import HOSTILE, Markup, settled, state_of
 from tests.support.samples.media_samples import make_png
 from tests.widgets.job.test_job_view import (

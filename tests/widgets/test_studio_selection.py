@@ -17,7 +17,7 @@ from mediakit.history import Entry
 from mediakit.history.entries.entries import fresh_entry
 from mediakit.records import JobStatus
 from mediakit.widgets.studio import Studio
-from mediakit.widgets.studio.past.selection import Selection
+from mediakit.widgets.studio.history.selection import Selection
 from mediakit.widgets.studio.state import Place
 from tests.support.submissions import submission
 from tests.widgets.studio.test_studio import (

@@ -14,17 +14,19 @@ from mediakit import Client
 from mediakit.catalog import Catalog
 from mediakit.clock import SystemClock
 from mediakit.sandbox.server.running import RunningSandbox
-from mediakit.widgets.control import Control
-from mediakit.widgets.controls import build
-from mediakit.widgets.form import Form
-from mediakit.widgets.form_view import values_html
-from mediakit.widgets.guard import guarded
-from mediakit.widgets.job_actions import VARY
-from mediakit.widgets.job_view import JobView
-from mediakit.widgets.look import Kit, Look, close_tree
-from mediakit.widgets.media_list import MediaControl
+from mediakit.widgets.controls.base import Control
+from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.form.controller import Form
+from mediakit.widgets.form.controls import build
+from mediakit.widgets.form.view import values_html
+from mediakit.widgets.job.actions import VARY
+from mediakit.widgets.job.view import JobView
+from mediakit.widgets.media import upload_button as upload_widget
+from mediakit.widgets.media.lists import MediaControl
+from mediakit.widgets.toolkit.callbacks import guarded
+from mediakit.widgets.toolkit.factory import WidgetFactory, close_tree
 from mediakit.widgets.uploads import folder as folder_module
-from mediakit.widgets.uploads import own_names, upload_widget
+from mediakit.widgets.uploads import own_names
 from mediakit.widgets.uploads.folder import (
     DAY_S,
     KEPT_DAYS,
@@ -113,14 +115,14 @@ def field(folder: UploadFolder) -> Iterator[Callable[[str, str], MediaControl]]:
     made: list[MediaControl] = []
 
     def make(kind: str, name: str) -> MediaControl:
-        kit = Kit(
-            Look(),
+        context = WidgetContext(
+            WidgetFactory(),
             guarded(fail),
             lambda name, content, done: done(folder.keep(name, content)),
             work=lambda do, done: done(do()),
             uploads=folder,
         )
-        control = build(Catalog.default().function(kind).fields[name], kit)
+        control = build(Catalog.default().function(kind).fields[name], context)
         assert isinstance(control, MediaControl)
         made.append(control)
         return control
@@ -575,4 +577,4 @@ def test_a_client_without_a_home_keeps_uploads_for_its_kernel(client: Client) ->
         assert own_name(str(form.request()["image_url"])) == "cat.png"
     finally:
         form.close()
-        until(lambda: not form._errands._tasks)
+        until(lambda: not form._tasks._tasks)

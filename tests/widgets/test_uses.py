@@ -9,8 +9,8 @@ import pytest
 from mediakit.catalog import Catalog
 from mediakit.client.requests.job_inputs import JobOutput
 from mediakit.schema import MediaName
-from mediakit.widgets.chaining.uses import Use, uses_of
-from mediakit.widgets.form_state import FormState
+from mediakit.widgets.form.state import FormState
+from mediakit.widgets.job.uses.uses import Use, uses_of
 
 CATALOG = Catalog.default()
 CLIP = JobOutput("media_1", "https://a.test/clip.mp4", "video", "video/mp4", 4.5)

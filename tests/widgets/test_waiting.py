@@ -9,9 +9,8 @@ from mediakit import Client
 from mediakit.client import AsyncJob
 from mediakit.clock import VirtualClock
 from mediakit.sandbox.server.running import RunningSandbox
-from mediakit.widgets.card_handle import CardHandle
-from mediakit.widgets.waiting.board import WaitBoard
-from mediakit.widgets.waiting.wait_html import (
+from mediakit.widgets.job.waiting.board import WaitBoard
+from mediakit.widgets.job.waiting.html import (
     kept_html,
     kept_text,
     line_text,
@@ -19,6 +18,7 @@ from mediakit.widgets.waiting.wait_html import (
     set_html,
     set_text,
 )
+from mediakit.widgets.toolkit.outputs import CardHandle
 from tests.support.job_states import HOSTILE, NOON, Markup, failed, settled, state_of
 from tests.support.kernels import run_cells
 

@@ -14,21 +14,27 @@ from mediakit.catalog import Catalog, Function
 from mediakit.records import Balance
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
-from mediakit.widgets.card import card_text
-from mediakit.widgets.form_state import FormState
-from mediakit.widgets.form_view import FormView
-from mediakit.widgets.funds import Funds
-from mediakit.widgets.guard import guarded
-from mediakit.widgets.look import Kit, Look
-from mediakit.widgets.price_bar import balance_html, price_html
-from mediakit.widgets.words import problem_text, rule_text, sentence_case, title_of
+from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.messages import (
+    problem_text,
+    rule_text,
+    sentence_case,
+    title_of,
+)
+from mediakit.widgets.form.price.bar import balance_html, price_html
+from mediakit.widgets.form.price.funds import Funds
+from mediakit.widgets.form.state import FormState
+from mediakit.widgets.form.view import FormView
+from mediakit.widgets.job.card import card_text
+from mediakit.widgets.toolkit.callbacks import guarded
+from mediakit.widgets.toolkit.factory import WidgetFactory
 from tests.support.job_states import settled, state_of
 
 SOURCES = Path(mediakit.__file__).parent
 PARTS = (
     "widgets",
     "client",
-    "face.py",
+    "public.py",
     "errors.py",
     "catalog",
     "rates.py",
@@ -86,10 +92,10 @@ def _forms(catalog: Catalog) -> Iterator[str]:
 
 
 def _shown(function: Function) -> Iterator[str]:
-    kit = Kit(Look(), guarded(_fail), lambda *_: None)
+    context = WidgetContext(WidgetFactory(), guarded(_fail), lambda *_: None)
     view = FormView(
         function,
-        kit,
+        context,
         meta=(),
         generate=_nothing,
         refresh=_nothing,

@@ -10,12 +10,12 @@ from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 from mediakit.catalog import Catalog
 from mediakit.completion import Offer, offer_at, offer_in
 from mediakit.errors import InputError, MediakitError
-from mediakit.face import Client, Job, connect
-from mediakit.magics.completing import line_offer
-from mediakit.magics.options import Line, fields_of, help_text, read_line
+from mediakit.magics.arguments import Line, fields_of, help_text, read_line
+from mediakit.magics.completion import line_offer
 from mediakit.magics.table import JobsTable
 from mediakit.money import format_usd
-from mediakit.widgets.job_words import estimate_text
+from mediakit.public import Client, Job, connect
+from mediakit.widgets.job.text import estimate_text
 
 USUAL_CLIENT = "client"
 LATEST_JOBS = 10

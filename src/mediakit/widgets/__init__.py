@@ -1,4 +1,5 @@
 """What the cell shows: forms and jobs, as widgets and as cards that stay.
 
-It stands on the client; the state of a widget is kept apart from the widget.
+It stands on the client and on the plots, and no room in it imports a higher one;
+the state of a widget is kept apart from the widget.
 """

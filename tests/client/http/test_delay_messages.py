@@ -14,7 +14,7 @@ from mediakit import Client
 from mediakit.client.http.delay_messages import DelayMessages
 from mediakit.client.runtime.progress import Progress, Transfer
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from mediakit.widgets.form import Form
+from mediakit.widgets.form.controller import Form
 from tests.client.records.test_account_history import BLOCKED, locked
 from tests.support.fast_clock import FastClock
 from tests.support.samples.media_samples import make_png

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from hypothesis import strategies as st
 
 from mediakit.schema import FieldSpec
-from mediakit.widgets.json_values import FURTHER
+from mediakit.widgets.controls.json_values import FURTHER
 
 Values = st.SearchStrategy[object]
 

@@ -12,11 +12,12 @@ from ipykernel.comm.comm import BaseComm
 
 from mediakit.catalog import Catalog
 from mediakit.schema import FieldSpec
-from mediakit.widgets.control import Control
-from mediakit.widgets.controls import build
-from mediakit.widgets.guard import guarded
-from mediakit.widgets.look import Kit, Look, keep_in_order
-from mediakit.widgets.number_control import reach_of
+from mediakit.widgets.controls.base import Control
+from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.number import reach_of
+from mediakit.widgets.form.controls import build
+from mediakit.widgets.toolkit.callbacks import guarded
+from mediakit.widgets.toolkit.factory import WidgetFactory, keep_in_order
 from tests.support.samples.field_values import begins_filled, values_of
 from tests.support.samples.sample_requests import MADE_UP
 
@@ -31,9 +32,9 @@ def fail(sentence: str) -> None:
     raise AssertionError(sentence)
 
 
-def make_kit(draw: int = 4711) -> Kit:
-    return Kit(
-        Look(),
+def make_kit(draw: int = 4711) -> WidgetContext:
+    return WidgetContext(
+        WidgetFactory(),
         guarded(fail),
         lambda name, content, done: done(Path(name)),
         lambda low, high: min(max(low, draw), high),

@@ -11,16 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.schema import FieldSpec
-from mediakit.widgets.guard import guarded
-from mediakit.widgets.json_box import FurtherBox, JsonBox
-from mediakit.widgets.json_values import (
+from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.json_box import FurtherBox, JsonBox
+from mediakit.widgets.controls.json_values import (
     NotJson,
     read_further,
     read_json,
     sendable,
     unreadable,
 )
-from mediakit.widgets.look import Kit, Look
+from mediakit.widgets.toolkit.callbacks import guarded
+from mediakit.widgets.toolkit.factory import WidgetFactory
 from tests.support.samples.field_values import JSON
 
 
@@ -28,12 +29,14 @@ def fail(sentence: str) -> None:
     raise AssertionError(sentence)
 
 
-def kit() -> Kit:
-    return Kit(Look(), guarded(fail), lambda name, content, done: done(Path(name)))
+def context() -> WidgetContext:
+    return WidgetContext(
+        WidgetFactory(), guarded(fail), lambda name, content, done: done(Path(name))
+    )
 
 
 def box() -> JsonBox:
-    return JsonBox(FieldSpec("settings", "json"), kit())
+    return JsonBox(FieldSpec("settings", "json"), context())
 
 
 @given(JSON)
@@ -133,7 +136,7 @@ def test_what_json_cannot_hold_is_refused() -> None:
 
 
 def test_the_box_of_further_fields_says_what_it_takes() -> None:
-    further = FurtherBox({}, kit())
+    further = FurtherBox({}, context())
 
     assert further.named.description == "Additional fields (JSON)"
     assert "{" in further.named.placeholder

@@ -10,12 +10,13 @@ import pytest
 from mediakit.catalog import Catalog
 from mediakit.media import MediaInfo, kept_file
 from mediakit.rules import Problem
-from mediakit.widgets.controls import build
-from mediakit.widgets.form_media import Inspection
-from mediakit.widgets.guard import guarded
-from mediakit.widgets.look import Kit, Look
-from mediakit.widgets.media_list import MediaControl
-from mediakit.widgets.media_row import facts_text, found_html
+from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.inspection import Inspection
+from mediakit.widgets.form.controls import build
+from mediakit.widgets.media.lists import MediaControl
+from mediakit.widgets.media.row import facts_text, found_html
+from mediakit.widgets.toolkit.callbacks import guarded
+from mediakit.widgets.toolkit.factory import WidgetFactory
 
 CATALOG = Catalog.default()
 A_URL = "https://a.test/1.png"
@@ -27,13 +28,13 @@ def fail(sentence: str) -> None:
 
 
 def control_of(kind: str, field: str) -> MediaControl:
-    kit = Kit(
-        Look(),
+    context = WidgetContext(
+        WidgetFactory(),
         guarded(fail),
         lambda name, content, done: done(Path(name)),
         prompts="Cite references as @Image1." if kind == "r1" else "",
     )
-    control = build(CATALOG.function(kind).fields[field], kit)
+    control = build(CATALOG.function(kind).fields[field], context)
     assert isinstance(control, MediaControl)
     return control
 

@@ -13,11 +13,12 @@ from mediakit.catalog import Catalog
 from mediakit.media import MediaInfo
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
-from mediakit.widgets.controls import build
-from mediakit.widgets.form_media import Inspection
-from mediakit.widgets.guard import guarded
-from mediakit.widgets.look import Kit, Look
-from mediakit.widgets.object_list import ObjectList
+from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.inspection import Inspection
+from mediakit.widgets.form.controls import build
+from mediakit.widgets.nested.object_list import ObjectList
+from mediakit.widgets.toolkit.callbacks import guarded
+from mediakit.widgets.toolkit.factory import WidgetFactory
 from tests.support.samples.sample_requests import MADE_UP
 from tests.widgets.controls.test_objects import all_in, named, shown, told
 
@@ -36,7 +37,9 @@ def track(name: str, keyframes: int = 1) -> dict[str, Any]:
 
 def control_of(spec: FieldSpec, said: list[str] | None = None) -> ObjectList:
     says = [] if said is None else said
-    keep = Kit(Look(), guarded(says.append), lambda name, data, done: done(Path(name)))
+    keep = WidgetContext(
+        WidgetFactory(), guarded(says.append), lambda name, data, done: done(Path(name))
+    )
     control = build(spec, keep)
     assert isinstance(control, ObjectList)
     return control
@@ -62,10 +65,12 @@ def test_a_list_that_must_have_items_begins_with_them() -> None:
 
 
 def test_a_list_of_objects_must_say_what_its_items_are() -> None:
-    kit = Kit(Look(), guarded(lambda _: None), lambda name, data, done: None)
+    context = WidgetContext(
+        WidgetFactory(), guarded(lambda _: None), lambda name, data, done: None
+    )
 
     with pytest.raises(TypeError, match="tracks"):
-        ObjectList(FieldSpec("tracks", "list"), kit, build)
+        ObjectList(FieldSpec("tracks", "list"), context, build)
 
 
 def test_rows_are_added_up_to_the_bound_and_counted() -> None:

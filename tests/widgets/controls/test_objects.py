@@ -10,12 +10,13 @@ import pytest
 
 from mediakit.media import MediaInfo
 from mediakit.rules import Problem
-from mediakit.widgets.control import Control
-from mediakit.widgets.controls import build
-from mediakit.widgets.form_media import Inspection
-from mediakit.widgets.guard import guarded
-from mediakit.widgets.look import Kit, Look
-from mediakit.widgets.variants import Variants
+from mediakit.widgets.controls.base import Control
+from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.inspection import Inspection
+from mediakit.widgets.form.controls import build
+from mediakit.widgets.nested.variants import Variants
+from mediakit.widgets.toolkit.callbacks import guarded
+from mediakit.widgets.toolkit.factory import WidgetFactory
 from tests.support.samples.sample_requests import MADE_UP
 
 MISSING = "it is required: text"
@@ -26,8 +27,10 @@ def fail(sentence: str) -> None:
 
 
 def control_of(field: str) -> Control:
-    kit = Kit(Look(), guarded(fail), lambda name, content, done: done(Path(name)))
-    return build(MADE_UP.fields[field], kit)
+    context = WidgetContext(
+        WidgetFactory(), guarded(fail), lambda name, content, done: done(Path(name))
+    )
+    return build(MADE_UP.fields[field], context)
 
 
 def told(control: Control) -> list[object]:

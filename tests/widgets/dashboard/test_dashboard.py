@@ -17,13 +17,13 @@ import pytest
 
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.errors import InputError
-from mediakit.widgets.card_handle import Cell
 from mediakit.widgets.dashboard import dashboard as module
 from mediakit.widgets.dashboard import exports, panels
 from mediakit.widgets.dashboard.dashboard import Dashboard
 from mediakit.widgets.dashboard.exports import Format
 from mediakit.widgets.dashboard.html import kept_html
 from mediakit.widgets.dashboard.panels import Panel
+from mediakit.widgets.toolkit.outputs import Cell
 from tests.spend.fake_spend import HOSTILE, TODAY, FakeSpend, charges_frame
 from tests.widgets.studio.test_studio import every
 
@@ -43,7 +43,7 @@ def until(holds: Callable[[], object], dashboard: Dashboard | None = None) -> No
 
 
 def idle(dashboard: Dashboard) -> bool:
-    return not dashboard._errands._tasks and not dashboard.state.is_loading
+    return not dashboard._tasks._tasks and not dashboard.state.is_loading
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def make_drawn() -> Iterator[Make]:
     yield one
     for dashboard in made:
         dashboard.close()
-    until(lambda: not any(dashboard._errands._tasks for dashboard in made))
+    until(lambda: not any(dashboard._tasks._tasks for dashboard in made))
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def make(make_drawn: Make, monkeypatch: pytest.MonkeyPatch) -> Make:
 
 
 def settle(dashboard: Dashboard) -> None:
-    until(lambda: dashboard._errands._tasks or not dashboard.state.is_loading)
+    until(lambda: dashboard._tasks._tasks or not dashboard.state.is_loading)
     until(lambda: idle(dashboard), dashboard)
 
 
@@ -348,7 +348,7 @@ def test_closing_frees_every_widget(make: Make) -> None:
     dashboard = make()
     dashboard._view.exports.value = True
     dashboard.close()
-    until(lambda: not dashboard._errands._tasks)
+    until(lambda: not dashboard._tasks._tasks)
     assert len(_widgets()) == before
     assert dashboard not in module._open.values()
 

@@ -33,7 +33,7 @@ def test_a_seeded_month_is_explained_and_its_charges_are_the_bill(
     settle(dashboard)
     dashboard.choose_month(dashboard.state.months[1])
     settle(dashboard)
-    until(lambda: not dashboard._errands._tasks)
+    until(lambda: not dashboard._tasks._tasks)
     reading = dashboard.state.reading
     assert reading is not None
     assert dashboard.state.trouble == ""
@@ -50,7 +50,7 @@ def test_a_seeded_month_is_explained_and_its_charges_are_the_bill(
     for by in By:
         dashboard._view.by.value = by.value
         settle(dashboard)
-        until(lambda: not dashboard._errands._tasks)
+        until(lambda: not dashboard._tasks._tasks)
         assert dashboard.state.reading is not None
         values = dashboard.state.choices
         # Each part has a sum of its own, and together they are the bill.
@@ -58,20 +58,20 @@ def test_a_seeded_month_is_explained_and_its_charges_are_the_bill(
         parts[by] = sum(map(parse_usd, sums))
     assert set(parts.values()) == {charged}
     dashboard.close()
-    until(lambda: not dashboard._errands._tasks)
+    until(lambda: not dashboard._tasks._tasks)
 
 
 def test_this_month_has_a_forecast(client: Client) -> None:
     dashboard = client.spend.dashboard()
     settle(dashboard)
-    until(lambda: not dashboard._errands._tasks)
+    until(lambda: not dashboard._tasks._tasks)
     labels = [f.label for f in figures_of(dashboard.state.reading, None)]  # type: ignore[arg-type]
     assert "month's end, 80 %" in labels
     dashboard._view.more.value = True
     until(lambda: dashboard.state.further, dashboard)
     assert [panel.trouble for panel in dashboard.state.further] == [""] * 4
     dashboard.close()
-    until(lambda: not dashboard._errands._tasks)
+    until(lambda: not dashboard._tasks._tasks)
 
 
 def test_the_report_of_a_client_is_written(client: Client, tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ from PIL import Image
 from mediakit import Client, ConflictError, InputError, NotFoundError
 from mediakit.catalog import Catalog, Function
 from mediakit.client.requests.plain_values import plain_fields
-from mediakit.widgets.code_fold import TITLE
-from mediakit.widgets.form import Form
-from mediakit.widgets.form_state import FormState
-from mediakit.widgets.form_values import FormValues
-from mediakit.widgets.python_call import WIDTH, python_call
+from mediakit.widgets.form.code_view import TITLE
+from mediakit.widgets.form.controller import Form
+from mediakit.widgets.form.python_code import WIDTH, python_call
+from mediakit.widgets.form.state import FormState
+from mediakit.widgets.form.values import FormValues
 from tests.support.samples.bodies import accepted_bodies
 from tests.support.samples.field_values import JSON, TEXTS
 from tests.support.samples.sample_requests import MADE_UP
@@ -302,7 +302,7 @@ def _buttons(form: Form) -> list[Any]:
 def test_without_anywidget_the_call_is_selected_by_a_click(
     make_form: Callable[..., Form], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mediakit.widgets.code_fold.has_anywidget", lambda: False)
+    monkeypatch.setattr("mediakit.widgets.form.code_view.has_anywidget", lambda: False)
     form = make_form("text-to-video", prompt="a kite")
 
     fold = unfold_code(form)

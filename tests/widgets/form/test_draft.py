@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit.widgets.form_draft import LONGEST_BYTES, Draft, digest_of
-from mediakit.widgets.json_values import NotJson
+from mediakit.widgets.controls.json_values import NotJson
+from mediakit.widgets.form.memory.draft import LONGEST_BYTES, Draft, digest_of
 
 KEY = "mk_key_0123456789"
 

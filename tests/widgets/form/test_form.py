@@ -17,14 +17,14 @@ from mediakit.clock import VirtualClock
 from mediakit.errors import ConflictError
 from mediakit.records import Balance
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from mediakit.widgets import form as form_module
-from mediakit.widgets.card_handle import Cell
-from mediakit.widgets.control import Control
-from mediakit.widgets.form import CLICK_PAUSE_S, STALE_S, Form, is_open
-from mediakit.widgets.form_view import is_main
-from mediakit.widgets.json_values import FURTHER
-from mediakit.widgets.seen_price import ARRIVES_S
-from mediakit.widgets.words import sentence_case
+from mediakit.widgets.controls.base import Control
+from mediakit.widgets.controls.json_values import FURTHER
+from mediakit.widgets.controls.messages import sentence_case
+from mediakit.widgets.form import controller as form_module
+from mediakit.widgets.form.controller import CLICK_PAUSE_S, STALE_S, Form, is_open
+from mediakit.widgets.form.price.seen import ARRIVES_S
+from mediakit.widgets.form.view import is_main
+from mediakit.widgets.toolkit.outputs import Cell
 from tests.spec import accepted
 from tests.support.fast_clock import FastClock
 from tests.support.samples.media_samples import make_png
@@ -64,7 +64,7 @@ def make_form(client: Client) -> Iterator[Callable[..., Form]]:
 def finish(form: Form) -> None:
     """Close a form and wait until nothing of it is under way any more."""
     form.close()
-    until(lambda: not form._errands._tasks)
+    until(lambda: not form._tasks._tasks)
 
 
 def control(form: Form, name: str) -> Control:
@@ -402,7 +402,7 @@ def test_a_balance_that_keeps_from_generating_is_read_again_while_people_work(
     until(lambda: form.state.submit_reason is not None, form)
     reads = admission.reads
     box(form, "prompt").value = "a kit"  # what was read just now is not asked again
-    until(lambda: not form._errands._tasks)
+    until(lambda: not form._tasks._tasks)
     assert admission.reads == reads
     admission.usd = 50
     clock.skip(STALE_S + 1)

@@ -10,7 +10,7 @@ import ipywidgets
 import pytest
 
 from mediakit import Client
-from mediakit.widgets.form import Form
+from mediakit.widgets.form.controller import Form
 from tests.support.samples.media_samples import make_mp4, make_png
 from tests.support.servers.file_server import FileServer
 from tests.widgets.form.test_form import (
@@ -68,7 +68,7 @@ def test_a_length_is_asked_for_once_another_field_makes_it_matter(
         form = make_form(
             "r1", video_urls=[server.url("a.mp4")], **EDIT | {"duration": 5}
         )
-        until(lambda: not form._errands._tasks, form)
+        until(lambda: not form._tasks._tasks, form)
         assert server.requests == []
 
         form._view.controls["duration"].parts[0].value = "auto"

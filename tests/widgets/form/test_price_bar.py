@@ -10,18 +10,19 @@ import pytest
 from mediakit.catalog import Catalog
 from mediakit.client import BudgetState
 from mediakit.records import Balance
-from mediakit.widgets.form_state import FormState
-from mediakit.widgets.funds import Affordability, Funds
-from mediakit.widgets.guard import guarded
-from mediakit.widgets.look import Kit, Look
-from mediakit.widgets.price_bar import (
+from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.form.price.bar import (
     PriceBar,
     balance_html,
     lines_html,
     price_html,
     tone_of,
 )
-from mediakit.widgets.theme import Tone
+from mediakit.widgets.form.price.funds import Affordability, Funds
+from mediakit.widgets.form.state import FormState
+from mediakit.widgets.toolkit.callbacks import guarded
+from mediakit.widgets.toolkit.factory import WidgetFactory
+from mediakit.widgets.toolkit.html import Tone
 
 CATALOG = Catalog.default()
 
@@ -156,7 +157,9 @@ def test_the_lines_of_a_price_are_quantity_rate_and_amount() -> None:
 def test_the_lines_are_shown_on_demand_and_follow_the_price() -> None:
     placed: list[Any] = []
     bar = PriceBar(
-        Kit(Look(), guarded(fail), lambda *_: None), lambda: None, placed.append
+        WidgetContext(WidgetFactory(), guarded(fail), lambda *_: None),
+        lambda: None,
+        placed.append,
     )
     toggle, _ = bar.buttons
 
@@ -174,7 +177,7 @@ def test_the_lines_are_shown_on_demand_and_follow_the_price() -> None:
 def test_the_balance_is_read_again_on_demand() -> None:
     asked: list[str] = []
     bar = PriceBar(
-        Kit(Look(), guarded(fail), lambda *_: None),
+        WidgetContext(WidgetFactory(), guarded(fail), lambda *_: None),
         lambda: asked.append("balance"),
         fail,
     )

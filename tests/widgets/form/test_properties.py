@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 
 from mediakit.catalog import Catalog, Function
 from mediakit.rules import Problem, Rule
-from mediakit.widgets.form_state import FormState
-from mediakit.widgets.form_view import FormView
-from mediakit.widgets.guard import guarded
-from mediakit.widgets.json_values import FURTHER
-from mediakit.widgets.look import Kit, Look
-from mediakit.widgets.words import is_missing
+from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.json_values import FURTHER
+from mediakit.widgets.controls.messages import is_missing
+from mediakit.widgets.form.state import FormState
+from mediakit.widgets.form.view import FormView
+from mediakit.widgets.toolkit.callbacks import guarded
+from mediakit.widgets.toolkit.factory import WidgetFactory
 from tests.support.samples.field_values import JSON, TEXTS, values_of
 from tests.support.samples.sample_requests import MADE_UP
 
@@ -43,9 +44,11 @@ def make_view(function: Function) -> FormView:
     def fail(sentence: str) -> None:
         raise AssertionError(sentence)
 
-    kit = Kit(Look(), guarded(fail), lambda name, content, done: done(Path(name)))
+    context = WidgetContext(
+        WidgetFactory(), guarded(fail), lambda name, content, done: done(Path(name))
+    )
     return FormView(
-        function, kit, meta=(), generate=list, refresh=list, code=str, sweep=id
+        function, context, meta=(), generate=list, refresh=list, code=str, sweep=id
     )
 
 

@@ -18,9 +18,9 @@ from mediakit.rates import EstimateKind, Line, per_second
 from mediakit.records import Balance
 from mediakit.rules import Problem
 from mediakit.schema import InputFacts, MediaRequest
-from mediakit.widgets.form_media import Inspection, MediaKey
-from mediakit.widgets.form_state import FormState
-from mediakit.widgets.funds import Affordability, Funds
+from mediakit.widgets.controls.inspection import Inspection, MediaKey
+from mediakit.widgets.form.price.funds import Affordability, Funds
+from mediakit.widgets.form.state import FormState
 from tests.spec import Case, accepted
 
 CATALOG = Catalog.default()

@@ -13,18 +13,18 @@ import pytest
 from mediakit import Client
 from mediakit.catalog import Catalog
 from mediakit.sweep.axes import grid_of
-from mediakit.widgets.code_fold import CodeFold
-from mediakit.widgets.form import Form
-from mediakit.widgets.form_state import FormState
-from mediakit.widgets.form_sweep import (
+from mediakit.widgets.form.code_view import CodeView
+from mediakit.widgets.form.controller import Form
+from mediakit.widgets.form.python_code import sweep_call
+from mediakit.widgets.form.state import FormState
+from mediakit.widgets.form.sweep.calls import (
     SweepCall,
     SweepChoice,
     axes_of,
     call_of,
     numbers_in,
 )
-from mediakit.widgets.form_sweep_view import INCOMPLETE, NOTHING_VARIES
-from mediakit.widgets.python_call import sweep_call
+from mediakit.widgets.form.sweep.view import INCOMPLETE, NOTHING_VARIES
 from mediakit.widgets.sweeps import AsyncPlan
 from mediakit.widgets.sweeps.plan_view import CHANGED
 from tests.support.samples.media_samples import make_png
@@ -422,7 +422,7 @@ def test_the_code_is_the_plan_that_is_shown(form: Form) -> None:
     named(form, "Copy sweep as Python").value = True
 
     assert form._sweep is not None
-    assert isinstance(form._sweep._code, CodeFold)
+    assert isinstance(form._sweep._code, CodeView)
     code = form._sweep.as_python()
     assert 'resolution=["720p", "4k"]' in code
     assert code.split("resolution")[0] in shown(form).replace("&quot;", '"')

@@ -15,7 +15,7 @@ from jupyter_client.manager import KernelManager
 from mediakit import Client
 from mediakit.money import format_cents
 from mediakit.sandbox.server.running import RunningSandbox
-from mediakit.widgets.form import Form
+from mediakit.widgets.form.controller import Form
 from tests.widgets.form.test_form import (
     box,
     control,

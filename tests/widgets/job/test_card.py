@@ -9,9 +9,9 @@ from PIL import Image
 
 from mediakit.client import JobState
 from mediakit.records import ErrorCode
-from mediakit.widgets.card import card_html, card_text, prompt_html
-from mediakit.widgets.preview import POSTER_MAX_BYTES
-from mediakit.widgets.results.output_facts import OutputFacts
+from mediakit.widgets.job.card import card_html, card_text, prompt_html
+from mediakit.widgets.job.preview import POSTER_MAX_BYTES
+from mediakit.widgets.job.results.output_facts import OutputFacts
 from tests.support.job_states import (
     EXACT,
     HOSTILE,

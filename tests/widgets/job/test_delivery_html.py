@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mediakit import Client
 from mediakit.errors import InputError
 from mediakit.records import Attempt, Delivery
-from mediakit.widgets.delivery_html import Told, span_text, told_html, told_text
+from mediakit.widgets.deliveries.html import Told, span_text, told_html, told_text
 
 NOON = datetime(2026, 10, 1, 12, tzinfo=UTC)
 HOSTILE = '<img src=x onerror="alert(1)">&amp;'

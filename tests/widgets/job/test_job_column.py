@@ -12,17 +12,17 @@ from mediakit import Client, Job
 from mediakit.client import AsyncJob
 from mediakit.errors import JobFailedError
 from mediakit.records import ErrorCode
-from mediakit.widgets.card_handle import CardHandle, Cell
-from mediakit.widgets.form import Form
-from mediakit.widgets.job_actions import NEXT, RETRY, VARY, next_text, offered
-from mediakit.widgets.job_column import JobColumn, show_in
-from mediakit.widgets.job_home import JobHome, varied
+from mediakit.widgets.form.controller import Form
+from mediakit.widgets.form.job_cell import JobCell, show_in
+from mediakit.widgets.job.actions import NEXT, RETRY, VARY, next_text, offered
+from mediakit.widgets.job.host import JobHost, varied
+from mediakit.widgets.toolkit.outputs import CardHandle, Cell
 from tests.support.job_states import BODY, RANGE, UNKNOWN, failed, settled, state_of
 from tests.support.samples.media_samples import make_png
 from tests.widgets.job.test_job_view import buttons, eventually, in_use, press, words
 
 DONE = ("Download", "Save to folder", "Erase…")
-FULL = JobHome(add=lambda job: None, vary=lambda state: "")
+FULL = JobHost(add=lambda job: None, vary=lambda state: "")
 
 
 class Publications(dict[str, str]):
@@ -42,9 +42,9 @@ def sent() -> Publications:
 
 
 @pytest.fixture
-def column(client: Client, sent: Publications) -> Iterator[JobColumn]:
+def column(client: Client, sent: Publications) -> Iterator[JobCell]:
     handle = CardHandle(publish=sent)
-    column = JobColumn(client, handle)
+    column = JobCell(client, handle)
     handle.display()
     yield column
     column.close()
@@ -56,7 +56,7 @@ def picture_job(client: Client, tmp_path: Path) -> Job:
     return client.run("image-upscale", image_url=str(picture), timeout_s=60)
 
 
-def shown(column: JobColumn) -> list[Any]:
+def shown(column: JobCell) -> list[Any]:
     """Return the jobs and the form, without what only gives names."""
     children = column.widget.children
     return [each for each in children if "mk-names" not in each._dom_classes]
@@ -71,7 +71,7 @@ def test_what_is_offered_follows_from_how_the_job_stands() -> None:
     completed = state_of("completed", **settled(340_000))
     assert offered(completed, FULL) == (NEXT, VARY, *DONE)
     assert offered(completed, None) == DONE
-    assert offered(completed, JobHome(add=print)) == (NEXT, *DONE)
+    assert offered(completed, JobHost(add=print)) == (NEXT, *DONE)
 
 
 @pytest.mark.parametrize("code", list(ErrorCode))
@@ -99,7 +99,7 @@ def test_the_next_take_says_its_price_where_there_is_one() -> None:
 
 
 def test_the_next_take_is_another_job_above_the_first_and_both_stay(
-    client: Client, picture_job: Job, column: JobColumn, sent: Publications
+    client: Client, picture_job: Job, column: JobCell, sent: Publications
 ) -> None:
     first = column.add(picture_job.core)
     press(first, next_text(picture_job.state))
@@ -125,7 +125,7 @@ def test_next_take_in_code_buys_the_same_bytes_once_more(
 
 
 def test_a_next_take_that_cannot_be_asked_for_is_a_sentence(
-    client: Client, column: JobColumn
+    client: Client, column: JobCell
 ) -> None:
     view = column.add(AsyncJob(client.core._jobs, state_of("completed")))
     press(view, "Another take · $0.34")
@@ -135,7 +135,7 @@ def test_a_next_take_that_cannot_be_asked_for_is_a_sentence(
 
 
 def test_trying_again_shows_the_new_job_above_the_failed_one(
-    client: Client, column: JobColumn
+    client: Client, column: JobCell
 ) -> None:
     prompt = "a kite sandbox:fail=provider_error"
     with pytest.raises(JobFailedError) as caught:
@@ -148,7 +148,7 @@ def test_trying_again_shows_the_new_job_above_the_failed_one(
 
 
 def test_varying_opens_a_form_of_its_own_with_the_same_settings(
-    client: Client, picture_job: Job, column: JobColumn
+    client: Client, picture_job: Job, column: JobCell
 ) -> None:
     elsewhere = client.form("image-upscale")
     view = column.add(picture_job.core)
@@ -161,7 +161,7 @@ def test_varying_opens_a_form_of_its_own_with_the_same_settings(
     elsewhere.close()
 
 
-def test_varying_twice_keeps_one_form(picture_job: Job, column: JobColumn) -> None:
+def test_varying_twice_keeps_one_form(picture_job: Job, column: JobCell) -> None:
     view = column.add(picture_job.core)
     press(view, VARY)
     press(view, VARY)
@@ -169,7 +169,7 @@ def test_varying_twice_keeps_one_form(picture_job: Job, column: JobColumn) -> No
 
 
 def test_varying_another_job_shows_its_settings_and_none_of_the_first_one(
-    client: Client, column: JobColumn
+    client: Client, column: JobCell
 ) -> None:
     first, second = (
         column.add(AsyncJob(client.core._jobs, state_of("completed", body=body)))
@@ -200,7 +200,7 @@ def test_varying_in_a_form_leaves_no_further_field_of_another_job(
 
 
 def test_a_job_that_the_varied_form_makes_stays_in_the_notebook_too(
-    picture_job: Job, column: JobColumn, sent: Publications
+    picture_job: Job, column: JobCell, sent: Publications
 ) -> None:
     view = column.add(picture_job.core)
     press(view, VARY)
@@ -214,7 +214,7 @@ def test_a_job_that_the_varied_form_makes_stays_in_the_notebook_too(
 
 def test_a_closed_column_leaves_no_widget(client: Client, picture_job: Job) -> None:
     before = in_use()
-    column = JobColumn(client, CardHandle())
+    column = JobCell(client, CardHandle())
     press(column.add(picture_job.core), VARY)
     column.close()
     assert in_use() == before

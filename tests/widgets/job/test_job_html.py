@@ -2,8 +2,8 @@ from io import BytesIO
 
 import pytest
 
-from mediakit.widgets.job_html import bar_html, clock_html, stage_html
-from mediakit.widgets.preview import Preview
+from mediakit.widgets.job.html import bar_html, clock_html, stage_html
+from mediakit.widgets.job.preview import Preview
 from tests.support.job_states import HOSTILE, NOON, URL, Markup, state_of
 from tests.support.samples.media_samples import make_picture
 

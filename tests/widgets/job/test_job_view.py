@@ -17,9 +17,9 @@ from mediakit.client import AsyncJob, Job, JobState
 from mediakit.clock import VirtualClock
 from mediakit.records import ErrorCode
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from mediakit.widgets.card_handle import CardHandle
-from mediakit.widgets.job_column import display_job
-from mediakit.widgets.job_view import JobView
+from mediakit.widgets.form.job_cell import display_job
+from mediakit.widgets.job.view import JobView
+from mediakit.widgets.toolkit.outputs import CardHandle
 from tests.support.job_states import (
     HOSTILE,
     JOB_ID,
@@ -529,8 +529,8 @@ def test_a_notebook_keeps_the_card_of_a_job_and_nothing_of_the_widget(
         "import time\n"
         "import anyio\n"
         "import mediakit as mk\n"
-        "from mediakit.widgets.card_handle import current_cell\n"
-        "from mediakit.widgets.job_column import show_in\n"
+        "from mediakit.widgets.toolkit.outputs import current_cell\n"
+        "from mediakit.widgets.form.job_cell import show_in\n"
         f"client = mk.Client({sandbox.base_url!r}, {sandbox.api_key!r}, home='.')",
         "job = client.submit('image-upscale', image_url='in.png', take='next')\n"
         "view = show_in(current_cell(), job.core, client)",
@@ -562,8 +562,8 @@ def test_a_cell_that_is_run_again_closes_the_view_that_it_replaces(
     cells = [
         "import ipywidgets\n"
         "import mediakit as mk\n"
-        "from mediakit.widgets.card_handle import Cell\n"
-        "from mediakit.widgets.job_column import show_in\n"
+        "from mediakit.widgets.toolkit.outputs import Cell\n"
+        "from mediakit.widgets.form.job_cell import show_in\n"
         f"client = mk.Client({sandbox.base_url!r}, {sandbox.api_key!r}, home='.')\n"
         "job = client.submit('image-upscale', image_url='in.png', take='next')\n"
         "def in_use():\n"

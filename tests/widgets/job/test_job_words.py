@@ -6,7 +6,7 @@ from mediakit.client import JobState
 from mediakit.money import MicroUSD
 from mediakit.rates import Estimate, EstimateKind, per_second
 from mediakit.records import ErrorCode
-from mediakit.widgets.job_words import (
+from mediakit.widgets.job.text import (
     FAILURES,
     asked_text,
     charge_text,

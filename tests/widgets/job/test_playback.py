@@ -1,6 +1,6 @@
 import pytest
 
-from mediakit.widgets.playback import (
+from mediakit.widgets.job.player import (
     Embedded,
     Still,
     browser_url,

@@ -11,8 +11,8 @@ from PIL import Image
 
 from mediakit import Client
 from mediakit.client.transfers.preview_cache import PreviewCache
-from mediakit.widgets import preview as preview_module
-from mediakit.widgets.preview import (
+from mediakit.widgets.job import preview as preview_module
+from mediakit.widgets.job.preview import (
     CLIP_NOTE,
     MAKING,
     POSTER_MAX_BYTES,

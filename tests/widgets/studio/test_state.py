@@ -19,31 +19,31 @@ from mediakit.history.entries.entries import fresh_entry
 from mediakit.money import MicroUSD
 from mediakit.records import Balance, JobStatus
 from mediakit.schema import Purpose
-from mediakit.widgets.funds import Funds
-from mediakit.widgets.studio.glance import (
-    UNKNOWN,
-    Glance,
-    first_of_month,
-    midnight,
-)
-from mediakit.widgets.studio.html import glance_html, kept_html, kept_text
-from mediakit.widgets.studio.making.html import offer_html
-from mediakit.widgets.studio.making.offers import (
+from mediakit.widgets.form.price.funds import Funds
+from mediakit.widgets.studio.catalogue.html import offer_html
+from mediakit.widgets.studio.catalogue.offers import (
     grouped,
     matching,
     offers_of,
     price_text,
 )
-from mediakit.widgets.studio.past.html import row_html
-from mediakit.widgets.studio.past.query import (
+from mediakit.widgets.studio.history.html import row_html
+from mediakit.widgets.studio.history.query import (
     HOW_TO_BEGIN,
     NO_MATCH,
     PAGE_ROWS,
     HistoryPage,
     HistoryQuery,
 )
-from mediakit.widgets.studio.past.rows import row_of, settings_of, state_of
+from mediakit.widgets.studio.history.rows import row_of, settings_of, state_of
+from mediakit.widgets.studio.html import glance_html, kept_html, kept_text
 from mediakit.widgets.studio.state import Place, StudioState
+from mediakit.widgets.studio.summary import (
+    UNKNOWN,
+    SpendSummary,
+    first_of_month,
+    midnight,
+)
 from tests.support.submissions import submission
 
 CATALOG = Catalog.default()
@@ -302,13 +302,13 @@ def test_settings_are_the_body_without_where_its_end_is_posted() -> None:
 
 
 def test_what_was_not_read_is_not_known_and_never_nothing() -> None:
-    assert {amount for amount, _, _ in Glance().facts} == {UNKNOWN}
-    assert Glance().text.count("unknown") == 4
+    assert {amount for amount, _, _ in SpendSummary().facts} == {UNKNOWN}
+    assert SpendSummary().text.count("unknown") == 4
 
 
 def test_balance_spend_and_budget_stand_side_by_side() -> None:
     balance = Balance(balance_micro_usd=100_000_000)
-    glance = Glance(
+    glance = SpendSummary(
         Funds(balance, held_micro_usd=340_000, held_jobs=1),
         today_micro_usd=0,
         month_micro_usd=12_340_000,
@@ -326,7 +326,7 @@ def test_balance_spend_and_budget_stand_side_by_side() -> None:
 
 def test_figures_of_the_header_are_in_cents() -> None:
     balance = Balance(balance_micro_usd=96_038_620)
-    figures = [text for text, _, _ in Glance(Funds(balance), 1, 2).facts]
+    figures = [text for text, _, _ in SpendSummary(Funds(balance), 1, 2).facts]
 
     assert figures == ["$96.04", "0", "<$0.01"]
 
@@ -343,7 +343,7 @@ def test_jobs_whose_price_is_not_known_are_not_said_to_hold_nothing(
 ) -> None:
     funds = Funds(Balance(balance_micro_usd=100_000_000), held_jobs=jobs)
 
-    assert (f"{jobs}", "running", said) in Glance(funds).facts
+    assert (f"{jobs}", "running", said) in SpendSummary(funds).facts
 
 
 def test_days_and_months_begin_at_midnight() -> None:
@@ -368,7 +368,9 @@ def test_a_state_moves_from_place_to_place_and_forgets_what_was_said() -> None:
 
 def test_two_amounts_in_a_saved_notebook_are_no_formula() -> None:
     row = row_of(entry(prompt="from $5 to $9", charge_micro_usd=5_000_000), CATALOG)
-    html = kept_html("sandbox", Glance(today_micro_usd=0, month_micro_usd=0), [row])
+    html = kept_html(
+        "sandbox", SpendSummary(today_micro_usd=0, month_micro_usd=0), [row]
+    )
 
     assert html.count("$") == html.count("<span>$</span>") > 4
 
@@ -384,7 +386,7 @@ def test_nothing_from_outside_becomes_markup() -> None:
     )
     row = row_of(mine, CATALOG)
     offer = replace(offers_of(CATALOG)[0], choose=MARKUP, price=MARKUP, path=MARKUP)
-    glance = Glance(Funds(trouble=MARKUP))
+    glance = SpendSummary(Funds(trouble=MARKUP))
     pieces = (
         row_html(row),
         row_html(replace(row, thumb=b"jpeg")),

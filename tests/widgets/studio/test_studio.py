@@ -17,11 +17,11 @@ from mediakit import Client
 from mediakit.catalog import Catalog
 from mediakit.client import Job
 from mediakit.sandbox.server.running import RunningSandbox
-from mediakit.widgets.card_handle import Cell
-from mediakit.widgets.funds import Funds
+from mediakit.widgets.form.price.funds import Funds
 from mediakit.widgets.studio import Studio
-from mediakit.widgets.studio.past.query import HOW_TO_BEGIN, PAGE_ROWS
+from mediakit.widgets.studio.history.query import HOW_TO_BEGIN, PAGE_ROWS
 from mediakit.widgets.studio.state import Place
+from mediakit.widgets.toolkit.outputs import Cell
 from tests.support.fast_clock import FastClock
 from tests.support.submissions import submission
 from tests.widgets.job.test_job_view import in_use
@@ -66,8 +66,8 @@ def finish(studio: Studio) -> None:
     """Close a studio and wait until nothing of it is under way any more."""
     forms = tuple(studio._forms._forms.values())
     studio.close()
-    until(lambda: not studio._errands._tasks)
-    until(lambda: not any(form._errands._tasks for form in forms))
+    until(lambda: not studio._tasks._tasks)
+    until(lambda: not any(form._tasks._tasks for form in forms))
 
 
 def every(widget: Any) -> Iterator[Any]:

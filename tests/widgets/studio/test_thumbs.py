@@ -10,7 +10,7 @@ from PIL import Image
 
 from mediakit import Client
 from mediakit.clock import VirtualClock
-from mediakit.widgets.studio.past.thumbs import AGAIN_AFTER_S, KEPT, Thumbs
+from mediakit.widgets.studio.history.thumbs import AGAIN_AFTER_S, KEPT, Thumbs
 
 
 def test_a_clip_and_a_picture_of_the_service_are_made_small(client: Client) -> None:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from mediakit.catalog import Catalog
 from mediakit.rules import EndsBy, NoOverlap, Problem, Spans
 from mediakit.schema import FieldSpec, read
-from mediakit.widgets.axis import Axis, Stretch
-from mediakit.widgets.timeline import Timeline, timeline_of
-from mediakit.widgets.timeline_edits import edited
-from mediakit.widgets.timeline_still import still_html
+from mediakit.widgets.timeline.edits import edited
+from mediakit.widgets.timeline.layout import Timeline, timeline_of
+from mediakit.widgets.timeline.model import Axis, Stretch
+from mediakit.widgets.timeline.static_html import still_html
 
 COMPOSE = Catalog.default().function("compose-video")
 Items = list[dict[str, Any]]

@@ -15,16 +15,17 @@ from hypothesis import strategies as st
 
 from mediakit import Client
 from mediakit.rules import Problem
-from mediakit.widgets import controls
-from mediakit.widgets.controls import build, build_field
-from mediakit.widgets.form import Form
-from mediakit.widgets.form_media import Inspection
-from mediakit.widgets.guard import guarded
-from mediakit.widgets.look import Kit, Look, close_tree
-from mediakit.widgets.object_list import ObjectList
-from mediakit.widgets.timeline import shape_of
-from mediakit.widgets.timeline_control import TimelineControl
-from mediakit.widgets.timeline_edits import edited
+from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.inspection import Inspection
+from mediakit.widgets.form import controls
+from mediakit.widgets.form.controller import Form
+from mediakit.widgets.form.controls import build, build_field
+from mediakit.widgets.nested.object_list import ObjectList
+from mediakit.widgets.timeline.control import TimelineControl
+from mediakit.widgets.timeline.edits import edited
+from mediakit.widgets.timeline.layout import shape_of
+from mediakit.widgets.toolkit.callbacks import guarded
+from mediakit.widgets.toolkit.factory import WidgetFactory, close_tree
 from tests.widgets.controls.test_objects import all_in, fail, named, told
 from tests.widgets.form.test_form import finish, shown, until
 from tests.widgets.timeline.test_timeline import (
@@ -62,12 +63,14 @@ class Person:
         ]
 
 
-def kit() -> Kit:
-    return Kit(Look(), guarded(fail), lambda name, content, done: done(Path(name)))
+def context() -> WidgetContext:
+    return WidgetContext(
+        WidgetFactory(), guarded(fail), lambda name, content, done: done(Path(name))
+    )
 
 
 def control_of(*items: object) -> TimelineControl:
-    control = build_field(COMPOSE.fields["tracks"], kit(), COMPOSE.rules)
+    control = build_field(COMPOSE.fields["tracks"], context(), COMPOSE.rules)
     assert isinstance(control, TimelineControl)
     if items:
         control.value = list(items)
@@ -91,7 +94,7 @@ def titles(control: TimelineControl) -> list[str]:
 def test_only_fields_with_stretches_of_time_get_a_timeline() -> None:
     function = COMPOSE
     assert isinstance(control_of(), TimelineControl)
-    plain = build_field(function.fields["tracks"], kit(), ())
+    plain = build_field(function.fields["tracks"], context(), ())
     assert isinstance(plain, ObjectList)
 
 
@@ -100,7 +103,7 @@ def test_without_anywidget_the_rows_alone_remain(
 ) -> None:
     monkeypatch.setattr(controls, "has_anywidget", lambda: False)
 
-    control = build_field(COMPOSE.fields["tracks"], kit(), COMPOSE.rules)
+    control = build_field(COMPOSE.fields["tracks"], context(), COMPOSE.rules)
     assert isinstance(control, ObjectList)
 
 
@@ -264,7 +267,7 @@ def test_after_any_edits_the_fields_hold_what_the_edits_say(
 
 
 def test_a_list_is_amended_in_place() -> None:
-    control = build(COMPOSE.fields["tracks"], kit())
+    control = build(COMPOSE.fields["tracks"], context())
     assert isinstance(control, ObjectList)
     rows = [track(name, key(0, 1)) for name in "abcde"]
     control.value = rows

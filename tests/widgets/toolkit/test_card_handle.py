@@ -3,7 +3,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mediakit.widgets.card_handle import CardHandle, current_cell, publish
+from mediakit.widgets.toolkit.outputs import CardHandle, current_cell, publish
 from tests.support.kernels import run_cells
 
 
@@ -179,7 +179,7 @@ def test_a_real_kernel_writes_an_earlier_cell_from_another_thread(
 ) -> None:
     cells = [
         "import threading\n"
-        "from mediakit.widgets.card_handle import CardHandle, current_cell\n"
+        "from mediakit.widgets.toolkit.outputs import CardHandle, current_cell\n"
         "handle = CardHandle()\n"
         "handle.show('<p>early</p>', 'early')\n"
         "handle.display()\n"
@@ -203,7 +203,7 @@ def test_a_real_kernel_gives_a_later_card_to_the_cell_of_its_handle(
     tmp_path: Path,
 ) -> None:
     cells = [
-        "from mediakit.widgets.card_handle import CardHandle, current_cell\n"
+        "from mediakit.widgets.toolkit.outputs import CardHandle, current_cell\n"
         "class View:\n"
         "    card_html, card_text = '<p>late</p>', 'late'\n"
         "    def on_card(self, listener):\n"

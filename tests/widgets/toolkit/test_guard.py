@@ -6,7 +6,7 @@ import asyncio
 import threading
 
 from mediakit.errors import InputError
-from mediakit.widgets.guard import guarded, guarded_async
+from mediakit.widgets.toolkit.callbacks import guarded, guarded_async
 
 DEFECT = "ZeroDivisionError: division by zero. This is a defect in mediakit, "
 

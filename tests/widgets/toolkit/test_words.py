@@ -6,7 +6,7 @@ import pytest
 
 from mediakit.catalog import Catalog
 from mediakit.rules import Problem
-from mediakit.widgets.words import (
+from mediakit.widgets.controls.messages import (
     folded_text,
     is_within,
     missing_text,

@@ -84,8 +84,8 @@ class Spend(spend.Spend):
             InputError: The month cannot be read or has not begun, or the budget is not
                 an amount.
         """
-        from mediakit.widgets.card_handle import current_cell
         from mediakit.widgets.dashboard.dashboard import Dashboard
+        from mediakit.widgets.toolkit.outputs import current_cell
 
         reports: Any = self._core
         return Dashboard(

@@ -15,8 +15,6 @@ from IPython.display import publish_display_data
 
 from mediakit.client.runtime.io_thread import IOThread
 from mediakit.errors import MediakitError
-from mediakit.widgets.card_handle import CardHandle, Cell
-from mediakit.widgets.cell_places import CellPlace, CellPlaces
 from mediakit.widgets.dashboard import panels
 from mediakit.widgets.dashboard.exports import Format, prepare, save, saves_here
 from mediakit.widgets.dashboard.figures import narrowed
@@ -32,9 +30,11 @@ from mediakit.widgets.dashboard.reading import (
 )
 from mediakit.widgets.dashboard.state import DashboardState
 from mediakit.widgets.dashboard.view import DashboardActs, DashboardView
-from mediakit.widgets.errands import Errands
-from mediakit.widgets.guard import guarded, sentence_of
-from mediakit.widgets.look import Look
+from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
+from mediakit.widgets.toolkit.cells import CellPlace, CellPlaces
+from mediakit.widgets.toolkit.factory import WidgetFactory
+from mediakit.widgets.toolkit.outputs import CardHandle, Cell
+from mediakit.widgets.toolkit.tasks import TaskRunner
 
 DrawPanels = Callable[[MonthReading], tuple[panels.Panel, ...]]
 
@@ -80,13 +80,13 @@ class Dashboard:
         self._closed = False
         self._turn = self._drawing = 0
         self._state = DashboardState(asked, offered(today(), asked))
-        self._errands = Errands(io, self._fail)
+        self._tasks = TaskRunner(io, self._fail)
         self._handle = CardHandle()
         variables = os.environ if environment is None else environment
         with self._lock:
             self._begin(_open.pop(self._place, None))
             self._view = DashboardView(
-                Look(),
+                WidgetFactory(),
                 guarded(self._fail, self._lock),
                 self._acts(),
                 self._handle,
@@ -187,28 +187,28 @@ class Dashboard:
 
     def _choose_only(self, only: str | None) -> None:
         self._change(self._state.choosing_only(only))
-        self._errands.run(self._draw)
+        self._tasks.run(self._draw)
 
     def _show_more(self, shows: bool) -> None:  # noqa: FBT001 - a toggle's value
         self._change(replace(self._state, shows_more=shows))
         if shows and not self._state.further:
-            self._errands.run(self._draw_further)
+            self._tasks.run(self._draw_further)
 
     def _show_export(self, shows: bool) -> None:  # noqa: FBT001 - a toggle's value
         self._change(replace(self._state, shows_export=shows, said=""))
 
     def _export(self, form: Format) -> None:
         self._change(replace(self._state, export=None, said=f"Preparing {form}…"))
-        self._errands.run(partial(self._prepare, form))
+        self._tasks.run(partial(self._prepare, form))
 
     def _save(self, folder: str) -> None:
-        self._errands.run(partial(self._write, folder))
+        self._tasks.run(partial(self._write, folder))
 
     # -- on the I/O thread --------------------------------------------------------
 
     def _read(self) -> None:
         self._turn += 1
-        self._errands.run(partial(self._read_turn, self._turn))
+        self._tasks.run(partial(self._read_turn, self._turn))
 
     async def _read_turn(self, turn: int) -> None:
         state = self._state

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from mediakit.markup import html_text
 from mediakit.money import format_usd
-from mediakit.widgets.card import LINE, QUIET
 from mediakit.widgets.dashboard.figures import Figure, figures_of, verdict_of
 from mediakit.widgets.dashboard.panels import Panel, Swatch
 from mediakit.widgets.dashboard.state import DashboardState
-from mediakit.widgets.theme import error_html, line_html, style_block
+from mediakit.widgets.job.card import LINE, QUIET
+from mediakit.widgets.toolkit.html import error_html, line_html, style_block
 
 if TYPE_CHECKING:
     import pandas as pd

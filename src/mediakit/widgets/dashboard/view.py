@@ -9,16 +9,16 @@ from typing import Any
 
 import ipywidgets as w
 
-from mediakit.widgets.card_handle import CardHandle
 from mediakit.widgets.dashboard.exports import TOOLTIPS, Format, link_html
 from mediakit.widgets.dashboard.html import head_html, panels_html, status_html
 from mediakit.widgets.dashboard.months import month_title
 from mediakit.widgets.dashboard.reading import By
 from mediakit.widgets.dashboard.state import DashboardState
-from mediakit.widgets.guard import Guard
-from mediakit.widgets.look import Look, close_tree
-from mediakit.widgets.names import namers
-from mediakit.widgets.theme import line_html
+from mediakit.widgets.toolkit.a11y import namers
+from mediakit.widgets.toolkit.callbacks import Guard
+from mediakit.widgets.toolkit.factory import WidgetFactory, close_tree
+from mediakit.widgets.toolkit.html import line_html
+from mediakit.widgets.toolkit.outputs import CardHandle
 
 ALL = ""
 ALL_WORDS = {By.FUNCTION: "functions", By.PROJECT: "projects", By.KEY: "keys"}
@@ -53,7 +53,7 @@ class DashboardView:
     """The widgets of one dashboard.
 
     Args:
-        look: Creates them.
+        factory: Creates them.
         guard: Wraps their handlers.
         acts: The callbacks.
         handle: Updates the static copy in the notebook.
@@ -62,16 +62,16 @@ class DashboardView:
 
     def __init__(
         self,
-        look: Look,
+        factory: WidgetFactory,
         guard: Guard,
         acts: DashboardActs,
         handle: CardHandle,
         *,
         may_save: bool,
     ) -> None:
-        self._look, self._guard, self._acts = look, guard, acts
+        self._factory, self._guard, self._acts = factory, guard, acts
         self._hides, self._may_save = handle.live_style, may_save
-        make = look.make
+        make = factory.make
         self._is_showing = False
         self._head = make(w.HTML, "mk-sp-head")
         self.month = make(w.Dropdown, "mk-bare mk-sp-pick", description="Month")
@@ -96,19 +96,19 @@ class DashboardView:
             w.ToggleButton, "mk-fold", description="More plots", icon="chevron-right"
         )
         self._further = make(w.HTML)
-        self._top, self._namers = top, namers(look)
+        self._top, self._namers = top, namers(factory)
         self.widget = make(w.VBox, "mk-form mk-spend")
         self._listen()
 
     def _button(self, words: str, tooltip: str, act: Callable[[], object]) -> Any:
-        button = self._look.make(
+        button = self._factory.make(
             w.Button, "mk-small", description=words, tooltip=tooltip
         )
         button.on_click(self._guard(lambda _: act()))
         return button
 
     def _make_export_row(self) -> Any:
-        make, acts = self._look.make, self._acts
+        make, acts = self._factory.make, self._acts
         self.formats = {
             form: self._button(form.value, TOOLTIPS[form], partial(acts.export, form))
             for form in Format
@@ -202,7 +202,7 @@ class DashboardView:
             self.widget,
         ):
             close_tree(part)
-        self._look.close()
+        self._factory.close()
 
 
 def _choose(dropdown: Any, options: list[tuple[str, str]], value: str) -> None:

@@ -18,8 +18,8 @@ from mediakit.widgets.gallery.payload import (
     wall_payload,
 )
 from mediakit.widgets.gallery.posters import is_embedded
-from mediakit.widgets.look import keep_in_order
-from mediakit.widgets.timeline_widget import has_anywidget
+from mediakit.widgets.toolkit.anywidgets import has_anywidget
+from mediakit.widgets.toolkit.factory import keep_in_order
 
 HERE = Path(__file__).parent
 # One module in the browser, which knows no files beside it: the last one exports it.

@@ -17,7 +17,6 @@ import anyio.to_thread
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError
-from mediakit.widgets.card_handle import CardHandle, current_cell, publish
 from mediakit.widgets.gallery.board import Board, ranking_payload
 from mediakit.widgets.gallery.cells import (
     Judgement,
@@ -34,7 +33,8 @@ from mediakit.widgets.gallery.pacing import Paced
 from mediakit.widgets.gallery.payload import header_payload
 from mediakit.widgets.gallery.requests import Act, Message, Requests, then
 from mediakit.widgets.gallery.static import static_html, static_text
-from mediakit.widgets.guard import guarded
+from mediakit.widgets.toolkit.callbacks import guarded
+from mediakit.widgets.toolkit.outputs import CardHandle, current_cell, publish
 
 NEWS_EVERY_S = 0.2
 STATIC_EVERY_S = 2.0

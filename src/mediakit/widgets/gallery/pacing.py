@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from mediakit.client.runtime.io_thread import IOThread
 from mediakit.clock import Clock
-from mediakit.widgets.guard import ErrorSink, guarded_async
+from mediakit.widgets.toolkit.callbacks import ErrorSink, guarded_async
 
 
 class Paced:

@@ -15,7 +15,7 @@ from mediakit.widgets.gallery.cells import (
 )
 from mediakit.widgets.gallery.differences import Marked, marked
 from mediakit.widgets.gallery.posters import is_embedded, shown_poster
-from mediakit.widgets.playback import browser_url, web_url
+from mediakit.widgets.job.player import browser_url, web_url
 
 NO_ADDRESS = "The result's address is not a web address, so it is not opened."
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from io import BytesIO
 
-from mediakit.widgets.playback import web_url
+from mediakit.widgets.job.player import web_url
 
 DATA = "data:image/"
 WIDTHS_PX = (240, 192, 160, 128, 96, 72)

@@ -11,8 +11,8 @@ from typing import Any
 import anyio.to_thread
 
 from mediakit.client.runtime.io_thread import IOThread
-from mediakit.widgets.errands import Errands
-from mediakit.widgets.guard import ErrorSink, sentence_of
+from mediakit.widgets.toolkit.callbacks import ErrorSink, sentence_of
+from mediakit.widgets.toolkit.tasks import TaskRunner
 
 Message = Mapping[str, Any]
 Act = Callable[[], object]
@@ -39,7 +39,7 @@ class Requests:
     ) -> None:
         self._acts = acts
         self._answer = answer
-        self._errands = Errands(io, error_sink)
+        self._tasks = TaskRunner(io, error_sink)
         self._turn = asyncio.Lock()
 
     def take(self, message: Message) -> None:
@@ -47,7 +47,7 @@ class Requests:
         find = self._acts.get(str(message.get("do")))
         act = find(message) if find is not None else None
         if act is not None:
-            self._errands.run(partial(self._do, message, act))
+            self._tasks.run(partial(self._do, message, act))
 
     async def _do(self, message: Message, act: Act) -> None:
         async with self._turn:

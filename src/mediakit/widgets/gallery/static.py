@@ -12,7 +12,6 @@ from html import escape
 from itertools import groupby
 
 from mediakit.markup import html_text
-from mediakit.widgets.card import BAD, LINE, QUIET
 from mediakit.widgets.gallery.arrangement import Arrangement, arranged
 from mediakit.widgets.gallery.cells import (
     BEST_RATING,
@@ -24,7 +23,8 @@ from mediakit.widgets.gallery.cells import (
 from mediakit.widgets.gallery.differences import Marked, marked
 from mediakit.widgets.gallery.payload import NO_ADDRESS, prompts_of
 from mediakit.widgets.gallery.posters import is_embedded, small_posters
-from mediakit.widgets.playback import NO_ENVIRONMENT, browser_url, web_url
+from mediakit.widgets.job.card import BAD, LINE, QUIET
+from mediakit.widgets.job.player import NO_ENVIRONMENT, browser_url, web_url
 
 # A notebook of 0.3 MB has room for it, and for the code beside it.
 WALL_BYTES = 275_000

@@ -3,6 +3,6 @@
 It stands on all other widgets.
 """
 
-from mediakit.widgets.studio.studio import Studio
+from mediakit.widgets.studio.controller import Studio
 
 __all__ = ["Studio"]

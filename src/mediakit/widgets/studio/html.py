@@ -11,11 +11,11 @@ from html import escape
 from pathlib import Path
 
 from mediakit.markup import html_text
-from mediakit.widgets.card import QUIET
-from mediakit.widgets.studio.glance import Glance
-from mediakit.widgets.studio.past.rows import Row
+from mediakit.widgets.job.card import QUIET
+from mediakit.widgets.studio.history.rows import Row
 from mediakit.widgets.studio.state import StudioState
-from mediakit.widgets.theme import error_html, line_html, style_block
+from mediakit.widgets.studio.summary import SpendSummary
+from mediakit.widgets.toolkit.html import error_html, line_html, style_block
 
 
 @cache
@@ -35,7 +35,7 @@ def head_html(service: str) -> str:
     )
 
 
-def glance_html(glance: Glance) -> str:
+def glance_html(glance: SpendSummary) -> str:
     """Write balance and spend, and why the balance is not known."""
     facts = "".join(
         f'<span title="{escape(full)}"><b>{escape(text)}</b> {escape(label)}</span>'
@@ -56,7 +56,7 @@ def said_html(state: StudioState) -> str:
     return line_html("Opening the job…") if state.opening else ""
 
 
-def kept_html(service: str, glance: Glance | None, rows: Iterable[Row]) -> str:
+def kept_html(service: str, glance: SpendSummary | None, rows: Iterable[Row]) -> str:
     """Write the studio as it stays in a saved notebook.
 
     Args:
@@ -86,7 +86,7 @@ def _cells_html(row: Row) -> str:
     return f"{shown}<td>{job}</td>"
 
 
-def kept_text(service: str, glance: Glance | None, rows: Iterable[Row]) -> str:
+def kept_text(service: str, glance: SpendSummary | None, rows: Iterable[Row]) -> str:
     """Write the same as plain text; see `kept_html`."""
     lines = [f"Studio of {service}"]
     if glance is not None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal
 
-from mediakit.widgets.studio.glance import Glance
-from mediakit.widgets.studio.past.query import HistoryPage, HistoryQuery
-from mediakit.widgets.studio.past.selection import Selection
+from mediakit.widgets.studio.history.query import HistoryPage, HistoryQuery
+from mediakit.widgets.studio.history.selection import Selection
 from mediakit.widgets.studio.spending.days import SpendDays
+from mediakit.widgets.studio.summary import SpendSummary
 
 
 class Place(StrEnum):
@@ -49,7 +49,7 @@ class StudioState:
     selection: Selection = field(default_factory=Selection)
     question: Question = ""
     is_comparing: bool = False
-    glance: Glance | None = None
+    glance: SpendSummary | None = None
     days: SpendDays | None = None
     opened: str | None = None
     opening: str | None = None

@@ -9,19 +9,20 @@ from typing import Any
 import ipywidgets as w
 
 from mediakit.catalog import Catalog
-from mediakit.widgets.card_handle import CardHandle
-from mediakit.widgets.look import Kit, close_tree
-from mediakit.widgets.names import namers
-from mediakit.widgets.studio.glance import Glance
+from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.messages import title_of
+from mediakit.widgets.studio.catalogue.offers import offers_of
+from mediakit.widgets.studio.catalogue.view import CatalogueView
+from mediakit.widgets.studio.history.rows import Row
+from mediakit.widgets.studio.history.view import HistoryActs, HistoryView
 from mediakit.widgets.studio.html import glance_html, head_html, said_html
-from mediakit.widgets.studio.making.offers import offers_of
-from mediakit.widgets.studio.making.view import CatalogueView
-from mediakit.widgets.studio.page import helpers
-from mediakit.widgets.studio.past.rows import Row
-from mediakit.widgets.studio.past.view import HistoryActs, HistoryView
+from mediakit.widgets.studio.keyboard import helpers
 from mediakit.widgets.studio.spending.html import days_html, figures_html, spend_facts
 from mediakit.widgets.studio.state import Place, StudioState
-from mediakit.widgets.words import title_of
+from mediakit.widgets.studio.summary import SpendSummary
+from mediakit.widgets.toolkit.a11y import namers
+from mediakit.widgets.toolkit.factory import close_tree
+from mediakit.widgets.toolkit.outputs import CardHandle
 
 
 @dataclass(frozen=True)
@@ -65,19 +66,19 @@ class StudioView:
 
     Args:
         catalog: The functions.
-        kit: What widgets are made with.
+        context: What widgets are made with.
         service: What people call the service.
         acts: What is done in it.
     """
 
     def __init__(
-        self, catalog: Catalog, kit: Kit, service: str, acts: StudioActs
+        self, catalog: Catalog, context: WidgetContext, service: str, acts: StudioActs
     ) -> None:
-        make = kit.look.make
-        self._kit = kit
+        make = context.factory.make
+        self._context = context
         self._acts = acts
         self._kinds = sorted({(title_of(f), f.kind) for f in catalog})
-        self.catalogue = CatalogueView(kit, offers_of(catalog), acts.choose)
+        self.catalogue = CatalogueView(context, offers_of(catalog), acts.choose)
         self._history: HistoryView | None = None
         self._head = make(w.HTML, "mk-st-head", value=head_html(service))
         self._glance = make(w.HTML, "mk-live mk-st-now-line")
@@ -91,7 +92,9 @@ class StudioView:
             options=tuple(p.value for p in Place),
         )
         go = acts.go
-        self.places.observe(kit.guard(lambda change: go(Place(change.new))), "value")
+        self.places.observe(
+            context.guard(lambda change: go(Place(change.new))), "value"
+        )
         top = (self._head, self.places, self._glance, self.refresh)
         self._said = make(w.HTML, "mk-live mk-st-said")
         self.back = self._button(
@@ -105,14 +108,14 @@ class StudioView:
         self._spend = make(w.HTML)
         self._place = make(w.VBox, "mk-st-place")
         children = (make(w.HBox, "mk-st-top", children=top), self._said, self._place)
-        help_ = (*namers(kit.look), *helpers(kit.look))
+        help_ = (*namers(context.factory), *helpers(context.factory))
         self.widget = make(w.VBox, "mk-form mk-studio", children=(*children, *help_))
 
     def _button(self, words: str, tooltip: str, act: Callable[[], object]) -> Any:
-        button = self._kit.look.make(
+        button = self._context.factory.make(
             w.Button, "mk-small", description=words, tooltip=tooltip
         )
-        button.on_click(self._kit.guard(lambda _: act()))
+        button.on_click(self._context.guard(lambda _: act()))
         return button
 
     def history(self, text: str = "") -> HistoryView:
@@ -123,7 +126,7 @@ class StudioView:
         """
         if self._history is None:
             acts = self._acts.history
-            self._history = HistoryView(self._kit, self._kinds, acts, text)
+            self._history = HistoryView(self._context, self._kinds, acts, text)
         return self._history
 
     def show(self, state: StudioState, rows: Sequence[Row], inside: Inside) -> None:
@@ -134,13 +137,13 @@ class StudioView:
             rows: The submits of its page, in words.
             inside: Widgets of others.
         """
-        self._glance.value = glance_html(state.glance or Glance())
+        self._glance.value = glance_html(state.glance or SpendSummary())
         self.places.value = state.place.value
         self._said.value = said_html(state)
         if state.place is Place.HISTORY:
             self._show_history(state, rows, inside)
         elif state.place is Place.SPEND:
-            facts = spend_facts(state.glance or Glance(), state.days)
+            facts = spend_facts(state.glance or SpendSummary(), state.days)
             self._spend.value = figures_html(facts) + days_html(state.days)
             self._place.children = (self._spend,)
         elif inside.form is not None:
@@ -178,4 +181,4 @@ class StudioView:
         for part in loose:
             close_tree(part)
         close_tree(self.widget)
-        self._kit.look.close()
+        self._context.factory.close()

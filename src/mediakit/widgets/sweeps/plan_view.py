@@ -12,12 +12,12 @@ from mediakit.client.runtime.io_thread import io_thread
 from mediakit.markup import html_text
 from mediakit.money import format_usd
 from mediakit.sweep import AsyncResults, BasePlan, CellState
-from mediakit.widgets.card_handle import CardHandle, current_cell, publish
-from mediakit.widgets.errands import Errands
-from mediakit.widgets.guard import guarded
-from mediakit.widgets.look import Look, close_tree
-from mediakit.widgets.names import namers
-from mediakit.widgets.theme import error_html, line_html, style_block
+from mediakit.widgets.toolkit.a11y import namers
+from mediakit.widgets.toolkit.callbacks import guarded
+from mediakit.widgets.toolkit.factory import WidgetFactory, close_tree
+from mediakit.widgets.toolkit.html import error_html, line_html, style_block
+from mediakit.widgets.toolkit.outputs import CardHandle, current_cell, publish
+from mediakit.widgets.toolkit.tasks import TaskRunner
 
 if TYPE_CHECKING:
     from mediakit.widgets.gallery import Gallery
@@ -33,7 +33,7 @@ class PlanView:
 
     Args:
         plan: The plan; None while there is none.
-        look: Makes the widgets.
+        factory: Makes the widgets.
         handle: Keeps what the notebook shows without a kernel.
         place: Shows the wall of a run; by default it stands below the plan.
     """
@@ -42,18 +42,18 @@ class PlanView:
         self,
         plan: BasePlan | None = None,
         *,
-        look: Look | None = None,
+        factory: WidgetFactory | None = None,
         handle: CardHandle | None = None,
         place: Callable[[Any], object] | None = None,
     ) -> None:
         self._lock = threading.RLock()
         self._plan: BasePlan | None = None
         self._gallery: Gallery | None = None
-        self._errands = Errands(io_thread(), self._complain)
+        self._tasks = TaskRunner(io_thread(), self._complain)
         self._handle = handle or CardHandle()
         self._place = place or self._place_below
-        self._look = look or Look()
-        make, guard = self._look.make, guarded(self._complain, self._lock)
+        self._factory = factory or WidgetFactory()
+        make, guard = self._factory.make, guarded(self._complain, self._lock)
         self._facts = make(w.HTML, "mk-live")
         self._budget = make(
             w.Text,
@@ -110,9 +110,9 @@ class PlanView:
             return
         self._handle.show(plan_html(plan), repr(plan))
         self._handle.display()
-        make = self._look.make
+        make = self._factory.make
         style = make(w.HTML, value=style_block())
-        parts = (style, self.widget, *namers(self._look))
+        parts = (style, self.widget, *namers(self._factory))
         shown = make(w.VBox, "mk-form", children=parts)
         publish({**shown._repr_mimebundle_(), "text/plain": "", "text/html": ""})
 
@@ -137,7 +137,7 @@ class PlanView:
             if self._plan is plan:
                 self.change(drafts)
 
-        self._errands.run(show)
+        self._tasks.run(show)
 
     def _start(self) -> None:
         plan = self._plan
@@ -159,7 +159,7 @@ class PlanView:
             await results.wait()
             await self._refresh()
 
-        self._errands.run(run)
+        self._tasks.run(run)
 
     async def _refresh(self) -> None:
         """Show what is owned and left after a run."""

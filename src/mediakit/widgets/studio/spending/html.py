@@ -8,8 +8,8 @@ from html import escape
 
 from mediakit.money import MICRO_PER_USD, format_usd
 from mediakit.widgets.dashboard.figures import cents_text
-from mediakit.widgets.studio.glance import Fact, Glance
 from mediakit.widgets.studio.spending.days import Part, SpendDays
+from mediakit.widgets.studio.summary import Fact, SpendSummary
 
 CHART_PX = 160
 BAR, STEP = 16, 20
@@ -33,7 +33,7 @@ def figures_html(facts: tuple[Fact, ...]) -> str:
     return f'<div class="mk-st-figures">{figures}</div>'
 
 
-def spend_facts(glance: Glance, days: SpendDays | None) -> tuple[Fact, ...]:
+def spend_facts(glance: SpendSummary, days: SpendDays | None) -> tuple[Fact, ...]:
     """Return the figures above the chart; the last one is the sum of its bars."""
     if days is None:
         return glance.spend_facts

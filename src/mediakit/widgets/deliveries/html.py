@@ -1,0 +1,216 @@
+"""Deliveries and their attempts on a time line: static HTML and plain text; pure.
+
+Like a job's card it stays in the saved notebook, so that no piece depends on a style
+sheet, and colours are given twice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from html import escape
+from urllib.parse import urlsplit
+
+from mediakit.markup import html_text
+from mediakit.records import Attempt, Delivery, DeliveryStatus
+from mediakit.widgets.job.card import BAD, LINE, QUIET
+
+GOOD = "color:#388e3c;color:var(--jp-success-color1,#388e3c)"
+UNITS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
+NOTHING = "No deliveries."
+_TONES = {DeliveryStatus.DELIVERED: GOOD, DeliveryStatus.FAILED: BAD}
+
+
+@dataclass(frozen=True)
+class Told:
+    """A delivery and how its attempts went.
+
+    Args:
+        delivery: The delivery.
+        attempts: Its attempts, the first one first.
+    """
+
+    delivery: Delivery
+    attempts: Sequence[Attempt]
+
+
+def told_html(told: Sequence[Told], *, more: bool = False) -> str:
+    """Return deliveries as HTML.
+
+    Args:
+        told: The deliveries.
+        more: There are further ones.
+    """
+    if not told:
+        return f'<div style="{QUIET}">{NOTHING}</div>'
+    tail = f'<div style="{QUIET}">{_MORE}</div>' if more else ""
+    blocks = "".join(_block_html(one) for one in told)
+    size = "font-size:13px;font-size:var(--jp-ui-font-size1,13px)"
+    return f'<div style="max-width:1000px;{size}">{blocks}{tail}</div>'
+
+
+_MORE = "There are more: client.deliveries.list() goes through all of them."
+
+
+def told_text(told: Sequence[Told], *, more: bool = False) -> str:
+    """Return deliveries as plain text."""
+    lines = [line for one in told for line in _lines(one)] or [NOTHING]
+    return "\n".join([*lines, _MORE] if more else lines)
+
+
+def _lines(told: Told) -> Iterator[str]:
+    yield " · ".join(_head(told.delivery))
+    for attempt, gap in zip(told.attempts, _gaps(told), strict=True):
+        after = "" if gap is None else f"after {gap}, "
+        yield f"  {attempt.number or '?'}. {after}{attempt.words}"
+    if told.delivery.next_attempt_at is not None:
+        yield f"  next attempt {_at(told.delivery.next_attempt_at)}"
+
+
+def _head(delivery: Delivery) -> list[str]:
+    facts = [
+        delivery.status or "status unknown",
+        delivery.event_type or "",
+        delivery.source_id or "",
+        _place(delivery.url),
+        delivery.id or "",
+    ]
+    return [fact for fact in facts if fact]
+
+
+def _place(url: str | None) -> str:
+    """Return where it goes, without what may be a token."""
+    if url is None:
+        return ""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "an address that cannot be read"
+    return f"to {host}{port}{parts.path}"
+
+
+def _block_html(told: Told) -> str:
+    status, *facts = _head(told.delivery)
+    tone = _TONES.get(DeliveryStatus(status), QUIET) if status in _KNOWN else QUIET
+    head = (
+        f'<b style="{tone}">{html_text(status)}</b> '
+        f'<span style="{QUIET}">{" · ".join(html_text(fact) for fact in facts)}</span>'
+    )
+    return (
+        f'<div style="padding:8px 0 10px;border-bottom:1px solid {LINE};'
+        f'overflow-wrap:anywhere"><div>{head}</div>{_line_html(told)}'
+        f"{_table_html(told)}</div>"
+    )
+
+
+_KNOWN = frozenset(DeliveryStatus)
+
+
+# -- the line ---------------------------------------------------------------------
+
+
+def _line_html(told: Told) -> str:
+    """Return the attempts on a line whose pieces grow with the time between them."""
+    if not told.attempts:
+        return f'<div style="{QUIET}">not attempted yet</div>'
+    pieces = []
+    before: datetime | None = None
+    for attempt in told.attempts:
+        pieces += [*_stretch(before, attempt.attempted_at), _dot(attempt)]
+        before = attempt.attempted_at
+    next_at = told.delivery.next_attempt_at
+    if next_at is not None:
+        title = escape(f"next attempt {_at(next_at)}")
+        dot = f'<span style="{QUIET}" title="{title}">○</span>'
+        pieces += [*_stretch(before, next_at), dot]
+    label = escape(summary_text(told), quote=True)
+    return (
+        f'<div role="img" aria-label="{label}" style="display:flex;flex-wrap:wrap;'
+        f'align-items:center;max-width:900px;margin:6px 0 4px">{"".join(pieces)}</div>'
+    )
+
+
+def _stretch(since: datetime | None, until: datetime | None) -> Iterator[str]:
+    if since is None or until is None:
+        return
+    gap_s = max(0.0, (until - since).total_seconds())
+    # Gaps go from seconds to a day: their length on the line is that of their number.
+    weight = round(10 + 10 * math.log10(1 + gap_s))
+    yield (
+        f'<span style="flex:{weight} 1 0;min-width:36px;text-align:center;'
+        f"margin:0 3px;font-size:11px;line-height:1.2;border-bottom:1px solid {LINE};"
+        f'{QUIET}">{span_text(gap_s)}</span>'
+    )
+
+
+def _dot(attempt: Attempt) -> str:
+    tone, sign = (GOOD, "✓") if attempt.reason is None else (BAD, "✗")
+    title = escape(f"{_at(attempt.attempted_at)}: {attempt.words}", quote=True)
+    return f'<b style="{tone}" title="{title}">{sign}</b>'
+
+
+def summary_text(told: Told) -> str:
+    """Write the whole time line as a sentence, for whoever does not see it."""
+    n = len(told.attempts)
+    first, last = told.attempts[0].attempted_at, told.attempts[-1].attempted_at
+    over = ""
+    if first is not None and last is not None and n > 1:
+        over = f" over {span_text((last - first).total_seconds())}"
+    how_many = "1 attempt" if n == 1 else f"{n} attempts"
+    return f"{how_many}{over}; the last: {told.attempts[-1].words}"
+
+
+# -- the table --------------------------------------------------------------------
+
+
+def _table_html(told: Told) -> str:
+    if not told.attempts:
+        return ""
+    rows = "".join(
+        _row_html(attempt, gap)
+        for attempt, gap in zip(told.attempts, _gaps(told), strict=True)
+    )
+    names = ("attempt", "at (UTC)", "after", "what came of it", "took")
+    head = "".join(f'<th scope="col" style="{_CELL}{QUIET}">{n}</th>' for n in names)
+    return (
+        f'<details><summary style="cursor:pointer;{QUIET}">'
+        f"{html_text(summary_text(told))}</summary>"
+        f'<table style="border-collapse:collapse;font-size:12px"><tr>{head}</tr>'
+        f"{rows}</table></details>"
+    )
+
+
+_CELL = "text-align:left;padding:2px 14px 2px 0;font-weight:400;"
+
+
+def _row_html(attempt: Attempt, gap: str | None) -> str:
+    took = "" if attempt.duration_ms is None else f"{attempt.duration_ms:,} ms"
+    number = "" if attempt.number is None else str(attempt.number)
+    cells = (number, _at(attempt.attempted_at), gap or "", attempt.words, took)
+    marked = "".join(f'<td style="{_CELL}">{html_text(cell)}</td>' for cell in cells)
+    return f'<tr style="background:none">{marked}</tr>'
+
+
+def _gaps(told: Told) -> list[str | None]:
+    """Return the time from each attempt's predecessor to it."""
+    times = [attempt.attempted_at for attempt in told.attempts]
+    return [
+        span_text((now - before).total_seconds()) if now and before else None
+        for before, now in zip([None, *times], times, strict=False)
+    ]
+
+
+def _at(instant: datetime | None) -> str:
+    return "" if instant is None else f"{instant:%Y-%m-%d %H:%M:%S}"
+
+
+def span_text(seconds: float) -> str:
+    """Write a span in its largest unit: "5 min", "1.4 h"."""
+    for size_s, unit in UNITS:
+        if seconds >= size_s:
+            return f"{float(f'{seconds / size_s:.2g}'):g} {unit}"
+    return f"{max(0.0, seconds):.1g} s"

@@ -1,0 +1,93 @@
+"""The call that a form stands for, as code that can be copied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as w
+
+from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.toolkit.anywidgets import has_anywidget
+
+TITLE = "Copy as Python"
+HINT = "This call does the same. A click into it selects it whole."
+
+
+def code_html(code: str) -> str:
+    """Write code so that one click selects all of it."""
+    return (
+        f'<div class="mk-quiet mk-small-print">{HINT}</div>'
+        f'<pre class="mk-code" tabindex="0" role="region" aria-label="Code">'
+        f"{escape(code, quote=True)}</pre>"
+    )
+
+
+class CodeView:
+    """A button that unfolds the code; nothing of it is made before.
+
+    Args:
+        context: What widgets are made with.
+        write: Returns the code as it is now.
+        title: What the button says.
+    """
+
+    def __init__(
+        self, context: WidgetContext, write: Callable[[], str], *, title: str = TITLE
+    ) -> None:
+        self._context = context
+        self._write = write
+        self._code: Any = None
+        self._copy: Any = None
+        # A button, not an Accordion: its head cannot be reached by the keyboard.
+        self._button = context.factory.make(
+            w.ToggleButton, "mk-fold", description=title
+        )
+        self._button.observe(context.guard(self._turn), "value")
+        self.widget = context.factory.make(
+            w.VBox, "mk-fields", children=(self._button,)
+        )
+
+    def show(self) -> None:
+        """Show the code as it is now, if it is unfolded."""
+        if self._code is None or not self._button.value:
+            return
+        code = self._write()
+        self._code.value = code_html(code)
+        if self._copy is not None:
+            self._copy.code = code
+
+    def _turn(self, change: Any) -> None:
+        if change.new:
+            self._make()
+            self.show()
+        shown = (self._code, self._copy) if change.new else ()
+        self.widget.children = (self._button, *(each for each in shown if each))
+
+    def _make(self) -> None:
+        if self._code is None:
+            self._code = self._context.factory.make(w.HTML)
+            if has_anywidget():
+                self._copy = self._context.factory.make(copy_button_type())
+
+    def close(self) -> None:
+        """Close what may be folded away."""
+        for widget in (self._code, self._copy):
+            if widget is not None:
+                widget.close()
+
+
+@cache
+def copy_button_type() -> Any:
+    """Return the class of the button that copies; only where anywidget is."""
+    import anywidget
+    from traitlets import Unicode
+
+    class CopyButton(anywidget.AnyWidget):
+        _esm = Path(__file__).parent / "copy_button.js"
+        code = Unicode().tag(sync=True)
+
+    return CopyButton

@@ -1,0 +1,716 @@
+"""The form of a model function: values, price, Generate, and the jobs it made."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from anyio import to_thread
+from IPython.display import publish_display_data
+
+from mediakit.catalog import Function
+from mediakit.client import AsyncJob, Client, Job, JobState
+from mediakit.client.records.origin import asking_from
+from mediakit.client.requests.job_inputs import JobOutput
+from mediakit.client.requests.plain_values import full_names, plain_fields
+from mediakit.clock import Clock, SystemClock
+from mediakit.errors import ConflictError, MediakitError
+from mediakit.history import Entry
+from mediakit.media import kernel_folder
+from mediakit.rates import Estimate
+from mediakit.records import JobStatus
+from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.inspection import Inspection, MediaKey
+from mediakit.widgets.form.assigning import assigned, assigned_together
+from mediakit.widgets.form.memory.draft import Draft, digest_of
+from mediakit.widgets.form.memory.memory import FormMemory, is_over, is_same, origin_of
+from mediakit.widgets.form.price.funds import Funds
+from mediakit.widgets.form.price.funds_store import FundsStore
+from mediakit.widgets.form.price.seen import ARRIVES_S, SeenPrice, is_dearer
+from mediakit.widgets.form.python_code import is_extra, python_call
+from mediakit.widgets.form.sending import SENDING_TEXT, explained
+from mediakit.widgets.form.state import FormState
+from mediakit.widgets.form.values import FormValues
+from mediakit.widgets.form.view import FormView, values_html
+from mediakit.widgets.inputs.buttons import Beside
+from mediakit.widgets.inputs.results import Results
+from mediakit.widgets.job.host import JobHost, varied
+from mediakit.widgets.job.uses.menu import Elsewhere
+from mediakit.widgets.job.uses.opening import Uses
+from mediakit.widgets.job.uses.uses import Use
+from mediakit.widgets.job.view import JobView
+from mediakit.widgets.media.inspector import Inspector
+from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
+from mediakit.widgets.toolkit.cells import CellPlace, CellPlaces
+from mediakit.widgets.toolkit.factory import WidgetFactory
+from mediakit.widgets.toolkit.outputs import CardHandle, Cell, HasCard
+from mediakit.widgets.toolkit.tasks import TaskRunner
+from mediakit.widgets.uploads.folder import UploadFolder
+
+if TYPE_CHECKING:
+    from mediakit.widgets.form.sweep.calls import SweepChoice
+    from mediakit.widgets.form.sweep.view import SweepPanel
+
+TYPING_PAUSE_S = 0.4
+CLICK_PAUSE_S = 0.2
+STALE_S = 10.0
+KEEPING_PAUSE_S = 1.0
+LEFT = "Not changed."
+ANOTHER = (
+    "This request was bought already. Nothing was sent for this click; press the "
+    "button again for another take."
+)
+RISEN = "The price is now {}. Press Generate again to buy it. Nothing was sent yet."
+CLOSED = (
+    "This form is closed, because its cell was run again or it was closed in code. "
+    "Nothing was changed. Use the form that its cell gave last, or make another one "
+    "with client.form(...)."
+)
+
+FormKind = tuple[str, str, str]
+
+_open_forms: dict[tuple[FormKind, CellPlace], Form] = {}
+_places = CellPlaces()
+
+
+class Form:
+    """A form in the notebook; showing it is enough to use it.
+
+    A form that is made again, because its cell was run again, takes over the values
+    and the jobs of the one that it replaces, and closes it. Forms of other cells stay;
+    those that one cell makes of one function are known again by their order. Where the
+    notebook does not tell its cells apart, they count as one.
+
+    After a restart of the kernel it is the same, from what the history keeps: values,
+    typed and unsent ones too, and jobs, which are watched again. A notebook is known by
+    its path: a copy, or a notebook that was moved, begins empty.
+
+    Args:
+        client: The client that sends and watches.
+        function: The function.
+        values: Values to begin with, by field.
+        clock: Gives time; the system's by default.
+        name: Tells forms of one function apart; only one of the same name is replaced.
+        cell: The cell that makes it; None outside of any.
+        fresh: Begin without what the form held, and without its jobs.
+        lasting: Keep what the form holds in the history.
+        asked_from: The form that its jobs belong to in the history, where it keeps
+            nothing itself; see `Uses`.
+        elsewhere: Opens the form of what takes a result; below its card when omitted.
+    """
+
+    def __init__(
+        self,
+        client: Client[Job],
+        function: Function,
+        values: Mapping[str, object] | None = None,
+        *,
+        clock: Clock | None = None,
+        name: str = "",
+        cell: Cell | None = None,
+        fresh: bool = False,
+        lasting: bool = True,
+        asked_from: str | None = None,
+        elsewhere: Elsewhere | None = None,
+    ) -> None:
+        self.client = client
+        self.function = function
+        kind = _kind_of(client, function, name)
+        self._key = (kind, _places.take(kind, cell))
+        origin = origin_of(client.core.store, self._key) if lasting else None
+        self._memory = FormMemory(client, origin)
+        self._asked_from = origin or asked_from
+        self._elsewhere = elsewhere
+        self._clock = clock or SystemClock()
+        self._lock = threading.RLock()
+        self._closed = False
+        self._risen = self._keeping = False
+        self._another_since_s: float | None = None
+        self._sweep: SweepPanel | None = None
+        self._swept: SweepChoice | None = None
+        self._media_edits = 0
+        self._jobs: tuple[JobView, ...] = ()
+        self._job_listeners: list[Callable[[], None]] = []
+        self._inspector = Inspector(client.core.remote_media)
+        self._tasks = TaskRunner(client.io, self._say)
+        self._results = Results(client)
+        self._guard = guarded(self._say, self._lock)
+        self._seen = SeenPrice()
+        self._handle = CardHandle()
+        self._state = FormState.start(function)
+        self._given = plain_fields(function, full_names(function, values or {}))
+        self._live_values = FormValues(self._read_values, self._set_values)
+        with self._lock:
+            self._view = self._make_view()
+            self._state = replace(self._state, values=self._view.values)
+            self._begin(_open_forms.pop(self._key, None), fresh=fresh)
+            self._show()
+            self._handle.follow(*reversed(self._jobs))
+            self._view.hide(self._handle)
+            _open_forms[self._key] = self
+        self._funds, leave = FundsStore.follow(client, self._guard(self._take_funds))
+        self._ends = [
+            leave,
+            client.on_close(self.close),
+        ]
+        self._refresh()
+        self._tasks.run(self._look)
+        self._go_on()
+
+    def _make_view(self) -> FormView:
+        self._uploads = UploadFolder(self.client.core.home or kernel_folder())
+        beside = Beside(
+            self._results,
+            self.client.core.remote_media,
+            lambda name: self._state.values.get(name),
+            self._tasks.run,
+            self._clock.sleep,
+        )
+        self._context = WidgetContext(
+            WidgetFactory(),
+            self._guard,
+            self._keep,
+            work=self._work,
+            uploads=self._uploads,
+            beside=beside,
+        )
+        view = FormView(
+            self.function,
+            self._context,
+            meta=(
+                self.client.service.label,
+                "* required",
+            ),
+            generate=self._generate,
+            refresh=self._refresh,
+            code=self.as_python,
+            sweep=self._turn_sweep,
+        )
+        for name, control in view.controls.items():
+            control.listen(partial(self._edited, name))
+        return view
+
+    # What people read.
+
+    @property
+    def state(self) -> FormState:
+        """Return what the form shows, as one value."""
+        return self._state
+
+    @property
+    def values(self) -> FormValues:
+        """Return the value of every field; setting one moves the form's controls.
+
+        None stands for "not sent": `form.values.duration = 7`.
+        """
+        return self._live_values
+
+    def _read_values(self) -> dict[str, object]:
+        values = {name: self._state.values[name] for name in self.function.fields}
+        return values | self._state.further
+
+    def request(self) -> dict[str, object]:
+        """Return the body that Generate would send; local files still as paths."""
+        return self._state.body()
+
+    def as_python(self) -> str:
+        """Return the call that makes the same request, as code."""
+        return python_call(self.client.catalog, self.function, self.request())
+
+    @property
+    def jobs(self) -> tuple[JobView, ...]:
+        """Return the views of the jobs that it made, the newest first."""
+        return self._jobs
+
+    def on_job(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call a function, on the I/O thread, when the form has made a job.
+
+        Returns:
+            A function that ends it.
+        """
+        self._job_listeners.append(listener)
+        return lambda: self._job_listeners.remove(listener)
+
+    @property
+    def widget(self) -> Any:
+        """Return the widget that carries the form."""
+        return self._view.widget
+
+    def _ipython_display_(self) -> None:
+        """Show the live form, and a place where the cards of its jobs stay."""
+        self._keep_values()
+        self._handle.display()
+        show: Callable[..., None] = publish_display_data
+        # The cards say more than a fallback would: one of them is enough.
+        show({**self._repr_mimebundle_(), "text/html": "", "text/plain": ""})
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
+        """Return the live widget, and its values for a copy without a kernel."""
+        bundle: dict[str, Any] = dict(self.widget._repr_mimebundle_(**kwargs))
+        bundle["text/plain"] = repr(self)
+        bundle["text/html"] = values_html(self._state)
+        return bundle
+
+    def __repr__(self) -> str:
+        return f"<Form for {self.function.kind} of {self.client.service.label}>"
+
+    def close(self) -> None:
+        """Close the form and free its widgets; its jobs go on."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._memory.save(self._draft)
+            for end in self._ends:
+                end()
+            if _open_forms.get(self._key) is self:
+                del _open_forms[self._key]
+            self._keep_values()
+            self._handle.close()
+            if self._sweep is not None:
+                self._sweep.close()
+            self._view.close()
+            for job in self._jobs:
+                job.close()
+
+    # How it begins.
+
+    def _begin(self, before: Form | None, *, fresh: bool) -> None:
+        draft, said = self._remembered(fresh=fresh)
+        if before is not None:
+            if not fresh:
+                draft = replace(before._draft, after=0)
+                self._jobs, before._jobs = before._jobs, ()
+                self._swept = before._sweep.choice if before._sweep else before._swept
+            before.close()
+        values = self._given if draft is None else self._begun_with(draft)
+        for name, value in values.items():
+            self._state, problem = assigned(
+                self._view.controls, self._state, name, value
+            )
+            said += [f"{problem.sentence}. {LEFT}"] if problem else []
+        if draft is not None:
+            touched = draft.touched | set(self._given)
+            self._state = replace(self._state, touched=touched, bought=draft.bought)
+        self._state = self._view.adapted(self._state)
+        if before is None and not fresh:
+            self._jobs = tuple(self._recalled())
+            self._memory.skip(self._draft)
+        for view in self._jobs:
+            self._note_failure(view)
+        if self._memory.keeps and not fresh:
+            self._view.promise_return()
+        self._view.show_results(tuple(job.widget for job in self._jobs))
+        self._view.show_error("\n".join(said))
+
+    def _begun_with(self, draft: Draft) -> Mapping[str, object]:
+        """Return the values to go on with; results are where they are now."""
+        located = replace(draft, values=self._results.located(draft.values))
+        return located.begun_with(self._given)
+
+    def _remembered(self, *, fresh: bool) -> tuple[Draft | None, list[str]]:
+        """Return what the form held in an earlier kernel, and what keeps from it."""
+        self._asked: list[Entry] = []
+        try:
+            draft = self._memory.begin(fresh=fresh)
+            self._asked = self._memory.entries()
+        except MediakitError as error:
+            return None, [sentence_of(error)]
+        return draft, []
+
+    def _recalled(self) -> Iterator[JobView]:
+        """Make views of the jobs that an earlier kernel asked for, newest first."""
+        for entry in self._asked:
+            if entry.job_id is not None:
+                self._note_same(entry, entry.job_id)
+                yield self._viewed(self._memory.recalled(entry), recalled=True)
+
+    def _note_same(self, entry: Entry, job_id: str) -> None:
+        """Note that an earlier kernel bought what the form holds, and ended at once."""
+        is_own = entry.function == self.function.path
+        known = job_id in self._state.bought
+        if is_own and not known and is_same(self._state, entry):
+            digest = self._state.body_digest
+            self._state = self._state.with_bought(job_id, digest)
+
+    def _viewed(self, job: AsyncJob, *, recalled: bool = False) -> JobView:
+        # The history also gives it the jobs that were made from its results.
+        is_own = job.state.function == self.function.path
+        home = JobHost(
+            self._take_in,
+            self._vary if is_own else None,
+            self._asked_from,
+            Uses(
+                self.client.catalog,
+                partial(form_for, self.client, self._follow, self._asked_from),
+                self._elsewhere,
+            ),
+        )
+        arrives = not recalled
+        return JobView(job, self.client, home=home, recalled=recalled, arrives=arrives)
+
+    def _follow(self, view: HasCard) -> None:
+        """Keep the card of a job that was made from a result of this form."""
+        _open_forms.get(self._key, self)._handle.follow(view)
+
+    def take_result(self, use: Use, made: JobOutput) -> None:
+        """Put a result into a field, and the focus into the form.
+
+        Args:
+            use: The field.
+            made: The result.
+        """
+        name = use.spec.name
+        self._set_values({name: use.value(made, self._state.values[name])})
+        self._view.focus()
+
+    def _go_on(self) -> None:
+        """Watch what an earlier kernel left."""
+        if any(not is_over(entry) for entry in self._asked):
+            self._tasks.run(self._watch_again)
+
+    @property
+    def _draft(self) -> Draft:
+        given = {name: digest_of(value) for name, value in self._given.items()}
+        values = self._results.named(self._state.values)
+        return self._memory.draft_of(replace(self._state, values=values), given)
+
+    def _set_values(self, values: Mapping[str, object]) -> None:
+        """Set values in code, all or none.
+
+        Raises:
+            InputError: There is no such field, or its control cannot show the value.
+            ConflictError: The form is closed.
+        """
+        given = plain_fields(self.function, full_names(self.function, values))
+        with self._lock:
+            if self._closed:
+                raise ConflictError(CLOSED)
+            # Another kind of body may be among the values, with values of its own.
+            state = self._view.adapted(self._state, chosen=False)
+            try:
+                state = assigned_together(self._view.controls, state, given)
+            finally:
+                self._state = self._view.adapted(state)
+            self._show()
+            for name in given:
+                self._look_at_media_of(name)
+
+    # What people do.
+
+    def _edited(self, name: str) -> None:
+        control = self._view.controls[name]
+        if self._risen:
+            self._risen = False
+            self._say("")  # it named a price that may be another one now
+        self._state = self._state.with_value(name, control.value)
+        self._state = self._view.adapted(self._state)
+        self._show()
+        self._look_at_media_of(name)
+        self._refresh_stale()
+
+    def _look_at_media_of(self, name: str) -> None:
+        control = self._view.controls.get(name)
+        holds_media = control is not None and control.holds_media
+        # Another field may make the price depend on the length of a clip.
+        if holds_media or self._state.media.unmeasured:
+            self._media_edits += 1
+            edits = self._media_edits
+            self._tasks.run(lambda: self._look_after_typing(edits))
+
+    def _generate(self) -> None:
+        if self._state.sending is not None:
+            return
+        another = self._state.is_another_take
+        now_s = self._clock.monotonic_s()
+        if another and now_s - (self._another_since_s or 0.0) < ARRIVES_S:
+            # The click was meant for what the button said before.
+            self._say(ANOTHER)
+            return
+        self._state = replace(self._state, sending=SENDING_TEXT)
+        self._risen = False
+        self._view.show_error("")
+        self._show()
+        seen = self._seen.at(now_s)
+        self._tasks.run(partial(self._send, seen, another=another))
+
+    def _refresh(self) -> None:
+        self._funds.refresh()
+
+    def _refresh_stale(self) -> None:
+        """Read the balance again where it does not suffice, and may by now."""
+        if self._state.affordability.covered is False:
+            read_at = self._state.funds.read_at or self._clock.now()
+            if (self._clock.now() - read_at).total_seconds() > STALE_S:
+                self._refresh()
+
+    def _turn_sweep(self, change: Any) -> None:
+        self._sweep = self._sweep or self._make_sweep()
+        self._view.show_sweep(self._sweep.widget if change.new else None)
+        self._show()
+
+    def _make_sweep(self) -> SweepPanel:
+        from mediakit.widgets.form.sweep.calls import SweepChoice
+        from mediakit.widgets.form.sweep.view import SweepPanel
+
+        return SweepPanel(
+            self.client,
+            self._context,
+            self._state,
+            self._swept or SweepChoice(),
+            tasks=self._tasks,
+            clock=self._clock,
+            handle=self._handle.another(),
+            place=self._guard(self._view.show_wall),
+        )
+
+    def _keep(self, name: str, content: bytes, done: Callable[[Path], None]) -> None:
+        self._work(lambda: self._uploads.keep(name, content), done)
+
+    def _work(self, work: Callable[[], Any], done: Callable[[Any], object]) -> None:
+        """Do something on a worker thread, and hand over what it returns."""
+
+        async def run() -> None:
+            self._guard(done)(await to_thread.run_sync(work))
+
+        self._tasks.run(run)
+
+    # What the I/O thread does.
+
+    async def _look_after_typing(self, edits: int) -> None:
+        await self._clock.sleep(TYPING_PAUSE_S)
+        if edits == self._media_edits:
+            await self._look()
+
+    async def _look(self) -> None:
+        await self._look_at_files()
+        results = await self._results.recognised(self._state.media.remote)
+        if results:
+            self._take_found(results)
+        remote = self._state.media.unmeasured
+        if remote:
+            self._take_found(await self._inspector.measure(remote))
+
+    async def _look_at_files(self) -> None:
+        self._take_found(await self._inspector.look(self._state.media.files))
+
+    def _take_found(self, found: Mapping[MediaKey, Inspection]) -> None:
+        with self._lock:
+            self._state = self._state.with_inspections(found)
+            self._show()
+            if not self._closed:
+                self._view.show_found(self._state.inspections)
+
+    def _take_funds(self, funds: Funds) -> None:
+        self._state = self._state.with_balance(funds)
+        self._show()
+
+    async def _watch_again(self) -> None:
+        await self._memory.watch(self._asked)
+        for entry in await self._memory.answered(self._asked, self._clock):
+            if entry.job_id is not None:
+                with self._lock:
+                    self._note_same(entry, entry.job_id)
+                    self._show()
+                self._accept(self._memory.recalled(entry))
+
+    async def _send(self, seen: Estimate | None, *, another: bool) -> None:
+        # A key pressed right before the click may still be on its way from the
+        # browser: what is sent is what people see, and never at a higher price than
+        # they saw when they clicked.
+        await self._clock.sleep(CLICK_PAUSE_S)
+        try:
+            await self._look_at_files()  # one may have vanished
+            ready = replace(self._state, sending=None)
+            if ready.submit_reason is not None:
+                self._say(f"{ready.submit_reason} Nothing was sent.")
+                return
+            if ready.is_another_take and not another:
+                self._say(ANOTHER)
+                return
+            if seen and ready.estimate and is_dearer(ready.estimate, seen):
+                self._say(RISEN.format(ready.estimate.text))
+                self._risen = True
+                return
+            names = {Path(path).name for _, path in ready.media.files}
+            async with explained(
+                self.client.core.delays, names, self._clock, self._show_delay
+            ):
+                job = await self._submit(ready.body())
+            self._accept(job, ready.body_digest)
+            await self._save_draft()
+        except MediakitError as error:
+            self._say(sentence_of(error))
+        finally:
+            with self._lock:
+                self._state = replace(self._state, sending=None)
+                self._show()
+        self._refresh()
+
+    def _show_delay(self, text: str) -> None:
+        with self._lock:
+            self._state = replace(self._state, sending=text)
+            self._show()
+
+    async def _submit(self, body: Mapping[str, Any]) -> AsyncJob:
+        extra = {n: v for n, v in body.items() if is_extra(self.function, n, v)}
+        plain = {n: value for n, value in body.items() if n not in extra}
+        fields: dict[str, Any] = await self._results.as_jobs(self.function, plain)
+        with asking_from(self._asked_from):
+            return await self.client.core.submit(
+                self.function.path, take="next", extra=extra, **fields
+            )
+
+    def _accept(self, job: AsyncJob, bought: str | None = None) -> None:
+        # The cell may have been run again while the request was under way.
+        home = _open_forms.get(self._key, self) if self._closed else self
+        with home._lock:
+            if bought is not None:
+                home._state = home._state.with_bought(job.id, bought)
+                home._show()
+            known = {view.state.record.id for view in home._jobs}
+        if job.id not in known:
+            home._add(home._viewed(job))
+
+    def _take_in(self, job: AsyncJob) -> None:
+        """Show a job that was asked for from another one's view."""
+        self._accept(job)
+        self._refresh()
+
+    def _vary(self, state: JobState) -> str:
+        form = _open_forms.get(self._key, self)
+        form._set_values(varied(form.function, state.body))
+        return "The form has these settings now; nothing is sent yet."
+
+    def _add(self, view: JobView) -> None:
+        with self._lock:
+            self._jobs = (view, *self._jobs)
+            self._note_failure(view)
+            if not self._closed:
+                self._view.show_results(tuple(job.widget for job in self._jobs))
+        self._handle.follow(view)
+        for listener in tuple(self._job_listeners):
+            listener()
+
+    def _note_failure(self, view: JobView) -> None:
+        """Let what failed, and is not charged, be no purchase."""
+
+        def note() -> None:
+            record = view.state.record
+            failed = record.status is JobStatus.FAILED
+            if failed and record.id in self._state.bought:
+                # Not here: a view that tells of a change holds a lock of its own.
+                self._tasks.run(partial(self._forget_purchase, record.id))
+
+        view.on_card(note)
+        note()
+
+    async def _forget_purchase(self, job_id: str) -> None:
+        with self._lock:
+            self._state = self._state.without_bought(job_id)
+            self._show()
+
+    # What is shown.
+
+    def _show(self) -> None:
+        if not self._closed:
+            self._view.show(self._state)
+            if not self._state.is_another_take:
+                self._another_since_s = None
+            elif self._another_since_s is None:
+                self._another_since_s = self._clock.monotonic_s()
+            self._seen.show(self._state.estimate, self._clock.monotonic_s())
+            if self._sweep is not None and self._view.shows_sweep:
+                self._sweep.show(self._state)
+            self._keep_values_soon()
+
+    def _keep_values_soon(self) -> None:
+        """Write down what the form holds, at most once a second."""
+        wanted = self._handle.is_displayed or self._memory.keeps
+        if wanted and not self._keeping:
+            self._keeping = True
+            self._tasks.run(self._keep_values_later)
+
+    async def _keep_values_later(self) -> None:
+        await self._clock.sleep(KEEPING_PAUSE_S)
+        with self._lock:
+            self._keeping = False
+            if not self._closed and self._handle.is_displayed:
+                self._keep_values()
+        await self._save_draft()
+
+    async def _save_draft(self) -> None:
+        if self._memory.keeps and not self._closed:
+            await to_thread.run_sync(self._memory.save, self._draft)
+
+    def _keep_values(self) -> None:
+        self._handle.show(values_html(self._state))
+
+    def _say(self, text: str) -> None:
+        with self._lock:
+            if not self._closed:
+                self._view.show_error(text)
+
+
+def is_open(
+    client: Client[Any], function: Function, cell: Cell | None = None, name: str = ""
+) -> bool:
+    """Tell whether a new form would go on with what another one held.
+
+    Args:
+        client: The client of the new form.
+        function: Its function.
+        cell: The cell that would make it; None outside of any.
+        name: The name of the new form.
+    """
+    kind = _kind_of(client, function, name)
+    key = (kind, _places.next(kind, cell))
+    origin = origin_of(client.core.store, key)
+    is_kept = origin is not None and client.core.store.draft(origin) is not None
+    return key in _open_forms or is_kept
+
+
+def _kind_of(client: Client[Any], function: Function, name: str = "") -> FormKind:
+    return (client.service.identity, function.kind, name)
+
+
+def _save_drafts() -> None:
+    """Save what was typed within the last second, because the process ends."""
+    for form in tuple(_open_forms.values()):
+        form._memory.save(form._draft)
+
+
+atexit.register(_save_drafts)
+
+
+@cache
+def session_text() -> str:
+    """Return when this kernel first made a form, as people's clocks show it."""
+    return f"{SystemClock().now().astimezone():%H:%M}"
+
+
+def form_for(
+    client: Client[Job],
+    follow: Callable[[HasCard], None],
+    asked_from: str | None,
+    use: Use,
+) -> Form:
+    """Make the form in which a result is used.
+
+    Args:
+        client: The client that submits.
+        follow: Keeps the card of a job that is made there.
+        asked_from: The form that the new jobs belong to, as the history names it.
+        use: The function, and its field for the result.
+    """
+    # Under a name of its own, it replaces no other form.
+    name = f"use {uuid4().hex}"
+    form = Form(client, use.function, name=name, lasting=False, asked_from=asked_from)
+    form.on_job(lambda: follow(form.jobs[0]))
+    return form

@@ -1,0 +1,147 @@
+"""The jobs that a cell shows, newest first, and a form to vary them."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+
+import ipywidgets as w
+
+from mediakit.client import AsyncJob, Client, Job, JobState
+from mediakit.widgets.form.controller import Form, form_for
+from mediakit.widgets.job.card import card_text
+from mediakit.widgets.job.host import JobHost, varied
+from mediakit.widgets.job.uses.opening import Uses
+from mediakit.widgets.job.view import JobView
+from mediakit.widgets.toolkit.a11y import namers
+from mediakit.widgets.toolkit.factory import WidgetFactory
+from mediakit.widgets.toolkit.outputs import CardHandle, Cell, current_cell, publish
+
+LOOK_PATIENCE_S = 3.0
+EMBED_PATIENCE_S = 60.0
+
+
+class JobCell:
+    """A cell's jobs: one at first, and those that are asked for from there.
+
+    Args:
+        client: The client of the jobs; without one they are not varied.
+        handle: Keeps their cards.
+        embed: Make the results part of the notebook.
+    """
+
+    def __init__(
+        self, client: Client[Job] | None, handle: CardHandle, *, embed: bool = False
+    ) -> None:
+        self._client = client
+        self._handle = handle
+        self._embed = embed
+        self._lock = threading.RLock()
+        self._views: tuple[JobView, ...] = ()
+        self._form: Form | None = None
+        self._factory = WidgetFactory()
+        self._namers = namers(self._factory)
+        self.widget = self._factory.make(w.VBox, "mk-jobs")
+        vary = self.vary if client is not None else None
+        uses = None
+        if client is not None:
+            open_form = partial(form_for, client, handle.follow, None)
+            uses = Uses(client.catalog, open_form)
+        self._home = JobHost(add=self.add, vary=vary, uses=uses)
+
+    def add(self, job: AsyncJob) -> JobView:
+        """Show one more job, above the others."""
+        view = JobView(job, self._client, home=self._home, embed=self._embed)
+        with self._lock:
+            self._views = (view, *self._views)
+            self._arrange()
+        self._handle.follow(view)
+        return view
+
+    def vary(self, state: JobState) -> str:
+        """Open a form with a job's settings under the jobs; say what was done."""
+        if self._client is None:
+            return ""
+        function = self._client.catalog.function(state.function)
+        values = varied(function, state.body)
+        if self._form is not None:
+            self._form.values.update(values)
+        else:
+            # Under a name of its own: the form of another cell is not replaced.
+            name = f"vary {self._handle.id}"
+            form = Form(self._client, function, values, name=name, lasting=False)
+            form.on_job(lambda: self._handle.follow(form.jobs[0]))
+            with self._lock:
+                self._form = form
+                self._arrange()
+        return "The form below has these settings; nothing is sent yet."
+
+    def _arrange(self) -> None:
+        views = (view.widget for view in self._views)
+        form = (self._form.widget,) if self._form is not None else ()
+        self.widget.children = (*views, *form, *self._namers)
+
+    def close(self) -> None:
+        """Take everything down; the jobs go on, and their cards stay."""
+        self._handle.close()
+        with self._lock:
+            for view in self._views:
+                view.close()
+            if self._form is not None:
+                self._form.close()
+            for widget in (self.widget, *self._namers):
+                widget.close()
+            self._factory.close()
+
+
+_shown: dict[str, tuple[str, list[JobCell]]] = {}
+
+
+def display_job(
+    job: AsyncJob, client: Client[Job] | None = None, *, embed: bool = False
+) -> None:
+    """Show a job in the cell that is being executed, live, with a card that stays.
+
+    A cell that is run again closes the views of its run before.
+
+    Args:
+        job: The job.
+        client: Its client.
+        embed: Make the result part of the notebook.
+    """
+    cell = current_cell()
+    if cell is None:
+        print(card_text(job.state))  # noqa: T201 - there is no cell to show it in
+    else:
+        show_in(cell, job, client, embed=embed)
+
+
+def show_in(
+    cell: Cell,
+    job: AsyncJob,
+    client: Client[Job] | None = None,
+    *,
+    embed: bool = False,
+) -> JobView:
+    """Show a job in a cell and return its view; see `display_job`."""
+    _close_shown_before(cell)
+    handle = CardHandle()
+    column = JobCell(client, handle, embed=embed)
+    _shown.setdefault(cell.id, (cell.run, []))[1].append(column)
+    view = column.add(job)
+    view.hide(handle)
+    handle.display()
+    # The card stays; what the widget would leave behind is a dump of its innards.
+    bundle = column.widget._repr_mimebundle_()
+    publish({**bundle, "text/plain": "", "text/html": ""})
+    # What executes notebooks without a page keeps what came while the cell ran.
+    view.wait_until_seen(EMBED_PATIENCE_S if embed else LOOK_PATIENCE_S)
+    return view
+
+
+def _close_shown_before(cell: Cell) -> None:
+    run, columns = _shown.get(cell.id, (cell.run, []))
+    if run != cell.run:
+        del _shown[cell.id]
+        for column in columns:
+            column.close()

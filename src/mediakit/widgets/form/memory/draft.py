@@ -1,0 +1,130 @@
+"""What a form holds, as text that outlives its kernel; pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from mediakit.widgets.controls.json_values import NotJson
+
+LONGEST_BYTES = 65_536
+MOST_BOUGHT = 100
+DIGEST_LENGTH = 16
+TYPED = "mediakit: no JSON"
+"""The key under which a text that is no JSON is written, with its reason."""
+
+# Nobody needs these after a restart: a signed URL has expired by then.
+_SIGNED = re.compile(r"[?&](?:[\w-]*signature|sig|token)=", re.IGNORECASE)
+_CREDENTIALS = re.compile(r"://[^/?#\s]*@")
+_WEBHOOK = "webhook_url"
+# Where media from memory are kept: each kernel has a folder of its own for them.
+_KERNELS_OWN = re.compile(r"(?<=[\\/]mediakit-)\w{8}(?=[\\/])")
+
+
+def digest_of(value: object) -> str:
+    """Return a short name of a value; equal values have the same one.
+
+    A medium from memory has the same one in each kernel.
+    """
+    text = _KERNELS_OWN.sub("", json.dumps(value, sort_keys=True, default=repr))
+    return sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a form holds, and what it began with.
+
+    Args:
+        values: The value of each field.
+        given: What the cell's code gave, by field, as digests.
+        touched: The fields that people have changed.
+        bought: The digests of the bodies that were bought, by job id, oldest first.
+        after: Only jobs whose entries have a higher number belong to the form.
+    """
+
+    values: Mapping[str, object]
+    given: Mapping[str, str] = field(default_factory=dict)
+    touched: frozenset[str] = frozenset()
+    bought: Mapping[str, str] = field(default_factory=dict)
+    after: int = 0
+
+    def begun_with(self, given: Mapping[str, object]) -> dict[str, object]:
+        """Return the values of a form that goes on with this draft.
+
+        Args:
+            given: What the cell's code gives now; it wins where it has changed, and
+                where nobody has changed the form since.
+        """
+        values = dict(self.values)
+        for name, value in given.items():
+            before = self.given.get(name)
+            untouched = name not in values or digest_of(values[name]) == before
+            if untouched or digest_of(value) != before:
+                values[name] = value
+        return values
+
+    def text(self, secret: str = "") -> str:
+        """Write it as JSON without secrets; the longest values give way to the limit.
+
+        Args:
+            secret: A text that must not be in it, such as the API key.
+        """
+        values = dict(_clean(self.values, secret))
+        while len(text := self._text(values)) > LONGEST_BYTES and values:
+            del values[max(values, key=lambda name: len(json.dumps(values[name])))]
+        return text
+
+    def _text(self, values: Mapping[str, object]) -> str:
+        newest = list(self.bought.items())[-MOST_BOUGHT:]
+        said = {
+            "values": values,
+            "given": dict(self.given),
+            "touched": sorted(self.touched),
+            "bought": dict(newest),
+            "after": self.after,
+        }
+        return json.dumps(said)
+
+    @classmethod
+    def read(cls, text: str | None) -> Draft | None:
+        """Read what `text` wrote; None for no text, and for what cannot be read."""
+        try:
+            said = json.loads(text or "null", object_hook=_typed)
+            return cls(
+                values=dict(said["values"]),
+                given=dict(said["given"]),
+                touched=frozenset(said["touched"]),
+                bought=dict(said["bought"]),
+                after=int(said["after"]),
+            )
+        except (ValueError, KeyError, TypeError):
+            return None
+
+
+def _clean(values: Mapping[str, object], secret: str) -> Iterator[tuple[str, object]]:
+    """Give the values that are no secret, as JSON holds them."""
+    for name, value in values.items():
+        if name == _WEBHOOK or (isinstance(value, str) and _is_secret(value, secret)):
+            continue
+        if isinstance(value, NotJson):
+            yield name, {TYPED: [str(value), value.reason]}
+        elif isinstance(value, Mapping):
+            yield name, dict(_clean(value, secret))
+        elif isinstance(value, list | tuple):
+            numbered = {str(place): each for place, each in enumerate(value)}
+            yield name, [each for _, each in _clean(numbered, secret)]
+        elif value is None or isinstance(value, str | int | float):
+            yield name, value
+
+
+def _is_secret(text: str, secret: str) -> bool:
+    signed = _SIGNED.search(text) or _CREDENTIALS.search(text)
+    return bool(signed) or bool(secret and secret in text)
+
+
+def _typed(found: dict[str, Any]) -> object:
+    return NotJson(*found[TYPED]) if found.keys() == {TYPED} else found

@@ -1,0 +1,104 @@
+"""What can be spent, read once for everything that shows it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+from mediakit.client import Client, Job
+from mediakit.clock import SystemClock
+from mediakit.errors import MediakitError
+from mediakit.records import JobStatus
+from mediakit.widgets.form.price.funds import Funds
+from mediakit.widgets.toolkit.tasks import TaskRunner
+
+Listener = Callable[[Funds], object]
+
+_stores: dict[Client[Job], FundsStore] = {}
+_lock = threading.Lock()
+
+
+class FundsStore:
+    """Reads balance, holds and budget of one client for all who follow it.
+
+    Args:
+        client: The client.
+    """
+
+    def __init__(self, client: Client[Job]) -> None:
+        self.funds = Funds()
+        self._client = client
+        self._listeners: list[Listener] = []
+        self._reading = self._again = False
+        self._tasks = TaskRunner(
+            client.io, lambda text: self._take(Funds(trouble=text))
+        )
+        self._end = client.on_settled(lambda _: self.refresh())
+
+    @classmethod
+    def follow(
+        cls, client: Client[Job], listener: Listener
+    ) -> tuple[FundsStore, Callable[[], None]]:
+        """Call a function, on the I/O thread, with what was read.
+
+        Args:
+            client: The client whose funds are followed.
+            listener: The function.
+
+        Returns:
+            The client's one store, and a function that ends it.
+        """
+        with _lock:
+            if client not in _stores:
+                _stores[client] = cls(client)
+            store = _stores[client]
+            store._listeners.append(listener)
+        return store, lambda: store._leave(listener)
+
+    def _leave(self, listener: Listener) -> None:
+        with _lock:
+            self._listeners.remove(listener)
+            if not self._listeners:
+                self._end()
+                del _stores[self._client]
+
+    def refresh(self) -> None:
+        """Read it again; while it is being read, once more when that is done."""
+        self._tasks.run(self._read)
+
+    async def _read(self) -> None:
+        self._again = True
+        if self._reading:
+            return
+        self._reading = True
+        try:
+            while self._again and self._listeners:
+                self._again = False
+                self._take(await read_funds(self._client))
+        finally:
+            self._reading = False
+
+    def _take(self, funds: Funds) -> None:
+        self.funds = funds
+        for listener in tuple(self._listeners):
+            listener(funds)
+
+
+async def read_funds(client: Client[Job]) -> Funds:
+    """Read balance, holds and budget; without an answer, why there is no balance."""
+    try:
+        balance = await client.core.balance()
+        known = Funds(balance, read_at=SystemClock().now())
+    except MediakitError as error:
+        known = Funds(trouble=f"The balance is not known. {error}")
+    service = client.service
+    unsettled = client.core.store.unsettled(
+        service=service.identity, account=service.account
+    )
+    return replace(
+        known,
+        held_micro_usd=client.reserved_micro_usd(),
+        held_jobs=sum(e.status is not JobStatus.FAILED for e in unsettled) or None,
+        budget=await client.core.budget(),
+    )

@@ -1,0 +1,352 @@
+"""What a form shows, as one value: fields, problems, price, may it be submitted.
+
+Nothing here knows a widget, a kernel or a model function by its name: everything is
+read from the function's fields and rules, and what was found out elsewhere (files,
+the balance) is handed in as data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from mediakit.catalog import Function
+from mediakit.errors import InputError
+from mediakit.money import format_cents, format_usd
+from mediakit.rates import Estimate, EstimateKind
+from mediakit.rules import Problem
+from mediakit.schema import FieldSpec
+from mediakit.widgets.controls.inspection import Inspection, MediaKey
+from mediakit.widgets.controls.json_values import FURTHER, sendable, unreadable
+from mediakit.widgets.controls.messages import (
+    how_to_give,
+    is_missing,
+    label_of,
+    missing_text,
+    place_text,
+    placed_text,
+    within,
+)
+from mediakit.widgets.form.media import FormMedia
+from mediakit.widgets.form.memory.draft import digest_of
+from mediakit.widgets.form.price.funds import Affordability, Funds
+from mediakit.widgets.uploads.folder import shown_path
+
+NOT_WITHIN_A_BUDGET = (
+    "Nobody knows what it may cost at most, so your budget could not be kept."
+)
+
+
+@dataclass(frozen=True)
+class FormState:
+    """Everything that a form shows, at one moment.
+
+    Args:
+        function: The function that the form is for.
+        values: A value for every field; None stands for "not sent". What an open
+            function takes beyond its fields is one value, under `FURTHER.name`.
+        touched: The fields that people have changed; only these show problems.
+        inspections: What was found out about the media that the values name.
+        funds: What can be spent.
+        sending: What a request that is under way waits for; None while none is.
+        bought: The digests of the bodies that the form bought, by job id.
+    """
+
+    function: Function
+    values: Mapping[str, object]
+    touched: frozenset[str] = frozenset()
+    inspections: Mapping[MediaKey, Inspection] = field(default_factory=dict)
+    funds: Funds = field(default_factory=Funds)
+    sending: str | None = None
+    bought: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def start(
+        cls, function: Function, values: Mapping[str, object] | None = None
+    ) -> FormState:
+        """Return the state of a new form: the defaults, and the values given.
+
+        Raises:
+            InputError: A given field is not one of the function's.
+        """
+        given = dict(values or {})
+        unknown = [p for p in function.check(given) if p.root not in function.fields]
+        if unknown:
+            raise InputError.of(unknown, spec=function.spec)
+        further = {n: given.pop(n) for n in list(given) if n not in function.fields}
+        if further:
+            given[FURTHER.name] = further
+        defaults = {name: spec.default for name, spec in function.fields.items()}
+        return cls(function, defaults | given)
+
+    # What people do.
+
+    def with_value(self, name: str, value: object) -> FormState:
+        """Return the state after a field was changed by hand."""
+        return replace(self.touch(name), values={**self.values, name: value})
+
+    def touch(self, name: str) -> FormState:
+        """Return the state in which a field shows its problems."""
+        return replace(self, touched=self.touched | {name})
+
+    def with_inspections(self, found: Mapping[MediaKey, Inspection]) -> FormState:
+        """Return the state after media were looked at."""
+        return replace(self, inspections={**self.inspections, **found})
+
+    def with_balance(self, funds: Funds) -> FormState:
+        """Return the state after balance, holds and budget were read."""
+        return replace(self, funds=funds)
+
+    def with_bought(self, job_id: str, body_digest: str) -> FormState:
+        """Return the state after a body was bought."""
+        return replace(self, bought={**self.bought, job_id: body_digest})
+
+    def without_bought(self, job_id: str) -> FormState:
+        """Return the state after a job failed, which is not charged (spec 7.3)."""
+        left = {id_: body for id_, body in self.bought.items() if id_ != job_id}
+        return replace(self, bought=left)
+
+    # What the rules say.
+
+    @cached_property
+    def disabled(self) -> Mapping[str, str]:
+        """Return why a field does not apply, for each field that does not.
+
+        A field that does not apply counts as omitted for the others, so that its
+        remembered value switches nothing.
+        """
+        off: dict[str, str] = {}
+        for _ in self.function.fields:
+            found = dict(self._switched_off(off))
+            if found == off:
+                break
+            off = found
+        return off
+
+    def _switched_off(self, off: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        applying = {n: v for n, v in self.values.items() if n not in off}
+        values = self.function.canonical_body(applying)
+        for name in self.function.fields:
+            for rule in self.function.rules:
+                reason = rule.disables(name, values)
+                if reason is not None:
+                    yield name, reason
+                    break
+
+    @cached_property
+    def required(self) -> frozenset[str]:
+        """Return the fields that must be given, with the others as they are."""
+        values = self.function.canonical_body(self.body())
+        return frozenset(
+            name
+            for name, spec in self.function.fields.items()
+            if spec.to_fill_in
+            or any(rule.requires(name, values) for rule in self.function.rules)
+        )
+
+    def body(self) -> dict[str, object]:
+        """Return what would be sent: fields that apply and have a value.
+
+        Empty text in a text box, an empty list and None are not sent (in a box for
+        JSON both are values), nor is a text that should be JSON and is none. Of a
+        field that must be given and may be null, nothing is sent as null.
+        """
+        fields = {}
+        chosen = self.function.of(self.values).fields
+        for name, spec in {**self.function.fields, **chosen}.items():
+            value = sendable(self.values.get(name))
+            if name in self.disabled:
+                continue
+            if not _is_nothing(spec, value):
+                fields[name] = value
+            elif spec.null_when_empty:
+                fields[name] = None
+        return self.further | fields
+
+    @property
+    def further(self) -> dict[str, object]:
+        """Return what is given beyond the fields; only open functions take it."""
+        further = self.values.get(FURTHER.name)
+        return dict(further) if isinstance(further, dict) else {}
+
+    @cached_property
+    def media(self) -> FormMedia:
+        """Return the media of the body, with what was found out about them."""
+        return FormMedia(self.function, self.body(), self.inspections)
+
+    # What is wrong.
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """Return everything that is not acceptable, in the order of the fields."""
+        found = self.function.check(self.media.checked_body)
+        # What is no JSON is missing for the check, but it is not missing for people.
+        texts = {problem.field: problem for problem in self._unreadable()}
+        found = [*texts.values(), *(p for p in found if p.field not in texts)]
+        wrong = {problem.field for problem in found}
+        found += [p for p in self.media.problems() if p.field not in wrong]
+        order = {name: place for place, name in enumerate(self.function.fields)}
+        return tuple(sorted(found, key=lambda p: order.get(p.root, len(order))))
+
+    def _unreadable(self) -> Iterator[Problem]:
+        for name, value in self.values.items():
+            if name not in self.disabled:
+                yield from unreadable(name, value)
+
+    def _spec(self, place: str) -> FieldSpec:
+        """Return the field of a place such as "tracks[0].id"."""
+        root = place.split("[", 1)[0].split(".", 1)[0]
+        return self.function.fields.get(root, FURTHER)
+
+    def problems_of(self, name: str) -> tuple[Problem, ...]:
+        """Return the problems to show beside a field; none before it was touched."""
+        if name not in self.touched:
+            return ()
+        return tuple(p for p in self.problems if self._spec(p.field).name == name)
+
+    # What is likely wrong.
+
+    @cached_property
+    def warnings(self) -> tuple[Problem, ...]:
+        """Return what keeps nothing from being sent and is likely a mistake."""
+        wrong = {problem.field for problem in self.problems}
+        found = (*self.function.warnings(self.body()), *self.media.warnings())
+        return tuple(warning for warning in found if warning.field not in wrong)
+
+    def warnings_of(self, name: str) -> tuple[Problem, ...]:
+        """Return the warnings to show beside a field; none before it was touched."""
+        if name not in self.touched:
+            return ()
+        return tuple(w for w in self.warnings if self._spec(w.field).name == name)
+
+    # What it costs.
+
+    @cached_property
+    def _priced(self) -> Estimate | InputError:
+        try:
+            return self.function.estimate(self.media.checked_body, self.media.facts)
+        except InputError as error:
+            return error
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """Return the price; None while there is none yet."""
+        return self._priced if isinstance(self._priced, Estimate) else None
+
+    @property
+    def estimate_gap(self) -> str | None:
+        """Say what is missing for a price; None when there is one."""
+        if isinstance(self._priced, Estimate):
+            return None
+        problem = self._priced.problems[0]
+        spec = self._spec(problem.field)
+        if problem.got is not None:
+            return f"Correct {within(label_of(spec))} to see the price."
+        if problem.field != spec.name:
+            return f"Complete {within(label_of(spec))} to see the price."
+        return f"{how_to_give(spec)} to see the price."
+
+    @cached_property
+    def affordability(self) -> Affordability:
+        """Return the price held against what is left."""
+        estimate = self.estimate
+        if estimate is None:
+            return Affordability(None, self.funds.left_micro_usd)
+        # From 0 on without an upper end is not free: nothing is known of it.
+        needed = (estimate.low or None) if estimate.high is None else estimate.high
+        return Affordability(needed, self.funds.left_micro_usd)
+
+    # What the main button does.
+
+    @cached_property
+    def body_digest(self) -> str:
+        """Return what names the body; the same body has the same one."""
+        return digest_of(self.body())
+
+    @property
+    def is_another_take(self) -> bool:
+        """Tell whether this very request was bought before, so that it costs again."""
+        return bool(self.bought) and self.body_digest in self.bought.values()
+
+    @property
+    def generate_text(self) -> str:
+        """Write what the main button does, with the price where it is known."""
+        words = "Generate another take" if self.is_another_take else "Generate"
+        estimate = self.estimate
+        if estimate is None or estimate.high is None:
+            return words
+        price = format_cents(estimate.high)
+        exact = format_cents(estimate.low) == price
+        return f"{words} · {price}" if exact else f"{words} · up to {price}"
+
+    # May it be sent.
+
+    @cached_property
+    def submit_reason(self) -> str | None:
+        """Say in one sentence why it cannot be sent; None when it can."""
+        if self.sending is not None:
+            return self.sending
+        if self.problems:
+            return self._problem_reason(self.problems[0])
+        if self.media.unseen:
+            return f"Looking at {shown_path(self.media.unseen[0][1])}."
+        return self._price_reason()
+
+    @property
+    def submit_hint(self) -> str:
+        """Say the same beside the main button; what a field says itself, in short.
+
+        One mistake is explained in one place, beside its field.
+        """
+        if self.sending is not None or not self.problems:
+            return self.submit_reason or ""
+        first = self.problems[0]
+        root = self._spec(first.field)
+        gap = None if isinstance(self._priced, Estimate) else self._priced.problems[0]
+        if gap is not None and gap.field == first.field == root.name:
+            return ""  # the place of the price says what to do
+        is_inner_gap = is_missing(first) and first.field != root.name
+        if self.problems_of(root.name) and not is_inner_gap:
+            correct = f"Correct {within(label_of(root))}"
+            do = how_to_give(root) if is_missing(first) else correct
+            return f"{do} to continue."
+        return self.submit_reason or ""
+
+    @property
+    def caution(self) -> str | None:
+        """Say what is not known about paying for it; None when all is known."""
+        if self.estimate is not None and self.estimate.kind is EstimateKind.UNKNOWN:
+            return "You will be charged; the price isn't known in advance."
+        if self.estimate is not None and self.estimate.high is None:
+            return "It has no known upper price."
+        if self.funds.balance is None:
+            return self.funds.trouble or "The balance is not known yet."
+        return None
+
+    def _problem_reason(self, problem: Problem) -> str:
+        spec = self._spec(problem.field)
+        if is_missing(problem):
+            return missing_text(spec, problem)
+        return f"{placed_text(problem, place_text(spec, problem.field))}."
+
+    def _price_reason(self) -> str | None:
+        if self.estimate is None:
+            return None
+        if self.estimate.high is None and self.funds.budget is not None:
+            return NOT_WITHIN_A_BUDGET
+        if self.affordability.covered is not False:
+            return None
+        needed = format_usd(self.affordability.needed_micro_usd)
+        exact = self.estimate.kind is EstimateKind.EXACT
+        price = f"It costs {needed}" if exact else f"It may cost up to {needed}"
+        if self.estimate.high is None:
+            price = f"It costs at least {needed}"
+        held = f"; {self.funds.held_text}" if self.funds.held_text else ""
+        return f"{price}; {self.funds.left_text} is left{held}.{self.funds.age_text}"
+
+
+def _is_nothing(spec: FieldSpec, value: object) -> bool:
+    if spec.kind == "json":
+        return value is None  # who writes [] means it
+    return value is None or value == "" or value == [] or value == ()

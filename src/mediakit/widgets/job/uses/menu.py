@@ -1,0 +1,131 @@
+"""The functions that take a result, below its card, and the form of the chosen one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, cast
+
+import ipywidgets as w
+
+from mediakit.catalog import Catalog
+from mediakit.client import JobState
+from mediakit.client.requests.job_inputs import JobOutput
+from mediakit.schema import MediaName
+from mediakit.widgets.job.uses.style import USE_CSS, style_tag
+from mediakit.widgets.job.uses.uses import Use, uses_of
+from mediakit.widgets.toolkit.callbacks import Guard
+from mediakit.widgets.toolkit.factory import WidgetFactory, close_tree
+
+MEDIA = ("video", "image", "audio")
+NAMES = {"image": "picture", "video": "clip", "audio": "sound"}
+
+
+class Opened(Protocol):
+    """A form that was opened for a result."""
+
+    @property
+    def widget(self) -> Any:
+        """The widget that carries it."""
+
+    def take_result(self, use: Use, made: JobOutput) -> None:
+        """Put a result into a field, and the focus into the form."""
+
+    def close(self) -> None:
+        """Close it; its jobs go on."""
+
+
+Open = Callable[[Use], Opened]
+"""Makes the form of a use, empty and not yet on the page."""
+Elsewhere = Callable[[Use, JobOutput], object]
+"""Opens the form of a use in a place of its own."""
+
+
+def medium_of(state: JobState) -> MediaName | None:
+    """Return which medium a job made; None for none that can be an input."""
+    medium = state.media_type
+    return cast("MediaName", medium) if medium in MEDIA else None
+
+
+class UseMenu:
+    """What "Use as…" opens below a card.
+
+    Args:
+        catalog: The functions.
+        made: The result.
+        medium: What it is.
+        guard: Wraps the handlers.
+        open: Makes forms; they stand below the menu.
+        elsewhere: Opens a form somewhere else, in place of `open`.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        made: JobOutput,
+        medium: MediaName,
+        guard: Guard,
+        *,
+        open: Open | None = None,
+        elsewhere: Elsewhere | None = None,
+    ) -> None:
+        self._made = made
+        self._open = open
+        self._elsewhere = elsewhere
+        self._guard = guard
+        self._factory = WidgetFactory()
+        self._forms: dict[str, Opened] = {}
+        self._buttons = tuple(map(self._button, uses_of(catalog, medium)))
+        words = f"Use this {NAMES[medium]} in"
+        head = self._factory.make(w.HTML, "mk-use-head", value=f"<b>{words}</b>")
+        self._row = self._factory.make(w.HBox, "mk-use-row", children=self._buttons)
+        self._menu = (head, self._row)
+        style = style_tag(USE_CSS)
+        self._style = self._factory.make(w.HTML, "mk-use-style", value=style)
+        self.widget = self._factory.make(w.VBox, "mk-use")
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether the functions are shown."""
+        return self._menu[0] in self.widget.children
+
+    def turn(self) -> None:
+        """Show the functions, or hide them; a form that is open stays."""
+        menu = () if self.is_open else self._menu
+        forms = tuple(form.widget for form in self._forms.values())
+        self.widget.children = (self._style, *menu, *forms)
+        if menu and self._buttons:
+            self._buttons[0].focus()
+
+    def _button(self, use: Use) -> Any:
+        button = self._factory.make(
+            w.Button, "mk-small", description=use.title, tooltip=use.tooltip
+        )
+        button.on_click(self._guard(lambda _: self._choose(use)))
+        return button
+
+    def _choose(self, use: Use) -> None:
+        if self._elsewhere is not None:
+            self._elsewhere(use, self._made)
+            self.widget.children = ()
+            return
+        if self._open is None:
+            return
+        path = use.function.path
+        if path not in self._forms:
+            self._forms[path] = self._open(use)
+        chosen = self._forms.pop(path)
+        # The one that was chosen last stands nearest to its result.
+        self._forms = {path: chosen} | self._forms
+        forms = (form.widget for form in self._forms.values())
+        self.widget.children = (self._style, *forms)
+        chosen.take_result(use, self._made)
+
+    def close(self) -> None:
+        """Close the menu and its forms; their jobs go on."""
+        forms, self._forms = self._forms, {}
+        self.widget.children = ()
+        for form in forms.values():
+            form.close()
+        for part in (self._style, *self._menu, self.widget):
+            close_tree(part)
+        self._factory.close()

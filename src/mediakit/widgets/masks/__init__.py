@@ -1,4 +1,0 @@
-"""Masks painted on a frame of a clip.
-
-It stands on the controls of media.
-"""

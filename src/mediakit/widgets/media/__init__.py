@@ -1,0 +1,4 @@
+"""Controls of media: paths, URLs and uploads, and what was found out about each.
+
+It stands on the base of all controls and on the uploads.
+"""

@@ -1,0 +1,89 @@
+"""Looking at media, off the threads that answer people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from anyio import to_thread
+
+from mediakit.client.requests.remote_media import RemoteMedia
+from mediakit.errors import InputError
+from mediakit.media import THUMBNAIL_MAX_PX, poster_jpeg, probe, thumbnail_jpeg
+from mediakit.rules import Problem
+from mediakit.schema import MediaName
+from mediakit.widgets.controls.inspection import Inspection, MediaKey
+from mediakit.widgets.uploads.folder import note_use, own_name
+
+Stamp = tuple[int, int]
+
+
+class Inspector:
+    """Says what media are; each version of a file is read once.
+
+    Args:
+        remote: Says what media behind URLs are.
+    """
+
+    def __init__(self, remote: RemoteMedia) -> None:
+        self._remote = remote
+        self._seen: dict[tuple[MediaKey, Stamp], Inspection] = {}
+
+    async def look(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Inspection]:
+        """Return what is known of each file, reading those that are new or changed."""
+        wanted = tuple(keys)
+        if not wanted:
+            return {}
+        return await to_thread.run_sync(
+            lambda: {key: self._look(key) for key in wanted}
+        )
+
+    async def measure(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Inspection]:
+        """Return what is known of media behind URLs; that may be nothing."""
+        found = await self._remote.look(keys)
+        return {key: Inspection(info) for key, info in found.items()}
+
+    def _look(self, key: MediaKey) -> Inspection:
+        kind, text = key
+        try:
+            path = Path(text).expanduser()
+            stat = path.stat()
+        except (OSError, RuntimeError, ValueError):
+            # No such file, no such user, or a name that no file can have.
+            name = own_name(text)
+            if name is not None:
+                return _refused(
+                    name, "the upload is not kept any more; upload it again"
+                )
+            return _refused(text, "no such file; give a path or an http(s) URL")
+        note_use(text)
+        stamp = (stat.st_mtime_ns, stat.st_size)
+        if (key, stamp) not in self._seen:
+            self._seen[key, stamp] = _inspect(path, kind)
+        return self._seen[key, stamp]
+
+
+def _refused(name: str, reason: str) -> Inspection:
+    # Without "got", the sentence stands as it is beside its row.
+    return Inspection(problem=Problem("", None, f"{name}: {reason}"))
+
+
+def _inspect(path: Path, kind: MediaName) -> Inspection:
+    try:
+        info = probe(path, kind, "")
+    except InputError as error:
+        got = str(error.got).replace(str(path), "").strip(" ()")
+        return _refused(path.name, f"{got}; needed is {error.accepted}")
+    return Inspection(info=info, thumbnail=_thumbnail(path, kind))
+
+
+def _thumbnail(path: Path, kind: MediaName) -> bytes | None:
+    try:
+        if kind == "image":
+            return thumbnail_jpeg(path)
+        if kind == "video":
+            return poster_jpeg(path, THUMBNAIL_MAX_PX)
+    except (OSError, ValueError):
+        # The header could be read, the picture cannot; the service decides.
+        return None
+    return None

@@ -1,0 +1,173 @@
+"""A submit of the history in words: state, charge, when; pure plain text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
+from typing import Any
+
+from mediakit.catalog import Catalog, Function
+from mediakit.errors import InputError
+from mediakit.history import Entry, EntryState
+from mediakit.money import format_usd
+from mediakit.records import JobStatus
+from mediakit.widgets.controls.messages import short_name, title_of
+from mediakit.widgets.job.entry_text import date_text, function_of
+from mediakit.widgets.job.player import web_url
+from mediakit.widgets.job.text import shortened
+from mediakit.widgets.toolkit.html import Tone
+
+PROMPT_SHOWN = 160
+FACTS_SHOWN = 3
+ICONS: Mapping[str, str] = {"video": "film", "image": "picture-o", "audio": "music"}
+_TONES: Mapping[JobStatus, Tone] = {
+    JobStatus.COMPLETED: "good",
+    JobStatus.FAILED: "bad",
+}
+NEVER_SENT_ON = "webhook_url"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One submit, as it is listed.
+
+    Args:
+        prompt: What was asked for; without a prompt the names of the files that it was
+            made from, and settings.
+        function: The function's name for people.
+        state: How it stands, in a word.
+        tone: How that is coloured.
+        charge: What it cost, or why that is not known.
+        date: When it was submitted.
+        project: Its label; None for none.
+        icon: The name of a picture of its kind.
+        picture_url: Where its result can be seen; None for nowhere.
+        job_id: Its job; None where none was made.
+        no_job: Why there is nothing to open; None when there is.
+        thumb: A small JPEG of the result; None while there is none.
+    """
+
+    prompt: str
+    function: str
+    state: str
+    tone: Tone
+    charge: str
+    date: str
+    project: str | None
+    icon: str
+    picture_url: str | None
+    job_id: str | None
+    no_job: str | None
+    thumb: bytes | None = field(default=None, repr=False)
+
+
+def row_of(entry: Entry, catalog: Catalog, zone: tzinfo = UTC) -> Row:
+    """Return a submit as it is listed.
+
+    Args:
+        entry: The submit.
+        catalog: Names the functions.
+        zone: In which dates are written.
+    """
+    function = function_of(entry, catalog)
+    name = entry.kind if function is None else title_of(function)
+    makes = "video" if function is None else function.media_type
+    media_type = entry.media_type or makes
+    state, tone = state_of(entry)
+    return Row(
+        prompt=shortened(_subject(entry, function) or name, PROMPT_SHOWN),
+        function=name,
+        state=state,
+        tone=tone,
+        charge=charge_text(entry),
+        date=date_text(entry.created_at, zone),
+        project=entry.project,
+        icon=ICONS.get(media_type, "file-o"),
+        picture_url=_picture_url(entry, media_type),
+        job_id=entry.job_id,
+        no_job=None if entry.job_id else _no_job(entry),
+    )
+
+
+def _subject(entry: Entry, function: Function | None) -> str:
+    """Return what tells a submit from others of the same function, in one line."""
+    if entry.prompt and entry.prompt.strip():
+        return " ".join(entry.prompt.split())
+    body: dict[str, Any] = json.loads(entry.body)
+    if function is None or not body:
+        return ""
+    media = dict.fromkeys(item.value for item in function.media(body))
+    names = [short_name(value) for value in media]
+    defaults = {name: spec.default for name, spec in function.fields.items()}
+    facts = [
+        _fact_text(name, value)
+        for name, value in body.items()
+        if _is_fact(value) and value not in media and value != defaults.get(name)
+    ]
+    return " · ".join([*names[:FACTS_SHOWN], *facts[:FACTS_SHOWN]])
+
+
+def _fact_text(name: str, value: object) -> str:
+    is_text = isinstance(value, str)
+    return str(value) if is_text else f"{name.replace('_', ' ')} {value}"
+
+
+def _is_fact(value: object) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number or (isinstance(value, str) and 0 < len(value) <= PROMPT_SHOWN)
+
+
+def state_of(entry: Entry) -> tuple[str, Tone]:
+    """Return how a submit stands, and how that is coloured."""
+    if entry.deleted_at is not None:
+        return "Erased", "quiet"
+    if entry.gone_at is not None:
+        return "Gone from the service", "quiet"
+    if entry.state is EntryState.REFUSED:
+        return "Refused", "bad"
+    if entry.status is None:
+        return "No answer", "warn"
+    return entry.status.value.capitalize(), _TONES.get(entry.status, "plain")
+
+
+def charge_text(entry: Entry) -> str:
+    """Write what a submit cost; an amount only once it is settled (spec 2.2)."""
+    if entry.charge_micro_usd is not None:
+        return format_usd(entry.charge_micro_usd)
+    if entry.state is EntryState.REFUSED or entry.status is JobStatus.FAILED:
+        return "no charge"
+    return "charge unknown" if entry.gone_at is not None else "not settled yet"
+
+
+def settings_of(entry: Entry) -> dict[str, Any]:
+    """Return the fields of a submit's request, to be used again.
+
+    Where the end was posted to is not one of them.
+
+    Raises:
+        InputError: The history does not know what was asked for.
+    """
+    body: dict[str, Any] = json.loads(entry.body)
+    if not body:
+        raise InputError(
+            "settings",
+            got=entry.job_id or entry.function,
+            accepted="a submit of this history; this one was made elsewhere, and "
+            "only its result is known",
+        )
+    return {name: value for name, value in body.items() if name != NEVER_SENT_ON}
+
+
+def _picture_url(entry: Entry, media_type: str) -> str | None:
+    if entry.output_url is None or entry.deleted_at or entry.gone_at:
+        return None
+    return None if media_type == "audio" else web_url(entry.output_url)
+
+
+def _no_job(entry: Entry) -> str:
+    if entry.state is EntryState.REFUSED:
+        words = shortened(entry.error_message or entry.error_code or "", PROMPT_SHOWN)
+        return f"The request was refused: {words}"
+    return "The service did not answer, so the job is unknown"

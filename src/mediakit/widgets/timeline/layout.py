@@ -1,0 +1,277 @@
+"""What a timeline shows, as plain data: rows, blocks, and what is wrong; pure.
+
+Times are in milliseconds. How wide a millisecond is, and where the ruler's marks
+stand, depends on the page and is left to the browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from mediakit.rules import Problem
+from mediakit.widgets.controls.messages import (
+    is_missing,
+    is_within,
+    label_of,
+    one_of,
+    place_text,
+    placed_text,
+    problem_text,
+    short_name,
+    within,
+)
+from mediakit.widgets.timeline.edits import Place
+from mediakit.widgets.timeline.model import MS_PER_S, Axis, Item, Stretch
+
+MOST_PROBLEMS = 4
+VISIBLE = ("image", "video")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A stretch of time that can be drawn.
+
+    Args:
+        at: Its place among the stretches of its row.
+        start_ms: Where it starts.
+        length_ms: How long it is.
+        label: The name of its medium.
+        url: Its medium, as it stands in the form.
+        problem: What is wrong with it; "" for nothing.
+    """
+
+    at: int
+    start_ms: float
+    length_ms: float
+    label: str
+    url: str
+    problem: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """An item with its stretches.
+
+    Args:
+        name: What people call it.
+        kind: What tells it apart from others; "" when nothing does.
+        medium: Which medium its stretches take; "" for none.
+        blocks: Its stretches that can be drawn.
+        bare: The places of those that have no time yet.
+        overlaps: Where stretches lie on each other.
+        full: No further stretch is accepted.
+    """
+
+    name: str
+    kind: str
+    medium: str
+    blocks: tuple[Block, ...]
+    bare: tuple[int, ...]
+    overlaps: tuple[Stretch, ...]
+    full: bool
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """A timeline at one moment.
+
+    Args:
+        item_name: What a row is called, such as "track".
+        span_name: What a block is called, such as "keyframe".
+        rows: The rows.
+        shape: Tells whether rows and blocks are still the same ones.
+        kinds: The kinds of rows that can be added; none when there are enough.
+        end_ms: Where the last block ends.
+        limit_ms: Where it must end; None when that is free.
+        gaps: Where nothing is seen before the end.
+        problems: What is wrong, one sentence each.
+        cautions: What is likely a mistake, one sentence each.
+        hint: How to begin; "" once a block is there.
+        chosen: The row and the place of what is at work; None for nothing.
+    """
+
+    item_name: str
+    span_name: str
+    rows: tuple[Row, ...]
+    shape: str
+    kinds: tuple[str, ...]
+    end_ms: float
+    limit_ms: float | None
+    gaps: tuple[Stretch, ...]
+    problems: tuple[str, ...]
+    cautions: tuple[str, ...]
+    hint: str
+    chosen: Place | None
+
+    @property
+    def pictures(self) -> tuple[tuple[str, str], ...]:
+        """Return the medium and the URL of each block that may have a picture."""
+        found = (
+            (row.medium, block.url)
+            for row in self.rows
+            for block in row.blocks
+            if block.url and row.medium in VISIBLE
+        )
+        return tuple(dict.fromkeys(found))
+
+
+def timeline_of(
+    axis: Axis,
+    value: object,
+    problems: Sequence[Problem] = (),
+    chosen: Place | None = None,
+) -> Timeline:
+    """Write a field's value as a timeline.
+
+    Args:
+        axis: Where the stretches are.
+        value: The field's value, as far as it is filled in.
+        problems: What is wrong with it.
+        chosen: What is at work.
+    """
+    items = list(axis.items(value))
+    found = [problem for problem in problems if not is_missing(problem)]
+    told = {problem.field for problem in found}
+    wrong = [*found, *(p for p in axis.problems(value) if p.field not in told)]
+    rows = tuple(_row(axis, at, item, wrong) for at, item in enumerate(items))
+    gaps = _gaps(rows)
+    most = axis.spec.max_length
+    full = most is not None and len(rows) >= most
+    return Timeline(
+        item_name=within(one_of(label_of(axis.spec))),
+        span_name=one_of(axis.spans.inner),
+        rows=rows,
+        shape=shape_of(axis, value),
+        kinds=() if full else axis.kinds,
+        end_ms=_end(rows),
+        limit_ms=axis.end_ms,
+        gaps=gaps,
+        problems=_sentences(axis, wrong, rows),
+        cautions=tuple(_gap_text(gap) for gap in gaps[:MOST_PROBLEMS]),
+        hint="" if any(row.blocks for row in rows) else _hint(axis),
+        chosen=chosen if chosen and _exists(axis, items, chosen) else None,
+    )
+
+
+def shape_of(axis: Axis, value: object) -> str:
+    """Write which rows and blocks there are; an edit of others comes too late."""
+    return " ".join(
+        f"{axis.kind_of(item)}:{len(axis.inner(item))}" for item in axis.items(value)
+    )
+
+
+def _row(axis: Axis, at: int, item: Item, wrong: Sequence[Problem]) -> Row:
+    spans = axis.inner(item)
+    medium, most = axis.medium_of(item), axis.most_in(item)
+    stretches = [axis.stretch(span) for span in spans]
+    blocks = tuple(
+        Block(
+            place,
+            *stretch,
+            label=short_name(url) if (url := _text(spans[place], medium)) else "",
+            url=url,
+            problem=_problem(axis, at, place, wrong),
+        )
+        for place, stretch in enumerate(stretches)
+        if stretch is not None
+    )
+    name = item.get(axis.name) if axis.name else None
+    return Row(
+        name=str(name or f"{within(one_of(label_of(axis.spec)))} {at + 1}"),
+        kind=axis.kind_of(item),
+        medium=medium[1] if medium else "",
+        blocks=blocks,
+        bare=tuple(n for n, stretch in enumerate(stretches) if stretch is None),
+        overlaps=tuple(_overlaps(axis.stretches(item))),
+        full=most is not None and len(spans) >= most,
+    )
+
+
+def _text(span: Item, medium: tuple[str, str] | None) -> str:
+    text = span.get(medium[0]) if medium else None
+    return text if isinstance(text, str) else ""
+
+
+def _problem(axis: Axis, at: int, place: int, wrong: Iterable[Problem]) -> str:
+    label = axis.spans.label(at, place)
+    texts = (problem_text(p) for p in wrong if is_within(p, label))
+    return "; ".join(texts)
+
+
+def _overlaps(stretches: Sequence[Stretch]) -> Iterator[Stretch]:
+    busy_until_ms = 0.0
+    for stretch in stretches:
+        end_ms = min(busy_until_ms, stretch.end_ms)
+        if end_ms > stretch.start_ms:
+            yield Stretch(stretch.start_ms, end_ms - stretch.start_ms)
+        busy_until_ms = max(busy_until_ms, stretch.end_ms)
+
+
+def _gaps(rows: Sequence[Row]) -> tuple[Stretch, ...]:
+    """Return where no picture is; a row that makes no sense of pictures has none."""
+    seen = sorted(
+        Stretch(block.start_ms, block.length_ms)
+        for row in rows
+        if row.medium in VISIBLE
+        for block in row.blocks
+    )
+    if not seen:
+        return ()
+    last = Stretch(_end(rows), 0)
+    gaps, busy_until_ms = [], 0.0
+    for stretch in (*seen, last):
+        if stretch.start_ms > busy_until_ms:
+            gaps.append(Stretch(busy_until_ms, stretch.start_ms - busy_until_ms))
+        busy_until_ms = max(busy_until_ms, stretch.end_ms)
+    return tuple(gaps)
+
+
+def _end(rows: Iterable[Row]) -> float:
+    ends = (Stretch(b.start_ms, b.length_ms).end_ms for r in rows for b in r.blocks)
+    return max(ends, default=0.0)
+
+
+def _sentences(
+    axis: Axis, wrong: Iterable[Problem], rows: Sequence[Row]
+) -> tuple[str, ...]:
+    labels = [
+        axis.spans.label(at, block.at)
+        for at, row in enumerate(rows)
+        for block in row.blocks
+    ]
+    said = [
+        f"{placed_text(problem, place_text(axis.spec, problem.field))}."
+        for problem in wrong
+        if any(is_within(problem, label) for label in labels)
+    ]
+    more = len(said) - MOST_PROBLEMS
+    if more < 2:
+        return tuple(said)
+    return (*said[:MOST_PROBLEMS], f"And {more} more like these.")
+
+
+def _gap_text(gap: Stretch) -> str:
+    return f"No picture from {seconds(gap.start_ms)} to {seconds(gap.end_ms)} s."
+
+
+def _hint(axis: Axis) -> str:
+    one = one_of(axis.spans.inner)
+    return (
+        f"Double-click a row to place its first {one}, then say below what it shows; "
+        "or add a row."
+    )
+
+
+def _exists(axis: Axis, items: Sequence[Item], place: Place) -> bool:
+    row, at = place
+    return row < len(items) and at < len(axis.inner(items[row]))
+
+
+def seconds(ms: float) -> str:
+    """Write milliseconds as seconds, as people do: "2.3"."""
+    return f"{round(ms / MS_PER_S, 3):.12g}"
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"

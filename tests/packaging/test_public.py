@@ -1,0 +1,156 @@
+"""What people see first: names, greeting, and a job that shows itself once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mediakit as mk
+from mediakit import public
+from mediakit.client import Service
+from mediakit.connection import Place
+from mediakit.sandbox.server.running import RunningSandbox
+from tests.support.kernels import run_cells
+
+
+def test_the_public_names_are_sorted_and_all_there() -> None:
+    names = mk.__all__
+
+    assert names == sorted(names, key=str)
+    assert len(names) == len(set(names))
+    for name in names:
+        assert getattr(mk, name).__module__.startswith("mediakit")
+    assert set(names) <= set(dir(mk))
+
+
+def test_a_name_that_is_not_public_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="generate"):
+        mk.generate  # noqa: B018
+
+
+def test_a_pure_estimate_needs_no_client() -> None:
+    url = "https://a.test/clip.mp4"
+    body = {
+        "prompt": "a",
+        "duration": "auto",
+        "video_urls": [url],
+        "omni_reference_task_type": "edit",
+    }
+
+    assert mk.estimate("text-to-video", {"prompt": "a"}).text == "$0.34"
+    assert mk.estimate("r1", body).kind == "upper_bound"
+    assert mk.estimate("r1", body, seconds={url: 2.5}).text == "$0.72576"
+
+
+def test_what_a_cell_ends_with_reads_as_words(client: mk.Client) -> None:
+    price = client.estimate("text-to-video", prompt="a", duration=3)
+
+    assert repr(price) == "<estimate $0.204, exact>"
+    assert repr(client.balance()).startswith("<balance $")
+    methods = [name for name in dir(client.spend) if not name.startswith("_")]
+    assert all(f"{name}(" in repr(client.spend) for name in methods)
+
+
+def test_connect_says_where_and_what_is_left(
+    sandbox: RunningSandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = mk.connect(sandbox.base_url, sandbox.api_key, home=tmp_path)
+    said = capsys.readouterr().out
+
+    assert said.startswith(
+        f"Sandbox at {sandbox.base_url} (no real money): 17 functions"
+    )
+    assert "balance $" in said
+    assert sandbox.api_key not in said
+    client.close()
+
+
+def test_connect_says_what_is_left_out_of_a_services_functions() -> None:
+    def greeting(left_out: dict[str, str]) -> str:
+        service = Service("https://api.test", "key")
+        place = Place(service, mk.Catalog((), left_out), is_sandbox=False)
+        return public._greeting(place, 1_000_000)
+
+    start = "Connected at https://api.test: 0 functions, balance $1.00."
+    assert greeting({}) == start
+    assert greeting({"a/b/c": "a JSON array"}) == (
+        f"{start} 1 more takes a JSON array instead of a JSON object and is left out."
+    )
+    form = "multipart/form-data"
+    assert greeting({"a/b/c": form, "a/b/d": "a JSON array", "a/b/e": form}) == (
+        f"{start} 3 more take multipart/form-data or a JSON array instead of "
+        "a JSON object and are left out."
+    )
+
+
+def test_outside_a_notebook_nothing_of_a_notebook_is_loaded() -> None:
+    script = """
+import sys
+from mediakit import public
+assert not public.in_notebook()
+assert "ipywidgets" not in sys.modules and "IPython" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", script], timeout=60, check=False)
+
+    assert done.returncode == 0
+    assert not public.in_notebook()
+
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+SUBMIT = """
+import mediakit as mk
+client = mk.connect()
+job = client.submit("text-to-video", prompt="shown once", duration=3)
+"""
+
+
+def test_a_job_that_was_waited_for_is_shown_once_in_its_cell(tmp_path: Path) -> None:
+    waiting = "job.wait(timeout_s=60)"
+    _, *shown = run_cells([SUBMIT, waiting, "job", waiting], tmp_path)
+
+    for cell in shown:
+        data = [output.get("data", {}) for output in cell["outputs"]]
+        # The card stands for the line that was there while the cell waited.
+        texts = [each["text/plain"] for each in data if each["text/plain"]]
+        assert len(texts) == 1, cell["source"]
+        assert texts[0].startswith("Text to video: completed")
+
+
+def test_no_public_name_is_also_a_module_which_would_hide_it() -> None:
+    modules = {file.stem for file in Path(public.__file__).parent.iterdir()}
+
+    assert modules.isdisjoint(mk.__all__)
+
+
+BAD_CELLS = {
+    "mk.connect(base_url='https://api.media.test')": "MEDIAKIT_API_KEY",
+    "mk.connect('http://127.0.0.1:9', 'a-key-0123')": "does not answer",
+    "client.form('text-to-vidoe')": "text-to-video",
+    "client.submit('text-to-video', prompt='a', duration=99)": "3 to 15 s",
+    "client.submit('image-upscale', image_url='notes.txt')": "cannot be read as a pict",
+    "client.submit('image-upscale', image_url='gone.png')": "no such file",
+    "client.job('media_none')": "media_none",
+    "client.spend.daily('2026-13-01', '2026-13-02')": "2026-13-01",
+}
+BOOKS = "print(len(client.history.frame()), client.balance().balance_micro_usd)"
+
+
+def test_bad_input_is_one_sentence_in_the_cell_and_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEDIAKIT_HOME", str(tmp_path / "home"))
+    (tmp_path / "notes.txt").write_text("no picture", "utf-8")
+    connect = "import mediakit as mk\nclient = mk.connect()"
+    _, *bad, books = run_cells(
+        [connect, *BAD_CELLS, BOOKS], tmp_path, allow_errors=True
+    )
+
+    for cell, words in zip(bad, BAD_CELLS.values(), strict=True):
+        [error] = [o for o in cell["outputs"] if o["output_type"] == "error"]
+        [sentence] = error["traceback"]
+        assert words in sentence
+        assert len(sentence) < 400
+    assert books["outputs"][0]["text"] == "0 100000000\n"
