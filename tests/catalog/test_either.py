@@ -11,7 +11,7 @@ from mediakit.widgets.form.controls import build
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.nested.either import Either
 from tests.catalog.test_from_schema import ONE_OR_MORE, SIZE, function_of
-from tests.widgets.controls.test_controls import make_kit
+from tests.widgets.controls.test_controls import make_context
 from tests.widgets.form.test_properties import filled, make_view
 
 PRESET, OWN = "preset", "width and height"
@@ -19,7 +19,7 @@ PRESET, OWN = "preset", "width and height"
 
 def size(**more: Any) -> Either:
     spec = function_of({"size": {**SIZE, **more}}).fields["size"]
-    control = build(spec, make_kit())
+    control = build(spec, make_context())
     assert isinstance(control, Either)
     return control
 

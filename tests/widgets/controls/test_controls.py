@@ -32,7 +32,7 @@ def fail(sentence: str) -> None:
     raise AssertionError(sentence)
 
 
-def make_kit(draw: int = 4711) -> WidgetContext:
+def make_context(draw: int = 4711) -> WidgetContext:
     return WidgetContext(
         WidgetFactory(),
         guarded(fail),
@@ -42,20 +42,20 @@ def make_kit(draw: int = 4711) -> WidgetContext:
 
 
 def control_of(kind: str, field: str, **more: int) -> Control:
-    return build(CATALOG.function(kind).fields[field], make_kit(**more))
+    return build(CATALOG.function(kind).fields[field], make_context(**more))
 
 
 @every_field
 def test_a_new_control_shows_the_default(spec: FieldSpec) -> None:
     if not begins_filled(spec):
-        assert build(spec, make_kit()).value == spec.default
+        assert build(spec, make_context()).value == spec.default
 
 
 @every_field
 def test_every_value_goes_into_a_control_and_comes_out_the_same(
     spec: FieldSpec,
 ) -> None:
-    control = build(spec, make_kit())
+    control = build(spec, make_context())
 
     @settings(max_examples=30)
     @given(values_of(spec))
@@ -69,7 +69,7 @@ def test_every_value_goes_into_a_control_and_comes_out_the_same(
 
 @every_field
 def test_every_box_has_a_name_for_those_who_cannot_see_it(spec: FieldSpec) -> None:
-    control = build(spec, make_kit())
+    control = build(spec, make_context())
 
     for part in control.parts:
         assert part.description or part.tooltip
@@ -79,7 +79,7 @@ def test_every_box_has_a_name_for_those_who_cannot_see_it(spec: FieldSpec) -> No
 
 @every_field
 def test_changes_in_code_are_not_taken_for_changes_by_hand(spec: FieldSpec) -> None:
-    control = build(spec, make_kit())
+    control = build(spec, make_context())
     control.listen(lambda: fail("nobody changed it by hand"))
 
     @settings(max_examples=30)
@@ -197,7 +197,7 @@ def test_a_slider_does_not_show_the_noise_of_binary_fractions() -> None:
 
 def test_a_number_without_bounds_has_a_box_alone() -> None:
     spec = FieldSpec("gain", "number", nullable=True)
-    gain = build(spec, make_kit())
+    gain = build(spec, make_context())
 
     gain.value = 12_345.678
     (box,) = gain.parts
@@ -209,7 +209,7 @@ def test_a_number_without_bounds_has_a_box_alone() -> None:
 
 
 def test_a_whole_number_without_bounds_may_be_left_out() -> None:
-    count = build(FieldSpec("count", "integer", nullable=True), make_kit())
+    count = build(FieldSpec("count", "integer", nullable=True), make_context())
 
     (box,) = count.parts
     assert box.placeholder == "Service default"
@@ -218,7 +218,7 @@ def test_a_whole_number_without_bounds_may_be_left_out() -> None:
 
 
 def made_up(field: str) -> Control:
-    return build(MADE_UP.fields[field], make_kit())
+    return build(MADE_UP.fields[field], make_context())
 
 
 def test_a_slider_keeps_to_what_a_number_must_be_a_multiple_of() -> None:
@@ -278,7 +278,7 @@ def test_a_number_that_must_be_given_begins_empty() -> None:
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-1e999", "1,5", "½"])
 def test_what_is_no_number_stays_as_it_was_typed(text: str) -> None:
-    gain = build(FieldSpec("gain", "number"), make_kit())
+    gain = build(FieldSpec("gain", "number"), make_context())
 
     (box,) = gain.parts
     box.value = text
@@ -286,7 +286,7 @@ def test_what_is_no_number_stays_as_it_was_typed(text: str) -> None:
 
 
 def test_a_short_text_is_counted_when_it_gets_long() -> None:
-    name = build(FieldSpec("name", "text", max_length=8), make_kit())
+    name = build(FieldSpec("name", "text", max_length=8), make_context())
 
     name.widget.value = "a kite"
     assert name.note.text == "6 of 8 characters"
@@ -296,7 +296,7 @@ def test_a_short_text_is_counted_when_it_gets_long() -> None:
 
 def test_a_list_without_an_end_counts_its_items() -> None:
     item = FieldSpec("", "number")
-    weights = build(FieldSpec("weights", "list", item=item), make_kit())
+    weights = build(FieldSpec("weights", "list", item=item), make_context())
 
     weights.value = [0.5, 1.5]
     assert ">2<" in weights.named.value
@@ -305,7 +305,7 @@ def test_a_list_without_an_end_counts_its_items() -> None:
 
 def test_a_list_must_say_what_its_items_are() -> None:
     with pytest.raises(TypeError, match="weights"):
-        build(FieldSpec("weights", "list"), make_kit())
+        build(FieldSpec("weights", "list"), make_context())
 
 
 def test_a_seed_is_drawn_cleared_and_typed() -> None:
@@ -368,7 +368,7 @@ def test_a_list_takes_no_more_items_than_its_field() -> None:
 
 @every_field
 def test_a_control_that_is_off_keeps_its_value(spec: FieldSpec) -> None:
-    control = build(spec, make_kit())
+    control = build(spec, make_context())
 
     before = control.value
     control.set_enabled(enabled=False)

@@ -28,7 +28,7 @@ from mediakit.widgets.toolkit.outputs import Cell
 from tests.spec import accepted
 from tests.support.fast_clock import FastClock
 from tests.support.samples.media_samples import make_png
-from tests.widgets.job.test_job_view import in_use
+from tests.widgets.job.test_view import in_use
 
 PATIENCE_S = 60.0
 BUDGET_MESSAGES = 100

@@ -35,7 +35,7 @@ from tests.widgets.form.test_form import (
     press_generate,
     until,
 )
-from tests.widgets.job.test_job_view import buttons, press
+from tests.widgets.job.test_view import buttons, press
 
 KIND = "text-to-video"
 KITE: dict[str, Any] = {"prompt": "a kite", "duration": 3}

@@ -24,7 +24,7 @@ from mediakit.widgets.studio.state import Place
 from mediakit.widgets.toolkit.outputs import Cell
 from tests.support.fast_clock import FastClock
 from tests.support.submissions import submission
-from tests.widgets.job.test_job_view import in_use
+from tests.widgets.job.test_view import in_use
 
 PATIENCE_S = 60.0
 MARKUP = "<img src=x onerror=alert(1)>"

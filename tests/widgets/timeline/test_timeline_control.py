@@ -26,8 +26,8 @@ from mediakit.widgets.timeline.edits import edited
 from mediakit.widgets.timeline.layout import shape_of
 from mediakit.widgets.toolkit.callbacks import guarded
 from mediakit.widgets.toolkit.factory import WidgetFactory, close_tree
-from tests.widgets.controls.test_objects import all_in, fail, named, told
 from tests.widgets.form.test_form import finish, shown, until
+from tests.widgets.nested.test_objects import all_in, fail, named, told
 from tests.widgets.timeline.test_timeline import (
     AXIS,
     COMPOSE,

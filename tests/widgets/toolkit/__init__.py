@@ -1,1 +1,1 @@
-"""Words, callbacks and cards that every widget uses."""
+"""Callbacks and cards that every widget uses."""

@@ -21,7 +21,7 @@ from mediakit.widgets.job.view import JobView
 from mediakit.widgets.toolkit.html import CSS
 from tests.support.job_states import HOSTILE, Markup, settled, state_of
 from tests.support.samples.media_samples import make_png
-from tests.widgets.job.test_job_view import (
+from tests.widgets.job.test_view import (
     buttons,
     eventually,
     part,

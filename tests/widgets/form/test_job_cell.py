@@ -19,7 +19,7 @@ from mediakit.widgets.job.host import JobHost, varied
 from mediakit.widgets.toolkit.outputs import CardHandle, Cell
 from tests.support.job_states import BODY, RANGE, UNKNOWN, failed, settled, state_of
 from tests.support.samples.media_samples import make_png
-from tests.widgets.job.test_job_view import buttons, eventually, in_use, press, words
+from tests.widgets.job.test_view import buttons, eventually, in_use, press, words
 
 DONE = ("Download", "Save to folder", "Erase…")
 FULL = JobHost(add=lambda job: None, vary=lambda state: "")

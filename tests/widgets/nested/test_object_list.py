@@ -20,7 +20,7 @@ from mediakit.widgets.nested.object_list import ObjectList
 from mediakit.widgets.toolkit.callbacks import guarded
 from mediakit.widgets.toolkit.factory import WidgetFactory
 from tests.support.samples.sample_requests import MADE_UP
-from tests.widgets.controls.test_objects import all_in, named, shown, told
+from tests.widgets.nested.test_objects import all_in, named, shown, told
 
 CATALOG = Catalog.default()
 

@@ -29,13 +29,13 @@ def fail(text: str) -> None:
     raise AssertionError(text)
 
 
-def make_kit() -> WidgetContext:
+def make_context() -> WidgetContext:
     return WidgetContext(WidgetFactory(), guarded(fail), lambda *_: None)
 
 
 def timeline() -> TimelineControl:
     compose = CATALOG.function("compose-video")
-    control = build_field(compose.fields["tracks"], make_kit(), compose.rules)
+    control = build_field(compose.fields["tracks"], make_context(), compose.rules)
     assert isinstance(control, TimelineControl)
     return control
 
@@ -96,7 +96,7 @@ def test_a_length_that_was_given_by_hand_stays() -> None:
 
 
 def test_a_list_that_must_be_filled_in_keeps_a_row_to_begin_with() -> None:
-    control = build(CATALOG.function("keyframes").fields["images"], make_kit())
+    control = build(CATALOG.function("keyframes").fields["images"], make_context())
 
     assert len(control.rows) == 1  # type: ignore[attr-defined]
     control.value = control.spec.default  # as an untouched form does that runs again
@@ -105,7 +105,7 @@ def test_a_list_that_must_be_filled_in_keeps_a_row_to_begin_with() -> None:
 
 def test_labels_are_titles_and_their_tooltips_have_the_name_in_code() -> None:
     fields = CATALOG.function("r1").fields
-    task = build(fields["omni_reference_task_type"], make_kit())
+    task = build(fields["omni_reference_task_type"], make_context())
 
     assert task.named.description == "Reference task"
     assert task.named.tooltip.startswith("omni_reference_task_type: ")
@@ -119,7 +119,7 @@ def test_every_field_of_every_function_has_a_title_and_its_own_name_to_point_at(
 ):
     for function in CATALOG:
         for name, spec in function.fields.items():
-            control = build(spec, make_kit())
+            control = build(spec, make_context())
             assert label_of(spec)[:1].isupper()
             assert "_" not in label_of(spec)
             assert str(control.named.tooltip).startswith(name)

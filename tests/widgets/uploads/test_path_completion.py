@@ -22,8 +22,8 @@ from mediakit.widgets.uploads.completing import (
     PathCompleter,
     completions,
 )
-from tests.widgets.controls.test_media_list import fail
 from tests.widgets.form.test_form import box, make_form, until
+from tests.widgets.media.test_lists import fail
 
 __all__ = ["make_form"]
 

@@ -36,7 +36,6 @@ from mediakit.widgets.uploads.folder import (
 )
 from mediakit.widgets.uploads.receiving import PIECE_BYTES
 from tests.support.samples.media_samples import make_png
-from tests.widgets.controls.test_media_list import fail, give_file
 from tests.widgets.form.test_form import (
     box,
     control,
@@ -48,7 +47,8 @@ from tests.widgets.form.test_form import (
     until,
 )
 from tests.widgets.form.test_return import Kernels, kernels
-from tests.widgets.job.test_job_view import press
+from tests.widgets.job.test_view import press
+from tests.widgets.media.test_lists import fail, give_file
 
 __all__ = ["kernels", "make_form"]
 

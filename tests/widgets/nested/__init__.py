@@ -1,0 +1,1 @@
+"""Controls that hold other controls."""
