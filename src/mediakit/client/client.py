@@ -17,6 +17,7 @@ from mediakit.client.core import AsyncClient
 from mediakit.client.events.listening import Listener
 from mediakit.client.jobs.async_job import AsyncJob, check_timeout
 from mediakit.client.jobs.job import Job
+from mediakit.client.jobs.registry import Handled
 from mediakit.client.records.orders import Order
 from mediakit.client.recovery.history_view import HistoryView
 from mediakit.client.requests.prepare import Seconds
@@ -30,6 +31,7 @@ from mediakit.client.submissions.submissions import Take, check_take
 from mediakit.errors import JobFailedError
 from mediakit.rates import Estimate
 from mediakit.records import Balance
+from mediakit.webhooks import Event
 
 log = logging.getLogger("mediakit.client")
 
@@ -233,10 +235,15 @@ class Client(ProcessBound, Generic[JobT_co]):
         """Upload a local file; the same bytes are uploaded once (spec 4.2)."""
         return self._with_files(self.core.upload, path, field=field)
 
+    @explained_by(AsyncClient.handle_event)
+    def handle_event(self, event: Event) -> Handled:
+        """End a job by a verified webhook event, from any receiver (spec 6)."""
+        return self.io.call(self.core.handle_event, event)
+
     @explained_by(AsyncClient.listen)
     def listen(self) -> Listener:
         """Hear of the ends of jobs by event instead of polling them (spec 6)."""
-        return Listener(self.io.call(self.core.listen), self.io)
+        return self.io.call(self.core.listen)
 
     @explained_by(AsyncClient.on_settled)
     def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:

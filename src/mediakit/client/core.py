@@ -16,13 +16,13 @@ from mediakit.catalog import Catalog
 from mediakit.client.account.billing import Billing
 from mediakit.client.account.deliveries import AsyncDeliveries
 from mediakit.client.events.endpoints import Endpoints
-from mediakit.client.events.listening import AsyncListener
+from mediakit.client.events.listening import Listener
 from mediakit.client.http.delay_messages import DelayMessages
 from mediakit.client.http.http_client import TIMEOUT_S, HttpClient
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.http.transports import UnclosedTransport
 from mediakit.client.jobs.async_job import AsyncJob, check_timeout
-from mediakit.client.jobs.registry import Jobs
+from mediakit.client.jobs.registry import Handled, Jobs
 from mediakit.client.jobs.results import Outputs
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.orders import Order
@@ -60,6 +60,7 @@ from mediakit.errors import InputError
 from mediakit.history import History
 from mediakit.rates import Estimate
 from mediakit.records import Balance
+from mediakit.webhooks import Event
 
 log = logging.getLogger("mediakit.client")
 
@@ -168,7 +169,7 @@ class AsyncClient(ProcessBound):
             self._sender.asked_to_wait_s,
             self._account_history.blocked_text,
         )
-        self._listeners: list[AsyncListener] = []
+        self._listeners: list[Listener] = []
         self._project = project
         self._budget_name = budget_name(project, budget)
         self._admission = Admission(
@@ -517,22 +518,48 @@ class AsyncClient(ProcessBound):
         return await self._jobs.job(job_id)
 
     @opened
-    async def listen(self) -> AsyncListener:
+    async def handle_event(self, event: Event) -> Handled:
+        """End a job by a verified webhook event, from any receiver (spec 6).
+
+        It is as if the job had been polled: its listeners hear of its end, `wait()`
+        returns, the history has it, and its charge is read from the job endpoint. An
+        event may come twice, late, or before its submit is answered. Give it to
+        `mediakit.webhooks.receiver`, or call it with what `mediakit.verify_webhook`
+        returns.
+
+        Args:
+            event: The event.
+
+        Returns:
+            "ended" if the job ended by it, "known" if it was known to have ended,
+            "unknown" if this account has no such job here, "ignored" if the event
+            is not about the end of a job.
+
+        Raises:
+            MediakitError: The client is closed.
+        """
+        self._refuse_closed()
+        return await self._jobs.handle(event)
+
+    @opened
+    async def listen(self) -> Listener:
         """Hear of the ends of jobs by event instead of polling them (spec 6).
 
         A receiver on this machine is registered as an endpoint of the sandbox's
-        account; bodies and keys of submits stay the same. It receives until it or the
-        client is closed. Only the end of a job is told: until then it shows the status
-        it had at its last read, once a minute.
+        account, and gives its events to `handle_event`; bodies and keys of submits
+        stay the same. It receives until it or the client is closed. Only the end of a
+        job is told: until then it shows the status it had at its last read, once a
+        minute.
 
         Raises:
             ServiceError: The service is no sandbox of this machine, or refuses.
             ConflictError: It cannot be told whose events are wanted.
         """
         self._refuse_closed()
-        endpoints = Endpoints(self._transport)
-        listener = await AsyncListener(self._jobs, endpoints).open()
-        self._listeners.append(listener)
+        listener = Listener(
+            self._jobs.handle, Endpoints(self._transport), self._jobs.pollers
+        )
+        self._listeners.append(await listener.open())
         return listener
 
     def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
