@@ -27,13 +27,13 @@ from mediakit.client.records.job_states import (
     state_of_entry,
     state_of_record,
 )
-from mediakit.client.records.orders import Order
 from mediakit.client.runtime.listeners import notify
 from mediakit.client.runtime.process_bound import closed
 from mediakit.client.runtime.service import Service
 from mediakit.clock import Clock
 from mediakit.errors import ConflictError, ServiceError, shown
 from mediakit.history import Entry, History
+from mediakit.rates import Estimate
 from mediakit.records import Job as JobRecord
 from mediakit.webhooks import Event
 
@@ -146,22 +146,22 @@ class Jobs:
         return await self.begun(state)
 
     async def state_of(
-        self, entry: Entry, record: JobRecord, order: Order | None = None
+        self, entry: Entry, record: JobRecord, estimate: Estimate | None = None
     ) -> JobState:
         """Return the state of a job that is in the history.
 
         Args:
             entry: The entry.
             record: What the service says of it.
-            order: What was asked for, which says more of its estimate; None where the
-                entry alone is known.
+            estimate: Its estimate with all that it says; None where only the entry's
+                is known.
         """
         return state_of_entry(
             entry,
             record,
             self._catalog,
             self.service,
-            order=order,
+            estimate=estimate,
             usual_runtime_s=await self._usual_runtime_s(entry),
         )
 
