@@ -19,7 +19,7 @@ from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget
 from mediakit.client.core import opened
 from mediakit.client.functions import Functions
-from mediakit.client.requests.prepare import known_lengths
+from mediakit.client.requests.validation import known_lengths
 from mediakit.client.runtime.docstrings import explained_by
 from mediakit.client.runtime.io_thread import io_thread, networked
 from mediakit.client.runtime.process_bound import closed

@@ -11,7 +11,7 @@ import pytest
 
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import example
-from mediakit.client.requests.prepare import prepare
+from mediakit.client.requests.validation import validate
 from mediakit.errors import InputError
 from mediakit.sandbox.api.openapi import describe
 from mediakit.schema import FieldSpec
@@ -54,7 +54,7 @@ def test_what_the_service_takes_is_accepted(api: Api, name: str) -> None:
     function = function_of(api, name)
 
     for body in api.right[name]:
-        assert prepare(function, body).estimate.high is None
+        assert validate(function, body).estimate.high is None
         sent = function.canonical_body(body)
         assert function.check(sent) == []
         assert jsonschema.Draft202012Validator(function.json_schema()).is_valid(body)
@@ -67,7 +67,7 @@ def test_what_the_service_refuses_is_refused_by_its_field(api: Api, name: str) -
     assert api.wrong[name]
     for body, field in api.wrong[name]:
         with pytest.raises(InputError) as caught:
-            prepare(function, body)
+            validate(function, body)
         assert field in {problem.field for problem in caught.value.problems}
         assert str(caught.value).endswith("Nothing was sent.")
         assert not jsonschema.Draft202012Validator(schema_of(api, name)).is_valid(body)

@@ -15,7 +15,7 @@ import pytest
 
 from mediakit import AsyncClient, Client, Job, format_usd
 from mediakit import client as core
-from mediakit.client.records.orders import Order
+from mediakit.client.records.idempotency import submission_of
 from mediakit.client.transfers.upload_files import fingerprint
 from mediakit.errors import (
     AuthError,
@@ -198,14 +198,13 @@ def test_what_could_not_be_sent_is_kept_and_made_once_at_the_next_start(
 ) -> None:
     async def scenario() -> None:
         dead = impatient(closed_port(), sandbox.api_key, tmp_path)
-        order = dead.catalog.function("text-to-video")
-        submission = Order(
+        function = dead.catalog.function("text-to-video")
+        submission = submission_of(
             dead.service,
-            order,
-            order.canonical_body({"prompt": "kept", "duration": 3}),
-            None,
-            order.estimate({"duration": 3}),
-        ).submission(take=1, attempt=1)
+            function,
+            function.canonical_body({"prompt": "kept", "duration": 3}),
+            function.estimate({"duration": 3}),
+        )
         dead.store.claim(submission)
         await dead.resume()
         [entry] = dead.store.open_intents(**owner(dead))

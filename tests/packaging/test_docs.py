@@ -17,7 +17,9 @@ import pytest
 from mediakit.catalog import Catalog, Function
 from mediakit.schema import MediaRequest
 
-PAGE = Path(__file__).parents[2] / "docs" / "adding_a_function.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "adding_a_function.md"
+SANDBOX_PAGE = DOCS / "sandbox.md"
 LIMIT_S = 240
 SHOWN = re.compile(r"  # => (.*)$")
 
@@ -27,9 +29,9 @@ def _shown(value, expected, line):
 """
 
 
-def blocks(language: str) -> list[str]:
-    """Return the blocks of the page in one language."""
-    text = PAGE.read_text("utf-8")
+def blocks(language: str, page: Path = PAGE) -> list[str]:
+    """Return the blocks of a page in one language."""
+    text = page.read_text("utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
@@ -45,17 +47,14 @@ def executable(block: str) -> str:
     return "\n".join(lines)
 
 
-def test_the_blocks_of_the_page_run_and_show_what_they_say(tmp_path: Path) -> None:
-    code = "\n".join(map(executable, blocks("python")))
-    assert code.count("_shown(") > 15
-    script = tmp_path / "page.py"
+def run(code: str, folder: Path) -> None:
+    """Run code in a process of its own, in a folder that is its home, too."""
+    script = folder / "page.py"
     script.write_text(CHECK + code, "utf-8")
-    [bindings] = [b for b in blocks("toml") if b.startswith("# mediakit.toml")]
-    (tmp_path / "mediakit.toml").write_text(bindings, "utf-8")
     done = subprocess.run(
         [sys.executable, "-W", "error", str(script)],
-        cwd=tmp_path,
-        env={**os.environ, "MEDIAKIT_HOME": str(tmp_path / "home")},
+        cwd=folder,
+        env={**os.environ, "MEDIAKIT_HOME": str(folder / "home")},
         capture_output=True,
         text=True,
         timeout=LIMIT_S,
@@ -63,6 +62,20 @@ def test_the_blocks_of_the_page_run_and_show_what_they_say(tmp_path: Path) -> No
     )
 
     assert done.returncode == 0, done.stderr
+
+
+def test_the_blocks_of_the_page_run_and_show_what_they_say(tmp_path: Path) -> None:
+    code = "\n".join(map(executable, blocks("python")))
+    assert code.count("_shown(") > 15
+    [bindings] = [b for b in blocks("toml") if b.startswith("# mediakit.toml")]
+    (tmp_path / "mediakit.toml").write_text(bindings, "utf-8")
+    run(code, tmp_path)
+
+
+def test_the_receiver_of_the_sandboxs_page_runs(tmp_path: Path) -> None:
+    code = "\n".join(map(executable, blocks("python", SANDBOX_PAGE)))
+    assert "client.handle_event" in code
+    run(code, tmp_path)
 
 
 @pytest.fixture(scope="module")

@@ -380,8 +380,8 @@ def test_an_unanswered_request_is_moved_to_the_sweep_s_budget(tmp_path: Path) ->
 def leave_unanswered(client: Any, prompt: str) -> None:
     """Leave a cell of a plan as a killed process does: written down, not answered."""
     fields = {"prompt": prompt, "duration": 3}
-    order, _ = client.core._ordered_at_once("text-to-video", fields, None, None, None)
-    client.core.store.claim(order.submission(take=1, attempt=1))
+    request = client.io.call(client.core._validated, "text-to-video", fields)
+    client.core.store.claim(client.core._submissions.of(request))
 
 
 def test_what_others_left_unanswered_counts_once_a_sweep_asks_for_it(

@@ -299,9 +299,8 @@ def test_requests_that_were_never_answered_are_new_and_count_against_the_budget(
         plan = plan_of(client, 2)
         for cell in range(2):
             fields: Any = plan.fields(cell)
-            ask = ("text-to-video", fields, None, None, None)
-            order, _ = client.io.call(client.core._ordered, *ask)
-            client.core.store.claim(order.submission(take=1, attempt=1))
+            request = client.io.call(client.core._validated, "text-to-video", fields)
+            client.core.store.claim(client.core._submissions.of(request))
         assert plan.refresh().new.tolist() == [True, True]
         results = run(client, plan, "$0.30")
         assert statuses(results) == {"completed": 1, "unsent": 1}

@@ -17,9 +17,10 @@ from mediakit.client.core import AsyncClient
 from mediakit.client.events.listening import Listener
 from mediakit.client.jobs.async_job import AsyncJob, check_timeout
 from mediakit.client.jobs.job import Job
-from mediakit.client.records.orders import Order
+from mediakit.client.jobs.registry import Handled
 from mediakit.client.recovery.history_view import HistoryView
-from mediakit.client.requests.prepare import Seconds
+from mediakit.client.requests.validated import ValidatedRequest
+from mediakit.client.requests.validation import Seconds
 from mediakit.client.runtime.docstrings import explained_by
 from mediakit.client.runtime.io_thread import IOThread, io_thread
 from mediakit.client.runtime.process_bound import ProcessBound
@@ -30,6 +31,7 @@ from mediakit.client.submissions.submissions import Take, check_take
 from mediakit.errors import JobFailedError
 from mediakit.rates import Estimate
 from mediakit.records import Balance
+from mediakit.webhooks import Event
 
 log = logging.getLogger("mediakit.client")
 
@@ -101,15 +103,15 @@ class Client(ProcessBound, Generic[JobT_co]):
         """Return the blocking face of a job."""
         return self.job_type(job, self.io)
 
-    def _bought(self, order: Order, take: Take) -> JobT_co:
-        """Buy an order; an interrupt ends the waiting for the answer only."""
+    def _job_of(self, request: ValidatedRequest, take: Take) -> JobT_co:
+        """Submit a request; an interrupt ends the waiting for the answer only."""
         self.io.refuse_itself()
-        buying = self.io.post(self.core._buy, order, take)
+        submitting = self.io.post(self.core._submit, request, take)
         try:
             why = self.core.delays.submit_text
-            return self.owned(self._explained(buying, why, after_s=[SILENT_S]))
+            return self.owned(self._explained(submitting, why, after_s=[SILENT_S]))
         except KeyboardInterrupt:
-            buying.add_done_callback(_log_failure)
+            submitting.add_done_callback(_log_failure)
             raise KeyboardInterrupt(
                 "stopped waiting; the request is sent all the same, once, and its job "
                 "goes on: client.history.frame() shows it"
@@ -182,13 +184,17 @@ class Client(ProcessBound, Generic[JobT_co]):
     ) -> JobT_co:
         """Submit a job; the same call finds the job that it bought before."""
         check_take(take)
-        asked = (function, fields, seconds, webhook_url, extra)
-        # Changing the thread takes longer than checking and pricing most requests.
-        ordered = self.core._ordered_at_once(*asked)
-        order, warnings = ordered or self._with_files(self.core._ordered, *asked)
-        for line in warnings:
+        request = self._with_files(
+            self.core._validated,
+            function,
+            fields,
+            seconds=seconds,
+            webhook_url=webhook_url,
+            extra=extra,
+        )
+        for line in request.warnings:
             self._say(line)
-        job = self._bought(order, take)
+        job = self._job_of(request, take)
         job.reused = job.reused or job.id in self._submitted
         self._submitted.add(job.id)
         if job.reused:
@@ -233,10 +239,15 @@ class Client(ProcessBound, Generic[JobT_co]):
         """Upload a local file; the same bytes are uploaded once (spec 4.2)."""
         return self._with_files(self.core.upload, path, field=field)
 
+    @explained_by(AsyncClient.handle_event)
+    def handle_event(self, event: Event) -> Handled:
+        """End a job by a verified webhook event, from any receiver (spec 6)."""
+        return self.io.call(self.core.handle_event, event)
+
     @explained_by(AsyncClient.listen)
     def listen(self) -> Listener:
         """Hear of the ends of jobs by event instead of polling them (spec 6)."""
-        return Listener(self.io.call(self.core.listen), self.io)
+        return self.io.call(self.core.listen)
 
     @explained_by(AsyncClient.on_settled)
     def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
@@ -276,8 +287,8 @@ class Client(ProcessBound, Generic[JobT_co]):
         return lambda: self._close_listeners.remove(listener)
 
 
-def _log_failure(buying: Future[Any]) -> None:
+def _log_failure(submitting: Future[Any]) -> None:
     """Say what nobody waits for any more; a cancelled one ended with the process."""
-    error = None if buying.cancelled() else buying.exception()
+    error = None if submitting.cancelled() else submitting.exception()
     if error is not None:
         log.warning("an interrupted submit: %s", error)

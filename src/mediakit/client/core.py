@@ -4,41 +4,35 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Coroutine, Mapping
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 import httpx
-from anyio import to_thread
 
 from mediakit.catalog import Catalog
 from mediakit.client.account.billing import Billing
 from mediakit.client.account.deliveries import AsyncDeliveries
 from mediakit.client.events.endpoints import Endpoints
-from mediakit.client.events.listening import AsyncListener
+from mediakit.client.events.listening import Listener
 from mediakit.client.http.delay_messages import DelayMessages
 from mediakit.client.http.http_client import TIMEOUT_S, HttpClient
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.http.transports import UnclosedTransport
 from mediakit.client.jobs.async_job import AsyncJob, check_timeout
-from mediakit.client.jobs.registry import Jobs
+from mediakit.client.jobs.registry import Handled, Jobs
 from mediakit.client.jobs.results import Outputs
 from mediakit.client.records.account_history import AccountHistory
-from mediakit.client.records.orders import Order
+from mediakit.client.records.budgets import Budget
 from mediakit.client.recovery.history_view import AsyncHistoryView
 from mediakit.client.recovery.rebuilding import Rebuilder
-from mediakit.client.requests.job_inputs import id_of, jobs_in
-from mediakit.client.requests.prepare import (
-    Prepared,
-    Seconds,
-    check_webhook_url,
-    prepare,
-    reads_files,
-)
 from mediakit.client.requests.remote_media import RemoteMedia
 from mediakit.client.requests.repricing import Pricer
+from mediakit.client.requests.requests import Requests
 from mediakit.client.requests.uploads import Uploads
+from mediakit.client.requests.validated import ValidatedRequest
+from mediakit.client.requests.validation import Seconds
 from mediakit.client.runtime.io_thread import io_thread, networked
 from mediakit.client.runtime.process_bound import ProcessBound, closed
 from mediakit.client.runtime.progress import Progress, Transfer
@@ -60,6 +54,7 @@ from mediakit.errors import InputError
 from mediakit.history import History
 from mediakit.rates import Estimate
 from mediakit.records import Balance
+from mediakit.webhooks import Event
 
 log = logging.getLogger("mediakit.client")
 
@@ -144,7 +139,12 @@ class AsyncClient(ProcessBound):
         self.remote_media = RemoteMedia(self._files_http, self._clock)
         self._progress = Progress()
         files = Files(self._transport, self._files_http, self._clock)
-        self._uploads = Uploads(files, self._account_history, self._progress)
+        self._requests = Requests(
+            self.catalog,
+            self._account_history,
+            self.remote_media,
+            Uploads(files, self._account_history, self._progress),
+        )
         downloader = Downloader(self._files_http, self._clock)
         outputs = Outputs(
             downloader,
@@ -168,15 +168,14 @@ class AsyncClient(ProcessBound):
             self._sender.asked_to_wait_s,
             self._account_history.blocked_text,
         )
-        self._listeners: list[AsyncListener] = []
-        self._project = project
-        self._budget_name = budget_name(project, budget)
+        self._listeners: list[Listener] = []
+        name = budget_name(project, budget)
         self._admission = Admission(
             self._account_history,
             self.billing,
             self._clock,
-            budget_of(self._budget_name, budget),
-            self._budget_name,
+            budget_of(name, budget),
+            name,
         )
         self._submissions = Submissions(
             self._sender,
@@ -185,6 +184,7 @@ class AsyncClient(ProcessBound):
             self._admission,
             Pricer(self.catalog, self.remote_media),
             self._clock,
+            project,
         )
         rebuilder = Rebuilder(
             self._transport,
@@ -263,41 +263,10 @@ class AsyncClient(ProcessBound):
             InputError: The function is unknown, or a field that the price is made
                 from is missing or wrong.
         """
-        prepared = await self._prepared(function, fields, seconds, price_only=True)
-        return prepared.estimate
-
-    async def _prepared(
-        self,
-        function: str,
-        fields: Mapping[str, object],
-        seconds: Seconds | None,
-        extra: Mapping[str, object] | None = None,
-        *,
-        price_only: bool = False,
-    ) -> Prepared:
-        found = self.catalog.function(function)
-        work = partial(
-            prepare,
-            found,
-            fields,
-            seconds=seconds,
-            extra=extra,
-            price_only=price_only,
-            earlier_urls=await self._input_urls(fields),
+        request = await self._requests.validated(
+            function, fields, seconds=seconds, price_only=True
         )
-        # A thread takes longer to wake than all this takes without a file to read.
-        reads = reads_files(found, fields)
-        prepared = await to_thread.run_sync(work) if reads else work()
-        return await self.remote_media.measured(prepared)
-
-    async def _input_urls(self, fields: Mapping[str, object]) -> dict[str, str]:
-        """Return under which URLs the outputs of jobs were inputs before, by job."""
-        job_ids = [id_of(job) for job in jobs_in(fields)]
-        return (
-            await self._account_history.ask(History.input_urls, job_ids)
-            if job_ids
-            else {}
-        )
+        return request.estimate
 
     def reserved_micro_usd(self) -> int:
         """Return what is held for jobs whose charge is not settled, micro-USD."""
@@ -356,84 +325,40 @@ class AsyncClient(ProcessBound):
             ServiceError: The service did not answer; the error says what was sent.
         """
         check_take(take)
-        order, warnings = await self._ordered(
-            function, fields, seconds, webhook_url, extra
+        request = await self._validated(
+            function, fields, seconds=seconds, webhook_url=webhook_url, extra=extra
         )
-        for line in warnings:
+        for line in request.warnings:
             log.info(line)
-        return await self._buy(order, take)
+        return await self._submit(request, take)
 
     @opened
-    async def _ordered(
+    async def _validated(
         self,
         function: str,
         fields: Mapping[str, object],
-        seconds: Seconds | None,
-        webhook_url: str | None,
-        extra: Mapping[str, object] | None,
-    ) -> tuple[Order, list[str]]:
-        """Check and price a request and upload its files; nothing of it is sent yet.
-
-        Returns:
-            What to buy, and what is likely a mistake in it.
-        """
-        check_webhook_url(webhook_url)
-        prepared = await self._prepared(function, fields, seconds, extra)
-        urls = await self._uploads.of(prepared)
-        return self._order(prepared, urls, webhook_url)
-
-    def _ordered_at_once(
-        self,
-        function: str,
-        fields: Mapping[str, object],
-        seconds: Seconds | None,
-        webhook_url: str | None,
-        extra: Mapping[str, object] | None,
-    ) -> tuple[Order, list[str]] | None:
-        """Do the same on this thread; None if files or the network are needed."""
-        check_webhook_url(webhook_url)
-        found = self.catalog.function(function)
-        if reads_files(found, fields):
-            return None
-        job_ids = [id_of(job) for job in jobs_in(fields)]
-        if job_ids and not self.store.is_local:
-            return None
-        prepared = prepare(
-            found,
-            fields,
-            seconds=seconds,
-            extra=extra,
-            earlier_urls=self.store.input_urls(job_ids) if job_ids else None,
+        *,
+        seconds: Seconds | None = None,
+        webhook_url: str | None = None,
+        extra: Mapping[str, object] | None = None,
+    ) -> ValidatedRequest:
+        """Check and price a request and upload its files; nothing else is sent."""
+        return await self._requests.uploaded(
+            function, fields, seconds=seconds, webhook_url=webhook_url, extra=extra
         )
-        if prepared.lengths_wanted:
-            return None
-        return self._order(prepared, {}, webhook_url)
-
-    def _order(
-        self,
-        prepared: Prepared,
-        urls: Mapping[str, str],
-        webhook_url: str | None,
-    ) -> tuple[Order, list[str]]:
-        found = prepared.function
-        body = found.with_media(prepared.body, urls)
-        order = Order(
-            service=self.service,
-            function=found,
-            body=found.canonical_body({**body, **prepared.extra}),
-            webhook_url=webhook_url,
-            estimate=prepared.estimate,
-            project=self._project,
-            budget=self._budget_name,
-            parents=prepared.parents,
-        )
-        return order, prepared.warnings
 
     @opened
-    async def _buy(self, order: Order, take: Take) -> AsyncJob:
-        """Find the job of an order, or buy it."""
+    async def _submit(
+        self,
+        request: ValidatedRequest,
+        take: Take,
+        *,
+        sweep: str | None = None,
+        budget: Budget | None = None,
+    ) -> AsyncJob:
+        """Find the job of a request that was bought before, or buy it."""
         self._refuse_closed()
-        job = await self._submissions.place(order, take)
+        job = await self._submissions.submit(request, take, sweep=sweep, budget=budget)
         job.raise_if_failed()
         return job
 
@@ -517,22 +442,48 @@ class AsyncClient(ProcessBound):
         return await self._jobs.job(job_id)
 
     @opened
-    async def listen(self) -> AsyncListener:
+    async def handle_event(self, event: Event) -> Handled:
+        """End a job by a verified webhook event, from any receiver (spec 6).
+
+        It is as if the job had been polled: its listeners hear of its end, `wait()`
+        returns, the history has it, and its charge is read from the job endpoint. An
+        event may come twice, late, or before its submit is answered. Give it to
+        `mediakit.webhooks.receiver`, or call it with what `mediakit.verify_webhook`
+        returns.
+
+        Args:
+            event: The event.
+
+        Returns:
+            "ended" if the job ended by it, "known" if it was known to have ended,
+            "unknown" if this account has no such job here, "ignored" if the event
+            is not about the end of a job.
+
+        Raises:
+            MediakitError: The client is closed.
+        """
+        self._refuse_closed()
+        return await self._jobs.handle(event)
+
+    @opened
+    async def listen(self) -> Listener:
         """Hear of the ends of jobs by event instead of polling them (spec 6).
 
         A receiver on this machine is registered as an endpoint of the sandbox's
-        account; bodies and keys of submits stay the same. It receives until it or the
-        client is closed. Only the end of a job is told: until then it shows the status
-        it had at its last read, once a minute.
+        account, and gives its events to `handle_event`; bodies and keys of submits
+        stay the same. It receives until it or the client is closed. Only the end of a
+        job is told: until then it shows the status it had at its last read, once a
+        minute.
 
         Raises:
             ServiceError: The service is no sandbox of this machine, or refuses.
             ConflictError: It cannot be told whose events are wanted.
         """
         self._refuse_closed()
-        endpoints = Endpoints(self._transport)
-        listener = await AsyncListener(self._jobs, endpoints).open()
-        self._listeners.append(listener)
+        listener = Listener(
+            self._jobs.handle, Endpoints(self._transport), self._jobs.pollers
+        )
+        self._listeners.append(await listener.open())
         return listener
 
     def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
@@ -572,7 +523,7 @@ class AsyncClient(ProcessBound):
             InputError: There is no such file, or it is no medium that can be read.
             ServiceError: The upload did not go through.
         """
-        return await self._uploads.upload(path, field)
+        return await self._requests.uploads.upload(path, field)
 
 
 def _check_job_id(job_id: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from mediakit.client import AsyncClient, AsyncJob
-from mediakit.client.records.orders import Order
+from mediakit.client.requests.validated import ValidatedRequest
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.errors import InputError, NotFoundError
 from mediakit.history import Entry, History, Judgement
@@ -149,7 +149,7 @@ async def fixed(
     *,
     region: str,
     prompt: str,
-    labelled: Callable[[Order], Order],
+    submit: Callable[[ValidatedRequest], Awaitable[AsyncJob]],
     more: dict[str, Any],
 ) -> AsyncJob:
     """Replace a region of a clip that a sweep made, as a part of that sweep.
@@ -169,8 +169,7 @@ async def fixed(
         "duration_s": length_s,
         **more,
     }
-    order, _ = await client._ordered(REPAIR, fields, None, None, None)
-    return await client._buy(labelled(order), 1)
+    return await submit(await client._validated(REPAIR, fields))
 
 
 async def _repair_length_s(client: AsyncClient, job: AsyncJob) -> int:

@@ -12,8 +12,8 @@ from anyio import to_thread
 
 from mediakit.catalog import Function
 from mediakit.client import AsyncClient, Service
-from mediakit.client.records.orders import REJECTIONS, draw_keys
-from mediakit.client.requests.prepare import plain_body
+from mediakit.client.records.idempotency import REJECTIONS, draw_keys
+from mediakit.client.requests.validation import plain_body
 from mediakit.errors import InputError
 from mediakit.history import EntryState, OwnedDraw
 from mediakit.media import is_url
@@ -258,11 +258,13 @@ async def _uploaded(
     if not function.media(plain_body(function, {name: value})):
         return value
     try:
-        prepared = await client._prepared(function.path, fields, None, price_only=True)
-        urls = await client._uploads.known(prepared)
+        request = await client._requests.validated(
+            function.path, fields, price_only=True
+        )
+        urls = await client._requests.uploads.known(request)
     except InputError:
         return NOT_UPLOADED
-    body = function.with_media(prepared.body, urls)
+    body = function.with_media(request.body, urls)
     its_media = function.media({name: body.get(name)})
     return body.get(name) if all(is_url(m.value) for m in its_media) else NOT_UPLOADED
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mediakit.catalog import Function
 from mediakit.client import AsyncClient
-from mediakit.client.requests.prepare import plain_body
+from mediakit.client.requests.validation import plain_body
 from mediakit.errors import InputError, MediakitError
 from mediakit.money import MicroUSD
 from mediakit.rates import Estimate, EstimateKind
@@ -78,10 +78,10 @@ async def prices_of(
         fields = fields_at(sources, grid, dimensions, code)
         async with slots:
             try:
-                prepared = await client._prepared(
-                    function.path, fields, None, price_only=True
+                request = await client._requests.validated(
+                    function.path, fields, price_only=True
                 )
-                return prepared.estimate
+                return request.estimate
             except InputError as error:
                 return str(error)
 
@@ -120,7 +120,7 @@ async def _media_finding(
     for code in range(count_of(grid, dimensions)) if dimensions else ():
         fields = fields_at(sources, grid, dimensions, code)
         try:
-            await client._prepared(function.path, fields, None)
+            await client._requests.validated(function.path, fields)
         except InputError as error:
             problems = [
                 p for p in error.problems if isinstance(p, Problem) and p.root == name

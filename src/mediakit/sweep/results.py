@@ -443,7 +443,7 @@ class AsyncResults(ProcessBound):
             job_id,
             region=region,
             prompt=prompt,
-            labelled=self.runner.labelled,
+            submit=self.runner.submit,
             more=more,
         )
 

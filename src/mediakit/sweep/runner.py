@@ -8,7 +8,6 @@ import logging
 import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,8 @@ import numpy as np
 
 from mediakit.client import AsyncClient, AsyncJob, JobState
 from mediakit.client.records.budgets import Budget
-from mediakit.client.records.orders import Order, was_rejected
+from mediakit.client.records.idempotency import was_rejected
+from mediakit.client.requests.validated import ValidatedRequest
 from mediakit.client.runtime.listeners import notify
 from mediakit.client.runtime.process_bound import CLOSED, ClosedError
 from mediakit.errors import (
@@ -131,7 +131,7 @@ class Runner:
         """Begin to send."""
         self._loop = asyncio.get_running_loop()
         self._began_s = perf_counter()
-        # What is retried is claimed without an order, which else says the limit.
+        # A retry claims without `submit`, which sets the limit otherwise.
         self.core._admission.limit_sweep(self.plan.id, self._own_limit_micro_usd)
         self._pump()
         self._end_if_over()
@@ -391,18 +391,18 @@ class Runner:
             return None
         if _is_new(entry) or _is_unanswered(entry):
             await self._reserve(cell, self._unheld_micro_usd(cell, entry))
-        order = await self._order_of(cell)
+        request = await self._request_of(cell)
         if key is None:
-            entry = await self._entry(cell, order.draw_key)
+            entry = await self._entry(cell, self.core._submissions.of(request).draw_key)
             if entry is not None and self._is_known(cell, entry):
                 self._reservations.dropped(cell)
                 return None
         if _is_new(entry):
-            await self._reserve(cell, order.estimate.high)
+            await self._reserve(cell, request.estimate.high)
         elif not _is_unanswered(entry):
             self._reservations.dropped(cell)
         self._refuse_stopped()
-        job = await self.core._buy(order, self.plan.take(cell))
+        job = await self.submit(request, self.plan.take(cell))
         was_owned = entry is not None and entry.job_id == job.id
         is_counted = self.shared is not None or not self._is_of_others(entry)
         self._got(cell, was_owned=was_owned, counts=is_counted)
@@ -491,21 +491,17 @@ class Runner:
             raise _NotNowError(high_micro_usd)
         self._pump()
 
-    async def _order_of(self, cell: int) -> Order:
+    async def _request_of(self, cell: int) -> ValidatedRequest:
         """Check and price a cell, and upload its files."""
         fields = dict(self.plan.fields(cell))
-        beside: list[Any] = [fields.pop(n, None) for n in BESIDE_FIELDS]
-        path = self.plan.function.path
-        order, _ = await self.core._ordered(path, fields, *beside)
-        return self.labelled(order)
+        beside: dict[str, Any] = {n: fields.pop(n, None) for n in BESIDE_FIELDS}
+        return await self.core._validated(self.plan.function.path, fields, **beside)
 
-    def labelled(self, order: Order) -> Order:
-        """Return an order that counts against this sweep, and against its budget."""
-        return replace(
-            order,
-            sweep=self.plan.id,
-            sweep_limit_micro_usd=self._own_limit_micro_usd,
-            sweep_budget=self.shared,
+    async def submit(self, request: ValidatedRequest, take: int = 1) -> AsyncJob:
+        """Submit a request that counts against this sweep, and against its budget."""
+        self.core._admission.limit_sweep(self.plan.id, self._own_limit_micro_usd)
+        return await self.core._submit(
+            request, take, sweep=self.plan.id, budget=self.shared
         )
 
     def _refuse_stopped(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mediakit import client as core
-from mediakit.client.records.orders import Order
+from mediakit.client.records.idempotency import submission_of
 from mediakit.history import History, Submission
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.fast_clock import FastClock
@@ -87,8 +87,7 @@ def kite_of(client: core.AsyncClient) -> Submission:
     """Return what a submit of the kite writes down first."""
     function = client.catalog.function("text-to-video")
     body = function.canonical_body(KITE)
-    order = Order(client.service, function, body, None, function.estimate(body))
-    return order.submission(take=1, attempt=1)
+    return submission_of(client.service, function, body, function.estimate(body))
 
 
 async def draw(client: core.AsyncClient) -> str:

@@ -15,7 +15,7 @@ from mediakit import Catalog
 from mediakit import client as core
 from mediakit.catalog.own_rates import OwnRate
 from mediakit.client.http.http_client import HttpClient
-from mediakit.client.records.orders import Order
+from mediakit.client.records.idempotency import submission_of
 from mediakit.client.requests.remote_media import RemoteMedia
 from mediakit.client.requests.repricing import Pricer
 from mediakit.client.runtime.io_thread import io_thread
@@ -126,7 +126,7 @@ def bought_at(micro_usd: int, kind: str, **body: Any) -> Submission:
     function = Catalog.default().function(kind)
     price = MicroUSD(micro_usd)
     estimate = Estimate(price, price, EstimateKind.EXACT)
-    return Order(SERVICE, function, body, None, estimate).submission(take=1, attempt=1)
+    return submission_of(SERVICE, function, body, estimate)
 
 
 def priced_anew(submission: Submission) -> Submission:

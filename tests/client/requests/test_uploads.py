@@ -15,7 +15,7 @@ import pytest
 from mediakit import Client
 from mediakit.client import AsyncClient, Service
 from mediakit.client.http.http_client import BLOCK_BYTES
-from mediakit.client.requests.prepare import prepare
+from mediakit.client.requests.validation import validate
 from mediakit.client.runtime.progress import Transfer
 from mediakit.client.runtime.single_flight import SingleFlight
 from mediakit.errors import InputError, ServiceError
@@ -205,10 +205,10 @@ def test_a_file_that_changes_after_it_was_priced_is_not_sent(
     with Storage() as storage:
         client = client_of(storage, tmp_path)
         fields = {"prompt": "a song", "audio_urls": [str(file)]}
-        prepared = prepare(client.catalog.function("r5"), fields)
+        prepared = validate(client.catalog.function("r5"), fields)
         change(file)
         with pytest.raises(InputError, match="after it was checked and priced") as no:
-            run(client, lambda: client._uploads.of(prepared))
+            run(client, lambda: client._requests.uploads.of(prepared))
 
     assert no.value.field == "audio_urls[0]"
     assert storage.grants == 0

@@ -11,7 +11,7 @@ import pytest
 
 from mediakit import BudgetError, Catalog
 from mediakit import client as core
-from mediakit.client.records.orders import Order, next_attempt, take_of
+from mediakit.client.records.idempotency import next_attempt, submission_of, take_of
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.history import Entry, History, Submission
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
@@ -48,10 +48,9 @@ class Desk:
     def submission(self, prompt: str) -> Submission:
         found = Catalog.default().function("text-to-video")
         body = found.canonical_body({**KITE, "prompt": prompt})
-        order = Order(
-            self.service, found, body, None, found.estimate(body), budget=EARLIER
+        return submission_of(
+            self.service, found, body, found.estimate(body), budget=EARLIER
         )
-        return order.submission(take=1, attempt=1)
 
     def held_micro_usd(self, budget: str = EARLIER) -> int:
         return self.history.budget_use(budget).reserved_micro_usd

@@ -23,7 +23,7 @@ from mediakit import client as core
 from mediakit.catalog import Catalog
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.records.account_history import AccountHistory
-from mediakit.client.records.orders import Order, key_of
+from mediakit.client.records.idempotency import key_of, submission_of
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.client.submissions.sender import (
     SUBMIT_RETRY_FOR_S,
@@ -155,8 +155,7 @@ class Submissions:
         """Return what the same call writes down first."""
         function = Catalog.default().function(KIND)
         body = function.canonical_body({"prompt": prompt})
-        order = Order(self._service, function, body, None, function.estimate(body))
-        return order.submission(take=1, attempt=1)
+        return submission_of(self._service, function, body, function.estimate(body))
 
     def submitter(self, history: History, **how: Any) -> Sender:
         transport = ServiceClient(self._service, clock=self.clock)
@@ -416,8 +415,9 @@ def test_an_unanswered_submit_is_asked_again_unasked_for_a_day(tmp_path: Path) -
     with History(tmp_path / "history.sqlite3", clock=clock) as history:
         service = core.Service("http://127.0.0.1:9", "a-key-0123")
         function = Catalog.default().function(KIND)
-        order = Order(service, function, {"prompt": "a"}, None, function.estimate({}))
-        entry, _ = history.claim(order.submission(take=1, attempt=1))
+        estimate = function.estimate({})
+        kite = submission_of(service, function, {"prompt": "a"}, estimate)
+        entry, _ = history.claim(kite)
 
     assert asks_unasked(entry, clock.now() + timedelta(hours=24))
     assert not asks_unasked(entry, clock.now() + timedelta(hours=24, seconds=1))

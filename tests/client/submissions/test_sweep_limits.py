@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -166,9 +165,10 @@ async def bought(
 ) -> AsyncJob:
     """Buy a cell of a sweep."""
     fields = {"prompt": prompt, "duration": 5}
-    order, _ = await client._ordered("text-to-video", fields, None, None, None)
-    order = replace(order, sweep=sweep, sweep_limit_micro_usd=limit_micro_usd)
-    return await client._buy(order, take)
+    if sweep is not None:
+        client._admission.limit_sweep(sweep, limit_micro_usd)
+    request = await client._validated("text-to-video", fields)
+    return await client._submit(request, take, sweep=sweep)
 
 
 def sweeps(client: AsyncClient) -> dict[str | None, list[int]]:

@@ -11,7 +11,6 @@ import ipywidgets
 import pytest
 
 from mediakit import Client
-from mediakit.client.records.orders import Order
 from mediakit.errors import InputError
 from mediakit.history import Entry
 from mediakit.records import JobStatus
@@ -306,11 +305,8 @@ def test_a_request_that_a_killed_kernel_left_unanswered_comes_with_its_job(
 def claimed(form: Form, origin: str | None) -> Entry:
     """Write a request of the form down, as if the kernel was killed right then."""
     core = form.client.core
-    order, _ = form.client.io.call(
-        core._ordered, form.function.path, KITE, None, None, None
-    )
-    assert isinstance(order, Order)
-    entry, _ = core.store.claim(order.submission(take=1, attempt=1), origin=origin)
+    request = form.client.io.call(core._validated, form.function.path, KITE)
+    entry, _ = core.store.claim(core._submissions.of(request), origin=origin)
     return entry
 
 

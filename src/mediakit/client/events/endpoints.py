@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 from mediakit.client.account.delivery_log import rows_in
-from mediakit.client.events.loopback import is_served
 from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.runtime.service import LOOPBACK
@@ -18,14 +19,15 @@ from mediakit.webhooks import COMPLETED, FAILED
 
 PATH = "/mediakit-listener"
 ENDPOINTS = "/sandbox/endpoints"
+CONNECT_TIMEOUT_S = 1.0
 EVENTS = [COMPLETED, FAILED]
 # Its own door asks for this header, which no web page can send.
 DOOR = {"X-Sandbox": "1"}
 ONLY_SANDBOX = (
     "client.listen() needs a sandbox on this machine: a hosted service posts to public "
     "https addresses only, which are registered in its console. There, mount "
-    "mediakit.webhooks.receiver(...) in an application of your own, or name a "
-    "webhook_url. Jobs are polled, as ever."
+    "mediakit.webhooks.receiver(secret, client.handle_event) in an application of "
+    "your own. Jobs are polled, as ever."
 )
 
 
@@ -128,4 +130,16 @@ async def _is_dead_listener(url: str) -> bool:
     parts = urlsplit(url)
     if parts.path != PATH or parts.hostname not in LOOPBACK or parts.port is None:
         return False
-    return not await is_served(parts.hostname, parts.port)
+    return not await _is_served(parts.hostname, parts.port)
+
+
+async def _is_served(host: str, port: int) -> bool:
+    try:
+        async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            _, writer = await asyncio.open_connection(host, port)
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
+    return True

@@ -1,61 +1,68 @@
-"""Hearing of the ends of jobs instead of asking for them."""
+"""A receiver of this machine that gives a sandbox's events to the client."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import socket
 from collections import deque
+from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from mediakit.client.events.endpoints import Endpoint, Endpoints
-from mediakit.client.events.loopback import Loopback
-from mediakit.client.jobs.registry import Jobs
-from mediakit.client.runtime.io_thread import IOThread, networked
+from mediakit.client.jobs.pollers import Pollers
+from mediakit.client.runtime.io_thread import io_thread, networked
 from mediakit.client.runtime.process_bound import ProcessBound
-from mediakit.errors import MediakitError
+from mediakit.errors import MediakitError, ServiceError
 from mediakit.webhooks import Event, Receiver, receiver
 
 log = logging.getLogger("mediakit.client")
 
 EVENTS_KEPT = 1_000
+HOST = "127.0.0.1"
 IN_MEMORY = ":memory:"
+STARTED_CHECK_S = 0.01
 
 
-class AsyncListener(ProcessBound):
-    """Receives the events of an account while it is open; see `AsyncClient.listen`.
+class Listener(ProcessBound):
+    """Receives the events of an account while it is open; see `client.listen`.
 
     Jobs of its client end by event. They are read once a minute all the same, so that
-    a lost event costs time and nothing else; a state is never taken back, so that an
-    event may come twice, late, or before its submit is answered. It receives on the
-    I/O thread.
+    a lost event costs time and nothing else.
 
     Args:
-        jobs: Takes what is heard.
-        endpoints: Where it is registered.
+        handle: Takes the events.
+        endpoints: Registers it at the sandbox.
+        pollers: Read running jobs seldom while it is open.
     """
 
-    def __init__(self, jobs: Jobs, endpoints: Endpoints) -> None:
-        self._jobs = jobs
+    def __init__(
+        self,
+        handle: Callable[[Event], Awaitable[object]],
+        endpoints: Endpoints,
+        pollers: Pollers,
+    ) -> None:
+        self._handle = handle
         self._endpoints = endpoints
+        self._pollers = pollers
         self._events: deque[Event] = deque(maxlen=EVENTS_KEPT)
-        self._loopback = Loopback()
-        self._receiver: Receiver | None = None
         self._endpoint: Endpoint | None = None
-        self._counts = False
+        self._receiver: Receiver | None = None
+        self._server: Any = None
+        self._serving: asyncio.Task[None] | None = None
+        # The port is open from the start: what connects before it is served waits.
+        self._socket = socket.create_server((HOST, 0))
+        self.url = f"http://{HOST}:{self._socket.getsockname()[1]}"
 
     def __repr__(self) -> str:
         how = "listening" if self.is_open else "closed"
         return f"<{how} at {self.url}: {len(self._events)} events>"
 
     @property
-    def url(self) -> str:
-        """Return where events are received."""
-        return self._loopback.base_url
-
-    @property
     def is_open(self) -> bool:
         """Tell whether events are received."""
-        return self._counts
+        return self._serving is not None
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -71,32 +78,41 @@ class AsyncListener(ProcessBound):
         """
         try:
             self._endpoint = await self._endpoints.register(self.url)
-            # Events that come again change nothing, so nothing is kept on disk.
+            # An event that comes again changes nothing, so nothing is kept on disk.
             self._receiver = receiver(
                 self._endpoint.secret, self._on_event, seen=IN_MEMORY
             )
-            await self._loopback.serve(self._receiver, self._ended)
+            self._server = _server(self._receiver)
         except BaseException:
             await self._leave()
             raise
-        self._counts = True
-        self._jobs.pollers.listener_began()
+        serving = self._server.serve(sockets=[self._socket])
+        self._serving = asyncio.create_task(serving, name="listener")
+        self._serving.add_done_callback(self._ended)
+        self._pollers.listener_began()
         return self
 
     async def _on_event(self, event: Event) -> None:
         self._events.append(event)
-        if event.job is not None:
-            await self._jobs.hear(event.job)
+        await self._handle(event)
 
-    def _ended(self) -> None:
-        if self._counts:
-            self._counts = False
-            self._jobs.pollers.listener_ended()
+    def _ended(self, _: object) -> None:
+        if self._serving is not None:
+            self._serving = None
+            self._pollers.listener_ended()
 
     @networked
     async def aclose(self) -> None:
         """Stop receiving; jobs are polled again. Closing twice does nothing more."""
-        self._ended()
+        serving = self._serving
+        self._ended(serving)
+        if serving is not None:
+            # If told to stop before it has started, uvicorn leaves its sockets open;
+            # it sets no event when it has.
+            while not (self._server.started or serving.done()):  # noqa: ASYNC110
+                await asyncio.sleep(STARTED_CHECK_S)
+            self._server.should_exit = True
+            await asyncio.wait([serving])
         await self._leave()
 
     async def _leave(self) -> None:
@@ -107,10 +123,24 @@ class AsyncListener(ProcessBound):
             except MediakitError as error:
                 # The next listener takes its place.
                 log.debug("an endpoint stays registered: %s", error)
-        await self._loopback.aclose()
-        taken, self._receiver = self._receiver, None
-        if taken is not None:
-            taken.inbox.close()
+        self._socket.close()
+        if self._receiver is not None:
+            self._receiver.inbox.close()
+
+    def close(self) -> None:
+        """Stop receiving; jobs are polled again. Closing twice does nothing more."""
+        io_thread().call(self.aclose)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -124,47 +154,21 @@ class AsyncListener(ProcessBound):
         await self.aclose()
 
 
-class Listener(ProcessBound):
-    """The blocking face of `AsyncListener`: it receives on the I/O thread.
-
-    Args:
-        core: The listener.
-        io: The I/O thread.
-    """
-
-    def __init__(self, core: AsyncListener, io: IOThread) -> None:
-        self._core = core
-        self._io = io
-
-    def __repr__(self) -> str:
-        return repr(self._core)
-
-    @property
-    def url(self) -> str:
-        """Return where events are received."""
-        return self._core.url
-
-    @property
-    def is_open(self) -> bool:
-        """Tell whether events are received."""
-        return self._core.is_open
-
-    @property
-    def events(self) -> tuple[Event, ...]:
-        """Return the last thousand events, the newest last."""
-        return self._core.events
-
-    def close(self) -> None:
-        """Stop receiving; jobs are polled again. Closing twice does nothing more."""
-        self._io.call(self._core.aclose)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
+def _server(app: Receiver) -> Any:
+    try:
+        import uvicorn
+    except ModuleNotFoundError as error:
+        raise ServiceError(
+            f"Listening needs {error.name}, which is not installed: install "
+            "mediakit[sandbox]. Without it jobs are polled, as ever."
+        ) from None
+    config = uvicorn.Config(
+        app,
+        ws="none",
+        lifespan="on",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_graceful_shutdown=1,
+    )
+    return uvicorn.Server(config)

@@ -6,6 +6,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 from urllib.parse import quote
 from weakref import WeakValueDictionary
 
@@ -26,14 +27,15 @@ from mediakit.client.records.job_states import (
     state_of_entry,
     state_of_record,
 )
-from mediakit.client.records.orders import Order
 from mediakit.client.runtime.listeners import notify
 from mediakit.client.runtime.process_bound import closed
 from mediakit.client.runtime.service import Service
 from mediakit.clock import Clock
 from mediakit.errors import ConflictError, ServiceError, shown
 from mediakit.history import Entry, History
+from mediakit.rates import Estimate
 from mediakit.records import Job as JobRecord
+from mediakit.webhooks import Event
 
 log = logging.getLogger("mediakit.client")
 
@@ -41,6 +43,9 @@ JOBS_PATH = "/v1/media/jobs"
 GOES_ON = "The job goes on."
 USUAL_FOR_S = 60.0
 EARLY_KEPT = 4_096
+
+Handled = Literal["ended", "known", "unknown", "ignored"]
+"""What an event did: see `AsyncClient.handle_event`."""
 
 
 @dataclass(frozen=True)
@@ -141,22 +146,22 @@ class Jobs:
         return await self.begun(state)
 
     async def state_of(
-        self, entry: Entry, record: JobRecord, order: Order | None = None
+        self, entry: Entry, record: JobRecord, estimate: Estimate | None = None
     ) -> JobState:
         """Return the state of a job that is in the history.
 
         Args:
             entry: The entry.
             record: What the service says of it.
-            order: What was asked for, which says more of its estimate; None where the
-                entry alone is known.
+            estimate: Its estimate with all that it says; None where only the entry's
+                is known.
         """
         return state_of_entry(
             entry,
             record,
             self._catalog,
             self.service,
-            order=order,
+            estimate=estimate,
             usual_runtime_s=await self._usual_runtime_s(entry),
         )
 
@@ -190,25 +195,48 @@ class Jobs:
         job = self.watched(state)
         early = self._early.pop(job.id, None)
         if early is not None:
-            await self.hear(early)
+            await self._end(job, early)
         return job
 
-    async def hear(self, record: JobRecord) -> None:
-        """Take what an event says of a job that has ended; twice is as good as once.
+    async def handle(self, event: Event) -> Handled:
+        """End the job that a verified event is about; see `AsyncClient.handle_event`.
 
-        Args:
-            record: The job as it stood when it ended. Of a job that is not known here
-                it is kept for a while: its submit may not be answered yet.
+        An event says nothing of a charge (spec 6.3): it is read from the job.
         """
-        await self._record(record)
-        job = self._jobs.get(record.id)
+        record = event.job
+        if record is None or not record.status.terminal:
+            return "ignored"
+        record = record.model_copy(update={"billing": None})
+        job = await self._known(record)
         if job is None:
+            # Its submit may not be answered yet (spec 6.2).
             self._early[record.id] = record
             while len(self._early) > EARLY_KEPT:
                 self._early.popitem(last=False)
-            return
-        job.see(record, self._clock.now(), of_its_end=True)
-        self.pollers.heard(job)
+            return "unknown"
+        return await self._end(job, record)
+
+    async def _known(self, record: JobRecord) -> AsyncJob | None:
+        """Return the one object of a job of this account; None for any other job."""
+        entry = await self._account_history.ask(History.find, record.id)
+        job = self._jobs.get(record.id)
+        if job is not None or entry is None:
+            return job
+        owner = {"service": entry.service, "account": entry.account}
+        if owner != self._account_history.owner:
+            return None
+        known = record_of_entry(entry, self.service)
+        return self._one(await self.state_of(entry, known))
+
+    async def _end(self, job: AsyncJob, record: JobRecord) -> Handled:
+        """Take what an event says of a job, unless it is known to have ended."""
+        is_known = job.status.terminal
+        if not is_known:
+            await self._record(record)
+            job.see(record, self._clock.now(), of_its_end=True)
+            self.pollers.heard(job)
+        job.watch()
+        return "known" if is_known else "ended"
 
     def recalled(self, entry: Entry) -> AsyncJob:
         """Return a job as the history knows it, not watched and without the network.

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AwareDatetime, Field, ValidationError
 
-from mediakit.client.records.orders import NOTHING_KNOWN, draw_key_of, key_of
+from mediakit.client.records.idempotency import NOTHING_KNOWN, draw_key_of, key_of
 from mediakit.client.runtime.service import Service
 from mediakit.history import Submission
 from mediakit.history.admission.adopting import rebuilt_key

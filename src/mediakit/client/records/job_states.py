@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 from mediakit.catalog import Catalog, Function
 from mediakit.client.records.job_state import JobState, unknown_status_text
-from mediakit.client.records.orders import Order
 from mediakit.client.runtime.service import LOOPBACK, Service
 from mediakit.errors import InputError
 from mediakit.history import Entry
@@ -23,7 +22,7 @@ def state_of_entry(
     catalog: Catalog,
     service: Service,
     *,
-    order: Order | None = None,
+    estimate: Estimate | None = None,
     usual_runtime_s: float | None = None,
 ) -> JobState:
     """Return the state of a job that is in the history."""
@@ -34,8 +33,8 @@ def state_of_entry(
         kind=entry.kind,
         media_type=_media_type(record, function),
         prompt=entry.prompt,
-        body=order.whole_body if order else _body(entry.body),
-        estimate=order.estimate if order else _estimate(entry),
+        body=_body(entry.body),
+        estimate=_estimate(entry) if estimate is None else estimate,
         submitted_at=entry.submitted_at,
         finished_at=entry.finished_at,
         usual_runtime_s=usual_runtime_s,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mediakit.client.http.http_client import HttpClient
-from mediakit.client.requests.prepare import Prepared
+from mediakit.client.requests.validated import ValidatedRequest
 from mediakit.clock import Clock
 from mediakit.media import MediaInfo
 from mediakit.media.remote import probe_url
@@ -55,38 +55,38 @@ class RemoteMedia:
     def __init__(self, http: HttpClient, clock: Clock) -> None:
         self._http = http
         self._clock = clock
-        self._preview_cache: dict[MediaKey, Look] = {}
+        self._looks: dict[MediaKey, Look] = {}
 
     async def look(self, keys: Iterable[MediaKey]) -> dict[MediaKey, MediaInfo | None]:
         """Return what media are; None where that cannot be found out."""
         tasks = {key: self._task(key) for key in keys}
         return {key: await _result(task) for key, task in tasks.items()}
 
-    async def measured(self, prepared: Prepared) -> Prepared:
+    async def measured(self, request: ValidatedRequest) -> ValidatedRequest:
         """Return a request with the lengths that its price wants, where it can be told.
 
         Raises:
             InputError: The media are not what the function accepts.
         """
-        wanted = [(item.kind, item.value) for item in prepared.lengths_wanted]
+        wanted = [(item.kind, item.value) for item in request.lengths_wanted]
         if not wanted:
-            return prepared
-        preview_cache = await self.look(wanted)
-        return prepared.measured({url: i for (_, url), i in preview_cache.items() if i})
+            return request
+        found = await self.look(wanted)
+        return request.measured({url: i for (_, url), i in found.items() if i})
 
     async def poster(self, url: str, max_px: int) -> bytes | None:
         """Make a small JPEG of what is behind a URL; None when it cannot be made."""
         return await poster_at(url, max_px, self._http)
 
     def _task(self, key: MediaKey) -> asyncio.Task[MediaInfo | None]:
-        look = self._preview_cache.get(key)
+        look = self._looks.get(key)
         now_s = self._clock.monotonic_s()
         if look is None or not look.is_good(now_s):
             kind, url = key
             task = asyncio.get_running_loop().create_task(
                 probe_url(url, kind, self._http)
             )
-            look = self._preview_cache[key] = Look(task, now_s)
+            look = self._looks[key] = Look(task, now_s)
         return look.task
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 from mediakit.catalog import Catalog, Function
-from mediakit.client.records.orders import priced_at
-from mediakit.client.requests.prepare import Prepared, prepare
+from mediakit.client.records.idempotency import priced_at
 from mediakit.client.requests.remote_media import RemoteMedia
+from mediakit.client.requests.validated import ValidatedRequest
+from mediakit.client.requests.validation import validate
 from mediakit.errors import InputError
 from mediakit.history import Submission
 
@@ -32,17 +33,17 @@ class Pricer:
         """
         try:
             function = self._catalog.function(submission.function)
-            prepared = await self._remote_media.measured(
-                _prepared(function, submission)
+            request = await self._remote_media.measured(
+                _request_of(function, submission)
             )
-            again = priced_at(submission, prepared.estimate)
+            again = priced_at(submission, request.estimate)
         except InputError:
             return submission
         is_less = again.reserved_micro_usd < submission.reserved_micro_usd
-        return submission if prepared.lengths_wanted and is_less else again
+        return submission if request.lengths_wanted and is_less else again
 
 
-def _prepared(function: Function, submission: Submission) -> Prepared:
+def _request_of(function: Function, submission: Submission) -> ValidatedRequest:
     fields: dict[str, object] = {}
     extra: dict[str, object] = {}
     for name, value in json.loads(submission.body).items():
@@ -50,4 +51,4 @@ def _prepared(function: Function, submission: Submission) -> Prepared:
             continue
         is_field = function.is_open or name in function.fields
         (fields if is_field else extra)[name] = value
-    return prepare(function, fields, extra=extra, price_only=True)
+    return validate(function, fields, extra=extra, price_only=True)

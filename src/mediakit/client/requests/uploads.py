@@ -10,7 +10,7 @@ from typing import TypeVar
 from anyio import CapacityLimiter, to_thread
 
 from mediakit.client.records.account_history import AccountHistory
-from mediakit.client.requests.prepare import Prepared
+from mediakit.client.requests.validated import ValidatedRequest
 from mediakit.client.runtime.progress import Progress
 from mediakit.client.runtime.single_flight import SingleFlight
 from mediakit.client.transfers.upload_files import (
@@ -53,26 +53,26 @@ class Uploads:
         file, info = await to_thread.run_sync(_probe_any, path, field)
         return await self._upload(file, info, field)
 
-    async def of(self, prepared: Prepared) -> dict[str, str]:
+    async def of(self, request: ValidatedRequest) -> dict[str, str]:
         """Upload the local files of a request; return their URLs by their paths."""
         labels: dict[str, str] = {}
-        for item in prepared.function.media(prepared.body):
+        for item in request.function.media(request.body):
             if not is_url(item.value):
                 labels.setdefault(item.value, item.label)
         if not labels:
             return {}
-        paths = prepared.paths
+        paths = request.paths
         urls = await _all(
-            self._upload(paths[value], prepared.infos[value], label)
+            self._upload(paths[value], request.infos[value], label)
             for value, label in labels.items()
         )
         return dict(zip(labels, urls, strict=True))
 
-    async def known(self, prepared: Prepared) -> dict[str, str]:
+    async def known(self, request: ValidatedRequest) -> dict[str, str]:
         """Return the URLs of those local files that were uploaded before."""
         found = {}
-        for value, path in prepared.paths.items():
-            info = prepared.infos[value]
+        for value, path in request.paths.items():
+            info = request.infos[value]
             seen = await to_thread.run_sync(fingerprint, path)
             url = await self._known(Upload(path, info.content_type, seen, value))
             if url is not None:

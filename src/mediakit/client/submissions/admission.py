@@ -84,7 +84,7 @@ class Admission:
         self._billing = billing
         self._clock = clock
         self.budget = budget
-        self._name = name
+        self.name = name
         self._sweeps: dict[str, BudgetLimit] = {}
         self._warned: dict[str, int] = {}
         self._read_at_s: float | None = None
@@ -192,7 +192,7 @@ class Admission:
         """
         if submission.budget == budget_name(submission.project, None):
             return submission
-        return replace(submission, budget=self._name)
+        return replace(submission, budget=self.name)
 
     async def _claim(
         self,

@@ -17,7 +17,7 @@ from mediakit.client.http.responses import (
 from mediakit.client.http.retry import retry
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.records.account_history import AccountHistory
-from mediakit.client.records.orders import next_attempt, was_rejected
+from mediakit.client.records.idempotency import next_attempt, was_rejected
 from mediakit.client.runtime.process_bound import ClosedError
 from mediakit.client.submissions.concurrency import SubmitConcurrency
 from mediakit.client.submissions.refusals import is_final, is_foreign, refusal, silence

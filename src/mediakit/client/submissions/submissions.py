@@ -1,4 +1,4 @@
-"""Buying: the same order is one job, and nothing is sent that cannot be paid."""
+"""Submitting: the same request is one job; nothing is sent that cannot be paid."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.registry import Jobs
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.budgets import Budget
-from mediakit.client.records.orders import (
-    Order,
+from mediakit.client.records.idempotency import (
     draw_of,
     is_known,
     next_attempt,
+    submission_of,
     take_of,
     was_rejected,
 )
 from mediakit.client.records.origin import current_origin
 from mediakit.client.requests.repricing import Pricer
+from mediakit.client.requests.validated import ValidatedRequest
 from mediakit.client.submissions.admission import Admission
 from mediakit.client.submissions.sender import Sender, asks_unasked
 from mediakit.client.submissions.sending import SENDING, Purchase
@@ -34,6 +35,7 @@ from mediakit.errors import (
     NotFoundError,
 )
 from mediakit.history import Entry, EntryState, History, Parent, Submission
+from mediakit.rates import Estimate
 from mediakit.records import JobStatus
 
 log = logging.getLogger("mediakit.client")
@@ -46,7 +48,7 @@ NEXT_TAKE = 'take="next" asks for a new one, which is paid for.'
 
 
 class Submissions:
-    """Turns orders into jobs, each bought once.
+    """Turns validated requests into jobs, each bought once.
 
     Args:
         sender: Sends.
@@ -55,6 +57,7 @@ class Submissions:
         admission: Claims what can be paid.
         pricer: Prices what is asked for again.
         clock: Tells how old an unanswered submit is.
+        project: A label for all that is bought; None for none.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Submissions:
         admission: Admission,
         pricer: Pricer,
         clock: Clock,
+        project: str | None,
     ) -> None:
         self._sender = sender
         self._jobs = jobs
@@ -75,24 +79,51 @@ class Submissions:
         self._admission = admission
         self._pricer = pricer
         self._clock = clock
+        self._project = project
         self._bought: set[str] = set()
         self._place = account_history.history.place
 
-    async def place(self, order: Order, take: Take) -> AsyncJob:
-        """Find the job of an order that was bought before, or buy it."""
-        if order.sweep is not None:
-            self._admission.limit_sweep(order.sweep, order.sweep_limit_micro_usd)
-        draw = {**self._account_history.owner, "draw_key": order.draw_key}
+    def of(self, request: ValidatedRequest, sweep: str | None = None) -> Submission:
+        """Return the submission of a request, as its first take and attempt."""
+        return submission_of(
+            self._service,
+            request.function,
+            request.canonical_body,
+            request.estimate,
+            webhook_url=request.webhook_url,
+            project=self._project,
+            budget=self._admission.name,
+            sweep=sweep,
+        )
+
+    async def submit(
+        self,
+        request: ValidatedRequest,
+        take: Take,
+        *,
+        sweep: str | None = None,
+        budget: Budget | None = None,
+    ) -> AsyncJob:
+        """Find the job of a request that was bought before, or buy it.
+
+        Args:
+            request: The request; its files are uploaded.
+            take: Which draw of it; "next" buys another one.
+            sweep: The sweep that it is a cell of, by its id; None for none.
+            budget: What it counts against; None for the client's own budget.
+        """
+        first = self.of(request, sweep)
+        draw = draw_of(first)
         if take == "next":
             entry = await self._unanswered(draw)
         else:
             entry = await self._newest(draw, take)
         if entry is not None and entry.job_id and not was_rejected(entry):
             return await self._owned(entry, entry.job_id)
-        with self._purchase(order.parents, order.sweep_budget) as purchase:
-            submission, fresh = await self._claim(purchase, order, take, entry)
+        with self._purchase(request.parents, budget) as purchase:
+            entry, fresh = await self._claim(purchase, first, take, entry)
             return await self._send(
-                purchase, submission, asked_before=not fresh, order=order
+                purchase, entry, asked_before=not fresh, estimate=request.estimate
             )
 
     async def retry(
@@ -180,7 +211,7 @@ class Submissions:
         submission: Entry,
         *,
         asked_before: bool,
-        order: Order | None = None,
+        estimate: Estimate | None = None,
     ) -> AsyncJob:
         if asked_before:
             submission = await purchase.take_over(submission)
@@ -188,7 +219,7 @@ class Submissions:
             submission, asked_before=asked_before, claim=purchase.claim_or_take_over
         )
         self._bought.add(record.id)
-        state = await self._jobs.state_of(entry, record, order)
+        state = await self._jobs.state_of(entry, record, estimate)
         return await self._jobs.begun(state)
 
     async def _newest(self, draw: dict[str, str], take: int) -> Entry | None:
@@ -215,18 +246,18 @@ class Submissions:
         return is_open and not SENDING.has(self._place, entry.key)
 
     async def _claim(
-        self, purchase: Purchase, order: Order, take: Take, entry: Entry | None
+        self, purchase: Purchase, first: Submission, take: Take, entry: Entry | None
     ) -> tuple[Entry, bool]:
         """Return what to send, and whether nobody can have sent it before."""
         if entry is not None and entry.state is EntryState.INTENT:
             return entry, False
         if take == "next":
-            first = order.submission(take=1, attempt=1)
             return await self._claim_next(purchase, first), True
         attempt = entry.attempt if entry else 1
         if entry is not None and was_rejected(entry):
             attempt += 1
-        return await purchase.claim(order.submission(take=take, attempt=attempt))
+        wanted = take_of(first, self._service, take=take, attempt=attempt)
+        return await purchase.claim(wanted)
 
     async def _claim_next(self, purchase: Purchase, draw: Submission) -> Entry:
         while True:

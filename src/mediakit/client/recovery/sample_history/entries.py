@@ -8,7 +8,7 @@ from datetime import timedelta
 from random import Random
 
 from mediakit.catalog import Catalog, Function
-from mediakit.client.records.orders import draw_key_of, priced_at
+from mediakit.client.records.idempotency import draw_key_of, priced_at
 from mediakit.client.recovery.sample_history.answer import PastJob
 from mediakit.client.submissions.admission import budget_name
 from mediakit.errors import InputError

@@ -1,20 +1,20 @@
 import json
-from dataclasses import replace
 from hashlib import sha256
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit.catalog import Catalog
+from mediakit.catalog import Catalog, Function
 from mediakit.client import Service
-from mediakit.client.records.orders import (
-    Order,
+from mediakit.client.records.idempotency import (
     draw_key_of,
     key_of,
     next_attempt,
+    submission_of,
     take_of,
 )
+from mediakit.history import Submission
 from mediakit.rates import Estimate
 from mediakit.schema import canonical_json
 
@@ -22,38 +22,47 @@ SERVICE = Service("https://api.media.test", "key-1")
 FUNCTION = Catalog.default().function("text-to-video")
 
 
-def order(**body: object) -> Order:
-    full = FUNCTION.canonical_body({"prompt": "a kite", **body})
-    return Order(SERVICE, FUNCTION, full, None, FUNCTION.estimate(full))
+def request(
+    *,
+    service: Service = SERVICE,
+    function: Function = FUNCTION,
+    webhook_url: str | None = None,
+    **body: object,
+) -> Submission:
+    full = function.canonical_body({"prompt": "a kite", **body})
+    estimate = FUNCTION.estimate(full)
+    return submission_of(service, function, full, estimate, webhook_url=webhook_url)
 
 
-def test_a_default_that_is_spelt_out_is_the_same_order() -> None:
-    assert order(duration=5, multi_shot=None).draw_key == order().draw_key
-    assert order(duration=5).content == order().content
+def test_a_default_that_is_spelt_out_is_the_same_request() -> None:
+    assert request(duration=5, multi_shot=None).draw_key == request().draw_key
+    assert request(duration=5).body == request().body
 
 
 @given(st.permutations(["prompt", "duration", "resolution", "audio"]))
 def test_the_order_of_the_fields_does_not_matter(names: list[str]) -> None:
     values = {"prompt": "a", "duration": 7, "resolution": "1080p", "audio": "off"}
 
-    assert order(**{n: values[n] for n in names}).draw_key == order(**values).draw_key
+    assert (
+        request(**{n: values[n] for n in names}).draw_key == request(**values).draw_key
+    )
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        order(prompt="a cat"),
-        order(duration=6),
-        replace(order(), webhook_url="https://hook.test/1"),
-        replace(order(), service=Service("https://other.test", "key-1")),
-        replace(order(), service=Service("https://api.media.test", "key-2")),
-        replace(order(), function=Catalog.default().function("r1")),
+        request(prompt="a cat"),
+        request(duration=6),
+        request(webhook_url="https://hook.test/1"),
+        request(service=Service("https://other.test", "key-1")),
+        request(service=Service("https://api.media.test", "key-2")),
+        request(function=Catalog.default().function("r1")),
     ],
 )
-def test_another_content_service_account_or_function_is_another_order(
-    other: Order,
+def test_another_content_service_account_or_function_is_another_request(
+    other: Submission,
 ) -> None:
-    assert other.draw_key != order().draw_key
+    assert other.draw_key != request().draw_key
 
 
 def test_takes_and_attempts_have_keys_of_their_own() -> None:
@@ -63,7 +72,7 @@ def test_takes_and_attempts_have_keys_of_their_own() -> None:
 
 
 def test_an_intent_holds_the_upper_end_of_the_estimate() -> None:
-    submission = order().submission(take=1, attempt=1)
+    submission = request()
 
     assert submission.reserved_micro_usd == 340_000
     assert json.loads(submission.body)["prompt"] == "a kite"
@@ -71,9 +80,7 @@ def test_an_intent_holds_the_upper_end_of_the_estimate() -> None:
 
 
 def test_an_unknown_price_holds_nothing_and_is_not_called_free() -> None:
-    submission = replace(order(), estimate=Estimate.of([])).submission(
-        take=1, attempt=1
-    )
+    submission = submission_of(SERVICE, FUNCTION, {}, Estimate.of([]))
 
     assert submission.reserved_micro_usd == 0
     assert submission.estimate_high_micro_usd is None
@@ -81,7 +88,7 @@ def test_an_unknown_price_holds_nothing_and_is_not_called_free() -> None:
 
 
 def test_the_next_attempt_keeps_the_bytes_and_changes_the_key() -> None:
-    first = order().submission(take=2, attempt=1)
+    first = take_of(request(), SERVICE, take=2)
     second = next_attempt(first, SERVICE)
 
     assert second.body == first.body
@@ -97,19 +104,19 @@ def test_the_next_attempt_keeps_the_bytes_and_changes_the_key() -> None:
         Service("https://moved.test", "key-1"),
     ],
 )
-def test_what_another_key_or_service_asked_for_is_an_order_of_whoever_asks_now(
+def test_what_another_key_or_service_asked_for_is_a_request_of_whoever_asks_now(
     service: Service,
 ) -> None:
-    first = order().submission(take=2, attempt=1)
-    ours = replace(order(), service=service)
+    first = take_of(request(), SERVICE, take=2)
+    ours = request(service=service)
 
-    assert take_of(first, service, take=3) == ours.submission(take=3, attempt=1)
-    assert next_attempt(first, service) == ours.submission(take=2, attempt=2)
+    assert take_of(first, service, take=3) == take_of(ours, service, take=3)
+    assert next_attempt(first, service) == take_of(ours, service, take=2, attempt=2)
 
 
 def test_a_service_does_not_show_its_key() -> None:
     assert "key-1" not in repr(SERVICE)
-    assert "key-1" not in repr(order())
+    assert "key-1" not in repr(request())
 
 
 @given(st.text(), st.text(), st.integers(1, 9), st.integers(1, 9))

@@ -1,36 +1,26 @@
-"""From what people wrote to what can be checked and priced; nothing is sent."""
+"""From what people write to a validated request; nothing is sent."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
-from functools import cached_property
 from pathlib import Path
 
-from mediakit.catalog import Function, MediaItem
+from mediakit.catalog import Function
 from mediakit.client.requests.job_inputs import Inputs, is_job
 from mediakit.client.requests.plain_values import full_names, plain_fields
+from mediakit.client.requests.validated import ValidatedRequest
 from mediakit.errors import InputError
-from mediakit.history import Parent
 from mediakit.media import (
     MediaInfo,
     body_with_stand_ins,
-    facts_of,
     is_url,
-    lengths_wanted,
-    local_file,
-    preflight,
     probe_named,
-    stand_in,
 )
-from mediakit.rates import Estimate
 from mediakit.rules import Problem
 from mediakit.schema import (
     FieldSpec,
-    InputFacts,
     MediaName,
-    MediaRequest,
     canonical_json,
 )
 
@@ -40,90 +30,7 @@ LENGTHS = 'seconds by URL or path, such as {"https://a.example/clip.mp4": 4.5}'
 IN_JSON = "what JSON can hold: whole text, finite numbers, booleans, lists, mappings"
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A request that was checked and priced.
-
-    Args:
-        function: The function.
-        body: The body; local files still as paths.
-        infos: What each local file is, by its value in the body.
-        seconds: Durations of media that are known otherwise, seconds by URL or path.
-        price_only: Let fields be wrong that do not bear on the price.
-        remote: What media behind URLs are, by URL.
-        request: The body as it was read; None while something is wrong with it.
-        extra: Properties that are sent beside the body, as they were given.
-        parents: The jobs whose outputs are among its media.
-    """
-
-    function: Function
-    body: dict[str, object]
-    infos: Mapping[str, MediaInfo]
-    seconds: Mapping[str, float | Decimal] = field(default_factory=dict)
-    price_only: bool = False
-    remote: Mapping[str, MediaInfo] = field(default_factory=dict)
-    request: MediaRequest | None = None
-    extra: Mapping[str, object] = field(default_factory=dict)
-    parents: tuple[Parent, ...] = ()
-
-    @property
-    def paths(self) -> dict[str, Path]:
-        """Return each local file, by its value in the body."""
-        return {value: local_file(value) for value in self.infos}
-
-    @cached_property
-    def facts(self) -> InputFacts:
-        """Return the durations that are known; those that were given come first."""
-        found = facts_of(self.function, self.body, {**self.infos, **self.remote})
-        given = {stand_in(value): each for value, each in self.seconds.items()}
-        return InputFacts(seconds={**found.seconds, **given})
-
-    @cached_property
-    def estimate(self) -> Estimate:
-        """Return the price.
-
-        Raises:
-            InputError: A field that the price is made from is missing or wrong.
-        """
-        checked, _ = body_with_stand_ins(self.function, self.body)
-        # A rate of the user's own may rest on a property that no declaration knows.
-        whole = {**checked, **self.extra}
-        return self.function.estimate(whole, self.facts, request=self.request)
-
-    @property
-    def lengths_wanted(self) -> list[MediaItem]:
-        """Return the media behind URLs whose length the price needs to be firm."""
-        return lengths_wanted(self.function, self.body, self.facts)
-
-    @property
-    def warnings(self) -> list[str]:
-        """Say what is allowed and still likely a mistake, a line each."""
-        warnings = self.function.warnings(self.body)
-        return [f"{each.sentence}. It is sent as it is." for each in warnings]
-
-    def measured(self, remote: Mapping[str, MediaInfo]) -> Prepared:
-        """Return the request with what is known of media behind URLs.
-
-        Raises:
-            InputError: They are not what the function accepts.
-        """
-        found = replace(self, remote={**self.remote, **remote})
-        found.refuse([])
-        return found
-
-    def refuse(self, problems: list[Problem]) -> None:
-        """Raise what is wrong with the request: these problems, and its media.
-
-        Raises:
-            InputError: Something is; nothing is when only the price is asked for.
-        """
-        infos = {**self.infos, **self.remote}
-        problems = [*problems, *preflight(self.function, self.body, infos)]
-        if problems and not self.price_only:
-            raise InputError.of(problems, spec=self.function.spec)
-
-
-def prepare(
+def validate(
     function: Function,
     fields: Mapping[str, object],
     *,
@@ -131,7 +38,7 @@ def prepare(
     extra: Mapping[str, object] | None = None,
     price_only: bool = False,
     earlier_urls: Mapping[str, str] | None = None,
-) -> Prepared:
+) -> ValidatedRequest:
     """Check a request and price it.
 
     Args:
@@ -151,20 +58,20 @@ def prepare(
     beside = plain_fields(function, _properties(extra))
     infos, problems = _probed(function, body)
     checked, _ = body_with_stand_ins(function, body)
-    request, wrong = function.read(checked)
-    prepared = Prepared(
+    read, wrong = function.read(checked)
+    request = ValidatedRequest(
         function,
         body,
         infos,
         lengths,
         price_only,
         inputs.infos,
-        request,
+        read,
         beside,
         tuple(inputs.parents),
     )
-    prepared.refuse([*wrong, *problems, *_beside_the_fields(function, body, beside)])
-    return prepared
+    request.refuse([*wrong, *problems, *_beside_the_fields(function, body, beside)])
+    return request
 
 
 def known_lengths(seconds: object) -> dict[str, float | Decimal]:

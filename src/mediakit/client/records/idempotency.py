@@ -1,17 +1,15 @@
-"""What is asked for, its key, and whether it was bought before; pure."""
+"""Submissions, their idempotency keys, and further takes and attempts; pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
 from mediakit.catalog import Function
-from mediakit.client.records.budgets import Budget
 from mediakit.client.runtime.service import Service
-from mediakit.history import Entry, Parent, Submission, plain_values
+from mediakit.history import Entry, Submission, plain_values
 from mediakit.history.admission.adopting import REBUILT
 from mediakit.history.entries.entries import PAST
 from mediakit.rates import Estimate
@@ -34,78 +32,50 @@ REJECTIONS = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Order:
-    """One request, ready to be sent.
+def submission_of(
+    service: Service,
+    function: Function,
+    body: Mapping[str, object],
+    estimate: Estimate,
+    *,
+    webhook_url: str | None = None,
+    project: str | None = None,
+    budget: str | None = None,
+    sweep: str | None = None,
+) -> Submission:
+    """Return the first attempt at the first take of a request.
 
     Args:
         service: To whom.
         function: For what.
         body: The canonical body, its media as URLs.
-        webhook_url: Where the job's end is posted; None for nowhere.
         estimate: Its price.
+        webhook_url: Where the job's end is posted; None for nowhere.
         project: A label of the user's.
         budget: The budget that it counts against, by name; None for none.
         sweep: The sweep that it is a cell of, by its id; None for none.
-        sweep_limit_micro_usd: What the submits of that sweep may cost together; None
-            for no limit.
-        sweep_budget: The named budget that its sweep counts against; None for the
-            client's own.
-        parents: The jobs whose outputs are among its media.
     """
-
-    service: Service
-    function: Function
-    body: dict[str, object]
-    webhook_url: str | None
-    estimate: Estimate
-    project: str | None = None
-    budget: str | None = None
-    sweep: str | None = None
-    sweep_limit_micro_usd: int | None = None
-    sweep_budget: Budget | None = None
-    parents: tuple[Parent, ...] = ()
-
-    @property
-    def whole_body(self) -> dict[str, object]:
-        """Return what is sent, as an object."""
-        if self.webhook_url is None:
-            return self.body
-        return {**self.body, "webhook_url": self.webhook_url}
-
-    @cached_property
-    def content(self) -> bytes:
-        """Return the exact bytes to send."""
-        return canonical_json(self.whole_body)
-
-    @cached_property
-    def draw_key(self) -> str:
-        """Return what names the same request to the same account."""
-        service = self.service
-        return draw_key_of(
-            service.identity, service.account, self.function.path, self.content
-        )
-
-    def submission(self, *, take: int, attempt: int) -> Submission:
-        """Return what is written down before it is sent."""
-        prompt = self.body.get("prompt")
-        return Submission(
-            key=key_of(self.draw_key, take, attempt),
-            draw_key=self.draw_key,
-            service=self.service.identity,
-            account=self.service.account,
-            function=self.function.path,
-            kind=self.function.kind,
-            body=self.content,
-            prompt=prompt if isinstance(prompt, str) else None,
-            webhook_url=self.webhook_url,
-            take=take,
-            attempt=attempt,
-            project=self.project,
-            budget=self.budget,
-            sweep=self.sweep,
-            **_price(self.estimate),
-        )
+    whole = body if webhook_url is None else {**body, "webhook_url": webhook_url}
+    content = canonical_json(whole)
+    draw_key = draw_key_of(service.identity, service.account, function.path, content)
+    prompt = body.get("prompt")
+    return Submission(
+        key=key_of(draw_key, take=1, attempt=1),
+        draw_key=draw_key,
+        service=service.identity,
+        account=service.account,
+        function=function.path,
+        kind=function.kind,
+        body=content,
+        prompt=prompt if isinstance(prompt, str) else None,
+        webhook_url=webhook_url,
+        take=1,
+        attempt=1,
+        project=project,
+        budget=budget,
+        sweep=sweep,
+        **_price(estimate),
+    )
 
 
 def _price(estimate: Estimate) -> dict[str, Any]:
@@ -156,23 +126,22 @@ def draw_of(submission: Submission) -> dict[str, str]:
 
 
 def next_attempt(submission: Submission, service: Service) -> Submission:
-    """Return the same take under a fresh key, after its job failed.
+    """Return the same take under a fresh key, after its job failed; see `take_of`."""
+    attempt = submission.attempt + 1
+    return take_of(submission, service, take=submission.take, attempt=attempt)
+
+
+def take_of(
+    submission: Submission, service: Service, *, take: int, attempt: int = 1
+) -> Submission:
+    """Return another draw of what a submission asks for, under a key of its own.
 
     Args:
         submission: What was asked for, perhaps under an earlier key of the account.
         service: The service, and the account that asks now.
+        take: Which draw.
+        attempt: Which attempt at it.
     """
-    return _again(submission, service, submission.take, submission.attempt + 1)
-
-
-def take_of(submission: Submission, service: Service, *, take: int) -> Submission:
-    """Return another draw of what a submission asks for; see `next_attempt`."""
-    return _again(submission, service, take, 1)
-
-
-def _again(
-    submission: Submission, service: Service, take: int, attempt: int
-) -> Submission:
     draw_key = _draw_key(submission, service)
     again = {
         "service": service.identity,

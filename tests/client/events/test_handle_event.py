@@ -1,0 +1,214 @@
+"""Verified events from a receiver of one's own end jobs as a poll does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit import AsyncClient, Client, JobFailedError
+from mediakit.client.runtime.io_thread import io_thread
+from mediakit.clock import SystemClock
+from mediakit.errors import MediakitError
+from mediakit.records import JobStatus
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from mediakit.webhooks import COMPLETED, TEST, Event, receiver
+from tests.support.servers.asgi_server import serve
+
+PATIENCE_S = 60.0
+LATE_URL = "http://127.0.0.1/late.mp4"
+CHARGE_MICRO_USD = 204_000
+
+
+class _StandingClock(SystemClock):
+    """A clock that stands until it is let go, so that no poll becomes due."""
+
+    def __init__(self) -> None:
+        self.stands_at_s: float | None = super().monotonic_s()
+
+    def monotonic_s(self) -> float:
+        at_s = self.stands_at_s
+        return super().monotonic_s() if at_s is None else at_s
+
+    async def sleep(self, seconds: float) -> None:
+        until_s = self.monotonic_s() + seconds
+        while self.monotonic_s() < until_s:
+            await super().sleep(0.01)
+
+    def go(self) -> None:
+        self.stands_at_s = None
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[RunningSandbox]:
+    running = start(Sandbox(tmp_path / "data", speed=20, allow_loopback_callbacks=True))
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def clock() -> _StandingClock:
+    return _StandingClock()
+
+
+@pytest.fixture
+def own(
+    running: RunningSandbox, tmp_path: Path, clock: _StandingClock
+) -> Iterator[Client]:
+    home = tmp_path / "home"
+    with Client(running.base_url, running.api_key, home=home, clock=clock) as client:
+        yield client
+
+
+def event_of(job_id: str, kind: str = COMPLETED, **more: Any) -> Event:
+    data: dict[str, Any] = {"id": job_id, "status": "completed"}
+    data["output"] = {"media_type": "video", "video": {"url": LATE_URL}}
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    event = {"id": "msg_1", "type": kind, "timestamp": yesterday.isoformat()}
+    return Event.model_validate(event | {"data": data | more})
+
+
+def until(done: Callable[[], object]) -> None:
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not done():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
+
+
+@pytest.mark.spec("6")
+@pytest.mark.parametrize("prompt", ["a kite", "sandbox:fail=timed_out"])
+def test_an_event_taken_by_a_receiver_ends_the_job_without_a_poll(
+    own: Client, clock: _StandingClock, prompt: str
+) -> None:
+    did: list[str] = []
+
+    def on_event(event: Event) -> None:
+        did.append(own.handle_event(event))
+
+    app = receiver(own.deliveries.secret().reveal(), on_event, seen=":memory:")
+    with serve(app) as url:
+        settled: list[str] = []
+        own.on_settled(lambda job: settled.append(job.id))
+        states: list[JobStatus] = []
+        hook = f"{url}/hook"
+        job = own.submit("text-to-video", prompt=prompt, duration=3, webhook_url=hook)
+        job.core.subscribe(lambda state: states.append(state.record.status))
+        if prompt == "a kite":
+            assert job.wait(PATIENCE_S).url
+        else:
+            with pytest.raises(JobFailedError):
+                job.wait(PATIENCE_S)
+        [row] = own.history.frame().to_dict("records")
+
+    # The clock of the polls stands: only the event can have told of the end.
+    assert did == ["ended"]
+    assert states[-1] is job.status is JobStatus(row["status"])
+    assert settled == []
+    clock.go()
+    job.settle(PATIENCE_S)
+    assert job.charge_micro_usd == (CHARGE_MICRO_USD if prompt == "a kite" else 0)
+    until(lambda: settled == [job.id])
+    app.inbox.close()
+
+
+@pytest.mark.spec("6.3")
+def test_an_event_is_not_believed_about_the_charge(
+    own: Client, clock: _StandingClock
+) -> None:
+    job = own.submit("text-to-video", prompt="a kite", duration=3)
+    claimed = {"state": "settled", "charge_micro_usd": 1}
+
+    assert own.handle_event(event_of(job.id, billing=claimed)) == "ended"
+    assert job.status is JobStatus.COMPLETED
+    assert job.charge_micro_usd is None
+    frame = own.history.frame()
+    assert frame["status"].tolist() == ["completed"]
+    assert frame["charge_micro_usd"].isna().all()
+    clock.go()
+    assert job.settle(PATIENCE_S).charge_micro_usd == CHARGE_MICRO_USD
+
+
+def test_an_event_that_comes_twice_or_late_takes_nothing_back(
+    own: Client, clock: _StandingClock
+) -> None:
+    job = own.submit("text-to-video", prompt="told too late", duration=3)
+    clock.go()
+    job.wait(PATIENCE_S).settle(PATIENCE_S)
+    url = job.url
+
+    assert own.handle_event(event_of(job.id)) == "known"
+    assert job.url == url
+    job.erase()
+    assert own.handle_event(event_of(job.id)) == "known"
+    assert job.url is None
+    assert job.state.record.deleted_at is not None
+    assert job.charge_micro_usd == CHARGE_MICRO_USD
+
+
+def test_events_of_other_jobs_and_of_no_job_change_nothing(
+    own: Client, running: RunningSandbox, tmp_path: Path
+) -> None:
+    job = own.submit("text-to-video", prompt="a kite", duration=3)
+
+    assert own.handle_event(event_of("media_of_somebody_else")) == "unknown"
+    assert own.handle_event(event_of(job.id, TEST)) == "ignored"
+    assert own.handle_event(event_of(job.id, "media.job.new")) == "ignored"
+    assert own.handle_event(event_of(job.id, status="running")) == "ignored"
+    other_key = running.api_key + "x"
+    home = tmp_path / "home"
+    with Client(running.base_url, other_key, home=home) as another:
+        # The same history, as another account: its key could not read the job.
+        assert another.handle_event(event_of(job.id)) == "unknown"
+    assert job.status is JobStatus.QUEUED
+    assert own.history.frame()["status"].tolist() == ["queued"]
+
+
+def test_a_closed_client_refuses_events_so_that_a_receiver_keeps_them(
+    own: Client,
+) -> None:
+    own.close()
+
+    with pytest.raises(MediakitError, match="closed"):
+        own.handle_event(event_of("media_1"))
+
+
+def test_a_process_with_the_history_alone_ends_the_job_and_reads_its_charge(
+    own: Client, running: RunningSandbox, tmp_path: Path
+) -> None:
+    job = own.submit("text-to-video", prompt="a kite", duration=3)
+    home = tmp_path / "home"
+    with Client(running.base_url, running.api_key, home=home) as other:
+        settled: list[Any] = []
+        other.on_settled(settled.append)
+
+        assert other.handle_event(event_of(job.id)) == "ended"
+        until(lambda: settled)
+        assert settled[0].charge_micro_usd == CHARGE_MICRO_USD
+    frame = own.history.frame()
+    assert frame["charge_micro_usd"].tolist() == [CHARGE_MICRO_USD]
+
+
+def test_the_awaited_client_gives_a_receiver_its_own_method(
+    running: RunningSandbox, tmp_path: Path
+) -> None:
+    client = AsyncClient(running.base_url, running.api_key, home=tmp_path / "home")
+    io = io_thread()
+    secret = io.call(client.deliveries.secret).reveal()
+    app = receiver(secret, client.handle_event, seen=":memory:")
+
+    async def buy(url: str) -> Any:
+        hook = f"{url}/hook"
+        return await client.run(
+            "text-to-video", prompt="awaited", duration=3, webhook_url=hook
+        )
+
+    with serve(app) as url:
+        job = io.call(buy, url)
+        until(lambda: not app.inbox.next_due())
+    assert job.url
+    io.call(client.aclose)
+    app.inbox.close()
