@@ -16,7 +16,7 @@ from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 settings.register_profile("mediakit", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("mediakit")
 
-pytest_plugins = ("tests.support.servers.postgres",)
+pytest_plugins = ("mediakit.testing", "tests.support.servers.postgres")
 
 TOLD = "told"
 PERSONAL = (
@@ -69,14 +69,9 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox
 
 
 @pytest.fixture
-def own_client(tmp_path: Path) -> Iterator[Client]:
+def own_client(mediakit_client: Client) -> Client:
     """Give a client that nobody shares the balance with."""
-    running = start(
-        Sandbox(tmp_path / "own", balance_micro_usd=1_000_000_000, speed=20)
-    )
-    with Client(running.base_url, running.api_key, home=tmp_path / "home") as client:
-        yield client
-    running.stop()
+    return mediakit_client
 
 
 @pytest.fixture

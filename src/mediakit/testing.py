@@ -1,0 +1,113 @@
+"""Fixtures for pytest: the whole service for your tests, without an account.
+
+Name the plugin in the `conftest.py` at the root of your tests, and install
+`mediakit[sandbox]` with what the tests need:
+
+    pytest_plugins = ["mediakit.testing"]
+
+A test then asks for `mediakit_sandbox`, a sandbox of its own, or for
+`mediakit_client`, a client that is connected to it:
+
+    def test_a_thumbnail_is_bought_once(mediakit_client):
+        job = mediakit_client.run("text-to-image", prompt="a red kite")
+        assert job.settle().charge_micro_usd == 50_000
+
+Code that calls `mediakit.connect()` itself finds the same sandbox. Nothing is sent to a
+service that this machine is configured for, and nothing is written to its history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from mediakit.face import Client
+    from mediakit.sandbox.server.running import RunningSandbox as RunningSandbox
+
+MARKER = "mediakit_sandbox"
+SPEED = 20.0
+
+__all__ = ["RunningSandbox", "mediakit_client", "mediakit_sandbox"]
+
+
+def __getattr__(name: str) -> Any:
+    # The sandbox is imported when it is needed, not when pytest reads its plugins.
+    if name == "RunningSandbox":
+        from mediakit.sandbox.server.running import RunningSandbox
+
+        return RunningSandbox
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker that chooses the settings of a test's sandbox."""
+    config.addinivalue_line(
+        "markers",
+        f"{MARKER}(**settings): the settings of the sandbox of `mediakit_sandbox`, "
+        "such as balance_micro_usd=0 or keep_days=7",
+    )
+
+
+@pytest.fixture
+def mediakit_sandbox(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[RunningSandbox]:
+    """Serve a fresh sandbox while the test runs.
+
+    Its clock runs twenty times as fast as real time, so that a charge settles in less
+    than a tenth of a second, and callbacks and input URLs may reach this machine.
+    `advance(hours=2)` moves the clock, `fault("fail_render", count=1)` lets something
+    go wrong, `seed(days=90)` makes up a past.
+
+    `@pytest.mark.mediakit_sandbox(balance_micro_usd=0)` on the test, its class or its
+    module changes the settings; they are those of `mediakit.sandbox.settings.Sandbox`.
+
+    The environment names the sandbox, and a temporary home, while the test runs.
+    """
+    from mediakit.sandbox.settings import Sandbox
+
+    settings: dict[str, Any] = {"speed": SPEED, "allow_loopback_callbacks": True}
+    for marker in reversed(list(request.node.iter_markers(MARKER))):
+        settings |= marker.kwargs
+    folder = tmp_path_factory.mktemp("mediakit")
+    running = _start()(Sandbox(folder / "sandbox", **settings))
+    monkeypatch.setenv("MEDIAKIT_BASE_URL", running.base_url)
+    monkeypatch.setenv("MEDIAKIT_API_KEY", running.api_key)
+    monkeypatch.setenv("MEDIAKIT_HOME", str(folder / "home"))
+    monkeypatch.delenv("MEDIAKIT_HISTORY", raising=False)
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+def _start() -> Any:
+    """Import what starts a sandbox.
+
+    Raises:
+        ServiceError: What only the sandbox needs is not installed.
+    """
+    try:
+        from mediakit.sandbox.server.running import start
+    except ModuleNotFoundError as error:
+        from mediakit.errors import ServiceError
+
+        raise ServiceError(
+            f"The sandbox needs {error.name}, which is not installed: install "
+            "mediakit[sandbox]."
+        ) from None
+    return start
+
+
+@pytest.fixture
+def mediakit_client(mediakit_sandbox: RunningSandbox) -> Iterator[Client]:
+    """Connect a client to `mediakit_sandbox`, with an empty history of its own."""
+    from mediakit.face import Client
+
+    with Client(mediakit_sandbox.base_url, mediakit_sandbox.api_key) as client:
+        yield client
