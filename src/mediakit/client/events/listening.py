@@ -73,7 +73,7 @@ class AsyncListener(ProcessBound):
             self._endpoint = await self._endpoints.register(self.url)
             # Events that come again change nothing, so nothing is kept on disk.
             self._receiver = receiver(
-                self._endpoint.secret, self._on_event, seen=IN_MEMORY
+                self._endpoint.secret, self._on_event, inbox=IN_MEMORY
             )
             await self._loopback.serve(self._receiver, self._ended)
         except BaseException:

@@ -15,14 +15,14 @@ from mediakit.errors import InputError
 from mediakit.history import Parent
 from mediakit.media import (
     MediaInfo,
-    body_with_stand_ins,
+    body_with_placeholders,
     facts_of,
     is_url,
     lengths_wanted,
     local_file,
+    placeholder,
     preflight,
     probe_named,
-    stand_in,
 )
 from mediakit.rates import Estimate
 from mediakit.rules import Problem
@@ -75,7 +75,7 @@ class Prepared:
     def facts(self) -> InputFacts:
         """Return the durations that are known; those that were given come first."""
         found = facts_of(self.function, self.body, {**self.infos, **self.remote})
-        given = {stand_in(value): each for value, each in self.seconds.items()}
+        given = {placeholder(value): each for value, each in self.seconds.items()}
         return InputFacts(seconds={**found.seconds, **given})
 
     @cached_property
@@ -85,7 +85,7 @@ class Prepared:
         Raises:
             InputError: A field that the price is made from is missing or wrong.
         """
-        checked, _ = body_with_stand_ins(self.function, self.body)
+        checked, _ = body_with_placeholders(self.function, self.body)
         # A rate of the user's own may rest on a property that no declaration knows.
         whole = {**checked, **self.extra}
         return self.function.estimate(whole, self.facts, request=self.request)
@@ -150,7 +150,7 @@ def prepare(
     lengths = known_lengths(seconds)
     beside = plain_fields(function, _properties(extra))
     infos, problems = _probed(function, body)
-    checked, _ = body_with_stand_ins(function, body)
+    checked, _ = body_with_placeholders(function, body)
     request, wrong = function.read(checked)
     prepared = Prepared(
         function,
