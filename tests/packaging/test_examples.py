@@ -17,9 +17,11 @@ from tests.support.soak import IS_SOAK
 
 EXAMPLES = sorted(path.parent for path in ROOT.glob("examples/*/pyproject.toml"))
 LIMIT_S = 1_200
+PYTHON = "{python}"
 TESTS = ("pytest", "-p", "no:cacheprovider")
 # Checking types reads all of mediakit, which is too long for `make test`.
-CHECKERS = (("mypy",), ("basedpyright",)) if IS_SOAK else ()
+# basedpyright is pyright as a wheel that needs no Node.js.
+CHECKERS = (("mypy",), ("basedpyright", "--pythonpath", PYTHON)) if IS_SOAK else ()
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,9 @@ class Project:
     variables: dict[str, str]
 
     def run(self, *arguments: object) -> str:
+        words = [f"{word}".replace(PYTHON, f"{self.python}") for word in arguments]
         done = subprocess.run(
-            [self.python, "-m", *map(str, arguments)],
+            [self.python, "-m", *words],
             cwd=self.folder,
             env=self.variables,
             stdin=subprocess.DEVNULL,
