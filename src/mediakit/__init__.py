@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mediakit import webhooks as webhooks
     from mediakit.catalog import Catalog as Catalog
     from mediakit.client.records.budgets import Budget as Budget
+    from mediakit.diagnosis import doctor as doctor
     from mediakit.errors import AuthError as AuthError
     from mediakit.errors import BalanceError as BalanceError
     from mediakit.errors import BudgetError as BudgetError
@@ -65,6 +66,7 @@ _HOMES = {
     "WaitTimeoutError": "errors",
     "allow_nested_loops": "nested_loops",
     "connect": "public",
+    "doctor": "diagnosis",
     "estimate": "public",
     "format_usd": "money",
     "parse_usd": "money",

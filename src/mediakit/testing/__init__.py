@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 MARKER = "mediakit_sandbox"
 SPEED = 20.0
+BALANCE_MICRO_USD = 1_000_000_000
 
 __all__ = ["RunningSandbox", "mediakit_client", "mediakit_sandbox"]
 
@@ -60,7 +61,8 @@ def mediakit_sandbox(
     """Serve a fresh sandbox while the test runs.
 
     Its clock runs twenty times as fast as real time, so that a charge settles in less
-    than a tenth of a second, and callbacks and input URLs may reach this machine.
+    than a tenth of a second. Callbacks and input URLs may reach this machine, and the
+    balance is $1,000.
     `advance(hours=2)` moves the clock, `fault("fail_render", count=1)` lets something
     go wrong, `seed(days=90)` makes up a past.
 
@@ -71,7 +73,11 @@ def mediakit_sandbox(
     """
     from mediakit.sandbox.settings import Sandbox
 
-    settings: dict[str, Any] = {"speed": SPEED, "allow_loopback_callbacks": True}
+    settings: dict[str, Any] = {
+        "speed": SPEED,
+        "allow_loopback_callbacks": True,
+        "balance_micro_usd": BALANCE_MICRO_USD,
+    }
     for marker in reversed(list(request.node.iter_markers(MARKER))):
         settings |= marker.kwargs
     folder = tmp_path_factory.mktemp("mediakit")

@@ -1,0 +1,3 @@
+"""The tests run against mediakit's sandbox."""
+
+pytest_plugins = ["mediakit.testing"]

@@ -1,0 +1,71 @@
+"""What was found, as text that fits on one screen; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from textwrap import fill
+
+WIDTH = 88
+BULLET = "  - "
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    Args:
+        name: What it is, such as "Service".
+        text: How it is.
+        is_ok: Whether it is as it should be.
+    """
+
+    name: str
+    text: str
+    is_ok: bool = True
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What `mk.doctor()` found; its text is the report.
+
+    Args:
+        findings: What was looked at.
+        advice: What is missing here, and what installs or mends it.
+    """
+
+    findings: tuple[Finding, ...]
+    advice: tuple[str, ...] = ()
+
+    @property
+    def is_ok(self) -> bool:
+        """Tell whether everything that was looked at is as it should be."""
+        return all(finding.is_ok for finding in self.findings)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    __repr__ = __str__
+
+    def _lines(self) -> Iterator[str]:
+        width = max((len(finding.name) for finding in self.findings), default=0) + 2
+        for finding in self.findings:
+            mark = " " if finding.is_ok else "!"
+            start = f"{mark} {finding.name:{width}}"
+            yield _wrapped(start, finding.text)
+        if self.advice:
+            yield ""
+            yield "To do:"
+            yield from (_wrapped(BULLET, text) for text in self.advice)
+
+
+def _wrapped(start: str, text: str) -> str:
+    return fill(
+        " ".join(text.split()),
+        WIDTH,
+        initial_indent=start,
+        subsequent_indent=" " * len(start),
+        # An address or a path is one word, to be copied whole.
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

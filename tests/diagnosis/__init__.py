@@ -1,0 +1,1 @@
+"""What `mk.doctor()` says of an installation and its service."""

@@ -1,0 +1,153 @@
+"""What is installed, bound and missing, on one screen."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+import mediakit as mk
+from mediakit.diagnosis.installed import EXTRAS
+from mediakit.sandbox.server.running import RunningSandbox
+from tests.support.kernels import run_cells
+from tests.support.servers.serving import ROOT, free_port
+
+WRONG_KEY = "key-of-nobody-0123456789"
+SCREEN_LINES, SCREEN_COLUMNS = 40, 88
+NOT_EXTRAS = {"dev", "lab"}  # sets of others
+
+
+def test_a_service_that_works_is_said_with_its_balance(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    found = mk.doctor(sandbox.base_url, sandbox.api_key, home=tmp_path / "home")
+    text = re.sub(r"\s+", " ", str(found))
+
+    assert found.is_ok
+    assert f"{sandbox.base_url}, reachable; a sandbox (no real money)" in text
+    assert "API key set, accepted (not shown)" in text
+    assert "Balance $" in text
+    assert f"History {tmp_path / 'home' / 'history.sqlite3'} (not made yet)" in text
+    assert sandbox.api_key not in text
+
+
+def test_nothing_is_written(sandbox: RunningSandbox, tmp_path: Path) -> None:
+    mk.doctor(sandbox.base_url, sandbox.api_key, home=tmp_path / "home")
+    mk.doctor(home=tmp_path / "home")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_wrong_key_is_told_apart_from_a_service_that_is_away(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    found = mk.doctor(sandbox.base_url, WRONG_KEY, home=tmp_path)
+
+    assert not found.is_ok
+    assert [each.name for each in found.findings if not each.is_ok] == ["API key"]
+    assert f"{sandbox.base_url}, reachable" in str(found)
+    assert WRONG_KEY not in str(found)
+
+
+def test_a_service_that_is_away_is_said(tmp_path: Path) -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    found = mk.doctor(url, WRONG_KEY, home=tmp_path)
+
+    [wrong] = [each for each in found.findings if not each.is_ok]
+    assert wrong.name == "Service"
+    assert url in wrong.text
+    assert "does not answer" in wrong.text
+    assert "set, not tried" in str(found)
+
+
+def test_with_nothing_bound_the_sandbox_is_named_and_not_started(
+    tmp_path: Path,
+) -> None:
+    found = mk.doctor(home=tmp_path)
+
+    assert found.is_ok
+    assert "connect() would start the sandbox" in str(found)
+    assert "Balance" not in str(found)
+    assert not (tmp_path / "sandbox").exists()
+
+
+def test_half_a_service_is_said_in_a_sentence() -> None:
+    found = mk.doctor("https://api.example.com")
+
+    assert not found.is_ok
+    assert "MEDIAKIT_API_KEY" in str(found)
+
+
+def test_a_password_of_the_history_is_not_shown(tmp_path: Path) -> None:
+    history = "postgresql://ann:hunter2hunter2@db.example.com/team"
+    text = str(mk.doctor(home=tmp_path, history=history))
+
+    assert "History    db.example.com/team" in text
+    assert "hunter2" not in text
+
+
+def test_what_is_missing_comes_with_the_line_that_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("uvicorn", "psycopg", "anywidget"):
+        monkeypatch.setitem(sys.modules, module, None)
+    found = mk.doctor(home=tmp_path, history="postgresql://db.example.com/team")
+
+    assert "(not installed: sandbox, team, timeline)" in " ".join(str(found).split())
+    assert found.advice == (
+        'The sandbox needs uvicorn: python -m pip install "mediakit[sandbox]"',
+        'A history on Postgres needs psycopg: python -m pip install "mediakit[team]"',
+    )
+
+
+def test_a_notebook_is_told_how_to_install_from_a_cell(tmp_path: Path) -> None:
+    code = (
+        "import sys\nsys.modules['anywidget'] = None\n"
+        f"import mediakit as mk\nmk.doctor(home={str(tmp_path)!r})"
+    )
+    [cell] = run_cells([code], tmp_path)
+    text = " ".join(cell["outputs"][0]["data"]["text/plain"].split())
+
+    assert "Front end a Jupyter kernel" in text
+    assert '%pip install "mediakit[timeline]" (then restart the kernel)' in text
+
+
+def test_the_report_fits_on_one_screen(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mediakit"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    lines = done.stdout.splitlines()
+
+    assert done.returncode == 0, done.stderr
+    assert lines[0].split()[:2] == ["mediakit", f"{mk.__version__},"]
+    assert len(lines) < SCREEN_LINES
+    assert all(
+        len(line) <= SCREEN_COLUMNS for line in lines if len(line.split()[-1]) < 60
+    )
+
+
+def test_a_report_of_something_wrong_ends_with_status_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from mediakit.__main__ import main
+
+    monkeypatch.setenv("MEDIAKIT_BASE_URL", "https://api.example.com")
+
+    assert main() == 1
+    assert "! Settings" in capsys.readouterr().out
+
+
+def test_every_extra_is_known_by_what_it_brings() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    brought = {
+        extra: {Requirement(line).name for line in lines}
+        for extra, lines in project["optional-dependencies"].items()
+        if extra not in NOT_EXTRAS
+    }
+    brought["socks"] = {"socksio"}  # what httpx[socks] brings
+
+    assert {extra: set(names) for extra, names in EXTRAS.items()} == brought
