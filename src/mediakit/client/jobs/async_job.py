@@ -323,8 +323,8 @@ class AsyncJob(ProcessBound):
     ) -> Path | str:
         """Save the output, with a small JSON file beside it that says where it is from.
 
-        It appears under its name only when it is whole, goes on where an earlier call
-        broke off, and is not fetched again where it is already.
+        It appears under its name only when it is whole, goes on after a broken
+        connection, and is not fetched again where it is already.
 
         Args:
             path: A file, a folder, or a URL that fsspec knows, such as
