@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -57,11 +57,10 @@ class JobServices(Protocol):
     async def forget(self, job: AsyncJob) -> None:
         """Forget its prompt and its settings here."""
 
-    async def retry(self, job: AsyncJob) -> AsyncJob:
-        """Ask once more for what it failed to make."""
-
-    async def next_take(self, job: AsyncJob) -> AsyncJob:
-        """Ask for another draw of the same request."""
+    retry: Callable[[str], Awaitable[AsyncJob]]
+    """Asks once more for what a job failed to make."""
+    next_take: Callable[[str], Awaitable[AsyncJob]]
+    """Asks for another draw of a job's request."""
 
 
 class AsyncJob(ProcessBound):
@@ -439,7 +438,7 @@ class AsyncJob(ProcessBound):
             BudgetError: The same, of the client's budget.
             ServiceError: The service did not answer; the error says what was sent.
         """
-        return await self._services.retry(self)
+        return await self._services.retry(self.id)
 
     @networked
     async def next_take(self) -> AsyncJob:
@@ -454,7 +453,7 @@ class AsyncJob(ProcessBound):
             BudgetError: The same, of the client's budget.
             ServiceError: The service did not answer; the error says what was sent.
         """
-        return await self._services.next_take(self)
+        return await self._services.next_take(self.id)
 
 
 def check_timeout(timeout_s: object) -> None:
