@@ -68,7 +68,11 @@ async def retry(
         sleep=clock.sleep,
         reraise=True,
     )
-    return await retrying(once)
+
+    async def attempt() -> T:
+        return await once()
+
+    return await retrying(attempt)
 
 
 def stop_after_attempts(count: int) -> Callable[[RetryCallState], bool]:
