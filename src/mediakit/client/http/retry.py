@@ -61,19 +61,6 @@ async def retry(
     Raises:
         BaseException: The error of the last try.
     """
-    try:
-        return await once()
-    except Exception as error:
-        if not on(error):
-            raise
-        first = [error]
-
-    async def attempt() -> T:
-        # To set tenacity up takes longer than most calls, which succeed at once.
-        if first:
-            raise first.pop()
-        return await once()
-
     retrying = tenacity.AsyncRetrying(
         retry=tenacity.retry_if_exception(on),
         wait=wait,
@@ -81,6 +68,10 @@ async def retry(
         sleep=clock.sleep,
         reraise=True,
     )
+
+    async def attempt() -> T:
+        return await once()
+
     return await retrying(attempt)
 
 

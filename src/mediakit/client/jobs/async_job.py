@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -57,11 +57,10 @@ class JobServices(Protocol):
     async def forget(self, job: AsyncJob) -> None:
         """Forget its prompt and its settings here."""
 
-    async def retry(self, job: AsyncJob) -> AsyncJob:
-        """Ask once more for what it failed to make."""
-
-    async def next_take(self, job: AsyncJob) -> AsyncJob:
-        """Ask for another draw of the same request."""
+    retry: Callable[[str], Awaitable[AsyncJob]]
+    """Asks once more for what a job failed to make."""
+    next_take: Callable[[str], Awaitable[AsyncJob]]
+    """Asks for another draw of a job's request."""
 
 
 class AsyncJob(ProcessBound):
@@ -323,8 +322,8 @@ class AsyncJob(ProcessBound):
     ) -> Path | str:
         """Save the output, with a small JSON file beside it that says where it is from.
 
-        It appears under its name only when it is whole, goes on where an earlier call
-        broke off, and is not fetched again where it is already.
+        It appears under its name only when it is whole, goes on after a broken
+        connection, and is not fetched again where it is already.
 
         Args:
             path: A file, a folder, or a URL that fsspec knows, such as
@@ -439,7 +438,7 @@ class AsyncJob(ProcessBound):
             BudgetError: The same, of the client's budget.
             ServiceError: The service did not answer; the error says what was sent.
         """
-        return await self._services.retry(self)
+        return await self._services.retry(self.id)
 
     @networked
     async def next_take(self) -> AsyncJob:
@@ -454,7 +453,7 @@ class AsyncJob(ProcessBound):
             BudgetError: The same, of the client's budget.
             ServiceError: The service did not answer; the error says what was sent.
         """
-        return await self._services.next_take(self)
+        return await self._services.next_take(self.id)
 
 
 def check_timeout(timeout_s: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from itertools import count
 
@@ -54,10 +53,6 @@ class PollBudget:
         self._clock = clock or SystemClock()
         self.steady_reads_per_s = STEADY_SHARE * (reads_per_s - BURST)
         self._gap_s = 1.0 / self.steady_reads_per_s
-        self.start_over()
-
-    def start_over(self) -> None:
-        """Forget everything: a forked process has none of those who waited."""
         self._free_at_s = 0.0
         self._numbers = count()
         self._waiting: set[_Ticket] = set()
@@ -110,8 +105,6 @@ class PollBudget:
 
 
 _of_process = PollBudget()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_of_process.start_over)
 
 
 def process_budget() -> PollBudget:

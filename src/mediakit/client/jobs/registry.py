@@ -92,10 +92,10 @@ class Jobs:
         budget: Gives turns to read what is watched; this process's own by default.
     """
 
-    retrier: Callable[[str], Awaitable[AsyncJob]]
-    """Buys once more what a job failed to make; whoever buys sets it."""
-    next_taker: Callable[[str], Awaitable[AsyncJob]]
-    """Buys another draw of a job's request; whoever buys sets it."""
+    retry: Callable[[str], Awaitable[AsyncJob]]
+    """Asks once more for what a job failed to make; whoever submits sets it."""
+    next_take: Callable[[str], Awaitable[AsyncJob]]
+    """Asks for another draw of a job's request; whoever submits sets it."""
     on_wait: Callable[[AsyncJob], object] | None = None
     """Hears, on the waiting thread, of each wait for a job; None for nobody."""
 
@@ -337,14 +337,6 @@ class Jobs:
             reason = "it answered 200 with something that is not JSON"
             raise self._transport.silence(NoAnswerError(reason, sent=True))
         await self._take(job, await self._record_of(answer, job.id))
-
-    async def retry(self, job: AsyncJob) -> AsyncJob:
-        """Ask once more for what a job failed to make; see `AsyncJob.retry`."""
-        return await self.retrier(job.id)
-
-    async def next_take(self, job: AsyncJob) -> AsyncJob:
-        """Ask for another draw of a job's request; see `AsyncJob.next_take`."""
-        return await self.next_taker(job.id)
 
     async def erase(self, job: AsyncJob) -> None:
         """Erase a job's media and request; see `AsyncJob.erase`."""

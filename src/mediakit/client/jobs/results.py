@@ -14,7 +14,6 @@ from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.runtime.progress import Progress
 from mediakit.client.runtime.service import Service
 from mediakit.client.transfers.destinations import (
-    NO_ROOM,
     Destination,
     Store,
     held,
@@ -96,22 +95,14 @@ class Outputs:
     async def _fetch(
         self, job: AsyncJob, url: str, target: Destination, *, overwrite: bool
     ) -> None:
-        source = f"{self._service.identity} {self._service.account} {job.id}"
-        store = await to_thread.run_sync(target.open, source)
-        keep = True
+        store = await to_thread.run_sync(target.open)
         try:
             with self._progress.of("download", target.name) as tell:
                 await self._downloader.fetch(url, store, tell)
             await self._publish(job, target, store, overwrite=overwrite)
-        except GoneError:
-            keep = False
-            raise
-        except OSError as error:
-            keep = error.errno not in NO_ROOM  # gives the room back
-            raise
         finally:
             with anyio.CancelScope(shield=True):
-                await to_thread.run_sync(lambda: store.close(keep=keep))
+                await to_thread.run_sync(store.close)
 
     async def _publish(
         self, job: AsyncJob, target: Destination, store: Store, *, overwrite: bool

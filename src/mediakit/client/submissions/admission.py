@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from uuid import uuid4
 
 from mediakit.client.account.billing import Billing
@@ -214,9 +213,19 @@ class Admission:
         parents: Sequence[Parent],
         origin: str | None,
     ) -> tuple[Entry, bool]:
-        write = partial(
-            self._written, submission, budget, parents=parents, origin=origin
-        )
+        sweep = None if submission.sweep is None else self._sweeps.get(submission.sweep)
+
+        async def write(spendable: Spendable | None) -> tuple[Entry, bool]:
+            return await self._account_history.write(
+                History.claim,
+                submission,
+                spendable=spendable,
+                budget=budget,
+                sweep=sweep,
+                parents=parents,
+                origin=origin,
+            )
+
         if submission.estimate_high_micro_usd is None:
             return await write(None)
         known = self._recent()
@@ -226,26 +235,6 @@ class Admission:
             except BalanceError:
                 self._last = None
         return await write(await self._spendable())
-
-    async def _written(
-        self,
-        submission: Submission,
-        budget: BudgetLimit | None,
-        spendable: Spendable | None,
-        *,
-        parents: Sequence[Parent],
-        origin: str | None,
-    ) -> tuple[Entry, bool]:
-        sweep = None if submission.sweep is None else self._sweeps.get(submission.sweep)
-        return await self._account_history.write(
-            History.claim,
-            submission,
-            spendable=spendable,
-            budget=budget,
-            sweep=sweep,
-            parents=parents,
-            origin=origin,
-        )
 
     async def _warn(self, budget: Budget, label: str) -> None:
         """Log each warning level once when what is spent and held reaches it."""

@@ -73,8 +73,8 @@ class Submissions:
         self._sender = sender
         self._jobs = jobs
         self._service = jobs.service
-        jobs.retrier = self.retry
-        jobs.next_taker = self.next_take
+        jobs.retry = self.retry
+        jobs.next_take = self.next_take
         self._account_history = account_history
         self._admission = admission
         self._pricer = pricer

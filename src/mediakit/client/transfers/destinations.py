@@ -34,8 +34,8 @@ class Store(Sink, Protocol):
             FileExistsError: The name is taken, and may not be replaced.
         """
 
-    def close(self, *, keep: bool = True) -> None:
-        """Let go of it; what arrived is kept where it can be gone on with."""
+    def close(self) -> None:
+        """Remove what did not get its name."""
 
 
 class Destination(Protocol):
@@ -74,12 +74,8 @@ class Destination(Protocol):
     def make_folder(self) -> None:
         """Make the folder that it is in, where folders have to be made."""
 
-    def open(self, source: str) -> Store:
-        """Open the file that is being written.
-
-        Args:
-            source: Names what is fetched, so that only the same is gone on with.
-        """
+    def open(self) -> Store:
+        """Open the file that is being written."""
 
 
 class LocalDestination:
@@ -138,9 +134,9 @@ class LocalDestination:
         """Make the folder that it is in."""
         self.place.parent.mkdir(parents=True, exist_ok=True)
 
-    def open(self, source: str) -> Store:
+    def open(self) -> Store:
         """Open the file that is being written."""
-        return PartialFile(self.place, source)
+        return PartialFile(self.place)
 
 
 def local_target(path: str | Path | None, file_name: str) -> LocalDestination:

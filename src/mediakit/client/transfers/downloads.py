@@ -1,4 +1,4 @@
-"""Fetching a file: from where it broke off, and only if it is still the same."""
+"""Fetching a file: after a broken connection from where it broke off."""
 
 from __future__ import annotations
 
@@ -127,8 +127,7 @@ class Downloader:
             return
         raise ServiceError(
             f"The file could not be fetched whole ({reason}). The service still has "
-            "it; the same call goes on from where this one ended, as far as the "
-            "service can."
+            "it; the same call fetches it again."
         )
 
     async def read(self, url: str, read: Callable[[BinaryIO], T]) -> T | None:

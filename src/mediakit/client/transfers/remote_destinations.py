@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
-from uuid import uuid4
 
-from mediakit.client.http.exchange import NoAnswerError
-from mediakit.client.transfers.digests import Digest
-from mediakit.client.transfers.downloads import UNKNOWN, Version
+from mediakit.client.transfers.partial_files import PartialFile, part_name
 from mediakit.client.transfers.sidecar import SUFFIX
 from mediakit.errors import InputError
 
@@ -57,7 +56,7 @@ class RemoteDestination:
 
     def write_beside(self, content: bytes) -> None:
         """Write the sidecar, whole or not at all."""
-        part = _part_name(f"{self._path}{SUFFIX}")
+        part = _part_of(f"{self._path}{SUFFIX}")
         self._files.pipe_file(part, content)
         self._files.mv(part, f"{self._path}{SUFFIX}")
 
@@ -79,83 +78,49 @@ class RemoteDestination:
         """Make the folder that it is in, where folders have to be made."""
         self._files.makedirs(self._path.rpartition("/")[0], exist_ok=True)
 
-    def open(self, source: str) -> RemotePartialFile:
-        """Open the file that is being written; nothing of it outlives the call."""
+    def open(self) -> RemotePartialFile:
+        """Open the file that is being written, on this machine."""
         return RemotePartialFile(self._files, self._path)
 
 
-class RemotePartialFile:
-    """A file under a temporary name beside its own.
+class RemotePartialFile(PartialFile):
+    """A file of this machine that is copied to a file system once it is whole.
 
     Args:
         files: The file system.
-        path: Where the file will be.
+        path: Where the file will be there.
     """
 
     def __init__(self, files: Any, path: str) -> None:
-        self.version: Version | None = None
-        self.size_bytes = 0
+        self._folder = TemporaryDirectory(prefix="mediakit-")
+        self._local = Path(self._folder.name) / "output"
         self._files = files
-        self._path = path
-        self._part = _part_name(path)
-        self._file: Any = None
-        self._digest = Digest()
-
-    def start(self, version: Version) -> None:
-        """Forget what is there: the bytes of this version follow, from the first."""
-        self._forget()
-        self._file = self._files.open(self._part, "wb")
-        self._digest = Digest(version.size_bytes)
-        self.version, self.size_bytes = version, 0
-
-    def cut(self, size_bytes: int) -> None:
-        """Go on where it ends; what was written there cannot be taken back.
-
-        Raises:
-            NoAnswerError: Some of it would have to be; then all of it is asked for.
-        """
-        if size_bytes != self.size_bytes:
-            self.start(UNKNOWN)
-            raise NoAnswerError(
-                "another part was answered than was asked for", sent=True
-            )
-
-    def write(self, piece: bytes) -> None:
-        """Take the next bytes."""
-        self._file.write(piece)
-        self.size_bytes += len(piece)
-        self._digest.update(piece)
-
-    @property
-    def sha256(self) -> str | None:
-        """The hash of all that arrived, in hex; None of a large file."""
-        return self._digest.hexdigest()
+        self._remote = path
+        super().__init__(self._local)
 
     def publish(self, *, overwrite: bool) -> None:
-        """Give the file its name.
+        """Copy the file under a temporary name, then give it its own.
 
         Raises:
             FileExistsError: The name is taken, and may not be replaced.
         """
-        self._file.close()
-        if not overwrite and self._files.exists(self._path):
-            raise FileExistsError
-        self._files.mv(self._part, self._path)
-        self._file = None
+        super().publish(overwrite=True)
+        part = _part_of(self._remote)
+        try:
+            self._files.put_file(str(self._local), part)
+            if not overwrite and self._files.exists(self._remote):
+                raise FileExistsError
+            self._files.mv(part, self._remote)
+        except BaseException:
+            # What cannot be removed now must not hide why it is removed.
+            with suppress(OSError):
+                self._files.rm_file(part)
+            raise
 
-    def close(self, *, keep: bool = True) -> None:
-        """Let go of it; what is not whole is removed."""
-        self._forget()
-
-    def _forget(self) -> None:
-        if self._file is None:
-            return
-        # What cannot be removed now must not hide why it is removed.
-        with suppress(OSError):
-            self._file.close()
-        with suppress(OSError):
-            self._files.rm_file(self._part)
-        self._file = None
+    def close(self) -> None:
+        """Remove what is on this machine."""
+        super().close()
+        self._folder.cleanup()
 
 
 def remote_target(url: str, file_name: str) -> RemoteDestination:
@@ -193,6 +158,6 @@ def shown_url(url: str) -> str:
     return f"{scheme}://{rest.replace(authority, authority.rpartition('@')[2], 1)}"
 
 
-def _part_name(path: str) -> str:
+def _part_of(path: str) -> str:
     folder, slash, name = path.rpartition("/")
-    return f"{folder}{slash}.{name}.{uuid4().hex[:8]}.part"
+    return f"{folder}{slash}{part_name(name)}"

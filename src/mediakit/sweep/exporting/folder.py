@@ -122,11 +122,11 @@ def _blocks(path: Path) -> Iterator[bytes]:
 
 
 def _write(target: Destination, blocks: Iterable[bytes]) -> None:
-    store = target.open("export")
+    store = target.open()
     try:
         store.start(UNKNOWN)
         for block in blocks:
             store.write(block)
         store.publish(overwrite=True)
     finally:
-        store.close(keep=False)
+        store.close()
