@@ -15,9 +15,10 @@ SOAKED := $(shell grep -rl "support.soak import" tests --include="test_*.py")
 LAB_ARGS ?=
 SANDBOX_ARGS ?=
 PYTEST_ARGS ?=
-# Processes of tests, for two cores: those without a browser often wait.
+# Processes of tests, for two cores: most of the time, tests wait.
 WORKERS ?= 3
 BROWSERS ?= 2
+SOAKERS ?= 4
 
 # The tests start hundreds of processes: let each find what another one has compiled.
 unexport PYTHONDONTWRITEBYTECODE
@@ -30,7 +31,6 @@ LAB_FLAGS := --ip=127.0.0.1 \
 	$(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.NOTPARALLEL:
 .PHONY: help lab test check unit soak browser pictures fix docs notebooks gallery sandbox bench \
 	constraints clean
 
@@ -42,7 +42,9 @@ lab: $(LAB_READY) ## Install what is needed and open the quickstart in JupyterLa
 	$(BIN)/jupyter lab $(LAB_FLAGS) --ServerApp.root_dir=. \
 		--LabApp.default_url=/lab/tree/$(QUICKSTART) $(LAB_ARGS)
 
-test: check unit browser ## Check everything, as the continuous integration does
+test: $(DEV_READY) ## Check everything, as the continuous integration does
+	@echo "Checks, tests and browser tests run at once; each tells what it found at its end."
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target check unit browser
 
 check: $(DEV_READY) ## Lint, types and floors
 	$(BIN)/ruff check .
@@ -50,12 +52,13 @@ check: $(DEV_READY) ## Lint, types and floors
 	$(BIN)/mypy src tests tools
 	$(BIN)/lint-imports
 
+# The tests run make themselves, which must not take itself for a part of this one.
 unit: $(DEV_READY) ## Tests without a browser; every notebook is executed
-	$(BIN)/python -m pytest --ignore=tests/browser -n $(WORKERS) --dist worksteal \
+	MAKEFLAGS= $(BIN)/python -m pytest --ignore=tests/browser -n $(WORKERS) --dist worksteal \
 		$(PYTEST_ARGS)
 
 soak: $(DEV_READY) ## Kill, drift and fuzz in full counts
-	MEDIAKIT_SOAK=1 $(BIN)/python -m pytest -n 2 --dist worksteal \
+	MEDIAKIT_SOAK=1 $(BIN)/python -m pytest -n $(SOAKERS) --dist worksteal \
 		$(SOAKED) $(PYTEST_ARGS)
 
 browser: $(DEV_READY) ## Tests in JupyterLab and a real Chromium

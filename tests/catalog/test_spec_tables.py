@@ -10,43 +10,61 @@ from mediakit.catalog import Catalog
 from mediakit.media_limits import MediaLimits
 from mediakit.schema import InputFacts
 from tests.spec import Case, accepted, prices, refused, tables
+from tests.support.rows import assert_each
 
 CATALOG = Catalog.default()
+KINDS = [table["kind"] for table in tables()]
+PRICED = [table["kind"] for table in tables() if table["price"]]
 LIMITED = [table["kind"] for table in tables() if "limits" in table]
 
 
-@pytest.mark.parametrize("case", accepted(), ids=str)
-def test_an_accepted_body_has_no_problem(case: Case) -> None:
-    assert CATALOG.function(case.kind).check(case.body) == []
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_accepted_body_has_no_problem(kind: str) -> None:
+    function = CATALOG.function(kind)
+
+    def check(case: Case) -> None:
+        assert function.check(case.body) == []
+
+    assert_each(accepted(kind), check)
 
 
-@pytest.mark.parametrize("case", refused(), ids=str)
-def test_a_refused_body_has_one_problem_and_it_names_the_field(case: Case) -> None:
-    problems = CATALOG.function(case.kind).check(case.body)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_refused_body_has_one_problem_and_it_names_the_field(kind: str) -> None:
+    function = CATALOG.function(kind)
 
-    assert [problem.field for problem in problems] == [case.field]
-    assert str(case.field) in problems[0].sentence
-    assert problems[0].accepted
+    def check(case: Case) -> None:
+        problems = function.check(case.body)
+        assert [problem.field for problem in problems] == [case.field]
+        assert str(case.field) in problems[0].sentence
+        assert problems[0].accepted
 
-
-@pytest.mark.parametrize("case", accepted(), ids=str)
-def test_an_accepted_body_satisfies_the_json_schema(case: Case) -> None:
-    schema = CATALOG.function(case.kind).json_schema()
-
-    jsonschema.validate(case.body, schema, cls=jsonschema.Draft202012Validator)
+    assert_each(refused(kind), check)
 
 
-@pytest.mark.parametrize("case", refused(), ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_accepted_body_satisfies_the_json_schema(kind: str) -> None:
+    schema = CATALOG.function(kind).json_schema()
+
+    def check(case: Case) -> None:
+        jsonschema.validate(case.body, schema, cls=jsonschema.Draft202012Validator)
+
+    assert_each(accepted(kind), check)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_refused_body_breaks_the_json_schema_or_a_rule_between_fields(
-    case: Case,
+    kind: str,
 ) -> None:
-    function = CATALOG.function(case.kind)
+    function = CATALOG.function(kind)
     validator = jsonschema.Draft202012Validator(function.json_schema())
-    values = function.canonical_body(case.body)
 
-    if validator.is_valid(case.body):
-        broken = [p for rule in function.rules for p in rule.problems(values)]
-        assert case.field in [problem.field for problem in broken]
+    def check(case: Case) -> None:
+        values = function.canonical_body(case.body)
+        if validator.is_valid(case.body):
+            broken = [p for rule in function.rules for p in rule.problems(values)]
+            assert case.field in [problem.field for problem in broken]
+
+    assert_each(refused(kind), check)
 
 
 @pytest.mark.parametrize("table", tables(), ids=lambda t: t["kind"])
@@ -75,14 +93,17 @@ def test_what_the_service_lets_pass_is_refused_by_the_client_alone(
         assert len(function.check(body)) == 1
 
 
-@pytest.mark.parametrize("row", prices(), ids=lambda r: f"{r['function']}-{r['high']}")
-def test_a_price_is_the_one_of_the_price_list(row: dict[str, Any]) -> None:
-    facts = InputFacts(seconds=row["seconds"])
-    estimate = CATALOG.function(row["function"]).estimate(row["body"], facts)
+@pytest.mark.parametrize("kind", PRICED)
+def test_a_price_is_the_one_of_the_price_list(kind: str) -> None:
+    function = CATALOG.function(kind)
 
-    assert estimate.kind.value == row["kind"]
-    assert (estimate.low, estimate.high) == (row["low"], row["high"])
-    assert {type(estimate.low), type(estimate.high)} <= {int, type(None)}
+    def check(row: dict[str, Any]) -> None:
+        estimate = function.estimate(row["body"], InputFacts(seconds=row["seconds"]))
+        assert estimate.kind.value == row["kind"]
+        assert (estimate.low, estimate.high) == (row["low"], row["high"])
+        assert {type(estimate.low), type(estimate.high)} <= {int, type(None)}
+
+    assert_each(prices(kind), check)
 
 
 @pytest.mark.parametrize("kind", LIMITED)

@@ -2,7 +2,9 @@
 
 import json
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,29 +25,34 @@ class Case:
         return f"{self.kind}-{self.field or 'ok'}-{json.dumps(self.body)[:60]}"
 
 
+@cache
 def tables() -> list[dict[str, Any]]:
     """Return every table, by file name."""
     return [tomllib.loads(f.read_text("utf-8")) for f in sorted(FOLDER.glob("*.toml"))]
 
 
-def accepted() -> list[Case]:
-    """Return every body that must be accepted, bounds included."""
+def accepted(of: str | None = None) -> list[Case]:
+    """Return every body, of one kind or of all, that must be accepted."""
     cases = []
-    for table in tables():
-        kind = table["kind"]
+    for kind, table in _chosen(of):
         cases += [Case(kind, _body(row)) for row in table["accepted"]]
         cases += [Case(kind, body) for body, _ in _at_the_bounds(table, extra=0)]
     return cases
 
 
-def refused() -> list[Case]:
+def refused(of: str | None = None) -> list[Case]:
     """Return every body that must be refused, and the field to be named."""
     cases = []
-    for table in tables():
-        kind = table["kind"]
+    for kind, table in _chosen(of):
         cases += [Case(kind, _body(row), name) for name, row in table["refused"]]
         cases += [Case(kind, b, name) for b, name in _at_the_bounds(table, extra=1)]
     return cases
+
+
+def _chosen(of: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    for table in tables():
+        if of in (None, table["kind"]):
+            yield table["kind"], table
 
 
 def _at_the_bounds(
@@ -60,12 +67,12 @@ def _at_the_bounds(
     return rows
 
 
-def prices() -> list[dict[str, Any]]:
+def prices(of: str | None = None) -> list[dict[str, Any]]:
     """Return every price row: function, body, kind, low, high and known seconds.
 
     `low` and `high` are micro-USD, None where there is no rate or no bound.
     """
-    return [_price(table["kind"], row) for table in tables() for row in table["price"]]
+    return [_price(kind, row) for kind, table in _chosen(of) for row in table["price"]]
 
 
 def _price(kind: str, row: dict[str, Any]) -> dict[str, Any]:
