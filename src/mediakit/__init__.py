@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from mediakit.webhooks import Event as Event
     from mediakit.webhooks import verify_webhook as verify_webhook
 
-# Everything is imported on first use, so that the import of mediakit is quick.
+# Each name is imported on first use, so that importing mediakit is quick.
 _HOMES = {
     "AsyncClient": "public",
     "AuthError": "errors",
@@ -95,7 +95,7 @@ def load_ipython_extension(shell: Any) -> None:
     """Add the magics `%%generate`, `%jobs` and `%balance`: `%load_ext mediakit`.
 
     Args:
-        shell: The shell of IPython that loads it.
+        shell: The IPython shell that loads the extension.
     """
     from mediakit.magics import load
 

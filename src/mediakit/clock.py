@@ -1,4 +1,4 @@
-"""Time as a dependency: the system's clock, and a virtual one that is advanced."""
+"""Time as a dependency: the system clock, and a virtual clock that tests advance."""
 
 import asyncio
 import heapq
@@ -11,39 +11,39 @@ import anyio
 
 
 class Clock(Protocol):
-    """What every part that needs time is given."""
+    """The interface that every part that needs time depends on."""
 
     def now(self) -> datetime:
-        """Return the instant, aware and in UTC."""
+        """Return the current time, timezone-aware and in UTC."""
 
     def monotonic_s(self) -> float:
         """Return seconds that never go backwards."""
 
     async def sleep(self, seconds: float) -> None:
-        """Return after so many seconds of this clock."""
+        """Return after the given number of seconds on this clock."""
 
 
 class SystemClock:
-    """The machine's own time."""
+    """The machine's clock."""
 
     def now(self) -> datetime:
         """Return the system's time in UTC."""
-        return datetime.now(UTC)  # noqa: TID251 - the one reading of it
+        return datetime.now(UTC)  # noqa: TID251 - the only place that reads it
 
     def monotonic_s(self) -> float:
         """Return the system's monotonic seconds."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep really, on whichever event loop is running."""
+        """Sleep in real time, on whichever event loop is running."""
         await anyio.sleep(max(0.0, seconds))
 
 
 class VirtualClock:
-    """A clock that stands still until it is advanced, forwards only.
+    """A clock that moves only when it is advanced, and only forwards.
 
     Args:
-        start: The first instant, aware.
+        start: The initial time, timezone-aware.
     """
 
     def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
@@ -53,7 +53,7 @@ class VirtualClock:
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
 
     def now(self) -> datetime:
-        """Return the start plus all that was advanced."""
+        """Return the start time plus everything advanced so far."""
         return self._start + timedelta(seconds=self._elapsed_s)
 
     def monotonic_s(self) -> float:
@@ -61,20 +61,20 @@ class VirtualClock:
         return self._elapsed_s
 
     async def sleep(self, seconds: float) -> None:
-        """Return once the clock was advanced by so many seconds."""
+        """Return after the clock has been advanced by the given number of seconds."""
         woken = asyncio.get_running_loop().create_future()
         due_s = self._elapsed_s + max(0.0, seconds)
         heapq.heappush(self._sleepers, (due_s, next(self._order), woken))
         await woken
 
     async def advance(self, seconds: float) -> None:
-        """Move forwards and let every sleeper whose time has come go on, in order.
+        """Move forwards and wake every sleeper that is due, in order.
 
         Raises:
-            ValueError: The seconds are negative.
+            ValueError: `seconds` is negative.
         """
         if seconds < 0:
-            raise ValueError("a clock goes forwards only")
+            raise ValueError("a clock can only move forwards")
         target_s = self._elapsed_s + seconds
         await self._let_others_run()
         while self._sleepers and self._sleepers[0][0] <= target_s:

@@ -1,4 +1,4 @@
-"""What the Tab key offers inside calls of a client: functions, fields and choices."""
+"""Tab completion inside client calls: functions, fields and choices."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _KEYWORD = re.compile(r"([A-Za-z_]\w*)\s*=\s*[rRuU]?\Z")
 
 @dataclass(frozen=True)
 class Offer:
-    """What may stand in place of what was typed.
+    """Completions for the text before the cursor.
 
     Args:
-        typed: What was typed of it.
-        texts: The whole of each, in the order to be shown.
-        kind: What they are, in one word.
+        typed: The part that is already typed.
+        texts: The complete texts, in display order.
+        kind: The kind of completion, in one word.
     """
 
     typed: str
@@ -39,7 +39,7 @@ class Offer:
 
     @classmethod
     def of(cls, typed: str, texts: Iterator[str], kind: str) -> Offer:
-        """Return those of some texts that begin as it was typed."""
+        """Return the texts that start with what is typed."""
         return cls(typed, tuple(t for t in texts if t.startswith(typed)), kind)
 
 
@@ -48,9 +48,9 @@ class Call:
     """A call that is being typed.
 
     Args:
-        callee: What stands before its bracket.
-        arguments: What stands behind it, up to the text that is open, if one is.
-        text: What was typed of that text; None outside of texts.
+        callee: The code before the opening bracket.
+        arguments: The code after it, up to the open string if there is one.
+        text: The part of that string typed so far; None outside strings.
     """
 
     callee: str
@@ -59,7 +59,7 @@ class Call:
 
 
 def call_at(code: str) -> Call | None:
-    """Find the innermost call that is open at the end of some code.
+    """Find the innermost call that is still open at the end of the code.
 
     Args:
         code: The code up to the cursor.
@@ -75,9 +75,9 @@ def call_at(code: str) -> Call | None:
 
 
 def _scanned(code: str) -> tuple[list[int], int | None, str]:
-    """Return where brackets are open, and where the open text starts, with its quote.
+    """Return the positions of open brackets, and the start and quote of an open string.
 
-    Code that is being typed is no Python yet, so no parser reads it.
+    Incomplete code is not valid Python, so no parser can read it.
     """
     opened: list[int] = []
     at = 0
@@ -109,21 +109,21 @@ def _end_of_text(code: str, at: int, quote: str) -> int | None:
         elif code.startswith(quote, at):
             return at + len(quote)
         elif code[at] == "\n" and len(quote) == 1:
-            return at  # a text that nobody closed ends with its line
+            return at  # an unterminated string ends with its line
         else:
             at += 1
     return None
 
 
 def offer_at(code: str, names: Mapping[str, object]) -> Offer | None:
-    """Return what the Tab key offers at the end of some code.
+    """Return the completions at the end of the code.
 
     Args:
         code: The code up to the cursor.
-        names: The user's variables; nothing of them is called.
+        names: The user's variables; none of them is called.
 
     Returns:
-        The offer; None outside of the calls of a client.
+        The completions; None outside the calls of a client.
     """
     call = call_at(code)
     callee = _CALLEE.search(call.callee) if call else None
@@ -173,10 +173,10 @@ def _function_of(arguments: str, catalog: Catalog) -> Function | None:
 
 
 def functions_offer(typed: str, catalog: Catalog) -> Offer:
-    """Return the functions whose name begins as it was typed.
+    """Return the functions whose name starts with what is typed.
 
     Args:
-        typed: What was typed; with a slash in it, paths are offered.
+        typed: The text so far; if it contains a slash, paths are offered.
         catalog: The functions.
     """
     if "/" in typed:
@@ -189,7 +189,7 @@ def choices_offer(typed: str, spec: FieldSpec) -> Offer:
     """Return the choices of a field, as text.
 
     Args:
-        typed: What was typed.
+        typed: The text so far.
         spec: The field.
     """
     choices = spec.choices or (spec.item.choices if spec.item else ())
@@ -201,12 +201,12 @@ FindOffer = Callable[[str, Mapping[str, object]], Offer | None]
 
 
 def offer_in(shell: Any, find: FindOffer, name: str = MATCHER_ID) -> None:
-    """Offer something in a shell of IPython, or in a notebook's kernel.
+    """Register completions with an IPython shell or a notebook kernel.
 
     Args:
         shell: The running shell.
-        find: Finds what is offered at the end of some code.
-        name: What is offered under this name is replaced.
+        find: Finds the completions at the end of the code.
+        name: The matcher's name; an existing matcher of this name is replaced.
     """
     from IPython.core.completer import (
         CompletionContext,

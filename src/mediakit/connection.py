@@ -1,4 +1,4 @@
-"""Where to connect: the hosted service when configured, else the sandbox."""
+"""Choose the service: the hosted one when configured, otherwise the sandbox."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ STATUS_TIMEOUT_S = 10.0
 
 @dataclass(frozen=True)
 class Settings(ProcessBound):
-    """What connects: arguments first, then the environment, then the defaults.
+    """Connection settings: arguments first, then the environment, then defaults.
 
     Args:
-        base_url: Where the hosted service is; None for the embedded sandbox.
-        api_key: The organization's key there; never shown.
+        base_url: The URL of the hosted service; None for the embedded sandbox.
+        api_key: The organization's API key; never shown.
         home: The folder for the history and the embedded sandbox's data.
-        history: The history's database, as a URL or a file; a URL may hold a
-            password, and is not shown.
-        bindings: What `mediakit.toml` says of the service.
+        history: The history database, as a URL or a file. A URL may contain a
+            password, so it is never shown.
+        bindings: What `mediakit.toml` configures for the service.
     """
 
     base_url: str | None
@@ -56,19 +56,20 @@ class Settings(ProcessBound):
         environ: Mapping[str, str] = os.environ,
         folder: Path | None = None,
     ) -> Settings:
-        """Put the settings together.
+        """Read the settings.
 
         Args:
             base_url: See `MEDIAKIT_BASE_URL`.
             api_key: See `MEDIAKIT_API_KEY`.
             home: See `MEDIAKIT_HOME`; the user's data directory by default.
             history: See `MEDIAKIT_HISTORY`; a file in `home` by default.
-            environ: The environment.
-            folder: Where `mediakit.toml` is looked for; the working directory.
+            environ: The environment variables.
+            folder: The folder that contains `mediakit.toml`; the working directory by
+                default.
 
         Raises:
-            InputError: Only one of base URL and key is given, the URL is none, or
-                `mediakit.toml` holds something else than it may.
+            InputError: Only one of base URL and key is given, the URL is not an
+                http(s) URL, or `mediakit.toml` is not valid.
         """
         base_url = base_url or environ.get("MEDIAKIT_BASE_URL") or None
         api_key = api_key or environ.get("MEDIAKIT_API_KEY") or None
@@ -103,7 +104,7 @@ def _refuse_half_a_service(base_url: object, api_key: object) -> None:
 
 def _refuse_no_place(field: str, value: object) -> None:
     if value is not None and not isinstance(value, str | Path):
-        raise InputError(field, got=value, accepted="a place, as text or as a Path")
+        raise InputError(field, got=value, accepted="a path, as text or as a Path")
 
 
 def _is_service_url(url: object) -> bool:
@@ -123,7 +124,7 @@ class Place:
     Args:
         service: The service.
         catalog: Its functions.
-        is_sandbox: Whether it costs no real money.
+        is_sandbox: True if it is a sandbox, which costs no real money.
     """
 
     service: Service
@@ -138,12 +139,12 @@ def locate(
 ) -> Place:
     """Find the configured service, or start (or attach to) the embedded sandbox.
 
-    It blocks, and is not for the I/O thread.
+    It blocks, so do not call it on the I/O thread.
 
     Args:
-        settings: Where it is, and what `mediakit.toml` says of it.
-        catalog: Its functions, when the caller knows them better.
-        transport: Carries what is asked of the service; it is left open.
+        settings: The connection settings.
+        catalog: The functions, overriding those that the service describes.
+        transport: The transport for requests to the service; it is not closed.
 
     Raises:
         InputError: `mediakit.toml` names an unknown kind, or a description of the
@@ -158,7 +159,7 @@ def locate(
     if catalog is not None:
         return Place(service, catalog, is_sandbox)
     if is_sandbox:
-        # It says itself what it serves; a file may be about the hosted service.
+        # The sandbox describes itself; a file may describe the hosted service.
         described = _described(service.base_url, transport)
         return Place(service, settings.bindings.priced(described), is_sandbox)
     bindings = settings.bindings
@@ -170,10 +171,10 @@ def locate(
 
 
 def refuse_no_catalog(value: object) -> None:
-    """Refuse what are no functions.
+    """Raise an error if the value is not a catalog.
 
     Raises:
-        InputError: They are none.
+        InputError: The value is not a catalog.
     """
     if value is not None and not isinstance(value, Catalog):
         accepted = "functions, such as Catalog.default()"
@@ -205,7 +206,7 @@ def _embedded(settings: Settings, catalog: Catalog | None) -> Place:
 
 
 def _refuse_unserved(base_url: str, catalog: Catalog, home: Path) -> None:
-    """A sandbox that ran before keeps the functions that it was started with."""
+    """Raise an error if a running sandbox was started with other functions."""
     served = {function.path for function in _described(base_url)}
     unserved = [function.path for function in catalog if function.path not in served]
     if unserved:
@@ -227,7 +228,7 @@ def _described(
 
 
 def _document(url: str, transport: httpx.AsyncBaseTransport) -> dict[str, Any]:
-    """Read the OpenAPI document of a service through a transport of the user's."""
+    """Read the OpenAPI document of a service through the user's transport."""
     try:
         answer = _read(url, transport)
     except NoAnswerError as error:
@@ -240,22 +241,22 @@ def _document(url: str, transport: httpx.AsyncBaseTransport) -> dict[str, Any]:
 
 
 def _is_sandbox(service: Service, transport: httpx.AsyncBaseTransport | None) -> bool:
-    """Tell whether a sandbox of ours answers on this machine."""
+    """Tell whether a mediakit sandbox responds on this machine."""
     if not service.on_this_machine:
         return False
     try:
         answer = _read(f"{service.base_url}/sandbox/status", transport)
     except NoAnswerError:
         return False
-    # A page to sign in may answer everything with 200, an unwell sandbox says 503.
+    # A login page may respond 200 to any path; an unhealthy sandbox responds 503.
     return "identity" in answer.fields
 
 
 def _read(url: str, transport: httpx.AsyncBaseTransport | None) -> Answer:
-    """GET what needs no key.
+    """GET a URL that needs no key.
 
     Raises:
-        NoAnswerError: No answer came.
+        NoAnswerError: There was no response.
     """
     borrowed = None if transport is None else UnclosedTransport(transport)
 

@@ -1,4 +1,4 @@
-"""One tree of exceptions; each says what happened, what was sent, what to do.
+"""One tree of exceptions. Each says what happened, what was sent and what to do.
 
 MediakitError
 ├── InputError          a field, an argument or a file is not acceptable
@@ -7,12 +7,12 @@ MediakitError
 ├── ConflictError       not in this state, or one key with two bodies
 ├── GoneError           erased, or no longer known to the service
 ├── RateLimitError      too many requests, or the queue is full
-├── BalanceError        the balance cannot carry it
-├── BudgetError         the caller's own budget cannot carry it
-├── ServiceError        the service did not answer, or not as specified
-├── JobFailedError      the job ended as failed (carries the job)
-├── WaitTimeoutError    waiting ended, the job goes on (carries the job)
-└── SignatureError      a webhook is not what it claims to be
+├── BalanceError        the balance is too low
+├── BudgetError         the caller's own budget is too low
+├── ServiceError        the service did not respond, or not as specified
+├── JobFailedError      the job failed (carries the job)
+├── WaitTimeoutError    waiting timed out; the job continues (carries the job)
+└── SignatureError      a webhook could not be verified
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from typing import Any, Protocol
 
 NOTHING_SENT = "Nothing was sent."
 SHOWN_LENGTH = 180
-# What is wrong with a file stands behind its path, which may be long.
+# The reason a file is refused follows its path, which may be long.
 SHOWN_END = 110
 
 
 class HasSentence(Protocol):
-    """A problem of one field, as `mediakit.rules.Problem` gives it."""
+    """A problem with one field, such as `mediakit.rules.Problem`."""
 
     @property
     def field(self) -> str:
@@ -37,7 +37,7 @@ class HasSentence(Protocol):
 
     @property
     def got(self) -> object:
-        """What came."""
+        """The value that was given."""
 
     @property
     def accepted(self) -> str:
@@ -49,15 +49,15 @@ class HasSentence(Protocol):
 
 
 class HasId(Protocol):
-    """Anything that knows its job id."""
+    """Anything that has a job id."""
 
     @property
     def id(self) -> str:
-        """The job id, shape `media_<uuid>`."""
+        """The job id, in the form `media_<uuid>`."""
 
 
 def shown(value: object) -> str:
-    """Write a value that came from outside briefly, for an error sentence."""
+    """Shorten an untrusted value for use in an error sentence."""
     text = repr(value)
     if len(text) <= SHOWN_LENGTH:
         return text
@@ -67,17 +67,17 @@ def shown(value: object) -> str:
 
 @dataclass(frozen=True)
 class JobName:
-    """A job of an error that came from another process: `client.job(error.job.id)`.
+    """The job of an error raised in another process: `client.job(error.job.id)`.
 
     Args:
-        id: The job id, shape `media_<uuid>`.
+        id: The job id, in the form `media_<uuid>`.
     """
 
     id: str
 
 
 class MediakitError(Exception):
-    """The base of every error that mediakit raises on purpose.
+    """The base class of every error that mediakit raises on purpose.
 
     Args:
         message: One or more sentences for people.
@@ -88,12 +88,12 @@ class MediakitError(Exception):
         self.message = message
 
     def __reduce__(self) -> tuple[object, ...]:
-        # A worker process hands its error back; the job stays where its client is.
+        # Errors of worker processes are pickled; a job stays in its own process.
         state = {k: _portable(k, value) for k, value in vars(self).items()}
         return _same_error, (type(self), self.args, state)
 
     def _render_traceback_(self) -> list[str]:
-        # A notebook shows this in place of a traceback: the sentence says it all.
+        # A notebook shows only this sentence instead of a traceback.
         return [f"{type(self).__name__}: {self}"]
 
 
@@ -113,16 +113,16 @@ def _same_error(
 
 
 class InputError(MediakitError):
-    """A field, an argument or a file is not acceptable; it cost nothing.
+    """A field, an argument or a file is not acceptable; nothing was charged.
 
     Args:
         field: The name of the field or argument.
-        got: What came.
+        got: The value that was given.
         accepted: What is accepted, in words.
-        spec: The section of the interface that says so, such as "4.17"; people who
-            read the message have no such text, so it is an attribute alone.
+        spec: The section of the interface specification with the rule, such as
+            "4.17". Users do not have that text, so it is not part of the message.
         sent: What was and was not sent, as a sentence.
-        problems: All problems when several fields are wrong, this one included.
+        problems: All problems if several fields are wrong, including this one.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class InputError(MediakitError):
         spec: str | None = None,
         sent: str = NOTHING_SENT,
     ) -> InputError:
-        """Make one error of all the problems of a request; the first names it."""
+        """Make one error from all problems of a request; the first gives the field."""
         first = problems[0]
         return cls(
             first.field,
@@ -168,12 +168,12 @@ class InputError(MediakitError):
 
 
 class AnswerError(MediakitError):
-    """An error that the service answered, or that stands for its silence.
+    """An error response of the service, or a missing response.
 
     Args:
         message: One or more sentences for people.
-        status: The HTTP status; None when there was no answer.
-        job_id: The job that the answer named, if it named one.
+        status: The HTTP status; None if there was no response.
+        job_id: The job named in the response, if any.
     """
 
     def __init__(
@@ -193,7 +193,7 @@ class NotFoundError(AnswerError):
 
 
 class ConflictError(AnswerError):
-    """The job is not in the needed state, or one key came with two bodies."""
+    """The job is not in the required state, or one key was used for two bodies."""
 
 
 class GoneError(AnswerError):
@@ -201,7 +201,7 @@ class GoneError(AnswerError):
 
 
 class ServiceError(AnswerError):
-    """The service could not be reached, or did not answer as specified."""
+    """The service could not be reached, or did not respond as specified."""
 
 
 class RateLimitError(AnswerError):
@@ -209,10 +209,10 @@ class RateLimitError(AnswerError):
 
     Args:
         message: One or more sentences for people.
-        retry_after_s: Seconds to wait, as the service said; None if it did not.
-        retry_at: The same as an instant in UTC.
+        retry_after_s: Seconds to wait, as given by the service; None if not given.
+        retry_at: The time to retry at, in UTC.
         status: The HTTP status.
-        job_id: The failed job of the answer.
+        job_id: The failed job in the response.
     """
 
     def __init__(
@@ -230,14 +230,14 @@ class RateLimitError(AnswerError):
 
 
 class BalanceError(AnswerError):
-    """The balance cannot carry the request (spec 4.3).
+    """The balance is too low for the request (spec 4.3).
 
     Args:
         message: One or more sentences for people.
         needed_micro_usd: The upper end of the request's price; None if unknown.
         available_micro_usd: What could be spent; None if unknown.
-        status: The HTTP status; None when nothing was sent.
-        job_id: The failed job of the answer.
+        status: The HTTP status; None if nothing was sent.
+        job_id: The failed job in the response.
     """
 
     def __init__(
@@ -255,12 +255,12 @@ class BalanceError(AnswerError):
 
 
 class BudgetError(MediakitError):
-    """The caller's own budget cannot carry the request; nothing was sent.
+    """The caller's own budget is too low for the request; nothing was sent.
 
     Args:
         message: One or more sentences for people.
         needed_micro_usd: The upper end of the request's price; None if unknown.
-        available_micro_usd: What is left of the budget.
+        available_micro_usd: The amount left in the budget.
     """
 
     def __init__(
@@ -272,7 +272,7 @@ class BudgetError(MediakitError):
 
 
 class JobFailedError(MediakitError):
-    """The job ended as failed; only successful generations are charged (spec 7.3).
+    """The job failed; only successful generations are charged (spec 7.3).
 
     Args:
         message: One or more sentences for people.
@@ -287,11 +287,11 @@ class JobFailedError(MediakitError):
 
 
 class WaitTimeoutError(MediakitError):
-    """Waiting ended before the job did; the job goes on.
+    """Waiting timed out before the job ended; the job continues.
 
     Args:
         message: One or more sentences for people.
-        job: The job, to wait for again.
+        job: The job; you can wait for it again.
         waited_s: Seconds waited.
     """
 
@@ -302,7 +302,7 @@ class WaitTimeoutError(MediakitError):
 
 
 class SignatureError(MediakitError):
-    """A webhook is not what it claims to be (spec 6.4).
+    """A webhook could not be verified (spec 6.4).
 
     Args:
         message: One or more sentences for people.

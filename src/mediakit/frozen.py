@@ -1,4 +1,4 @@
-"""Frozen dataclasses made from values: their own way sets each field by a call."""
+"""Fast construction of frozen dataclasses, whose `__init__` sets fields one by one."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -7,9 +7,9 @@ T = TypeVar("T")
 
 
 def made(kind: type[T], values: Mapping[str, Any]) -> T:
-    """Return a frozen dataclass that has these values of all its fields, by name.
+    """Return a frozen dataclass with these values; all fields must be given.
 
-    For those without slots and without `__post_init__`, where many are made.
+    Only for dataclasses without slots and `__post_init__`, when many are made.
     """
     new = object.__new__(kind)
     vars(new).update(values)
@@ -17,5 +17,5 @@ def made(kind: type[T], values: Mapping[str, Any]) -> T:
 
 
 def changed(old: T, news: Mapping[str, Any]) -> T:
-    """Return a frozen dataclass with new values of some fields, as `replace` does."""
+    """Return a copy with some fields changed, as `dataclasses.replace` does."""
     return made(type(old), {**vars(old), **news})

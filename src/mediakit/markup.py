@@ -1,17 +1,17 @@
-"""Text as HTML that stays the text it is."""
+"""Escape text for HTML."""
 
 from __future__ import annotations
 
 import re
 from html import escape
 
-# What begins a formula where notebooks typeset them: "$...$", "\(...\)".
+# The start of a formula that notebooks typeset: "$...$", "\(...\)".
 _FORMULA_SIGNS = re.compile(r"[$\\]")
 
 
 def html_text(text: str) -> str:
-    """Write text of which nothing becomes markup or a formula; not for attributes.
+    """Escape text so that nothing becomes markup or a formula; not for attributes.
 
-    A sign in an element of its own ends no formula that another text begins.
+    A sign inside an element of its own cannot end a formula that other text starts.
     """
     return _FORMULA_SIGNS.sub(r"<span>\g<0></span>", escape(text))

@@ -1,4 +1,4 @@
-"""Money as whole micro-USD: reading, showing, and the one place that rounds."""
+"""Money as whole micro-USD: parsing, formatting and the only rounding function."""
 
 import re
 from decimal import Decimal, InvalidOperation
@@ -11,15 +11,15 @@ MicroUSD = NewType("MicroUSD", int)
 MICRO_PER_USD = 1_000_000
 MICRO_PER_CENT = 10_000
 PER_MILLION = 1_000_000
-# "0,500" and "1,50" are decimals elsewhere: they are no thousands, and are refused.
+# "0,500" and "1,50" are decimals in other locales, not thousands: they are refused.
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d*)?", re.ASCII)
 
 
 def divide_half_up(numerator: int, denominator: int) -> int:
     """Divide two non-negative integers, rounding half up to a whole number.
 
-    Every rounding of money or metered units in mediakit is this one, so that an
-    estimate and a charge made from the same numbers are the same number.
+    All rounding of money and metered units uses this function, so that an estimate
+    and a charge made from the same numbers are equal.
 
     Raises:
         ValueError: The numerator is negative or the denominator not positive.
@@ -33,14 +33,14 @@ def amount_micro_usd(quantity: int, rate_micro_usd_per_million: int) -> MicroUSD
     """Price a quantity of units at a rate per million units (spec 8).
 
     Args:
-        quantity: Tokens, milliseconds or pieces.
-        rate_micro_usd_per_million: Micro-USD for a million of those units.
+        quantity: The number of tokens, milliseconds or pieces.
+        rate_micro_usd_per_million: Micro-USD per million units.
     """
     return MicroUSD(divide_half_up(quantity * rate_micro_usd_per_million, PER_MILLION))
 
 
 def format_usd(micro_usd: int | None) -> str:
-    """Write an amount exactly, with at least two decimals; None is "unknown".
+    """Format an amount exactly, with at least two decimals; None is "unknown".
 
     Args:
         micro_usd: Micro-USD, possibly negative (a difference).
@@ -53,7 +53,7 @@ def format_usd(micro_usd: int | None) -> str:
 
 
 def format_cents(micro_usd: int | None) -> str:
-    """Write an amount for a glance: in cents, and exactly below one cent.
+    """Format an amount in cents, or exactly if it is below one cent.
 
     Args:
         micro_usd: Micro-USD, possibly negative (a difference); None is "unknown".
@@ -65,12 +65,12 @@ def format_cents(micro_usd: int | None) -> str:
 
 
 def parse_usd(amount: str | int | Decimal) -> MicroUSD:
-    """Read an amount of US dollars such as "$5", "5 USD", "0.068" or 5.
+    """Parse an amount of US dollars such as "$5", "5 USD", "0.068" or 5.
 
-    A float is refused: 0.1 + 0.2 is not thirty cents.
+    Floats are refused because 0.1 + 0.2 is not thirty cents.
 
     Raises:
-        InputError: It is no amount, is negative, or is finer than a micro-USD.
+        InputError: It is not an amount, is negative, or is finer than a micro-USD.
     """
     accepted = 'US dollars such as "$5", "5 USD" or 5, to the micro-dollar'
     if isinstance(amount, bool) or not isinstance(amount, str | int | Decimal):

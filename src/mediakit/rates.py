@@ -1,4 +1,4 @@
-"""Price lines and estimates: integers of micro-USD over counted units."""
+"""Price lines and estimates, in whole micro-USD."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ NO_UPPER_PRICE = "no upper price known"
 
 
 class Per(StrEnum):
-    """The units that prices count (spec 8)."""
+    """The units of prices (spec 8)."""
 
     TOKEN = "token"
     MILLISECOND = "ms"
@@ -32,13 +32,13 @@ class EstimateKind(StrEnum):
     """How firm an estimate is."""
 
     EXACT = "exact"
-    """The charge of a completed job equals it."""
+    """The charge of a completed job equals the estimate."""
     NOMINAL = "nominal"
-    """Charged on the tokens that the model reports, nominally these."""
+    """The charge depends on the tokens that the model reports; these are nominal."""
     UPPER_BOUND = "upper_bound"
-    """Something is left to the service; `high` is the widest case, if there is one."""
+    """The service decides something; `high` is the highest price, if there is one."""
     UNKNOWN = "unknown"
-    """No rate is known; it is not free."""
+    """No rate is known; this does not mean free."""
 
 
 _FIRMNESS = list(EstimateKind)
@@ -49,11 +49,11 @@ class Line:
     """One line of a price: a quantity of units at a rate.
 
     Args:
-        what: What is paid for, in words.
-        per: The unit that is counted.
-        rate_micro_usd_per_million: Micro-USD for a million units.
-        quantity_low: The fewest units.
-        quantity_high: The most units; None when there is no bound.
+        what: What is charged for, in words.
+        per: The unit.
+        rate_micro_usd_per_million: Micro-USD per million units.
+        quantity_low: The smallest quantity.
+        quantity_high: The largest quantity; None if there is no bound.
         kind: How firm the quantity is.
     """
 
@@ -66,24 +66,24 @@ class Line:
 
     @property
     def low_micro_usd(self) -> MicroUSD:
-        """Return the amount for the fewest units."""
+        """Return the amount for the smallest quantity."""
         return amount_micro_usd(self.quantity_low, self.rate_micro_usd_per_million)
 
     @property
     def high_micro_usd(self) -> MicroUSD | None:
-        """Return the amount for the most units; None when there is no bound."""
+        """Return the amount for the largest quantity; None if there is no bound."""
         if self.quantity_high is None:
             return None
         return amount_micro_usd(self.quantity_high, self.rate_micro_usd_per_million)
 
     @property
     def amount_text(self) -> str:
-        """Write the amount, or the range, for people."""
+        """Format the amount, or the range, for people."""
         return _amount_text(self.low_micro_usd, self.high_micro_usd)
 
     @property
     def rate_text(self) -> str:
-        """Write the rate as the price list does, such as "$0.068 per s"."""
+        """Format the rate as in the price list, such as "$0.068 per s"."""
         match self.per:
             case Per.TOKEN:
                 return f"{format_usd(self.rate_micro_usd_per_million)} per 1M tokens"
@@ -94,7 +94,7 @@ class Line:
 
     @property
     def quantity_text(self) -> str:
-        """Write the quantity with its unit, such as "5 s" or "108,000 tokens"."""
+        """Format the quantity with its unit, such as "5 s" or "108,000 tokens"."""
         low = _count_text(self.quantity_low, self.per)
         if self.quantity_high == self.quantity_low:
             return _with_unit(low, self.per, plural=self.quantity_low != 1)
@@ -143,11 +143,11 @@ def per_second(
     """Price seconds, exactly to the millisecond (spec 8).
 
     Args:
-        what: What is paid for.
-        ms_low: The fewest milliseconds.
-        ms_high: The most milliseconds; None when there is no bound.
-        micro_usd_per_s: The rate, micro-USD per second.
-        kind: How firm the length is.
+        what: What is charged for.
+        ms_low: The shortest duration in milliseconds.
+        ms_high: The longest duration in milliseconds; None if there is no bound.
+        micro_usd_per_s: The rate in micro-USD per second.
+        kind: How firm the duration is.
     """
     rate = micro_usd_per_s * (PER_MILLION // MS_PER_S)
     return Line(what, Per.MILLISECOND, rate, ms_low, ms_high, kind)
@@ -159,20 +159,20 @@ def per_piece(what: str, pieces: int, micro_usd_each: int, per: Per) -> Line:
 
 
 def tokens_for(ms: int, tokens_per_s: int) -> int:
-    """Count the nominal tokens of so many milliseconds of video (spec 8)."""
+    """Return the nominal number of tokens for a duration of video (spec 8)."""
     return divide_half_up(ms * tokens_per_s, MS_PER_S)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a request costs, before it is paid.
+    """The price of a request before it is sent.
 
     Args:
-        low: The least, micro-USD; None when no rate is known.
-        high: The most, micro-USD; None when there is no bound or no rate.
+        low: The lowest price, micro-USD; None if no rate is known.
+        high: The highest price, micro-USD; None if there is no bound or no rate.
         kind: How firm it is.
-        lines: What it is made of.
-        notes: Sentences for people about what the estimate rests on.
+        lines: The price lines.
+        notes: Sentences for people about the assumptions of the estimate.
     """
 
     low: MicroUSD | None
@@ -183,9 +183,9 @@ class Estimate:
 
     @classmethod
     def of(cls, lines: Iterable[Line], notes: Iterable[str] = ()) -> "Estimate":
-        """Sum price lines; the least firm of them names the kind.
+        """Sum price lines; the least firm line determines the kind.
 
-        Without any line there is no price: the estimate is unknown, not free.
+        Without lines the estimate is unknown, not free.
         """
         lines = tuple(lines)
         if not lines:
@@ -202,7 +202,7 @@ class Estimate:
 
     @property
     def text(self) -> str:
-        """Write the amount, or the range, for people."""
+        """Format the amount, or the range, for people."""
         if self.low is None:
             return "unknown"
         if self.has_no_upper_end and not self.low:
@@ -211,7 +211,7 @@ class Estimate:
 
     @property
     def short_text(self) -> str:
-        """Write the amount, or the range, in cents."""
+        """Format the amount, or the range, in cents."""
         if self.low is None:
             return "Price unknown"
         if self.high is None:
@@ -221,13 +221,13 @@ class Estimate:
 
     @property
     def _rate_text(self) -> str:
-        """Write the rate, if there is one alone: "at least $0.00" reads as free."""
+        """Format the rate if there is only one: "at least $0.00" would look free."""
         rates = {line.rate_text for line in self.lines if line.quantity_high is None}
         return rates.pop() if len(rates) == 1 else NOT_KNOWN_YET
 
     @property
     def has_no_upper_end(self) -> bool:
-        """Tell whether it costs something, and nobody knows how much at the most."""
+        """Tell whether the request costs something but has no known upper bound."""
         return self.low is not None and self.high is None
 
     def __str__(self) -> str:
@@ -237,7 +237,7 @@ class Estimate:
         return f"<estimate {_summary(self)}>"
 
     def _repr_html_(self) -> str:
-        """Return what it is made of as a table, for a notebook."""
+        """Return the price lines as a table, for a notebook."""
         price = (
             _lines_html(self) if self.lines else html_text(f"Price: {_summary(self)}")
         )
@@ -261,8 +261,8 @@ def _summary(estimate: Estimate) -> str:
 
 # -- as HTML ----------------------------------------------------------------------
 
-# It stays in the saved notebook: no piece depends on a style sheet, and a colour is
-# given twice, because sanitisers keep plain ones and drop the theme's.
+# The saved notebook keeps this HTML: no element depends on a style sheet, and each
+# colour is given twice because sanitisers keep plain colours and drop theme variables.
 _QUIET = "color:#767676;color:var(--jp-ui-font-color2,#767676)"
 _CELL = "text-align:left;padding:2px 14px 2px 0"
 

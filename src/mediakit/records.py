@@ -1,4 +1,4 @@
-"""What the wire says, as typed records; keys that are new to us are kept."""
+"""Typed records of the service's responses; unknown keys are kept."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -21,7 +21,7 @@ from mediakit.money import MicroUSD, format_usd
 
 
 class Record(BaseModel):
-    """A frozen record of the wire; unknown keys stay readable as extras."""
+    """A frozen record of a response; unknown keys are available as extras."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -36,7 +36,7 @@ class JobStatus(StrEnum):
 
     @property
     def terminal(self) -> bool:
-        """Tell whether the job ends here."""
+        """Tell whether this is a final state."""
         return self in (JobStatus.COMPLETED, JobStatus.FAILED)
 
 
@@ -61,7 +61,7 @@ class ErrorCode(StrEnum):
 
 
 def normal_error_code(value: object) -> ErrorCode:
-    """Read an error code; a value that is not in the table is `provider_error`."""
+    """Parse an error code; a value that is not in the table is `provider_error`."""
     try:
         return ErrorCode(str(value))
     except ValueError:
@@ -82,7 +82,7 @@ class JobError(Record):
 
 
 class MediaFile(Record):
-    """One file of a job's output."""
+    """One output file of a job."""
 
     url: str
     content_type: str | None = None
@@ -92,9 +92,9 @@ _MEDIA = ("video", "image", "audio")
 
 
 class Output(Record):
-    """What a completed job made (spec 2.1).
+    """The output of a completed job (spec 2.1).
 
-    Where its medium is not said, it is that of the file which is there.
+    If `media_type` is missing, it is that of the file that is present.
     """
 
     media_type: str = "unknown"
@@ -112,27 +112,27 @@ class Output(Record):
 
     @property
     def file(self) -> MediaFile | None:
-        """Return the one file of this output, whatever its medium."""
+        """Return the one file of this output, whatever its media type."""
         return self.video or self.image or self.audio
 
 
 class BillingState(StrEnum):
-    """How far the charge of a job is (spec 2.2)."""
+    """The billing state of a job (spec 2.2)."""
 
     SETTLED = "settled"
     PENDING = "pending"
     UNAVAILABLE = "unavailable"
 
 
-# The largest whole number that a history and a frame hold.
+# The largest integer that the history and a frame can hold.
 LARGEST_CHARGE_MICRO_USD = 2**63 - 1
 
 
 class Billing(Record):
     """The charge of a job (spec 2.2).
 
-    A state that is new to us, and a settled charge that is no amount, are unavailable:
-    they are read again, and are not taken for a charge. `said` is then what came.
+    An unknown state, and a settled charge that is not an amount, are `unavailable`:
+    they are read again and never count as a charge. `said` is then the original value.
     """
 
     state: BillingState
@@ -162,16 +162,16 @@ def _billing_state(fields: dict[str, Any]) -> BillingState | None:
 
 
 def _is_charge(amount: object) -> bool:
-    # Neither a truth value nor 5.0 is an amount in micro-USD.
+    # Neither a boolean nor 5.0 is an amount in micro-USD.
     return type(amount) is int and 0 <= amount <= LARGEST_CHARGE_MICRO_USD
 
 
 class Job(Record):
     """A job as the service reports it (spec 2.1).
 
-    A status that is new to us counts as running; `unknown_status` is then its name.
-    Only `id` and `status` have to be readable: every other field that is not is None
-    here, and is kept unchanged in `unreadable`.
+    An unknown status counts as running; `unknown_status` is then its name. Only `id`
+    and `status` must be readable: any other field that cannot be parsed is None here,
+    and its original value is in `unreadable`.
     """
 
     id: str
@@ -210,9 +210,9 @@ class Job(Record):
 
     @property
     def settled_charge_micro_usd(self) -> MicroUSD | None:
-        """Return the collected charge; None while there is none (spec 2.2).
+        """Return the settled charge; None if there is none (spec 2.2).
 
-        A null, pending or unavailable billing is not a charge; 0 is a real one.
+        A null, pending or unavailable billing is not a charge; 0 is a charge.
         """
         if self.billing is None or self.billing.state is not BillingState.SETTLED:
             return None
@@ -225,9 +225,9 @@ def _header(value: object) -> object:
 
 
 class UploadGrant(Record):
-    """Where and how to put the bytes of one file (spec 2.3).
+    """Where and how to upload one file (spec 2.3).
 
-    The upload URL is a secret for as long as it lives: it is left out of the repr.
+    The upload URL is a secret while it is valid, so the repr omits it.
     """
 
     upload_url: str = Field(repr=False)
@@ -248,14 +248,14 @@ class Postpaid(Record):
 
 
 class Balance(Record):
-    """What can be spent (spec 2.4)."""
+    """The funds that can be spent (spec 2.4)."""
 
     balance_micro_usd: Annotated[int, Field(strict=True)]
     postpaid: Postpaid | None = None
 
     @property
     def spendable_micro_usd(self) -> MicroUSD:
-        """Return what an active cycle has left, else the balance (spec 2.4, 8)."""
+        """Return what is left of an active cycle, else the balance (spec 2.4, 8)."""
         of_cycle = self._cycle_micro_usd
         return MicroUSD(self.balance_micro_usd if of_cycle is None else of_cycle)
 
@@ -288,8 +288,8 @@ def _readable(value: object, read: ValidatorFunctionWrapHandler) -> Any:
         return None
 
 
-# The log's fields are not specified (spec 2.5): what is of another type than here is
-# unknown, and its record is read all the same.
+# The fields of the log are not specified (spec 2.5): a value of another type than
+# declared here counts as unknown, and the rest of the record is still read.
 _IfReadable = WrapValidator(_readable)
 _Text = Annotated[Annotated[str, Field(strict=True)] | None, _IfReadable]
 _Count = Annotated[Annotated[int, Field(strict=True)] | None, _IfReadable]
@@ -297,9 +297,9 @@ _Instant = Annotated[AwareDatetime | None, _IfReadable]
 
 
 class Delivery(Record):
-    """One event on its way to one receiver (spec 3.2, 4.20); None is not known.
+    """One event sent to one receiver (spec 3.2, 4.20); None is unknown.
 
-    The address may hold a token of the receiver's: it is left out of the repr.
+    The URL may contain the receiver's token, so the repr omits it.
     """
 
     id: _Text = None
@@ -321,16 +321,16 @@ class Delivery(Record):
 
 
 _REASONS = {
-    "timeout": "no response came within 20 s",
+    "timeout": "no response within 20 s",
     "connect": "the connection could not be opened",
-    "blocked": "the address is private or not allowed, and was not reached",
+    "blocked": "the address is private or not allowed, so no connection was made",
     "tls": "the TLS handshake or the certificate check failed",
-    "signing": "the service could not sign it; this costs no attempt",
+    "signing": "the service could not sign it; this does not count as an attempt",
 }
 
 
 class Attempt(Record):
-    """One attempt of a delivery (spec 6.5); None is not known."""
+    """One attempt of a delivery (spec 6.5); None is unknown."""
 
     number: _Count = None
     attempted_at: _Instant = None
@@ -340,12 +340,16 @@ class Attempt(Record):
 
     @property
     def words(self) -> str:
-        """Return what came of it, in words (spec 6.5)."""
+        """Return the outcome in words (spec 6.5)."""
         if self.reason is None:
-            code = "" if self.status_code is None else f" {self.status_code}"
-            return f"delivered: the receiver answered{code}"
+            return f"delivered: the receiver responded{_with(self.status_code)}"
         kind, _, code = self.reason.partition(":")
-        if kind in ("http_4xx", "http_5xx"):
-            side = "refused it" if kind == "http_4xx" else "broke"
-            return f"the receiver {side}: it answered {code.strip() or 'so'}"
+        if kind == "http_4xx":
+            return f"the receiver rejected it{_with(code.strip())}"
+        if kind == "http_5xx":
+            return f"the receiver failed{_with(code.strip())}"
         return _REASONS.get(kind, self.reason)
+
+
+def _with(status: int | str | None) -> str:
+    return f" with {status}" if status else ""

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from mediakit.face import Client
+    from mediakit.public import Client
     from mediakit.sandbox.server.running import RunningSandbox as RunningSandbox
 
 MARKER = "mediakit_sandbox"
@@ -107,7 +107,7 @@ def _start() -> Any:
 @pytest.fixture
 def mediakit_client(mediakit_sandbox: RunningSandbox) -> Iterator[Client]:
     """Connect a client to `mediakit_sandbox`, with an empty history of its own."""
-    from mediakit.face import Client
+    from mediakit.public import Client
 
     with Client(mediakit_sandbox.base_url, mediakit_sandbox.api_key) as client:
         yield client

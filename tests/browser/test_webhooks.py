@@ -30,7 +30,7 @@ def test_a_broken_receiver_is_seen_on_a_time_line_that_stays_without_a_kernel(
     details = lab.cell(SHOWN).locator("summary").first
     details.focus()
     details.press("Enter")
-    lab.see(SHOWN, "the receiver broke: it answered 503")
+    lab.see(SHOWN, "the receiver failed with 503")
     lab.theme("dark")
     lab.resize(800, 900)
     lab.screenshot("deliveries-dark-800", lab.outputs(SHOWN))

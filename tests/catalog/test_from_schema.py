@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mediakit.catalog import Function, request_type_of
 from mediakit.catalog.documents.types import CHECKED_BY_SERVICE
 from mediakit.errors import InputError
-from mediakit.limits import MediaLimits
+from mediakit.media_limits import MediaLimits
 from mediakit.rules import OnlyWhen, when
 from mediakit.schema import FieldSpec, canonical_body, check, fields_of
 

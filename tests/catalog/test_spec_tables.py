@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from mediakit.catalog import Catalog
-from mediakit.limits import MediaLimits
+from mediakit.media_limits import MediaLimits
 from mediakit.schema import InputFacts
 from tests.spec import Case, accepted, prices, refused, tables
 

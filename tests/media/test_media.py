@@ -16,12 +16,12 @@ from PIL import Image
 from mediakit.catalog import Catalog
 from mediakit.errors import InputError
 from mediakit.media import (
-    body_with_stand_ins,
+    body_with_placeholders,
     facts_of,
     is_url,
+    placeholder,
     poster_jpeg,
     probe,
-    stand_in,
     thumbnail_jpeg,
 )
 from mediakit.schema import MediaName
@@ -190,12 +190,12 @@ def test_local_paths_are_stood_in_for_until_they_are_uploaded(tmp_path: Path) ->
         "video_urls": [clip],
         "omni_reference_task_type": "edit",
     }
-    checked, paths = body_with_stand_ins(function, body)
+    checked, paths = body_with_placeholders(function, body)
     facts = facts_of(function, body, {clip: probe(Path(clip), "video", "v")})
 
     assert function.check(checked) == []
-    assert paths == {clip: stand_in(clip)}
-    assert is_url(stand_in(clip))
+    assert paths == {clip: placeholder(clip)}
+    assert is_url(placeholder(clip))
     assert not is_url(clip)
     assert function.estimate(checked, facts).kind == "nominal"
     assert function.estimate(checked, facts).high == 725_760

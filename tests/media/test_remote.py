@@ -112,7 +112,7 @@ def test_the_start_of_a_long_file_will_do_where_it_holds_all(
     assert info.size_bytes > FAR_BYTES
 
 
-def test_a_server_without_ranges_is_given_up_where_the_start_does_not_do(
+def test_a_server_without_ranges_is_abandoned_where_the_start_does_not_do(
     clip: bytes,
 ) -> None:
     with FileServer({"a": with_far_end(clip)}, ranges=False) as server:
@@ -204,7 +204,7 @@ def test_a_server_that_falls_silent_is_not_waited_for(clip: bytes) -> None:
         assert look(server.url("a"), limit_s=0.2) is None
 
 
-def test_a_server_that_falls_silent_in_the_middle_of_a_read_is_given_up_in_silence(
+def test_a_server_that_falls_silent_in_the_middle_of_a_read_is_abandoned_in_silence(
     clip: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unraisable: list[object] = []

@@ -390,7 +390,7 @@ def test_a_manifest_or_page_of_something_else_is_not_replaced(
     where.mkdir(parents=True)
     (where / name).write_text("mine,too\n1,2\n")
 
-    with pytest.raises(InputError, match=f"{name} .no export wrote it"):
+    with pytest.raises(InputError, match=f"{name} .not written by an export"):
         exported(where, source)
     assert source.fetched == {}
     assert names_in(where) == [name]

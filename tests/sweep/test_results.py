@@ -325,7 +325,7 @@ def test_what_is_no_job_of_the_history_cannot_be_rated(
 ) -> None:
     with Service().client(tmp_path) as client:
         results = run(client, plan_of(client, 1))
-        with pytest.raises(NotFoundError, match="no job of this history"):
+        with pytest.raises(NotFoundError, match="is not in this history"):
             results.rate(job, 3)
 
 
@@ -444,7 +444,7 @@ def test_a_forked_process_is_told_that_the_run_is_its_parents(
                 os._exit(0)
         os.waitpid(child, 0)
         os.close(write)
-        assert b"the process that began it" in os.read(read, 10_000)
+        assert b"the process that started it" in os.read(read, 10_000)
         os.close(read)
         assert gated.gate is not None
         gated.gate.set()

@@ -20,7 +20,7 @@ import pytest
 import mediakit as mk
 from mediakit.clock import SystemClock, VirtualClock
 from mediakit.webhooks import Event, Inbox, receiver
-from mediakit.webhooks.handling import PAUSES_S
+from mediakit.webhooks.dispatcher import PAUSES_S
 from mediakit.webhooks.inbox import LEASE_S
 from tests.support.samples.webhook_messages import SECRET, Message, body_of, message
 from tests.support.servers.asgi_server import PATIENCE_S
@@ -29,7 +29,7 @@ from tests.support.servers.serving import free_port, serving
 
 @pytest.fixture
 def inbox(tmp_path: Path) -> Iterator[Inbox]:
-    inbox = Inbox(tmp_path / "new" / "seen.db")
+    inbox = Inbox(tmp_path / "new" / "inbox.db")
     yield inbox
     inbox.close()
 
@@ -40,18 +40,18 @@ LEASE = timedelta(seconds=LEASE_S)
 
 
 def test_an_event_is_noted_once_also_after_a_restart(inbox: Inbox) -> None:
-    assert inbox.note("msg_1", b"a", NOW)
-    assert not inbox.note("msg_1", b"b", NOW)
+    assert inbox.add("msg_1", b"a", NOW)
+    assert not inbox.add("msg_1", b"b", NOW)
     inbox.close()
     again = Inbox(inbox.place)
 
-    assert not again.note("msg_1", b"c", NOW)
-    noted = again.take(NOW)
+    assert not again.add("msg_1", b"c", NOW)
+    noted = again.claim(NOW)
     assert noted is not None
     assert (noted.id, noted.body, noted.tries) == ("msg_1", b"a", 1)
-    again.end("msg_1", handled=True)
-    assert not again.note("msg_1", b"d", NOW)
-    assert again.take(NOW + 2 * LEASE) is None
+    again.finish("msg_1", handled=True)
+    assert not again.add("msg_1", b"d", NOW)
+    assert again.claim(NOW + 2 * LEASE) is None
     again.close()
 
 
@@ -60,8 +60,8 @@ def test_events_are_taken_in_the_order_they_came_and_by_one_taker(
 ) -> None:
     other = Inbox(inbox.place)
     for n in range(4):
-        inbox.note(f"msg_{n}", b"", NOW)
-    taken = [one.take(NOW) for one in (inbox, other, inbox, other, inbox)]
+        inbox.add(f"msg_{n}", b"", NOW)
+    taken = [one.claim(NOW) for one in (inbox, other, inbox, other, inbox)]
     other.close()
 
     assert [noted and noted.id for noted in taken] == [
@@ -71,15 +71,15 @@ def test_events_are_taken_in_the_order_they_came_and_by_one_taker(
 
 
 def test_what_was_taken_is_due_again_when_its_taker_is_silent(inbox: Inbox) -> None:
-    inbox.note("msg_1", b"a", NOW)
-    first = inbox.take(NOW)
+    inbox.add("msg_1", b"a", NOW)
+    first = inbox.claim(NOW)
     assert first is not None
     assert inbox.next_due() == NOW + LEASE
-    assert inbox.take(NOW + LEASE / 2) is None
+    assert inbox.claim(NOW + LEASE / 2) is None
 
     inbox.postpone(first, NOW + 2 * LEASE)  # still being handled
-    assert inbox.take(NOW + LEASE) is None
-    noted = inbox.take(NOW + 2 * LEASE)
+    assert inbox.claim(NOW + LEASE) is None
+    noted = inbox.claim(NOW + 2 * LEASE)
 
     assert noted is not None
     assert noted.tries == 2
@@ -88,24 +88,24 @@ def test_what_was_taken_is_due_again_when_its_taker_is_silent(inbox: Inbox) -> N
 def test_an_event_that_was_given_up_is_taken_up_when_it_is_replayed(
     inbox: Inbox,
 ) -> None:
-    inbox.note("msg_1", b"a", NOW)
-    inbox.take(NOW)
-    inbox.end("msg_1", handled=False)
+    inbox.add("msg_1", b"a", NOW)
+    inbox.claim(NOW)
+    inbox.finish("msg_1", handled=False)
 
-    assert inbox.count("given up") == 1
+    assert inbox.count("failed") == 1
     assert inbox.next_due() is None
-    assert inbox.note("msg_1", b"a", NOW)
-    noted = inbox.take(NOW)
+    assert inbox.add("msg_1", b"a", NOW)
+    noted = inbox.claim(NOW)
     assert noted is not None
     assert noted.tries == 1
 
 
 def test_receivers_of_two_names_share_a_file_and_nothing_else(inbox: Inbox) -> None:
     other = Inbox(inbox.place, name="billing")
-    inbox.note("msg_1", b"a", NOW)
+    inbox.add("msg_1", b"a", NOW)
 
-    assert other.take(NOW) is None
-    assert other.note("msg_1", b"a", NOW)
+    assert other.claim(NOW) is None
+    assert other.add("msg_1", b"a", NOW)
     assert (inbox.count("waiting"), other.count("waiting")) == (1, 1)
     other.close()
 
@@ -114,9 +114,9 @@ def test_only_the_id_of_a_handled_event_is_kept_in_a_private_file(
     inbox: Inbox,
 ) -> None:
     body = b"https://media.test/private-output"
-    inbox.note("msg_1", body, NOW)
-    inbox.take(NOW)
-    inbox.end("msg_1", handled=True)
+    inbox.add("msg_1", body, NOW)
+    inbox.claim(NOW)
+    inbox.finish("msg_1", handled=True)
     mode = stat.S_IMODE(Path(inbox.place).stat().st_mode)
 
     assert (mode, inbox.count("handled")) == (0o600, 1)
@@ -126,7 +126,7 @@ def test_only_the_id_of_a_handled_event_is_kept_in_a_private_file(
 def test_processes_that_begin_together_share_a_new_file(tmp_path: Path) -> None:
     inboxes: list[Inbox] = []
     threads = [
-        Thread(target=lambda: inboxes.append(Inbox(tmp_path / "seen.db")))
+        Thread(target=lambda: inboxes.append(Inbox(tmp_path / "inbox.db")))
         for _ in range(8)
     ]
     for thread in threads:
@@ -134,7 +134,7 @@ def test_processes_that_begin_together_share_a_new_file(tmp_path: Path) -> None:
     for thread in threads:
         thread.join(PATIENCE_S)
 
-    assert sum(inbox.note("msg_1", b"", NOW) for inbox in inboxes) == 1
+    assert sum(inbox.add("msg_1", b"", NOW) for inbox in inboxes) == 1
     for inbox in inboxes:
         inbox.close()
 
@@ -144,8 +144,8 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     places = [tmp_path, tmp_path / "file", tmp_path / "file" / "below.db"]
 
     for place in places:
-        with pytest.raises(mk.InputError, match=r"seen must be .*opened and written"):
-            receiver(SECRET, print, seen=place)
+        with pytest.raises(mk.InputError, match=r"inbox must be .*opened and written"):
+            receiver(SECRET, print, inbox=place)
 
 
 def test_it_is_kept_in_the_home_folder_when_nothing_is_said(
@@ -178,9 +178,9 @@ def test_a_handler_that_fails_is_called_again_and_nobody_else_waits_for_it(
             raise RuntimeError("the database is away")
 
     async def run() -> None:
-        hook = receiver(SECRET, fails_twice, seen=inbox, clock=clock)
-        inbox.note("msg_bad", body_of(), clock.now())
-        inbox.note("msg_good", body_of(), clock.now())
+        hook = receiver(SECRET, fails_twice, inbox=inbox, clock=clock)
+        inbox.add("msg_bad", body_of(), clock.now())
+        inbox.add("msg_good", body_of(), clock.now())
         await hook.start()
         await until(lambda: inbox.count("handled") == 1)
         await until(lambda: inbox.count("handled") == 2, clock)
@@ -211,12 +211,12 @@ def test_a_handler_that_always_fails_is_given_up_until_a_replay(
 
     async def run() -> None:
         handler = fails_later if is_async else fails
-        hook = receiver(SECRET, handler, seen=inbox, clock=clock)
-        inbox.note("msg_1", body_of(), clock.now())
+        hook = receiver(SECRET, handler, inbox=inbox, clock=clock)
+        inbox.add("msg_1", body_of(), clock.now())
         await hook.start()
-        await until(lambda: inbox.count("given up") == 1, clock)
+        await until(lambda: inbox.count("failed") == 1, clock)
         well.append("from now on")
-        inbox.note("msg_1", body_of(), clock.now())
+        inbox.add("msg_1", body_of(), clock.now())
         await hook.start()
         await until(lambda: inbox.count("handled") == 1, clock)
         await hook.stop()
@@ -225,26 +225,26 @@ def test_a_handler_that_always_fails_is_given_up_until_a_replay(
 
     assert len(calls) == len(PAUSES_S) + 1
     assert well == ["from now on", "msg_1"]
-    assert f"given up after {len(PAUSES_S) + 1} tries" in caplog.text
+    assert f"failed after {len(PAUSES_S) + 1} tries" in caplog.text
 
 
 def test_an_event_of_which_processes_die_is_given_up(
     inbox: Inbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock, begun = VirtualClock(), list[Event]()
-    inbox.note("msg_1", body_of(), clock.now() - timedelta(days=1))
+    inbox.add("msg_1", body_of(), clock.now() - timedelta(days=1))
     for n in range(len(PAUSES_S) + 1):
-        assert inbox.take(clock.now() - timedelta(days=1) + n * LEASE)
+        assert inbox.claim(clock.now() - timedelta(days=1) + n * LEASE)
 
     async def run() -> None:
-        hook = receiver(SECRET, begun.append, seen=inbox, clock=clock)
+        hook = receiver(SECRET, begun.append, inbox=inbox, clock=clock)
         await hook.start()
-        await until(lambda: inbox.count("given up") == 1)
+        await until(lambda: inbox.count("failed") == 1)
         await hook.stop()
 
     asyncio.run(run())
 
-    assert "msg_1 was given up" in caplog.text
+    assert "msg_1 failed" in caplog.text
     assert begun == []
 
 
@@ -256,8 +256,8 @@ def test_a_clock_that_jumps_begins_nothing_twice(inbox: Inbox) -> None:
         await let_go.wait()
 
     async def run() -> None:
-        hook = receiver(SECRET, slow, seen=inbox, clock=clock)
-        inbox.note("msg_1", body_of(), clock.now())
+        hook = receiver(SECRET, slow, inbox=inbox, clock=clock)
+        inbox.add("msg_1", body_of(), clock.now())
         await hook.start()
         await until(lambda: bool(begun))
         for _ in range(10):  # as on a machine whose lid was closed
@@ -281,9 +281,9 @@ def test_stopping_lets_what_is_being_handled_end(inbox: Inbox) -> None:
         done.append(event.id)
 
     async def run() -> None:
-        hook = receiver(SECRET, slow, seen=inbox)
+        hook = receiver(SECRET, slow, inbox=inbox)
         await hook.stop()  # it never began
-        inbox.note("msg_1", body_of(), SystemClock().now())
+        inbox.add("msg_1", body_of(), SystemClock().now())
         await hook.start()
         await until(lambda: bool(begun))
         await hook.stop()
@@ -302,7 +302,7 @@ def test_what_is_being_handled_is_nobody_elses_however_long_it_takes(
         await let_go.wait()
 
     async def run() -> None:
-        hook = receiver(SECRET, slow, seen=mine)
+        hook = receiver(SECRET, slow, inbox=mine)
         await hook.start()
         await until(lambda: inbox.next_due() != first)
         begun = inbox.next_due()
@@ -311,7 +311,7 @@ def test_what_is_being_handled_is_nobody_elses_however_long_it_takes(
         await until(lambda: inbox.count("handled") == 1)
         await hook.stop()
 
-    inbox.note("msg_1", body_of(), SystemClock().now())
+    inbox.add("msg_1", body_of(), SystemClock().now())
     first = inbox.next_due()
     asyncio.run(run())
     mine.close()
@@ -323,14 +323,14 @@ def test_a_file_that_breaks_is_reported_and_used_again_when_it_is_whole(
     handled: list[str] = []
 
     async def run() -> None:
-        hook = receiver(SECRET, lambda event: handled.append(event.id), seen=inbox)
-        inbox.note("msg_0", body_of(), SystemClock().now())
+        hook = receiver(SECRET, lambda event: handled.append(event.id), inbox=inbox)
+        inbox.add("msg_0", body_of(), SystemClock().now())
         with closing(sqlite3.connect(inbox.place)) as file:
             file.execute("DROP TABLE mediakit_inbox")
         await hook.start()
-        await until(lambda: "handling webhooks broke" in caplog.text)
+        await until(lambda: "webhook handler webhooks failed" in caplog.text)
         inbox.close()  # opened again, it is a new file
-        inbox.note("msg_1", body_of(), SystemClock().now())
+        inbox.add("msg_1", body_of(), SystemClock().now())
         await hook.start()
         await until(lambda: handled == ["msg_1"])
         await hook.stop()
@@ -354,7 +354,7 @@ async def on_event(event):
         await asyncio.sleep(3600)
 
 inbox = Inbox(Path(told).with_suffix(".db"), lease_s=3)
-hook = receiver(secret, on_event, seen=inbox)
+hook = receiver(secret, on_event, inbox=inbox)
 async def app(scope, receive, send):
     if scope["type"] == "http" and scope["method"] == "GET":
         await send({"type": "http.response.start", "status": 200, "headers": []})
@@ -384,7 +384,7 @@ def test_what_was_answered_204_is_handled_although_the_process_is_killed(
         assert post(sent) == 204
         asyncio.run(until(lambda: ids() == [sent.id]))
         # It is still being handled: nobody else begins it, however long that takes.
-        assert Inbox(told.with_suffix(".db")).take(SystemClock().now()) is None
+        assert Inbox(told.with_suffix(".db")).claim(SystemClock().now()) is None
         process.send_signal(signal.SIGKILL)
         process.wait(PATIENCE_S)
     with serving([*command, "ends"], url, log, dict(os.environ)):

@@ -61,7 +61,7 @@ def desk() -> Desk:
 
 @pytest.fixture
 def hook(desk: Desk, tmp_path: Path) -> Iterator[Receiver]:
-    hook = receiver(SECRET, desk, seen=tmp_path / "seen.db")
+    hook = receiver(SECRET, desk, inbox=tmp_path / "inbox.db")
     yield hook
     hook.inbox.close()
 
@@ -135,7 +135,7 @@ def test_it_is_answered_before_it_is_handled_and_slow_ones_hold_up_nobody(
         await let_go.wait()
         desk(event)
 
-    hook = receiver([SECRET], slow, seen=tmp_path / "seen.db")
+    hook = receiver([SECRET], slow, inbox=tmp_path / "inbox.db")
     with serve(hook) as url:
         answers = [post(url, message()) for _ in range(9)]
         assert desk.events == []
@@ -149,7 +149,7 @@ def test_it_is_answered_before_it_is_handled_and_slow_ones_hold_up_nobody(
 
 def test_the_secrets_are_asked_for_at_each_delivery(tmp_path: Path) -> None:
     desk, secrets = Desk(), [OTHER_SECRET]
-    hook = receiver(lambda: secrets, desk, seen=":memory:")
+    hook = receiver(lambda: secrets, desk, inbox=":memory:")
     with serve(hook) as url:
         early = post(url, sent := message())
         secrets.append(SECRET)
@@ -173,11 +173,11 @@ def test_it_is_a_route_of_any_application_which_need_not_start_it(
 def test_what_an_earlier_process_left_is_handled_at_the_start(
     desk: Desk, tmp_path: Path
 ) -> None:
-    first = Inbox(tmp_path / "seen.db")
+    first = Inbox(tmp_path / "inbox.db")
     sent = message()
-    first.note(sent.id, sent.body, SystemClock().now())
+    first.add(sent.id, sent.body, SystemClock().now())
     first.close()
-    hook = receiver(SECRET, desk, seen=tmp_path / "seen.db")
+    hook = receiver(SECRET, desk, inbox=tmp_path / "inbox.db")
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> Any:
@@ -260,7 +260,7 @@ def test_a_body_that_is_too_large_is_refused_early(url: str, desk: Desk) -> None
 def test_a_body_that_does_not_come_is_not_waited_for(desk: Desk) -> None:
     start = head(message().headers, "content-length: 100")
 
-    with serve(receiver(SECRET, desk, seen=":memory:", body_timeout_s=0.3)) as url:
+    with serve(receiver(SECRET, desk, inbox=":memory:", body_timeout_s=0.3)) as url:
         assert raw(url, start + b"{").startswith(b"HTTP/1.1 408 ")
 
 
@@ -286,7 +286,7 @@ def test_a_secret_that_cannot_be_read_stops_it_before_it_serves(tmp_path: Path) 
     secrets: list[Any] = ["", "whsec_", SECRET.encode(), [], None, lambda: "whsec_"]
     for secret in secrets:
         with pytest.raises(mk.SignatureError) as caught:
-            receiver(secret, print, seen=tmp_path / "seen.db")
+            receiver(secret, print, inbox=tmp_path / "inbox.db")
         assert caught.value.reason == "secret"
 
 
@@ -294,7 +294,7 @@ def test_a_secret_that_is_spoilt_later_is_an_error_of_its_own(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     secrets = [SECRET]
-    with serve(receiver(lambda: secrets, print, seen=":memory:")) as url:
+    with serve(receiver(lambda: secrets, print, inbox=":memory:")) as url:
         secrets[:] = ["whsec_oops"]
         answer = post(url, message())
 
@@ -350,7 +350,7 @@ def test_an_event_that_comes_before_the_submits_answer_belongs_to_the_same_job(
     secret = api.http.get("/v1/webhooks/secret").json()["secret"]
     body = {"prompt": "an early kite", "duration": 3}
     key = {"Idempotency-Key": "early-kite"}
-    with serve(receiver(secret, desk, seen=tmp_path / "seen.db")) as url:
+    with serve(receiver(secret, desk, inbox=tmp_path / "inbox.db")) as url:
         body["webhook_url"] = url
         api.running.fault("slow", bytes_per_s=0.01, count=1, where={"method": "POST"})
         path = api.path("text-to-video")
@@ -370,7 +370,7 @@ def test_the_sandboxs_deliveries_are_taken_through_a_rotation_and_a_replay(
 ) -> None:
     secret = api.http.get("/v1/webhooks/secret").json()["secret"]
     failing = {"prompt": "sandbox:fail=rate_limited"}
-    with serve(receiver(secret, desk, seen=tmp_path / "seen.db")) as url:
+    with serve(receiver(secret, desk, inbox=tmp_path / "inbox.db")) as url:
         api.post("text-to-video", failing | {"webhook_url": url})
         (first,) = desk.until(1)
         api.http.post("/v1/webhooks/secret/rotate", json={})

@@ -19,7 +19,7 @@ import mediakit as mk
 from mediakit.clock import VirtualClock
 from mediakit.records import ErrorCode, JobStatus
 from mediakit.webhooks import COMPLETED, verify
-from mediakit.webhooks.claims import read_claim
+from mediakit.webhooks.headers import parse_headers
 from mediakit.webhooks.keys import keys_of
 from mediakit.webhooks.verifying import MAX_BODY_BYTES, check_signature
 from tests.support.samples.webhook_messages import (
@@ -70,12 +70,12 @@ def refused(
 @pytest.mark.spec("6.4")
 def test_the_published_vector_is_accepted_and_no_neighbour_of_it() -> None:
     at = VirtualClock(datetime.fromtimestamp(VECTOR_S, UTC))
-    claim = read_claim(VECTOR, at.now())
+    signed = parse_headers(VECTOR, at.now())
     keys = keys_of(VECTOR_SECRET)
 
-    check_signature(claim, VECTOR_BODY, keys)
+    check_signature(signed, VECTOR_BODY, keys)
     with pytest.raises(mk.SignatureError) as altered:
-        check_signature(claim, VECTOR_BODY.replace(b"14}", b"15}"), keys)
+        check_signature(signed, VECTOR_BODY.replace(b"14}", b"15}"), keys)
     # Its body is no event of this service: that is found out after the signature.
     with pytest.raises(mk.SignatureError) as no_event:
         mk.verify_webhook(VECTOR_BODY, VECTOR, VECTOR_SECRET, clock=at)
@@ -236,7 +236,7 @@ def test_a_repeated_header_is_refused_however_the_library_shows_it(name: str) ->
 
     error = refused(headers=pairs)
     assert error.reason == "header"
-    assert f"{name} came more than once" in str(error)
+    assert f"{name} was sent more than once" in str(error)
     assert refused(headers=dict(pairs)).reason == "header"
     assert refused(headers=joined).reason in ("header", "timestamp")
 
@@ -375,9 +375,9 @@ BASE64 = SECRET.removeprefix("whsec_")
         ("", "empty"),
         ("whsec_", "fewer than 24 bytes"),
         ("whsec_" + BASE64[:16], "fewer than 24 bytes"),
-        (BASE64, "does not begin with whsec_"),
-        ("WHSEC_" + BASE64, "does not begin with whsec_"),
-        (" " + SECRET, "does not begin with whsec_"),
+        (BASE64, "does not start with whsec_"),
+        ("WHSEC_" + BASE64, "does not start with whsec_"),
+        (" " + SECRET, "does not start with whsec_"),
         (SECRET + "\n", "not base64"),
         (SECRET[:-3], "not base64"),
         (SECRET + "é", "not base64"),
@@ -386,8 +386,8 @@ BASE64 = SECRET.removeprefix("whsec_")
         (None, "NoneType"),
         (3, "int"),
         ([], "No secret"),
-        ([SECRET, None], "Secret number 2 came as NoneType"),
-        ([SECRET, "whsec_"], "Secret number 2 holds"),
+        ([SECRET, None], "Secret number 2 is NoneType"),
+        ([SECRET, "whsec_"], "Secret number 2 has"),
         ([OTHER_SECRET, ""], "Secret number 2 is empty"),
     ],
 )

@@ -38,7 +38,7 @@ PARTS = (
     "errors.py",
     "catalog",
     "rates.py",
-    "limits.py",
+    "media_limits.py",
 )
 """Whose sentences people see in forms, jobs, the studio and errors."""
 SENTENCE = re.compile(r"[A-Z{].*\w .*\w.*")

@@ -16,7 +16,7 @@ from mediakit.catalog.places import (
     with_media_changed,
 )
 from mediakit.errors import InputError
-from mediakit.limits import MediaLimits
+from mediakit.media_limits import MediaLimits
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import Problem, Rule
 from mediakit.schema import (

@@ -1,19 +1,19 @@
-"""Media: what a file is, whether it will do, and a small picture of it.
+"""Media: probing, preflight checks, posters and previews.
 
-It stands on the catalog, whose functions say what they take.
+It depends on the catalog, whose functions declare what they accept.
 """
 
 from mediakit.media.bodies import (
-    body_with_stand_ins,
+    body_with_placeholders,
     facts_of,
     is_url,
     lengths_wanted,
     local_file,
+    placeholder,
     preflight,
     probe_named,
-    stand_in,
 )
-from mediakit.media.kept import kept_file, kernel_folder, plain_name
+from mediakit.media.kernel_files import kernel_folder, plain_name, write_kernel_file
 from mediakit.media.objects import file_of
 from mediakit.media.posters import (
     POSTER_MAX_PX,
@@ -28,20 +28,20 @@ __all__ = [
     "POSTER_MAX_PX",
     "THUMBNAIL_MAX_PX",
     "MediaInfo",
-    "body_with_stand_ins",
+    "body_with_placeholders",
     "facts_of",
     "file_of",
     "is_url",
-    "kept_file",
     "kernel_folder",
     "lengths_wanted",
     "local_file",
+    "placeholder",
     "plain_name",
     "poster_jpeg",
     "preflight",
     "probe",
     "probe_named",
     "size_text",
-    "stand_in",
     "thumbnail_jpeg",
+    "write_kernel_file",
 ]

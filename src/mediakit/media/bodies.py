@@ -1,4 +1,4 @@
-"""The media of a body: paths and URLs, what is known of them, will they do."""
+"""The media in a request body: paths and URLs, known properties, preflight checks."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from mediakit.schema import InputFacts
 
 if TYPE_CHECKING:
     from mediakit.catalog import Function, MediaItem
-    from mediakit.limits import MediaLimits
+    from mediakit.media_limits import MediaLimits
 
-# Any length will do to see whether the price would change with it.
+# Any duration works to see whether the price depends on it.
 SUPPOSED_S = 1.0
-# What looks like the URL of another scheme than http(s).
+# Looks like the URL of a scheme other than http(s).
 _OTHER_URL = re.compile(r"[a-z][a-z0-9+.-]+://|data:", re.IGNORECASE)
 
 
@@ -31,44 +31,44 @@ def is_url(value: str) -> bool:
 
 
 def local_file(value: str | Path) -> Path:
-    """Return the file that a value names, with the user's home filled in."""
+    """Return the file that a value names, with `~` expanded."""
     try:
         return Path(value).expanduser()
-    except RuntimeError:  # "~nobody/cat.png": there is no such home
+    except RuntimeError:  # "~unknown/cat.png": there is no such home directory
         return Path(value)
 
 
 def probe_named(item: MediaItem) -> MediaInfo:
-    """Read what the local file that a body names is; see `probe`.
+    """Read the properties of the local file that a body names; see `probe`.
 
     Args:
-        item: The medium, as the body names it.
+        item: The medium, as named in the body.
 
     Raises:
-        InputError: It names no file, or one that will not do.
+        InputError: It is not the name of a file, or the file is not acceptable.
     """
-    # Before it becomes a path, which would write "ftp://a" as "ftp:/a".
+    # Checked before it becomes a path, which would turn "ftp://a" into "ftp:/a".
     if _OTHER_URL.match(item.value):
         accepted = "an http(s) URL or an existing file"
         raise InputError(item.label, got=item.value, accepted=accepted)
     return probe(local_file(item.value), item.kind, item.label)
 
 
-def stand_in(value: str) -> str:
-    """Return a URL that stands for a local path in checks and prices."""
+def placeholder(value: str) -> str:
+    """Return a placeholder URL for a local path, for checks and prices."""
     return value if is_url(value) else f"https://file.invalid/{quote(value)}"
 
 
-def body_with_stand_ins(
+def body_with_placeholders(
     function: Function, body: Mapping[str, object]
 ) -> tuple[dict[str, object], dict[str, str]]:
-    """Replace local paths by URLs that stand for them, for checking and pricing.
+    """Replace local paths by placeholder URLs, for checks and prices.
 
     Returns:
-        The body, and the stand-in of each path.
+        The body, and the placeholder of each path.
     """
     paths = {
-        item.value: stand_in(item.value)
+        item.value: placeholder(item.value)
         for item in function.media(body)
         if item.value and not is_url(item.value)
     }
@@ -78,15 +78,15 @@ def body_with_stand_ins(
 def facts_of(
     function: Function, body: Mapping[str, object], infos: Mapping[str, MediaInfo]
 ) -> InputFacts:
-    """Collect the known durations of a body's media, by URL or stand-in.
+    """Collect the known durations of a body's media, by URL or placeholder.
 
     Args:
         function: The function.
-        body: The body, as people wrote it.
-        infos: What is known of each medium, by its value in the body.
+        body: The body, as the user wrote it.
+        infos: The known properties of each medium, by its value in the body.
     """
     seconds = {
-        stand_in(item.value): info.duration_s
+        placeholder(item.value): info.duration_s
         for item in function.media(body)
         if (info := infos.get(item.value)) and info.duration_s is not None
     }
@@ -96,21 +96,21 @@ def facts_of(
 def preflight(
     function: Function, body: Mapping[str, object], infos: Mapping[str, MediaInfo]
 ) -> list[Problem]:
-    """Hold a body's media against what the function accepts of them.
+    """Check a body's media against the limits of the function.
 
     Args:
         function: The function.
-        body: The body, as people wrote it.
-        infos: What is known of each medium, by its value in the body; of the others
-            nothing is said.
+        body: The body, as the user wrote it.
+        infos: The known properties of each medium, by its value in the body; media
+            that are not in it are not checked.
 
     Returns:
-        One problem for each medium that will not do, and one for each field whose
-        media are too long together.
+        One problem for each medium that is not acceptable, and one for each field
+            whose media are too long together.
     """
     if not infos:
         return []
-    limits = function.media_limits(body_with_stand_ins(function, body)[0])
+    limits = function.media_limits(body_with_placeholders(function, body)[0])
     known = [
         (item, info)
         for item in function.media(body)
@@ -134,7 +134,7 @@ def _problems(
         if (problems := limits.problems(label, info))
     ]
     total = limits.total_problem(field, [info for _, info in found])
-    # A single clip that is too long by itself is not also too long "together".
+    # A single clip that is too long is not reported as too long "together" as well.
     if total is None or (each and len(found) == 1):
         return each
     return [*each, total]
@@ -149,15 +149,15 @@ def _as_one(problems: list[Problem]) -> Problem:
 def lengths_wanted(
     function: Function, body: Mapping[str, object], facts: InputFacts
 ) -> list[MediaItem]:
-    """List the clips and sounds behind URLs on whose unknown length the price depends.
+    """List the clips and sounds at URLs whose unknown duration affects the price.
 
     Args:
         function: The function.
-        body: The body, as people wrote it.
-        facts: The lengths that are known, by URL or stand-in.
+        body: The body, as the user wrote it.
+        facts: The known durations, by URL or placeholder.
 
     Returns:
-        One item for each URL; none while there is no price.
+        One item for each URL; none if there is no price.
     """
     unknown = {
         item.value: item
@@ -167,7 +167,7 @@ def lengths_wanted(
     }
     if not unknown:
         return []
-    checked, _ = body_with_stand_ins(function, body)
+    checked, _ = body_with_placeholders(function, body)
     if not _is_bound(function, checked, facts):
         return []
     supposed = dict(facts.seconds) | dict.fromkeys(unknown, SUPPOSED_S)

@@ -1,4 +1,4 @@
-"""Media that a notebook holds as objects: bytes, pictures, figures, arrays."""
+"""Media that a notebook has as objects: bytes, pictures, figures, arrays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mediakit.errors import InputError
-from mediakit.media.kept import kept_file
+from mediakit.media.kernel_files import write_kernel_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,35 +24,35 @@ ACCEPTED_ARRAY = (
 
 
 def file_of(value: object, field: str) -> Path | None:
-    """Write a medium that is held in memory to a file.
+    """Write a medium held in memory to a file.
 
-    Pictures, figures and arrays become PNG files, without loss; the same picture is
-    the same file, so that it is uploaded and paid for once.
+    Pictures, figures and arrays become lossless PNG files. Equal pictures give the
+    same file, so they are uploaded and paid for once.
 
     Args:
         value: Bytes of a file, a PIL picture, a matplotlib figure, a numpy array, or
             anything else.
-        field: The field that it is for, for the error.
+        field: The field that the value is for, used in the error.
 
     Returns:
         The file; None for anything else, such as a path or a URL.
 
     Raises:
-        InputError: It is an array that is no picture.
+        InputError: It is an array that is not a picture.
     """
     if isinstance(value, bytes | bytearray | memoryview):
-        return kept_file("bytes", bytes(value))
+        return write_kernel_file("bytes", bytes(value))
     if _is(value, "PIL.Image", "Image"):
-        return kept_file("picture.png", _png(value))
+        return write_kernel_file("picture.png", _png(value))
     if _is(value, "matplotlib.figure", "Figure"):
-        return kept_file("figure.png", _figure_png(value))
+        return write_kernel_file("figure.png", _figure_png(value))
     if _is(value, "numpy", "ndarray"):
-        return kept_file("array.png", _array_png(value, field))
+        return write_kernel_file("array.png", _array_png(value, field))
     return None
 
 
 def _is(value: object, module: str, name: str) -> bool:
-    """Tell whether it is of a class whose module has been imported by somebody."""
+    """Tell whether it is of a class whose module is already imported."""
     kind = getattr(sys.modules.get(module), name, None)
     return isinstance(kind, type) and isinstance(value, kind)
 
@@ -68,7 +68,7 @@ def _png(picture: Any) -> bytes:
 
 def _figure_png(figure: Any) -> bytes:
     out = BytesIO()
-    # Without the name of what made it, the same figure is the same bytes.
+    # Without the software's name, equal figures give equal bytes.
     figure.savefig(out, format="png", metadata={"Software": None})
     return out.getvalue()
 

@@ -1,4 +1,4 @@
-"""Small pictures of media."""
+"""Posters and thumbnails of local media."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JPEG_QUALITY = 78
 
 
 def thumbnail_jpeg(path: Path, max_px: int = THUMBNAIL_MAX_PX) -> bytes:
-    """Make a small JPEG of a picture, at most so many pixels on its longer side.
+    """Make a JPEG thumbnail of a picture, with a limit for its longer side.
 
     Raises:
         OSError: The picture cannot be read.
@@ -32,11 +32,11 @@ def thumbnail_jpeg(path: Path, max_px: int = THUMBNAIL_MAX_PX) -> bytes:
 
 
 def poster_jpeg(source: Path | BinaryIO, max_px: int = POSTER_MAX_PX) -> bytes:
-    """Make a small JPEG of a clip, a frame from about its first second.
+    """Make a JPEG poster of a clip, from a frame at about one second.
 
     Args:
         source: A video or a picture, as a path or an open file.
-        max_px: The most pixels on the longer side.
+        max_px: The limit for the longer side, in pixels.
 
     Raises:
         OSError: It cannot be read.

@@ -1,4 +1,4 @@
-"""What a file is, read from its header."""
+"""Read the properties of a file from its header."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ UNKNOWN_TYPE = "application/octet-stream"
 EXIF_ORIENTATION = 0x0112
 EXIF_TURNED = (5, 6, 7, 8)
 
-# FFmpeg would also read a text as a film of a terminal, and a picture as a clip.
+# FFmpeg also reads text as a film of a terminal, and a picture as a clip.
 _CONTAINERS: Mapping[MediaName, frozenset[str]] = {
     "video": frozenset({"mp4", "matroska", "avi", "mpegts"}),
     "audio": frozenset({"wav", "mp3", "mp4", "ogg", "flac", "aac", "matroska"}),
 }
-# Other formats are not even opened: a playlist would have further files read.
+# Other formats are not opened: a playlist would make FFmpeg read other files.
 FORMATS = ",".join(sorted(_CONTAINERS["video"] | _CONTAINERS["audio"]))
-# What Pillow raises about broken pictures, beside OSError and ValueError; its warnings
-# too, where Python was told to raise them.
+# What Pillow raises for broken pictures, besides OSError and ValueError; also its
+# warnings, when Python is configured to raise them.
 _BROKEN = (
     SyntaxError,
     RuntimeError,
@@ -51,19 +51,19 @@ _WHAT = {
 
 @dataclass(frozen=True)
 class MediaInfo:
-    """What a file is, as read from its header; None is unknown.
+    """The properties of a file, as read from its header; None is unknown.
 
     Args:
-        kind: Which medium it is.
-        content_type: Its media type, such as "video/mp4".
-        size_bytes: Its length.
-        width: Pixels across, as shown.
-        height: Pixels down, as shown.
-        duration_s: Seconds.
+        kind: The medium.
+        content_type: The media type, such as "video/mp4".
+        size_bytes: The size of the file.
+        width: The width in pixels, as displayed.
+        height: The height in pixels, as displayed.
+        duration_s: The duration in seconds.
         fps: Frames per second.
-        codec: The codec of the picture, or of the sound where there is no picture.
+        codec: The codec of the picture, or of the sound if there is no picture.
         has_audio: Whether it has sound.
-        changed_ns: When a local file was last changed.
+        changed_ns: The time of the last change of a local file.
     """
 
     kind: MediaName
@@ -79,21 +79,21 @@ class MediaInfo:
 
 
 def probe(path: Path, expected: MediaName, label: str) -> MediaInfo:
-    """Read what a local file is from its header.
+    """Read the properties of a local file from its header.
 
     Args:
         path: The file.
-        expected: The medium that the field wants.
-        label: The field that names it, for the error.
+        expected: The medium that the field accepts.
+        label: The field that names the file, used in the error.
 
     Raises:
-        InputError: There is no such file, it is empty, cannot be read, or is another
+        InputError: The file does not exist, is empty, cannot be read, or is another
             medium.
     """
     _refuse_what_is_no_file(path, expected, label)
     try:
         with path.open("rb") as file:
-            # Before it is read: what is written meanwhile makes it another file.
+            # Read first: a change while the header is read makes it another file.
             stat = os.fstat(file.fileno())
             info = probe_file(file, expected, stat.st_size)
     except (OSError, ValueError) as error:
@@ -109,17 +109,17 @@ def probe_file(
     *,
     probe_bytes: int = PROBE_BYTES,
 ) -> MediaInfo:
-    """Read what an open file is from its header.
+    """Read the properties of an open file from its header.
 
     Args:
         file: The file, at its beginning; it must be seekable.
-        expected: The medium that is wanted.
-        size_bytes: Its length.
-        probe_bytes: After how many bytes of content what is known by then will do.
+        expected: The expected medium.
+        size_bytes: The size of the file.
+        probe_bytes: The number of bytes to read before using what is known by then.
 
     Raises:
-        OSError: It cannot be read as such a medium.
-        ValueError: It is another medium; the message says what it is not.
+        OSError: It cannot be read as this medium.
+        ValueError: It is another medium; the message says so.
     """
     if expected == "image":
         return _probe_image(file, size_bytes)
@@ -128,7 +128,7 @@ def probe_file(
 
 
 def _reason(error: Exception, expected: MediaName) -> str:
-    if type(error) is ValueError:  # one of this module's own sentences
+    if type(error) is ValueError:  # raised by this module, so its text can be shown
         return str(error)
     if isinstance(error, PermissionError):
         return "it may not be read"
@@ -148,7 +148,7 @@ def _refuse_what_is_no_file(path: Path, expected: MediaName, label: str) -> None
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, ValueError):  # too long a name, or one with what no name may hold
+    except (OSError, ValueError):  # the name is too long or has invalid characters
         return False
 
 
@@ -165,7 +165,7 @@ def _probe_image(file: BinaryIO, size_bytes: int) -> MediaInfo:
             )
             image.verify()
         file.seek(0)
-        with Image.open(file) as image:  # verify() leaves nothing to read
+        with Image.open(file) as image:  # verify() leaves the image unusable
             turned = image.getexif().get(EXIF_ORIENTATION) in EXIF_TURNED
     except Image.DecompressionBombError:
         raise ValueError("its pixels are too many") from None
@@ -186,7 +186,7 @@ def _probe_av(
             return _info(container, expected, size_bytes)
     except av.ArgumentError:
         raise ValueError(f"it is not {_NAME[expected]}") from None
-    except av.FFmpegError as error:  # not all of them are OSErrors or ValueErrors
+    except av.FFmpegError as error:  # some are neither OSError nor ValueError
         raise OSError("it is broken") from error
 
 
@@ -199,7 +199,7 @@ def _info(container: InputContainer, expected: MediaName, size_bytes: int) -> Me
         raise ValueError("it has no picture")
     if expected == "audio" and not sounds:
         raise ValueError("it has no sound")
-    # A track of an unknown codec has no context, although PyAV's types promise one.
+    # A track with an unknown codec has no context, although PyAV's types declare one.
     context = getattr(stream or sounds[0], "codec_context", None)
     if context is None:
         raise ValueError("its codec is not known")
@@ -220,7 +220,7 @@ def _info(container: InputContainer, expected: MediaName, size_bytes: int) -> Me
 def duration_s(
     container: InputContainer, stream: VideoStream | None = None
 ) -> float | None:
-    """Return the length of the picture, which is what is billed, else of the file."""
+    """Return the duration of the picture, which is billed, else of the file."""
     if stream is not None and stream.duration and stream.time_base:
         return float(stream.duration * stream.time_base)
     if container.duration is None:

@@ -1,4 +1,4 @@
-"""What clips and sounds behind URLs are, from the few bytes of their headers."""
+"""Read the properties of clips and sounds at URLs from their headers."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ log = logging.getLogger("mediakit.media")
 LIMIT_S = 10.0
 BLOCK_BYTES = 131_072
 MAX_BYTES = 32 * BLOCK_BYTES
-# A single frame of a large clip may be as long as all that may be taken.
+# A single frame of a large clip can need the whole allowance.
 PROBE_BYTES = 500_000
 _RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
 
 class Response(Protocol):
-    """A response whose body has not been read yet."""
+    """A response with an unread body."""
 
     status: int
     url: str
 
     def header(self, name: str) -> str | None:
-        """Return a header's value; None without it."""
+        """Return the value of a header; None if it is missing."""
 
     def iter_raw(self) -> AsyncGenerator[bytes, None]:
         """Yield the body."""
 
 
 class Http(Protocol):
-    """What sends requests, without key and cookies, as the client's does."""
+    """Sends requests without API key and cookies, as the client does."""
 
     def get(
         self, url: str, *, headers: Mapping[str, str]
@@ -59,18 +59,18 @@ class Http(Protocol):
 async def probe_url(
     url: str, expected: MediaName, http: Http, *, limit_s: float = LIMIT_S
 ) -> MediaInfo | None:
-    """Read what a medium behind a URL is from its header.
+    """Read the properties of a medium at a URL from its header.
 
-    It takes at most about 4 MB.
+    It downloads at most about 4 MB.
 
     Args:
-        url: Where it is.
-        expected: The medium that is wanted.
-        http: Asks for it.
-        limit_s: Seconds that it may take in all.
+        url: The URL.
+        expected: The expected medium.
+        http: Sends the requests.
+        limit_s: The time limit in seconds.
 
     Returns:
-        What it is; None, whatever the reason, when that cannot be found out.
+        The properties; None if they cannot be read for any reason.
     """
 
     def probe(file: RemoteFile) -> MediaInfo:
@@ -84,24 +84,24 @@ async def probe_url(
 async def read_remote(
     url: str, http: Http, read: Callable[[RemoteFile], T], *, limit_s: float
 ) -> T | None:
-    """Read something of a file behind a URL, on a thread.
+    """Read from a file at a URL, on a thread.
 
     Args:
-        url: Where it is.
-        http: Asks for it.
-        read: Reads it; what is no such file raises OSError or ValueError.
-        limit_s: Seconds that it may take in all.
+        url: The URL.
+        http: Sends the requests.
+        read: Reads the file; raises OSError or ValueError if it is not readable.
+        limit_s: The time limit in seconds.
 
     Returns:
-        What was read; None, whatever the reason, when that was not possible.
+        The result of `read`; None if it cannot be read for any reason.
     """
-    given_up = Event()
+    abandoned = Event()
 
     def work() -> T | None:
         try:
-            return read(RemoteFile(http, url, given_up))
+            return read(RemoteFile(http, url, abandoned))
         except (OSError, ValueError, MediakitError) as error:
-            # Neither the URL nor the error's words: both may hold a signature.
+            # Neither the URL nor the error text, since both may contain a signature.
             reason = type(error).__name__
             log.debug("a medium behind a URL is not known: %s", reason)
             return None
@@ -110,30 +110,30 @@ async def read_remote(
         with move_on_after(limit_s):
             return await to_thread.run_sync(work, abandon_on_cancel=True)
     finally:
-        given_up.set()
+        abandoned.set()
     log.debug("a medium behind a URL is not known: no answer in time")
     return None
 
 
 class RemoteFile(RawIOBase):
-    """A file behind a URL that can be read here and there, in blocks that are kept.
+    """A seekable file at a URL that is read in blocks; the blocks are kept.
 
-    Where a server gives no ranges, the start of the file is all that there is.
+    If a server does not support ranges, only the start of the file is available.
 
     Args:
-        http: Asks for it, on the event loop that started this thread.
-        url: Where it is.
-        given_up: Set when nobody waits for it any more.
+        http: Sends the requests, on the event loop that started this thread.
+        url: The URL.
+        abandoned: Set when the caller no longer waits for the result.
 
     Raises:
-        OSError: It cannot be read, or only with more bytes than may be taken.
+        OSError: It cannot be read, or only with more bytes than allowed.
     """
 
-    def __init__(self, http: Http, url: str, given_up: Event) -> None:
+    def __init__(self, http: Http, url: str, abandoned: Event) -> None:
         super().__init__()
         self._http = http
         self._url = url
-        self._given_up = given_up
+        self._abandoned = abandoned
         self._left_bytes = MAX_BYTES
         self._position = 0
         self._blocks: dict[int, bytes] = {}
@@ -142,25 +142,25 @@ class RemoteFile(RawIOBase):
         self._wait_for(0)
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """Tell that it can be read from anywhere."""
+        """Return True."""
         return True
 
     def tell(self) -> int:
-        """Return where the next byte is read."""
+        """Return the position of the next read."""
         return self._position
 
     def seek(self, offset: int, whence: int = SEEK_SET) -> int:
-        """Choose where the next byte is read; nothing is fetched yet."""
+        """Set the position of the next read, without downloading anything."""
         start = {SEEK_SET: 0, SEEK_CUR: self._position, SEEK_END: self.size_bytes}
         self._position = max(0, start[whence] + offset)
         return self._position
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """Read on, at most to the end of a block."""
+        """Read from the current position, at most to the end of a block."""
         if self._position >= self.size_bytes:
             return 0
         index, offset = divmod(self._position, BLOCK_BYTES)
@@ -173,14 +173,14 @@ class RemoteFile(RawIOBase):
         return len(piece)
 
     def _wait_for(self, index: int) -> None:
-        if self._given_up.is_set():
+        if self._abandoned.is_set():
             raise OSError("the read was abandoned")
         try:
             from_thread.run(self._fetch, index)
         except (asyncio.CancelledError, futures.CancelledError):
-            # The decoder, which calls this from C, passes on an Exception and no more,
-            # and tries again after one.
-            self._given_up.set()
+            # The decoder calls this from C, passes on only an Exception, and retries
+            # after one.
+            self._abandoned.set()
             raise OSError("the read was abandoned") from None
 
     async def _fetch(self, index: int) -> None:
@@ -192,13 +192,13 @@ class RemoteFile(RawIOBase):
             "Accept-Encoding": "identity",
         }
         async with self._http.get(self._url, headers=headers) as response:
-            self._url = response.url  # where a redirect led is asked the next time
+            self._url = response.url  # the next request goes to the redirect's target
             if response.status == HTTPStatus.PARTIAL_CONTENT:
                 await self._take_block(response, index)
             elif response.status == HTTPStatus.OK and index == 0:
                 await self._take_start(response)
             else:
-                raise OSError(f"the answer was {response.status}")
+                raise OSError(f"the response was {response.status}")
 
     async def _take_block(self, response: Response, index: int) -> None:
         found = _RANGE.fullmatch(response.header("Content-Range") or "")
@@ -206,10 +206,10 @@ class RemoteFile(RawIOBase):
         start = index * BLOCK_BYTES
         stop = min(start + BLOCK_BYTES, total)
         if (first, last + 1) != (start, stop) or self.size_bytes not in (0, total):
-            raise OSError("another part was given than was asked for")
+            raise OSError("the server sent another range than requested")
         self._blocks[index] = await self._content(response, stop - start)
         if len(self._blocks[index]) != stop - start:
-            raise OSError("the answer ended early")
+            raise OSError("the response ended early")
         self.size_bytes = total
 
     async def _take_start(self, response: Response) -> None:
@@ -227,7 +227,7 @@ class RemoteFile(RawIOBase):
         content = bytearray()
         async with aclosing(response.iter_raw()) as pieces:
             async for piece in pieces:
-                if self._given_up.is_set():
+                if self._abandoned.is_set():
                     raise OSError("the read was abandoned")
                 self._left_bytes -= len(piece)
                 content += piece

@@ -1,4 +1,4 @@
-"""Small pictures of media behind URLs, from as few of their bytes as will do."""
+"""Posters of media at URLs, from a partial download."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from mediakit.media.remote import LIMIT_S, Http, RemoteFile, read_remote
 async def poster_at(
     url: str, max_px: int, http: Http, *, limit_s: float = LIMIT_S
 ) -> bytes | None:
-    """Make a small JPEG of a clip or a picture behind a URL.
+    """Make a JPEG poster of a clip or a picture at a URL.
 
-    It takes at most about 4 MB.
+    It downloads at most about 4 MB.
 
     Args:
-        url: Where it is.
-        max_px: The most pixels on the longer side.
-        http: Asks for it.
-        limit_s: Seconds that it may take in all.
+        url: The URL.
+        max_px: The limit for the longer side, in pixels.
+        http: Sends the requests.
+        limit_s: The time limit in seconds.
 
     Returns:
-        The picture; None, whatever the reason, when it cannot be made.
+        The poster; None if it cannot be made for any reason.
     """
 
     def poster(file: RemoteFile) -> bytes | None:

@@ -1,4 +1,4 @@
-"""A sample of what is in a file: a few grey frames, their brightness, the sound."""
+"""Sample the content of a file: a few grey frames, their brightness, the sound."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ WHITE = 255
 
 
 def sampled_lumas(path: Path, count: int) -> list[Luma]:
-    """Return grey frames from all over a clip, at most `MAX_PX` on the longer side.
+    """Return evenly spaced grey frames of a clip, at most `MAX_PX` on the longer side.
 
-    Frames of one size can be compared whatever the resolution of the clip was.
+    Frames of the same size are comparable, whatever the clip's resolution.
 
     Args:
         path: A clip, a picture or a sound.
-        count: How many frames; a picture has one, a sound none.
+        count: The number of frames; a picture has one, a sound has none.
 
     Raises:
         OSError: It cannot be read.
-        ValueError: It is neither a clip nor a picture nor a sound.
+        ValueError: It is not a clip, a picture or a sound.
     """
     if _is_picture(path):
         return [_picture_luma(path)]
@@ -49,12 +49,12 @@ def brightness(path: Path, count: int) -> list[float]:
     """Return the mean brightness of the first frames, from 0 (black) to 1 (white).
 
     Args:
-        path: A clip; of a picture or a sound nothing is returned.
-        count: How many frames in a row.
+        path: A clip; the result for a picture or a sound is empty.
+        count: The number of consecutive frames.
 
     Raises:
         OSError: It cannot be read.
-        ValueError: It is neither a clip nor a picture nor a sound.
+        ValueError: It is not a clip, a picture or a sound.
     """
     if _is_picture(path):
         return []
@@ -70,12 +70,12 @@ def sound_blocks(path: Path, most_s: float) -> Iterator[NDArray[np.float32]]:
     """Yield the samples of a clip or a sound, channels x samples; full scale is 1.
 
     Args:
-        path: A clip or a sound; of a picture nothing is yielded.
-        most_s: Where to stop, in seconds.
+        path: A clip or a sound; a picture yields nothing.
+        most_s: The position to stop at, in seconds.
 
     Raises:
         OSError: It cannot be read.
-        ValueError: It is neither a clip nor a picture nor a sound.
+        ValueError: It is not a clip, a picture or a sound.
     """
     import av
 
@@ -94,7 +94,7 @@ def sound_blocks(path: Path, most_s: float) -> Iterator[NDArray[np.float32]]:
 def _opened(file: BinaryIO) -> InputContainer:
     import av
 
-    # Other formats are not even opened: a playlist would have further files read.
+    # Other formats are not opened: a playlist would make FFmpeg read other files.
     return av.open(file, mode="r", options={"format_whitelist": FORMATS})
 
 
@@ -142,14 +142,14 @@ def _spread(container: InputContainer, count: int) -> Iterator[VideoFrame]:
 
 
 def _shown_s(stream: VideoStream) -> float:
-    """Return how long a frame is shown."""
+    """Return the duration of one frame."""
     return float(1 / stream.average_rate) if stream.average_rate else 0.0
 
 
 def _passed(
     frames: Iterator[VideoFrame], due_s: list[float], shown_s: float
 ) -> Iterator[VideoFrame]:
-    """Yield the frame that is shown at each instant, every frame at most once."""
+    """Yield the frame that is displayed at each time, every frame at most once."""
     start_s = None
     for frame in frames:
         at_s = frame.time or 0
@@ -164,7 +164,7 @@ def _passed(
 def _sought(
     container: InputContainer, stream: VideoStream, due_s: list[float]
 ) -> Iterator[VideoFrame]:
-    """Do the same in a long clip, where decoding every frame would take long."""
+    """Yield the same by seeking, because decoding all of a long clip is slow."""
     assert stream.time_base is not None
     shown = round(_shown_s(stream) / stream.time_base)
     for at_s in due_s:

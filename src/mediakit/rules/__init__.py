@@ -1,20 +1,10 @@
 """Rules between the fields of a request, as data.
 
-From one rule follow the check of a body, a sentence for people, and what a form
-switches off or marks as required. Rules see the body's values with the defaults
-filled in; null counts as omitted, 0 and false as given, an empty list as nothing.
+Each rule gives the check of a body, a sentence for people, and the fields that a form
+disables or marks as required. Rules see the body's values with the defaults filled
+in; null counts as omitted, 0 and false as given, an empty list as not given.
 """
 
-from mediakit.rules.between import (
-    Check,
-    Cites,
-    LimitedWhen,
-    MostTogether,
-    NeededWhen,
-    NeedsAny,
-    OnlyWhen,
-    Rule,
-)
 from mediakit.rules.conditions import (
     Found,
     Problem,
@@ -25,6 +15,16 @@ from mediakit.rules.conditions import (
     given,
     unless,
     when,
+)
+from mediakit.rules.fields import (
+    Check,
+    Cites,
+    LimitedWhen,
+    MostTogether,
+    NeededWhen,
+    NeedsAny,
+    OnlyWhen,
+    Rule,
 )
 from mediakit.rules.lists import (
     EndsBy,

@@ -11,7 +11,7 @@ REQUIRED = "it is required"
 
 
 class Found(str):
-    """What was found about a value, in words: shown as it is, without quotes."""
+    """A description of a value, shown without quotes."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -19,14 +19,14 @@ class Found(str):
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is not acceptable about one field.
+    """One problem with one field.
 
     Args:
         field: The field, such as "duration" or "images[0]".
-        got: What came; None when nothing did.
+        got: The value that was given; None if there was none.
         accepted: What is accepted, in words.
-        said: What is wrong, in words that follow the field's name, where "must be"
-            and what is accepted do not say it.
+        said: What is wrong, to follow the field's name, if "must be" and `accepted`
+            do not fit.
     """
 
     field: str
@@ -36,7 +36,7 @@ class Problem:
 
     @property
     def predicate(self) -> str:
-        """Write what is wrong, to follow the field's name: "must be at most 9"."""
+        """Describe the problem, to follow the field's name: "must be at most 9"."""
         if self.said:
             return self.said
         if self.got is None:
@@ -45,13 +45,13 @@ class Problem:
 
     @property
     def detail(self) -> str:
-        """Write what is wrong and what came, to follow the field's name."""
+        """Describe the problem and the value, to follow the field's name."""
         came = "" if self.got is None or self.said else f" (got {shown(self.got)})"
         return f"{self.predicate}{came}"
 
     @property
     def sentence(self) -> str:
-        """Write the problem for people."""
+        """Return the problem as a sentence for people."""
         return f"{self.field} {self.detail}"
 
     @property
@@ -61,7 +61,7 @@ class Problem:
 
 
 def missing_words(accepted: str) -> str:
-    """Write that something is missing: "is required (text)"."""
+    """Describe a missing value: "is required (text)"."""
     if not accepted.startswith(REQUIRED):
         return f"is missing: {accepted}"
     words = accepted.removeprefix(REQUIRED)
@@ -73,14 +73,14 @@ def missing_words(accepted: str) -> str:
 
 
 def given(values: Values, field: str) -> bool:
-    """Tell whether a field has a value; null and an empty list are none."""
+    """Tell whether a field has a value; null and an empty list do not count."""
     value = values.get(field)
     return value is not None and value != []
 
 
 @dataclass(frozen=True)
 class When:
-    """A condition on one field: its value is (or is not) among some.
+    """A condition on one field: its value is (or is not) one of these values.
 
     Args:
         field: The field.
@@ -98,23 +98,23 @@ class When:
 
     @property
     def text(self) -> str:
-        """Write the condition for people: "model is wonder-3 or wonder-3.5"."""
+        """Return the condition for people: "model is wonder-3 or wonder-3.5"."""
         verb = "is not" if self.inverted else "is"
         return f"{self.field} {verb} {any_of(self.among)}"
 
 
 def when(field: str, *among: object) -> When:
-    """Hold when the field's value is one of these."""
+    """Make a condition: the field's value is one of these."""
     return When(field, among)
 
 
 def unless(field: str, *among: object) -> When:
-    """Hold when the field's value is none of these."""
+    """Make a condition: the field's value is none of these."""
     return When(field, among, inverted=True)
 
 
 def any_of(values: Iterable[object]) -> str:
-    """Write values as "a, b or c", JSON's way for booleans."""
+    """Join values as "a, b or c", with booleans as in JSON."""
     words = [str(v).lower() if isinstance(v, bool) else str(v) for v in values]
     if len(words) == 1:
         return words[0]
@@ -122,7 +122,7 @@ def any_of(values: Iterable[object]) -> str:
 
 
 def all_of(words: Iterable[str]) -> str:
-    """Write words as "a, b and c"."""
+    """Join words as "a, b and c"."""
     words = list(words)
     if len(words) == 1:
         return words[0]

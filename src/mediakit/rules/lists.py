@@ -1,11 +1,11 @@
-"""Rules that count: the gaps between items, and what lies on a timeline."""
+"""Rules about counts: gaps between list items, and time spans on a timeline."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mediakit.rules.between import Rule
 from mediakit.rules.conditions import Found, Problem, Values, any_of
+from mediakit.rules.fields import Rule
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Gaps:
     Args:
         items: The list.
         closed_by: The boolean field that adds one from the last item to the first.
-        what: What a gap is called, such as "transition".
+        what: The name of a gap, such as "transition".
     """
 
     items: str
@@ -24,11 +24,11 @@ class Gaps:
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that it is counted from."""
+        """Return the fields that the count depends on."""
         return frozenset((self.items, self.closed_by))
 
     def count(self, values: Values) -> int | None:
-        """Count the gaps; None while there is no item."""
+        """Count the gaps; None if there is no item."""
         items = values.get(self.items)
         if not isinstance(items, list) or not items:
             return None
@@ -37,22 +37,22 @@ class Gaps:
 
 @dataclass(frozen=True)
 class NeedsGap(Rule):
-    """A single item needs the closing gap, or there would be none."""
+    """A single item needs the closing gap; otherwise there would be no gap."""
 
     gaps: Gaps
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule looks at."""
+        """Return the fields that this rule reads."""
         return self.gaps.reads
 
     @property
     def sentence(self) -> str:
-        """Write the rule for people."""
+        """Return the rule as a sentence for people."""
         return f"A single item of {self.gaps.items} needs {self.gaps.closed_by} = true"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem when there is no gap."""
+        """Return a problem if there is no gap."""
         if self.gaps.count(values) != 0:
             return []
         accepted = f"true when {self.gaps.items} has a single item"
@@ -61,26 +61,26 @@ class NeedsGap(Rule):
 
 @dataclass(frozen=True)
 class OnePerGap(Rule):
-    """A list with one item for each gap, the closing one included."""
+    """A list with one item for each gap, including the closing one."""
 
     field: str
     gaps: Gaps
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule looks at."""
+        """Return the fields that this rule reads."""
         return self.gaps.reads | {self.field}
 
     @property
     def sentence(self) -> str:
-        """Write the rule for people."""
+        """Return the rule as a sentence for people."""
         return (
             f"{self.field} has one item for each {self.gaps.what}, the closing one of "
             f"{self.gaps.closed_by} included"
         )
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem when there are more or fewer items than gaps."""
+        """Return a problem if there are more or fewer items than gaps."""
         each, needed = values.get(self.field), self.gaps.count(values)
         if not isinstance(each, list) or not each or not needed or len(each) == needed:
             return []
@@ -90,13 +90,13 @@ class OnePerGap(Rule):
 
 @dataclass(frozen=True)
 class ShortWhenSeveral(Rule):
-    """Several gaps have a lower bound than a single one.
+    """Several gaps have a lower limit than a single one.
 
     Args:
         each: A list with one number for each gap; it replaces `every`.
         every: One number for all gaps.
-        most: The bound when there are several.
-        unit: The numbers' unit.
+        most: The limit if there are several gaps.
+        unit: The unit of the numbers.
         gaps: The gaps.
     """
 
@@ -108,12 +108,12 @@ class ShortWhenSeveral(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule looks at."""
+        """Return the fields that this rule reads."""
         return self.gaps.reads | {self.each, self.every}
 
     @property
     def sentence(self) -> str:
-        """Write the rule for people."""
+        """Return the rule as a sentence for people."""
         return f"Several {self.gaps.what}s are at most {self.most} {self.unit} each"
 
     def problems(self, values: Values) -> list[Problem]:
@@ -136,19 +136,19 @@ class ShortWhenSeveral(Rule):
 
 @dataclass(frozen=True)
 class UniqueIn(Rule):
-    """The items of a list differ in one of their properties."""
+    """All items of a list have different values of one property."""
 
     items: str
     name: str
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule looks at."""
+        """Return the fields that this rule reads."""
         return frozenset((self.items,))
 
     @property
     def sentence(self) -> str:
-        """Write the rule for people."""
+        """Return the rule as a sentence for people."""
         return f"Each of {self.items} has another {self.name}"
 
     def problems(self, values: Values) -> list[Problem]:
@@ -167,7 +167,7 @@ class UniqueIn(Rule):
 
 @dataclass(frozen=True)
 class SomeIn(Rule):
-    """At least one item of a list has one of some values."""
+    """At least one item of a list has one of these values."""
 
     items: str
     name: str
@@ -175,16 +175,16 @@ class SomeIn(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule looks at."""
+        """Return the fields that this rule reads."""
         return frozenset((self.items,))
 
     @property
     def sentence(self) -> str:
-        """Write the rule for people."""
+        """Return the rule as a sentence for people."""
         return f"At least one of {self.items} has {self.name} {any_of(self.among)}"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem when no item has one of the values."""
+        """Return a problem if no item has one of the values."""
         found = [item.get(self.name) for item in _dicts(values.get(self.items))]
         if not found or any(value in self.among for value in found):
             return []
@@ -195,7 +195,7 @@ class SomeIn(Rule):
 
 @dataclass(frozen=True)
 class MostInAll(Rule):
-    """The lists inside a list hold at most so many items together."""
+    """The lists inside a list have a limit on their total number of items."""
 
     items: str
     inner: str
@@ -203,16 +203,16 @@ class MostInAll(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule looks at."""
+        """Return the fields that this rule reads."""
         return frozenset((self.items,))
 
     @property
     def sentence(self) -> str:
-        """Write the rule for people."""
+        """Return the rule as a sentence for people."""
         return f"There are at most {self.most} {self.inner} in all {self.items}"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem when they hold too many."""
+        """Return a problem if the total is too large."""
         count = sum(
             len(_dicts(item.get(self.inner))) for item in _dicts(values.get(self.items))
         )
@@ -224,12 +224,12 @@ class MostInAll(Rule):
 
 @dataclass(frozen=True)
 class Spans:
-    """Stretches of time inside lists, such as the keyframes of tracks.
+    """Time spans inside lists, such as the keyframes of tracks.
 
     Args:
         items: The list, such as "tracks".
-        inner: The list of stretches in each item, such as "keyframes".
-        start: The property with a stretch's start.
+        inner: The list of spans in each item, such as "keyframes".
+        start: The property with the start of a span.
         length: The property with its length.
         unit: The unit of both.
     """
@@ -241,39 +241,39 @@ class Spans:
     unit: str
 
     def rows(self, values: Values) -> Iterator[list[tuple[int, int, dict[str, Any]]]]:
-        """Give the stretches of each item with their places, in the order of time."""
+        """Yield the spans of each item with their positions, ordered by start."""
         for at, item in enumerate(_dicts(values.get(self.items))):
             spans = [(at, n, s) for n, s in enumerate(_dicts(item.get(self.inner)))]
             yield sorted(spans, key=lambda span: span[2][self.start])
 
     def label(self, at: int, place: int) -> str:
-        """Name a stretch, such as "tracks[0].keyframes[2]"."""
+        """Return the label of a span, such as "tracks[0].keyframes[2]"."""
         return f"{self.items}[{at}].{self.inner}[{place}]"
 
     def end(self, span: Mapping[str, Any]) -> float:
-        """Return where a stretch ends."""
+        """Return the end of a span."""
         return end_of(span[self.start], span[self.length])
 
 
 @dataclass(frozen=True)
 class NoOverlap(Rule):
-    """The stretches of one item follow each other; touching is no overlap."""
+    """The spans of one item do not overlap; they may touch."""
 
     spans: Spans
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule looks at."""
+        """Return the fields that this rule reads."""
         return frozenset((self.spans.items,))
 
     @property
     def sentence(self) -> str:
-        """Write the rule for people."""
+        """Return the rule as a sentence for people."""
         spans = self.spans
         return f"The {spans.inner} of one of {spans.items} do not overlap"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem for each stretch that begins before another one ends."""
+        """Return a problem for each span that starts before another one ends."""
         spans = self.spans
         problems = []
         for row in spans.rows(values):
@@ -291,23 +291,23 @@ class NoOverlap(Rule):
 
 @dataclass(frozen=True)
 class EndsBy(Rule):
-    """All stretches end by one moment."""
+    """All spans end by a given time."""
 
     spans: Spans
     end: int
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule looks at."""
+        """Return the fields that this rule reads."""
         return frozenset((self.spans.items,))
 
     @property
     def sentence(self) -> str:
-        """Write the rule for people."""
+        """Return the rule as a sentence for people."""
         return f"All {self.spans.inner} end by {self.end:,} {self.spans.unit}"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem for each stretch that ends later."""
+        """Return a problem for each span that ends later."""
         spans = self.spans
         accepted = f"short enough to end by {self.end:,} {spans.unit}"
         return [
@@ -323,9 +323,9 @@ class EndsBy(Rule):
 
 
 def end_of(start: float, length: float) -> float:
-    """Add two numbers as they are written: 1.1 and 2.2 make 3.3.
+    """Add two numbers as decimals: 1.1 and 2.2 make 3.3.
 
-    Beyond the sixth decimal, a sum of floats tells of binary fractions alone.
+    Beyond the sixth decimal, a sum of floats shows only binary rounding errors.
     """
     return round(start + length, 6)
 

@@ -11,7 +11,7 @@ import annotated_types as at
 from pydantic import BaseModel, Tag
 from pydantic.fields import FieldInfo
 
-from mediakit.limits import MediaLimits
+from mediakit.media_limits import MediaLimits
 from mediakit.rules import all_of, any_of
 from mediakit.schema.requests import (
     MaskOf,

@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from mediakit.limits import MediaLimits
+from mediakit.media_limits import MediaLimits
 from mediakit.money import divide_half_up
 from mediakit.rates import MS_PER_S, Line
 from mediakit.rules import Rule

@@ -1,7 +1,7 @@
-"""Sweeps: a grid of requests that is planned, priced, run under a budget and compared.
+"""Sweeps: grids of requests that are planned, priced, run under a budget and compared.
 
-It stands on the client, which sends each cell, and on the history, which knows what is
-owned.
+It depends on the client, which submits each cell, and on the history, which knows
+the cells that already have a job.
 """
 
 from mediakit.sweep.cells import Progress

@@ -1,4 +1,4 @@
-"""The grid of a sweep: which fields vary, over which values, and which together."""
+"""The grid of a sweep: the fields that vary, their values, and what varies together."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Dimension:
 
 @dataclass(frozen=True)
 class Source:
-    """The values of one field over the dimensions that it depends on.
+    """The values of one field, for each combination of the dimensions it depends on.
 
     Args:
-        dimensions: The numbers of these dimensions; none for a fixed value.
-        values: A value for each combination of them, the last one varying fastest.
+        dimensions: The indexes of these dimensions; empty for a fixed value.
+        values: One value for each combination, the last dimension varying fastest.
     """
 
     dimensions: tuple[int, ...]
@@ -62,12 +62,12 @@ class Source:
 
 @dataclass(frozen=True)
 class Grid:
-    """All cells of a sweep: points of the grid, first in take 1, then in take 2.
+    """All cells of a sweep: the points of the grid in take 1, then take 2, and so on.
 
     Args:
-        dimensions: What varies.
-        takes: How many draws of each point.
-        chosen: The points of a sample, in order; None for all points.
+        dimensions: The dimensions that vary.
+        takes: The number of takes of each point.
+        chosen: The sampled points, in order; None for all points.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -76,7 +76,7 @@ class Grid:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """Return how many values each dimension has."""
+        """Return the number of values of each dimension."""
         return tuple(len(dimension) for dimension in self.dimensions)
 
     @property
@@ -89,19 +89,19 @@ class Grid:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """Return the names of what varies, in the order given."""
+        """Return the names of the axes, in the given order."""
         return tuple(name for d in self.dimensions for name in d.columns)
 
     def place_of(self, axis: str) -> int:
-        """Return the number of the dimension that an axis belongs to."""
+        """Return the index of the dimension that an axis belongs to."""
         return next(i for i, d in enumerate(self.dimensions) if axis in d.columns)
 
     def codes(self, dimensions: Sequence[int]) -> Codes:
-        """Return for each cell which combination of these dimensions it has.
+        """Return the combination of these dimensions for each cell.
 
         Returns:
-            int64, one a cell: the number of the combination, the last dimension
-            varying fastest; as `Source.values` are ordered.
+            int64, one per cell: the index of the combination, the last dimension
+            varying fastest, as in `Source.values`.
         """
         points = self._points
         codes = np.zeros(len(points), dtype="int64")
@@ -118,7 +118,7 @@ class Grid:
         return np.arange(prod(self.sizes), dtype="int64")
 
     def code_of(self, cell: int, dimensions: Sequence[int]) -> int:
-        """Return which combination of these dimensions one cell has."""
+        """Return the combination of these dimensions for one cell."""
         point = cell % self.point_count
         if self.chosen is not None:
             point = int(self.chosen[point])
@@ -135,7 +135,7 @@ class Grid:
 
 
 def combinations_of(grid: Grid, dimensions: Sequence[int]) -> list[tuple[int, ...]]:
-    """Return all combinations of some dimensions, as `Grid.codes` numbers them."""
+    """Return all combinations of some dimensions, in the order of `Grid.codes`."""
     return list(product(*(range(grid.sizes[number]) for number in dimensions)))
 
 
@@ -155,14 +155,14 @@ def grid_of(
 
     Args:
         function: The function.
-        given: Fields and slots by name: a list is an axis, the rest is fixed.
-        zipped: Names of axes that vary together, or these axes themselves by name.
-        rows: A frame, or a list of mappings, whose rows are values that go together.
-        sample: How many points of the grid to choose at random, or this and a seed.
-        takes: How many draws of each point.
+        given: Fields and slots by name: a list is an axis, anything else is fixed.
+        zipped: The names of axes that vary together, or these axes by name.
+        rows: A frame, or a list of mappings; the values of a row stay together.
+        sample: How many points of the grid to choose at random, optionally with a seed.
+        takes: The number of takes of each point.
 
     Returns:
-        The grid, and where each field's value comes from.
+        The grid, and the source of each field's values.
 
     Raises:
         InputError: An argument is not acceptable; nothing was sent.
@@ -180,11 +180,11 @@ def grid_of(
 
 
 def _check_names(function: Function, names: Mapping[str, object]) -> None:
-    """Refuse what is neither a field nor a slot of a template."""
+    """Raise an error for a name that is neither a field nor a template slot."""
     slots = {slot for value in names.values() for slot in slots_in(value)}
     known = fields_by_name(function)
     for name in sorted(slots & RESERVED - set(known)):
-        accepted = "a slot of another name: frames of results have this column"
+        accepted = "a slot with another name: frames of results have this column"
         raise InputError(name, got=f"the slot {{{name}}}", accepted=accepted)
     for name, value in names.items():
         is_field = _field_of(function, name, names) in known
@@ -200,7 +200,7 @@ def _field_of(function: Function, name: str, given: Mapping[str, object]) -> str
 
 
 def fields_by_name(function: Function) -> dict[str, FieldSpec]:
-    """Return a function's fields by name; those of all types where it has several."""
+    """Return a function's fields by name; of all body types if there are several."""
     one_of = function.request_type.one_of
     if one_of is None:
         return dict(function.fields)
@@ -244,9 +244,9 @@ def _is_axis(value: object, spec: FieldSpec | None) -> bool:
     if not _is_listing(value):
         return False
     if spec is None or spec.kind != "list":
-        # An array of a picture's shape is a picture.
+        # An array in the shape of a picture is a single value.
         return getattr(value, "ndim", 1) == 1
-    # A field that takes a list varies over a list of lists.
+    # A field that accepts a list varies over a list of lists.
     values = _as_list(value)
     return bool(values) and all(isinstance(each, list | tuple) for each in values)
 
@@ -277,8 +277,8 @@ def _axis(name: str, value: object) -> tuple[object, ...]:
     distinct: list[object] = []
     seen: set[str] = set()
     for each in values:
-        # 1 and True are equal in Python, and different values of a field.
-        # An array of many values shows only some of them.
+        # 1 and True are equal in Python, but different values of a field.
+        # The repr of a large array is abbreviated, so arrays are compared by identity.
         shown = id(each) if hasattr(each, "ndim") else repr(each)
         text = f"{type(each).__name__} {shown}"
         if text not in seen:
@@ -329,7 +329,7 @@ def _row_columns(rows: Any) -> dict[str, tuple[object, ...]]:
 
 
 def _present(value: object) -> object:
-    """Return None for what pandas calls missing: the row does not give the field."""
+    """Return None for a value that pandas counts as missing."""
     is_missing = isinstance(value, float) and value != value
     return (
         None if is_missing or type(value).__name__ in ("NAType", "NaTType") else value
@@ -369,7 +369,7 @@ def slots_in(value: object) -> set[str]:
 
 
 def _filled(template: str, values: Mapping[str, object]) -> str:
-    """Fill a template's slots; doubled braces stand for braces."""
+    """Fill the slots of a template; doubled braces are literal braces."""
 
     def found(match: re.Match[str]) -> str:
         name = match[1]
@@ -410,7 +410,7 @@ def _refuse_missing(name: str, slots: set[str], names: Mapping[str, object]) -> 
             name,
             got=f"a template with the slot {{{slot}}}",
             accepted=f"a value for each slot, such as {slot}=[...]; double braces, "
-            f"{{{{{slot}}}}}, stand for braces in the text",
+            f"{{{{{slot}}}}}, are literal braces in the text",
         )
 
 
@@ -420,7 +420,7 @@ def _source(
     grid: Grid,
     names: Mapping[str, tuple[object, ...]],
 ) -> Source:
-    """Return where a field's value comes from, its template filled."""
+    """Return the source of a field's values, with its template filled in."""
     axes = [each for each in (name, *sorted(slots)) if each in grid.axes]
     dimensions = tuple(sorted({grid.place_of(axis) for axis in axes}))
     values = []

@@ -1,4 +1,4 @@
-"""What a run may still send: its budget, less what its sweep has spent and holds."""
+"""What a run may still spend: its budget minus the sweep's charges and holds."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from mediakit.history import BudgetUse
 from mediakit.money import format_usd
 
 UNTRIED_FACTOR = Fraction(5, 4)
-"""What is held for each estimated micro-USD until a charge has been seen."""
+"""How much to hold for each estimated micro-USD until there is a charge."""
 
 
 def parse_budget(amount: AnyBudget | None) -> int | None:
-    """Read a run's budget in micro-USD; None for no limit.
+    """Parse a run's budget to micro-USD; None for no limit.
 
     Raises:
-        InputError: It is no amount of US dollars.
+        InputError: It is not an amount of US dollars.
     """
     budget = budget_of("sweep", amount)
     return None if budget is None else budget.limit_micro_usd
@@ -28,15 +28,15 @@ def parse_budget(amount: AnyBudget | None) -> int | None:
 def shared_budget(own: Budget | None, amount: AnyBudget | None) -> Budget | None:
     """Return the named budget that a run counts against; None for a plain amount.
 
-    A request counts against one budget. A client with a limit of its own would spend
-    without counting it there, so it runs sweeps under that budget only.
+    A request counts against one budget. A client with its own budget would spend
+    without counting it there, so it runs sweeps only under that budget.
 
     Args:
-        own: The client's own limit; None for none.
-        amount: What the run is given.
+        own: The client's own budget; None for none.
+        amount: The budget given for the run.
 
     Raises:
-        InputError: The client has another limit of its own.
+        InputError: The client has another budget of its own.
     """
     if not isinstance(amount, Budget):
         return None
@@ -54,7 +54,7 @@ def shared_budget(own: Budget | None, amount: AnyBudget | None) -> Budget | None
 
 
 def too_small(budget_micro_usd: int, cheapest_micro_usd: int) -> InputError:
-    """Return the error for a budget that no cell fits into.
+    """Return the error for a budget that is too small for any cell.
 
     Args:
         budget_micro_usd: The budget.
@@ -71,19 +71,19 @@ def too_small(budget_micro_usd: int, cheapest_micro_usd: int) -> InputError:
 class Reservations:
     """Reserves the upper price of each cell before the cell is sent.
 
-    The history counts what the sweep has spent and holds, over all runs and
-    processes. It is read again only when a cell does not fit what is known, so most
-    cells are reserved without it.
+    The history has what the sweep spent and holds, over all runs and processes. It is
+    read again only if a cell does not fit the last known amounts, so most cells are
+    reserved without reading it.
 
-    A charge may differ from its estimate. Until a charge has been seen, a quarter more
-    than the estimates is held; from then on as much more as the largest charge was
-    above its estimate.
+    A charge may differ from its estimate. Until there is a charge, the estimates plus
+    a quarter are held; after that, the estimates are scaled by the largest ratio of a
+    charge to its estimate.
 
     Args:
         limit_micro_usd: The budget; None for no limit.
-        read_use: Reads what the sweep has spent and holds in the history.
-        shared: The named budget that sets the limit. Others spend it at the same
-            time, so it is read for each cell. None where only this sweep spends it.
+        read_use: Reads the sweep's charges and holds from the history.
+        shared: The named budget that sets the limit. Others spend from it at the same
+            time, so it is read for each cell. None if only this sweep spends it.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Reservations:
         self._use: BudgetUse | None = None
         self._pending: dict[int, int] = {}
         self._pending_micro_usd = 0
-        # Claimed in the history, since the beginning and when it was last read.
+        # Claimed in the history: in all, and when the history was last read.
         self._claimed_micro_usd = 0
         self._claimed_then_micro_usd = 0
         self._largest_ratio: Fraction | None = None
@@ -112,17 +112,17 @@ class Reservations:
     async def reserve(
         self, cell: int, high_micro_usd: int, *, is_alone: bool = False
     ) -> bool:
-        """Reserve the price of a cell that is about to be sent; False if it is over.
+        """Reserve the price of a cell before it is sent; False if it does not fit.
 
         Args:
             cell: The cell.
             high_micro_usd: Its upper price.
-            is_alone: Nothing else is in flight. Before a charge has been seen, such a
-                cell may use the whole budget.
+            is_alone: Whether nothing else is in flight. Until there is a charge, such
+                a cell may use the whole budget.
         """
         if self.limit_micro_usd is None:
             return True
-        # Reserved before the history is read, because other cells go on meanwhile.
+        # Reserve before reading the history, because other cells continue meanwhile.
         self._add_pending(cell, high_micro_usd)
         is_whole = is_alone and self._largest_ratio is None
         factor = Fraction(1) if is_whole else self.factor
@@ -135,18 +135,18 @@ class Reservations:
         return False
 
     def claimed(self, cell: int) -> None:
-        """Note that the history holds the price of a reserved cell from now on."""
+        """Record that the history now holds the price of a reserved cell."""
         self._claimed_micro_usd += self._remove_pending(cell)
 
     def dropped(self, cell: int) -> None:
-        """Note that nothing was bought for a reserved cell."""
+        """Release a reservation, because nothing was submitted for the cell."""
         self._remove_pending(cell)
 
     def charged(self, high_micro_usd: int | None, charge_micro_usd: int) -> None:
-        """Note what a job cost that was estimated at this.
+        """Record the charge of a job with this estimate.
 
         Args:
-            high_micro_usd: The upper end of its estimate; None when unknown.
+            high_micro_usd: The upper end of the estimate; None if unknown.
             charge_micro_usd: The settled charge of a completed job.
         """
         if high_micro_usd:
@@ -154,7 +154,7 @@ class Reservations:
             self._largest_ratio = max(self._largest_ratio or ratio, ratio)
 
     def over_text(self, high_micro_usd: int) -> str:
-        """Say that a cell of this price does not fit."""
+        """Explain that a cell with this price does not fit."""
         limit_micro_usd = self.limit_micro_usd or 0
         spent = held = 0
         if self._use is not None:
@@ -180,7 +180,7 @@ class Reservations:
         return f" (charges were up to {float(ratio):.2f} times their estimates)"
 
     def unknown_text(self) -> str:
-        """Say that a cell has no known price, so that a budget cannot hold it."""
+        """Explain that a budget cannot be enforced for a cell with an unknown price."""
         return (
             "Its price is unknown, so a budget of "
             f"{format_usd(self.limit_micro_usd)} cannot be enforced. This cell was not "
@@ -193,7 +193,7 @@ class Reservations:
         return use.spent_micro_usd + factor * held <= (self.limit_micro_usd or 0)
 
     async def _read(self) -> BudgetUse:
-        # What is claimed while it is read may be missing there.
+        # A claim made during the read may be missing from its result.
         claimed_micro_usd = self._claimed_micro_usd
         self._use = await self._read_use()
         self._claimed_then_micro_usd = claimed_micro_usd

@@ -1,4 +1,4 @@
-"""What is known of each cell of a run, in columns: no object a cell."""
+"""The state of each cell of a run, in columns instead of one object per cell."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ ERASED = "Its media was erased."
 
 
 class CellStatus(IntEnum):
-    """How far a cell is; the names in small letters are the frame's categories."""
+    """The status of a cell; the lowercase names are the categories of the frame."""
 
     PLANNED = 0
-    """The run has not reached it."""
+    """The run has not reached it yet."""
     INVALID = 1
-    """It is never sent; `plan.problem(cell)` says why."""
+    """It is never sent; `plan.problem(cell)` gives the reason."""
     UNSENT = 2
-    """It was reached and not sent: the budget, or the run was stopped."""
+    """The run did not send it: the budget is used up, or the run was stopped."""
     QUEUED = 3
     RUNNING = 4
     COMPLETED = 5
@@ -48,23 +48,23 @@ _OF_JOBS = {
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is.
+    """The progress of a run.
 
     Args:
-        cells: All cells of the plan.
-        owned: Cells that were bought before, and cost nothing now.
-        sent: Cells that this run has sent.
-        running: Cells whose job has not ended.
+        cells: The number of cells in the plan.
+        owned: Cells with an existing job, which cost nothing now.
+        sent: Cells sent by this run.
+        running: Cells with a job that has not ended.
         completed: Cells with a result.
-        failed: Cells without one.
-        unsent: Cells that were not sent: the budget, or the run was stopped.
+        failed: Cells whose job failed.
+        unsent: Cells not sent: the budget is used up, or the run was stopped.
         invalid: Cells that are never sent.
         spent_micro_usd: Settled charges of the sweep, over all its runs.
-        held_micro_usd: What is held for its jobs in flight.
-        budget_micro_usd: What it may cost in all; None for no limit.
-        eta_s: Seconds until all have ended, at the pace so far; None if unknown.
-        is_done: Nothing more is sent, and nothing more is to come.
-        trouble: A sentence while nothing is sent; None otherwise.
+        held_micro_usd: Amounts held for its jobs in flight.
+        budget_micro_usd: The limit over all runs; None for no limit.
+        eta_s: Estimated seconds until all cells have ended; None if unknown.
+        is_done: Whether the run has ended.
+        trouble: Why nothing is being sent, as a sentence; None otherwise.
     """
 
     cells: int
@@ -84,7 +84,7 @@ class Progress:
 
     @property
     def text(self) -> str:
-        """Write it as one line for people."""
+        """Format the progress as one line for people."""
         parts = [f"{self.completed:,} of {self.cells - self.invalid:,} cells completed"]
         counts = {
             "running": self.running,
@@ -104,13 +104,13 @@ class Progress:
 
 @dataclass(frozen=True)
 class Columns:
-    """The cells at one moment.
+    """A snapshot of the cells.
 
     Args:
-        status: The codes of `CellStatus`.
-        charge_micro_usd: The settled charges; -1 while unknown.
-        runtime_s: Seconds from submission to end; NaN while unknown.
-        texts: Job ids, problems and so on, by cell; what has none is left out.
+        status: `CellStatus` codes.
+        charge_micro_usd: Settled charges; -1 if unknown.
+        runtime_s: Seconds from submission to end; NaN if unknown.
+        texts: Job ids, problems and so on, by cell; cells without one are omitted.
     """
 
     status: np.ndarray[Any, np.dtype[np.int8]]
@@ -119,7 +119,7 @@ class Columns:
     texts: dict[str, dict[int, str]]
 
     def column(self, name: str) -> list[str | None]:
-        """Return texts of this name, one a cell."""
+        """Return the texts with this name, one per cell."""
         values: list[str | None] = [None] * len(self.status)
         for cell, text in self.texts[name].items():
             values[cell] = text
@@ -127,7 +127,7 @@ class Columns:
 
 
 class Cells:
-    """The cells of one run; written on the I/O thread, read on any.
+    """The cells of one run; written on the I/O thread, read on any thread.
 
     Args:
         valid: Which cells may be sent.
@@ -151,7 +151,7 @@ class Cells:
         return len(self._columns.status)
 
     def copied(self) -> Columns:
-        """Return the cells as they are now."""
+        """Return a snapshot of the cells."""
         now = self._columns
         with self._lock:
             return Columns(
@@ -162,26 +162,26 @@ class Cells:
             )
 
     def status(self, cell: int) -> CellStatus:
-        """Return how far a cell is."""
+        """Return the status of a cell."""
         return CellStatus(int(self._columns.status[cell]))
 
     def text(self, name: str, cell: int) -> str | None:
-        """Return a text of a cell, such as its job id; None without one."""
+        """Return a text of a cell, such as its job id; None if it has none."""
         return self._columns.texts[name].get(cell)
 
     def cells_in(self, *statuses: CellStatus) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Return the cells that are in one of these statuses, in order."""
+        """Return the cells with one of these statuses, in order."""
         return np.flatnonzero(np.isin(self._columns.status, statuses))
 
     def job_ids(self) -> dict[int, str]:
-        """Return the job of each cell that has one."""
+        """Return the job id of each cell that has a job."""
         with self._lock:
             return dict(self._columns.texts["job_id"])
 
     # -- writing ------------------------------------------------------------------
 
     def take_state(self, cell: int, state: JobState) -> None:
-        """Note the state of a cell's job."""
+        """Record the state of a cell's job."""
         record = state.record
         status = _OF_JOBS[record.status]
         texts = {"job_id": record.id}
@@ -200,7 +200,7 @@ class Cells:
         self._write(cell, status, state.charge_micro_usd, runtime_s, texts)
 
     def take_entry(self, cell: int, entry: Entry) -> None:
-        """Note a cell whose job had ended before this run."""
+        """Record a cell whose job ended before this run."""
         status = _OF_JOBS[entry.status or JobStatus.QUEUED]
         texts = {"job_id": entry.job_id or ""}
         if entry.output_url is not None:
@@ -227,7 +227,7 @@ class Cells:
         *,
         job_id: str | None = None,
     ) -> None:
-        """Note why a cell has no result."""
+        """Record why a cell has no result."""
         texts = {"problem": problem}
         if job_id is not None:
             texts["job_id"] = job_id
@@ -239,7 +239,7 @@ class Cells:
         status: CellStatus,
         problem: str | None = None,
     ) -> None:
-        """Give many cells one status and one problem, if any, in place of theirs."""
+        """Set the status of many cells, and their problem if one is given."""
         with self._lock:
             self._columns.status[cells] = status
             self.counts = self._counted()
@@ -277,9 +277,9 @@ class Cells:
 
 
 def failure_text(code: str, message: str) -> str:
-    """Say why a job failed, and what to do."""
+    """Explain why a job failed and what to do."""
     said = message.rstrip(".")
     return (
         f"It failed ({code}){f': {said}' if said else ''}. Failed jobs are not "
-        "charged. results.retry() asks again."
+        "charged. Call results.retry() to submit it again."
     )

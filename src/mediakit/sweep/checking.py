@@ -1,4 +1,4 @@
-"""Which cells cannot be sent, and why: each value and each rule is checked once."""
+"""Find the cells that cannot be sent, checking each value and each rule once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mediakit.catalog import Function
 from mediakit.client.requests.validation import plain_body
 from mediakit.errors import InputError, shown
-from mediakit.media import body_with_stand_ins
+from mediakit.media import body_with_placeholders
 from mediakit.rules import Rule
 from mediakit.schema import own_problems, with_defaults
 from mediakit.sweep.axes import Grid, Source
@@ -23,11 +23,11 @@ SHOWN_N = 5
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong with some combinations of some dimensions.
+    """Problems with combinations of some dimensions.
 
     Args:
         dimensions: The dimensions.
-        reasons: The reason, by the number of the combination.
+        reasons: The problem, by the index of the combination.
     """
 
     dimensions: tuple[int, ...]
@@ -37,13 +37,13 @@ class Finding:
 def fields_at(
     sources: Sources, grid: Grid, dimensions: tuple[int, ...], code: int
 ) -> dict[str, object]:
-    """Return all fields at one combination; other dimensions are at their first value.
+    """Return all fields at one combination; other dimensions use their first value.
 
     Args:
-        sources: Where the values come from.
+        sources: The sources of the values.
         grid: The grid.
         dimensions: The dimensions.
-        code: The number of the combination.
+        code: The index of the combination.
     """
     at: dict[int, int] = {}
     for number in reversed(dimensions):
@@ -64,15 +64,15 @@ def reads_of(sources: Sources, names: Iterable[str]) -> tuple[int, ...]:
 
 
 def count_of(grid: Grid, dimensions: tuple[int, ...]) -> int:
-    """Return how many combinations some dimensions have."""
+    """Return the number of combinations of some dimensions."""
     return prod(grid.sizes[number] for number in dimensions)
 
 
 def findings_of(function: Function, sources: Sources, grid: Grid) -> list[Finding]:
-    """Check every value of every field, and every rule over the fields that it reads.
+    """Check every value of every field, and every rule over its fields.
 
     Raises:
-        InputError: What does not vary is not acceptable.
+        InputError: A value that does not vary is not acceptable.
     """
     _refuse_fixed(function, sources, grid)
     one_of = function.request_type.one_of
@@ -102,12 +102,12 @@ def _refuse_fixed(function: Function, sources: Sources, grid: Grid) -> None:
 
 
 def _body(function: Function, fields: Mapping[str, object]) -> dict[str, object]:
-    body, _ = body_with_stand_ins(function, plain_body(function, fields))
+    body, _ = body_with_placeholders(function, plain_body(function, fields))
     return body
 
 
 def _own(function: Function, sources: Sources, grid: Grid, name: str) -> Finding:
-    """Check the values of one field by themselves."""
+    """Check the values of one field alone."""
     dimensions = sources[name].dimensions
     reasons: dict[int, str] = {}
     for code in range(count_of(grid, dimensions)):
@@ -119,7 +119,7 @@ def _own(function: Function, sources: Sources, grid: Grid, name: str) -> Finding
 
 
 def _by_rule(function: Function, sources: Sources, grid: Grid, rule: Rule) -> Finding:
-    """Check one rule over the combinations of the fields that it reads."""
+    """Check one rule over all combinations of its fields."""
     dimensions = reads_of(sources, rule.reads)
     reasons: dict[int, str] = {}
     for code in range(count_of(grid, dimensions)) if dimensions else ():
@@ -133,7 +133,7 @@ def _by_rule(function: Function, sources: Sources, grid: Grid, rule: Rule) -> Fi
 
 
 def _whole(function: Function, sources: Sources, grid: Grid) -> Finding:
-    """Check every combination: the type of the body varies, and its fields with it."""
+    """Check every combination: the fields depend on the body type, which varies."""
     dimensions = tuple(range(len(grid.sizes)))
     reasons = {}
     for code in range(count_of(grid, dimensions)):
@@ -146,7 +146,7 @@ def _whole(function: Function, sources: Sources, grid: Grid) -> Finding:
 
 
 def _repeated(sources: Sources, grid: Grid) -> Iterator[Finding]:
-    """Find texts that come out the same, because a template does not use a slot."""
+    """Find texts that are equal because a template does not use a slot."""
     for name, source in sources.items():
         others = {n for o in sources if o != name for n in sources[o].dimensions}
         if len(source.dimensions) > 1 and others.isdisjoint(source.dimensions):
@@ -167,7 +167,7 @@ class Problems:
     """The problems of all cells.
 
     Args:
-        codes: For each cell the number of its problem; -1 for none.
+        codes: The index of each cell's problem; -1 for none.
         texts: The problems.
     """
 
@@ -180,13 +180,13 @@ class Problems:
         return self.codes < 0
 
     def of(self, cell: int) -> str | None:
-        """Return the problem of a cell; None for none."""
+        """Return the problem of a cell; None if there is none."""
         code = int(self.codes[cell])
         return None if code < 0 else self.texts[code]
 
 
 def problems_of(grid: Grid, findings: Iterable[Finding]) -> Problems:
-    """Spread what was found over the cells; the first problem of a cell counts.
+    """Assign the findings to cells; only the first problem of a cell counts.
 
     Raises:
         InputError: No cell can be sent.

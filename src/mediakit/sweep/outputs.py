@@ -1,4 +1,4 @@
-"""What follows a run: outputs on this machine, repairs of clips, finals of drafts."""
+"""After a run: local copies of outputs, repairs of clips, finals of drafts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FINALIZE_WITHIN = timedelta(days=7)
 
 
 class OutputFiles:
-    """Outputs as files of this machine, each fetched once.
+    """Local copies of outputs, each fetched once.
 
     Args:
         client: The client.
@@ -53,12 +53,12 @@ class OutputFiles:
 
     @cached_property
     def folder(self) -> Path:
-        """Return where the files are: beside the history, or in a temporary folder."""
+        """Return the folder of the files: beside the history, or a temporary folder."""
         home = self._client.home
         return home / "outputs" if home else Path(tempfile.mkdtemp(prefix="mediakit-"))
 
     def fetch(self, output: Output) -> Path:
-        """Return a local file with an output; from any thread but the I/O thread.
+        """Return an output as a local file; do not call it on the I/O thread.
 
         Raises:
             NotFoundError: The history has no such job.
@@ -74,7 +74,7 @@ class OutputFiles:
 
 
 async def job_of(client: AsyncClient, job_id: str) -> AsyncJob:
-    """Return a job of the history, without asking the service for it.
+    """Return a job from the history, without a request to the service.
 
     Raises:
         NotFoundError: The history has no such job.
@@ -83,23 +83,23 @@ async def job_of(client: AsyncClient, job_id: str) -> AsyncJob:
 
 
 async def entry_of(client: AsyncClient, job_id: str) -> Entry:
-    """Return a job's entry in the history.
+    """Return the history entry of a job.
 
     Raises:
         NotFoundError: The history has no such job.
     """
     entry = await client._account_history.ask(History.find, job_id)
     if entry is None:
-        raise NotFoundError(f"{job_id} is no job of this history. Nothing was sent.")
+        raise NotFoundError(f"{job_id} is not in this history. Nothing was sent.")
     return entry
 
 
 def outputs_of(frame: pd.DataFrame, sha256s: Mapping[str, str]) -> list[Output]:
-    """Return the outputs that a frame of results names, in its order.
+    """Return the outputs in a frame of results, in the same order.
 
     Args:
         frame: The frame.
-        sha256s: The hashes of outputs that are known, by job id.
+        sha256s: The known hashes of outputs, by job id.
     """
     made = frame[frame["output_url"].notna() & frame["job_id"].notna()]
     pairs = zip(made["job_id"], made["output_url"], strict=True)
@@ -113,8 +113,8 @@ def repair_columns(
     """Return the columns of repairs that differ from those of their cells.
 
     Args:
-        repairs: The parent of each, and its entry.
-        judgements: Reads how jobs are rated.
+        repairs: The parent job of each repair, and its entry.
+        judgements: Reads the ratings of jobs.
     """
     said = {j.job_id: j for j in judgements([str(e.job_id) for _, e in repairs])}
     columns: dict[str, list[Any]] = {name: [] for name in REPAIR_COLUMNS}
@@ -152,12 +152,12 @@ async def fixed(
     submit: Callable[[ValidatedRequest], Awaitable[AsyncJob]],
     more: dict[str, Any],
 ) -> AsyncJob:
-    """Replace a region of a clip that a sweep made, as a part of that sweep.
+    """Replace a region of a clip from a sweep; the new job belongs to that sweep.
 
     Raises:
-        InputError: It is no clip, or its length does not fit; nothing was sent.
+        InputError: It is not a clip, or its length is not supported; nothing was sent.
         NotFoundError: The history has no such job.
-        BudgetError: It does not fit into what is left of the sweep's budget.
+        BudgetError: It does not fit what is left of the sweep's budget.
     """
     client = plan.client
     job = await job_of(client, job_id)
@@ -189,13 +189,13 @@ async def _repair_length_s(client: AsyncClient, job: AsyncJob) -> int:
 
 
 async def finals_of(plan: BasePlan, frame: pd.DataFrame) -> pd.DataFrame:
-    """Price the finals of drafts, and say until when they can be finalized.
+    """Price the finals of drafts, and return the deadlines for finalizing them.
 
     Raises:
-        InputError: The plan is not one of drafts.
+        InputError: The plan is not a plan of drafts.
     """
     if plan.sources.get("draft") != Source((), (True,)):
-        got = f"a plan of {plan.function.kind} that is not one of drafts"
+        got = f"a plan of {plan.function.kind} that is not a plan of drafts"
         raise InputError("plan", got=got, accepted="a plan made by plan.drafts()")
     sources = {**plan.sources, "draft": Source((), (False,))}
     finals = await plan._with(sources)

@@ -1,4 +1,4 @@
-"""Which cells the history holds already: nothing owned is bought again."""
+"""Find the cells that already have a job in the history, so none is paid for twice."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from mediakit.sweep.checking import Sources, fields_at
 
 NOT_UPLOADED = object()
 Texts = list[str | None]
-"""The JSON of each value with its name: "" for what is left out, None while a file is
-not uploaded."""
+"""The JSON of each named value: "" for an omitted value, None while a file is not
+uploaded."""
 
 
 class CellState(StrEnum):
-    """What a cell is before the run."""
+    """The state of a cell before the run."""
 
     NEW = "new"
-    """It will be sent and paid for."""
+    """It will be sent and charged."""
     OWNED = "owned"
-    """It was bought before, or is being made; it costs nothing more."""
+    """It already has a job, which costs nothing more."""
     FAILED = "failed"
-    """It failed before; `results.retry()` asks again."""
+    """Its job failed; `results.retry()` submits it again."""
     LOST = "lost"
-    """It was bought, and its output was erased or is not known any more."""
+    """It has a job, but the output was erased or is no longer known to the service."""
     INVALID = "invalid"
     """It cannot be sent."""
 
@@ -48,37 +48,37 @@ STATES = tuple(CellState)
 
 @dataclass(frozen=True)
 class Draws:
-    """How takes differ: by the history's take, or by a seed that all cells share.
+    """How takes differ: by the take number, or by a seed that all cells share.
 
     Args:
-        seed_field: The field of the seed; None where the history's take counts.
-        first_seed: The seed of take 1; each further take has the next one.
+        seed_field: The field of the seed; None if the take number counts.
+        first_seed: The seed of take 1; each further take adds 1.
     """
 
     seed_field: str | None = None
     first_seed: int = FIRST_SEED
 
     def fields_of(self, take: int) -> dict[str, object]:
-        """Return the fields that tell a take from the others."""
+        """Return the fields that distinguish a take from the others."""
         if self.seed_field is None:
             return {}
         return {self.seed_field: self.first_seed + take - 1}
 
     def take_of(self, take: int) -> int:
-        """Return the take that is sent."""
+        """Return the take number to send."""
         return take if self.seed_field is None else 1
 
 
 def draws_of(function: Function, sources: Mapping[str, Source]) -> Draws:
     """Return how takes differ.
 
-    Where a function has a seed, take 1 of all cells shares one seed, take 2 the next:
-    what differs between two cells is then not the luck of the draw. A seed that varies
-    itself, or is negative, is sent as given.
+    If a function has a seed, all cells of take 1 share one seed, those of take 2 the
+    next, and so on, so that differences between cells are not due to the seed. A seed
+    that varies itself, or is negative, is sent as given.
 
     Args:
         function: The function.
-        sources: Where the values of its fields come from.
+        sources: The sources of its fields' values.
     """
     seeds = [name for name, spec in function.fields.items() if spec.seed]
     if not seeds:
@@ -90,14 +90,14 @@ def draws_of(function: Function, sources: Mapping[str, Source]) -> Draws:
 
 
 class Keys:
-    """What the history calls the request of each cell.
+    """The draw key of each cell's request.
 
-    The JSON of each value is written once, and a cell's body joined from these texts.
+    The JSON of each value is written once; a cell's body joins these texts.
 
     Args:
         service: The service.
         function: The function.
-        sources: Where the values come from, local files by their URLs.
+        sources: The sources of the values, with local files as URLs.
         grid: The grid.
         draws: How takes differ.
     """
@@ -147,13 +147,13 @@ class Keys:
         return self._key([t[self._grid.code_of(cell, d)] for d, t in parts])
 
     def cells_of(self, keys: Set[str]) -> list[tuple[int, str]]:
-        """Return the cells whose key is one of these, and the key of each, in order.
+        """Return the cells whose key is one of these, with their keys, in order.
 
-        Cells that were found before stay in the list. Where no key is new, nothing is
-        looked up again.
+        Cells that were found before stay in the list. If no key is new, nothing is
+        computed again.
 
         Args:
-            keys: Keys of the history.
+            keys: Keys in the history.
         """
         looked_up, found = self._looked_up
         if not keys <= looked_up:
@@ -174,7 +174,7 @@ class Keys:
         return [(p, key) for p, key in all_keys if key is not None and key in keys]
 
     def _keys_in(self, take: int) -> Iterator[str | None]:
-        """Give the key of every point in one take."""
+        """Yield the key of every point in one take."""
         points = self._grid.point_count
         if not self._is_plain:
             cells = range((take - 1) * points, take * points)
@@ -187,7 +187,7 @@ class Keys:
         return map(self._key, zip(*columns, strict=True))
 
     def _parts(self, take: int) -> list[tuple[tuple[int, ...], Texts]]:
-        """Return the texts of each field in the body's order, and their dimensions."""
+        """Return the texts of each field in body order, and their dimensions."""
         seeds = self._draws.fields_of(take).items()
         texts = dict(self._texts)
         texts |= {name: [_text(name, seed)] for name, seed in seeds}
@@ -203,7 +203,7 @@ class Keys:
         return self._key_of(f"{{{','.join(filter(None, texts))}}}")
 
     def _key_of_fields(self, cell: int, take: int) -> str | None:
-        """Return the key of a cell whose other fields depend on the value of one."""
+        """Return the key of a cell in which one field's value decides about others."""
         values = {
             name: source.values[self._grid.code_of(cell, source.dimensions)]
             for name, source in self._sources.items()
@@ -224,7 +224,7 @@ def _text(name: str, value: object) -> str:
 async def keys_of(
     client: AsyncClient, function: Function, sources: Sources, grid: Grid, draws: Draws
 ) -> Keys:
-    """Return the keys of all cells, as far as their files are uploaded."""
+    """Return the keys of all cells; None where a file is not uploaded."""
     sent = await uploaded_sources(client, function, sources, grid)
     return await to_thread.run_sync(Keys, client.service, function, sent, grid, draws)
 
@@ -232,9 +232,9 @@ async def keys_of(
 async def uploaded_sources(
     client: AsyncClient, function: Function, sources: Sources, grid: Grid
 ) -> dict[str, Source]:
-    """Return the sources with local files as the URLs of their uploads.
+    """Return the sources with local files replaced by the URLs of their uploads.
 
-    A file whose bytes were not uploaded is `NOT_UPLOADED`; nothing is uploaded here.
+    A file that has not been uploaded is `NOT_UPLOADED`; this uploads nothing.
     """
     found: dict[str, Source] = {}
     for name, source in sources.items():
@@ -272,7 +272,7 @@ async def _uploaded(
 async def owned_draws(
     client: AsyncClient, function: Function
 ) -> dict[tuple[str, int], OwnedDraw]:
-    """Read what the history holds of a function, by draw key and take."""
+    """Read the draws of a function from the history, by draw key and take."""
     owner = {"service": client.service.identity, "account": client.service.account}
     read = client.store.owned_draws
     rows = await to_thread.run_sync(lambda: read(**owner, function=function.path))
@@ -280,12 +280,12 @@ async def owned_draws(
 
 
 def state_of(draw: OwnedDraw | None) -> CellState:
-    """Return what a cell is whose request the history holds; None: it does not."""
+    """Return the state of a cell, given its draw in the history or None."""
     if draw is None or draw.state in (EntryState.REFUSED, EntryState.INTENT):
-        # What was never answered is sent again, and may be charged then.
+        # An unanswered request is sent again, and may be charged then.
         return CellState.NEW
     if draw.status == JobStatus.FAILED:
-        # A rejection at the door made nothing: the same call asks again.
+        # A request rejected on submission made no job: the next call submits it again.
         rejected = draw.error_code in REJECTIONS
         return CellState.NEW if rejected else CellState.FAILED
     is_lost = draw.gone_at is not None or draw.deleted_at is not None

@@ -1,4 +1,4 @@
-"""A plan: every cell of a sweep with its price, before anything is paid."""
+"""A plan: every cell of a sweep with its price, before anything is sent."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ if TYPE_CHECKING:
 INDEX_NAME = "cell"
 DRAFT = "draft"
 BALANCE_RETRY_FOR_S = 1.0
-"""A plan is shown without the balance rather than late."""
+"""A plan without the balance is better than a late plan."""
 
 
 @dataclass(frozen=True)
 class Ownership:
-    """What the history holds of a plan's cells.
+    """What the history has for the cells of a plan.
 
     Args:
-        states: What each cell is, as a place in `STATES`.
-        draws: What the history holds, by the number of the cell.
+        states: The state of each cell, as an index into `STATES`.
+        draws: The draws in the history, by cell.
     """
 
     states: npt.NDArray[np.int8]
@@ -73,25 +73,25 @@ class Ownership:
 
 
 class BasePlan:
-    """The cells of a sweep: checked, priced, and compared with the history.
+    """The cells of a sweep, checked, priced and compared with the history.
 
-    Nothing is sent and nothing is paid before `run`.
+    Nothing is sent or charged before `run`.
 
     Args:
         client: The client.
         function: The function.
-        grid: What varies.
-        sources: Where each field's value comes from.
-        problems: What cannot be sent, and why.
-        prices: What each cell costs.
+        grid: The grid.
+        sources: The source of each field's values.
+        problems: The cells that cannot be sent, and why.
+        prices: The price of each cell.
         draws: How takes differ.
-        keys: What the history calls each cell.
-        spendable_micro_usd: What could be spent when it was made; None is unknown.
+        keys: The draw key of each cell.
+        spendable_micro_usd: The spendable amount when it was made; None is unknown.
     """
 
     async_results_type: type[AsyncResults] = AsyncResults
     code: str = ""
-    """The call that makes it again."""
+    """The call that recreates it."""
 
     def __init__(
         self,
@@ -122,32 +122,32 @@ class BasePlan:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """Return the names of what varies, in the order given; without `take`."""
+        """Return the names of the axes, in the given order; without `take`."""
         return self.grid.axes
 
     @property
     def takes(self) -> int:
-        """Return how many draws there are of each point of the grid."""
+        """Return the number of takes of each point of the grid."""
         return self.grid.takes
 
     @property
     def valid(self) -> npt.NDArray[np.bool_]:
-        """Return which cells can be sent, a boolean a cell."""
+        """Return which cells can be sent, one boolean per cell."""
         return self.problems.valid
 
     @property
     def low_micro_usd(self) -> Codes:
-        """Return the least that each cell costs, int64 micro-USD; -1 is unknown."""
+        """Return the lowest price of each cell, int64 micro-USD; -1 is unknown."""
         return self.prices.low_micro_usd
 
     @property
     def high_micro_usd(self) -> Codes:
-        """Return the most that each cell costs, int64 micro-USD; -1 is unknown."""
+        """Return the highest price of each cell, int64 micro-USD; -1 is unknown."""
         return self.prices.high_micro_usd
 
     @cached_property
     def id(self) -> str:
-        """Return what names this sweep: the same plan has the same id in any kernel.
+        """Return the id of this sweep: equal plans have the same id in any kernel.
 
         The order of the axes and of their values does not matter.
         """
@@ -162,12 +162,12 @@ class BasePlan:
 
     @property
     def title(self) -> str:
-        """Return a short name: the function, and what varies."""
+        """Return a short name: the function and the axes."""
         by = f" by {all_of(self.axes)}" if self.axes else ""
         return f"{self.function.kind}{by}"
 
     def take(self, cell: int) -> int:
-        """Return the take that is sent; 1 where a seed tells takes apart."""
+        """Return the take number to send; 1 if the seed distinguishes takes."""
         return self.draws.take_of(self.grid.take_of(cell))
 
     def values(self, cell: int) -> dict[str, object]:
@@ -179,7 +179,7 @@ class BasePlan:
         return {**found, "take": self.grid.take_of(cell)}
 
     def fields(self, cell: int) -> dict[str, object]:
-        """Return the fields of one cell, as `client.submit` takes them."""
+        """Return the fields of one cell, as for `client.submit`."""
         found = {
             name: source.values[self.grid.code_of(cell, source.dimensions)]
             for name, source in self.sources.items()
@@ -187,24 +187,24 @@ class BasePlan:
         return {**found, **self.draws.fields_of(self.grid.take_of(cell))}
 
     def problem(self, cell: int) -> str | None:
-        """Return why a cell cannot be sent; None when it can be."""
+        """Return why a cell cannot be sent; None if it can."""
         return self.problems.of(cell)
 
     def key(self, cell: int) -> str | None:
         """Return the key of a cell's request; None while a file is not uploaded."""
         return self._keys.of(cell)
 
-    # -- what is owned ------------------------------------------------------------
+    # -- ownership ----------------------------------------------------------------
 
     @property
     def ownership(self) -> Ownership:
-        """Return what the history held of the cells when it was last looked at."""
+        """Return what the history had for the cells when it was last read."""
         if self._ownership is None:
             raise RuntimeError("a plan is made by client.sweep")
         return self._ownership
 
     async def look(self) -> Ownership:
-        """Look again at what the history holds."""
+        """Read again what the history has."""
         if self._keys.is_incomplete:
             self._keys = await keys_of(
                 self.client, self.function, self.sources, self.grid, self.draws
@@ -214,7 +214,7 @@ class BasePlan:
         return self._ownership
 
     def _compared(self, known: Mapping[tuple[str, int], OwnedDraw]) -> Ownership:
-        """Compare the cells with what the history holds, by draw key and take."""
+        """Compare the cells with the history, by draw key and take."""
         valid = self.valid
         new, invalid = STATES.index(CellState.NEW), STATES.index(CellState.INVALID)
         states = np.where(valid, new, invalid).astype("int8")
@@ -232,24 +232,24 @@ class BasePlan:
 
     @property
     def new(self) -> npt.NDArray[np.bool_]:
-        """Return which cells a run would send, a boolean a cell."""
+        """Return which cells a run would send, one boolean per cell."""
         return self.ownership.are(CellState.NEW)
 
     @property
     def owned(self) -> npt.NDArray[np.bool_]:
-        """Return which cells are bought already, a boolean a cell."""
+        """Return which cells already have a job, one boolean per cell."""
         return self.ownership.are(CellState.OWNED)
 
     def estimate(self) -> Estimate:
-        """Return what the new cells cost together; owned cells cost nothing (spec 8).
+        """Return the total price of the new cells; owned cells cost nothing (spec 8).
 
-        `low` and `high` are integers of micro-USD. `high` is None when a cell has no
+        `low` and `high` are integers of micro-USD. `high` is None if a cell has no
         known price.
         """
         return self.prices.total(self.new)
 
     def estimates_by_kind(self) -> dict[EstimateKind, Estimate]:
-        """Return what the new cells cost, by how firm their prices are."""
+        """Return the total price of the new cells, by kind of estimate."""
         found = {}
         for place, kind in enumerate(KINDS):
             cells = self.new & (self.prices.kinds == place)
@@ -261,7 +261,7 @@ class BasePlan:
 
     @property
     def can_draft(self) -> bool:
-        """Tell whether the function makes drafts, and this plan asks for finals."""
+        """Tell whether the function makes drafts, and this plan is for finals."""
         return DRAFT in self.function.fields and DRAFT not in self.sources
 
     async def _begin(
@@ -273,7 +273,7 @@ class BasePlan:
         return made(self, self.client, limit_micro_usd, in_flight, shared=shared)
 
     def _limits(self, budget: AnyBudget | None) -> tuple[int | None, Budget | None]:
-        """Return the limit of a run, and the named budget that it is of."""
+        """Return the limit of a run, and the named budget it comes from."""
         shared = shared_budget(self.client._admission.budget, budget)
         return parse_budget(budget if shared is None else shared), shared
 
@@ -292,7 +292,7 @@ class BasePlan:
     # -- as a frame and as text ---------------------------------------------------
 
     def frame(self) -> pd.DataFrame:
-        """Return the plan as a frame, a row a cell, in the order of sending.
+        """Return the plan as a frame, one row per cell, in the order of sending.
 
         Returns:
             The axes (category; whole numbers stay int64), `take` (int64), `valid`
@@ -317,20 +317,20 @@ class BasePlan:
 
     @property
     def counts(self) -> dict[CellState, int]:
-        """Return how many cells there are of each state."""
+        """Return the number of cells in each state."""
         counts = np.bincount(self.ownership.states, minlength=len(STATES))
         return {s: int(n) for s, n in zip(STATES, counts, strict=True)}
 
     @property
     def after_micro_usd(self) -> int | None:
-        """Return what is left of the balance afterwards; None is unknown."""
+        """Return the balance left afterwards; None is unknown."""
         high = self.estimate().high
         if high is None or self.spendable_micro_usd is None:
             return None
         return self.spendable_micro_usd - high
 
     def lines(self) -> Iterator[str]:
-        """Give the plan's lines of text."""
+        """Yield the plan's lines of text."""
         takes = f", {self.takes} takes each" if self.takes > 1 else ""
         yield f"{self.title}: {_cells(len(self))}{takes}"
         counts = self.counts
@@ -350,7 +350,7 @@ class BasePlan:
 
     @property
     def price_text(self) -> str:
-        """Write what the new cells cost, by how firm the prices are."""
+        """Format the price of the new cells, by kind of estimate."""
         kinds = self.estimates_by_kind()
         if not kinds:
             return "$0.00"
@@ -358,7 +358,7 @@ class BasePlan:
         return " + ".join(texts)
 
     def reasons(self) -> list[tuple[str, int]]:
-        """Return why cells cannot be sent, and how many, the most frequent first."""
+        """Return why cells cannot be sent, with counts, the most frequent first."""
         codes = self.problems.codes
         counts = np.bincount(codes[codes >= 0], minlength=len(self.problems.texts))
         pairs = zip(self.problems.texts, counts.tolist(), strict=True)
@@ -369,8 +369,8 @@ class BasePlan:
 
 
 _ASIDE = {
-    CellState.FAILED: "failed before; results.retry() asks again",
-    CellState.LOST: "bought before; the output is no longer available",
+    CellState.FAILED: "failed before; results.retry() submits them again",
+    CellState.LOST: "submitted before; the output is no longer available",
     CellState.INVALID: "invalid (not sent):",
 }
 _KINDS = {
@@ -390,7 +390,7 @@ def _money(amounts: Codes) -> pd.api.extensions.ExtensionArray:
 
 
 def _text(value: object) -> str:
-    """Write a value for the identity of a sweep; a medium in memory by its content."""
+    """Format a value for the id of a sweep; a medium in memory by its content."""
     if isinstance(value, str):
         return value
     if (job_id := getattr(value, "id", None)) is not None:
@@ -401,19 +401,19 @@ def _text(value: object) -> str:
 
 
 def _rows_of(dimension: Dimension) -> list[list[str]]:
-    """Return what goes together in a dimension, a row for each of its values."""
+    """Return the values that belong together in a dimension, one row for each."""
     columns = sorted(dimension.columns.items())
     texts = [[f"{name}={_text(v)}" for v in values] for name, values in columns]
     return [list(row) for row in zip(*texts, strict=True)]
 
 
 def categories_of(codes: npt.NDArray[Any], levels: Sequence[Any]) -> pd.Categorical:
-    """Return a category column from the places of its levels."""
+    """Return a category column from indexes into its levels."""
     return pd.Categorical.from_codes(codes, categories=pd.Index(list(levels)))
 
 
 def axis_columns(grid: Grid) -> dict[str, Any]:
-    """Return a column for each axis, and one for the take, a row a cell."""
+    """Return a column for each axis and for the take, one row per cell."""
     found: dict[str, Any] = {}
     for number, dimension in enumerate(grid.dimensions):
         codes = grid.codes((number,))
@@ -434,7 +434,7 @@ def _column(values: Sequence[object], codes: Codes) -> Any:
 
 
 def label_of(value: object) -> object:
-    """Return what stands for a value in a frame: itself where a frame can hold it."""
+    """Return the label of a value in a frame: the value itself if possible."""
     if isinstance(value, str | int | float | bool):
         return value
     job_id = getattr(value, "id", None)
@@ -447,35 +447,34 @@ class AsyncPlan(BasePlan):
     async def run(
         self, budget: AnyBudget | None = None, in_flight: int | None = None
     ) -> AsyncResults:
-        """Begin to send the new cells; returns at once, with live results.
+        """Start to send the new cells; returns live results at once.
 
         Args:
-            budget: What this sweep may cost over all its runs, such as "$5". A
-                `mk.Budget` is shared with all others that use it. None for as much as
-                there is.
-            in_flight: How many cells are in flight at once, at most; 16 by default.
+            budget: The limit for this sweep over all its runs, such as "$5". A
+                `mk.Budget` is shared with all others that use it. None for no limit.
+            in_flight: The maximum number of cells in flight; 16 by default.
 
         Raises:
-            InputError: No new cell fits into the budget; nothing was sent.
+            InputError: No new cell fits the budget; nothing was sent.
         """
         return await self._begin(budget, in_flight)
 
     async def drafts(self) -> Self:
-        """Return the same plan as drafts: a fraction of the price (spec 4.4).
+        """Return the same plan as drafts, for a fraction of the price (spec 4.4).
 
         Raises:
-            InputError: The function makes no drafts.
+            InputError: The function does not make drafts.
         """
         return await self._drafts()
 
     async def refresh(self) -> Self:
-        """Look again at what the history holds and at the balance."""
+        """Read the history and the balance again."""
         await self._refresh()
         return self
 
 
 class Plan(BasePlan):
-    """A plan for scripts and notebooks: every call waits for its answer.
+    """A plan for scripts and notebooks; its methods block.
 
     Args:
         owner: The client that made it.
@@ -496,19 +495,18 @@ class Plan(BasePlan):
     def run(
         self, budget: AnyBudget | None = None, in_flight: int | None = None
     ) -> Results[Any]:
-        """Begin to send the new cells; returns at once, with live results.
+        """Start to send the new cells; returns live results at once.
 
-        The run goes on while the kernel is idle or computes. After the kernel was
-        killed, running the same cell again goes on, and pays for nothing twice.
+        The run continues while the kernel is idle or busy. If the kernel is killed,
+        run the same cell again to continue; nothing is paid twice.
 
         Args:
-            budget: What this sweep may cost over all its runs, such as "$5". A
-                `mk.Budget` is shared with all others that use it. None for as much as
-                there is.
-            in_flight: How many cells are in flight at once, at most; 16 by default.
+            budget: The limit for this sweep over all its runs, such as "$5". A
+                `mk.Budget` is shared with all others that use it. None for no limit.
+            in_flight: The maximum number of cells in flight; 16 by default.
 
         Raises:
-            InputError: No new cell fits into the budget; nothing was sent.
+            InputError: No new cell fits the budget; nothing was sent.
         """
         (limit_micro_usd, shared), owner = self._limits(budget), self.owner
         owner.io.call(self.look)
@@ -523,15 +521,15 @@ class Plan(BasePlan):
         )
 
     def drafts(self) -> Self:
-        """Return the same plan as drafts: a fraction of the price (spec 4.4).
+        """Return the same plan as drafts, for a fraction of the price (spec 4.4).
 
         Raises:
-            InputError: The function makes no drafts.
+            InputError: The function does not make drafts.
         """
         return self.owner.io.call(self._drafts)
 
     def refresh(self) -> Self:
-        """Look again at what the history holds and at the balance."""
+        """Read the history and the balance again."""
         self.owner.io.call(self._refresh)
         return self
 
@@ -550,7 +548,7 @@ async def plan_of(
     takes: object = 1,
     make: Callable[..., PlanT],
 ) -> PlanT:
-    """Check and price a sweep, and look up what is owned; nothing is sent.
+    """Check and price a sweep, and compare it with the history; nothing is sent.
 
     Raises:
         InputError: An argument is not acceptable, or no cell can be sent.
@@ -572,7 +570,7 @@ async def planned(
     sources: Sources,
     make: Callable[..., PlanT],
 ) -> PlanT:
-    """Make a plan of a grid: check it, price it and look up what is owned.
+    """Make a plan of a grid: check it, price it and compare it with the history.
 
     Raises:
         InputError: No cell can be sent.

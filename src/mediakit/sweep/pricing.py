@@ -1,4 +1,4 @@
-"""What the cells cost: one estimate for each combination of what the price reads."""
+"""Price the cells: one estimate for each combination of the fields it depends on."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Prices:
     """The estimates of all cells.
 
     Args:
-        low_micro_usd: The least of each cell, int64 micro-USD; -1 where unknown.
-        high_micro_usd: The most of each cell; -1 where unknown.
-        kinds: How firm each is, as a place in `KINDS`.
+        low_micro_usd: The lowest price of each cell, int64 micro-USD; -1 if unknown.
+        high_micro_usd: The highest price of each cell; -1 if unknown.
+        kinds: The kind of each estimate, as an index into `KINDS`.
     """
 
     low_micro_usd: Codes
@@ -39,10 +39,10 @@ class Prices:
     kinds: npt.NDArray[np.int8]
 
     def total(self, cells: npt.NDArray[np.bool_]) -> Estimate:
-        """Sum the estimates of some cells; the least firm of them names the kind.
+        """Sum the estimates of some cells; the least firm determines the kind.
 
         Args:
-            cells: Which ones; without any, the total is exactly 0.
+            cells: Which cells; if there are none, the total is exactly 0.
         """
         lows, highs = self.low_micro_usd[cells], self.high_micro_usd[cells]
         if not len(lows):
@@ -66,10 +66,10 @@ def _notes(unpriced: int) -> Iterator[str]:
 async def prices_of(
     client: AsyncClient, function: Function, sources: Sources, grid: Grid
 ) -> tuple[Prices, list[Finding]]:
-    """Price all cells; local files are read, and lengths behind URLs looked up.
+    """Price all cells; this reads local files and the lengths of media at URLs.
 
     Returns:
-        The prices, and what is wrong with media: only reading them tells.
+        The prices, and the problems found by reading the media.
     """
     dimensions = _priced_by(function, sources)
     slots = asyncio.Semaphore(AT_ONCE)
@@ -95,7 +95,7 @@ async def prices_of(
 
 
 def _priced_by(function: Function, sources: Sources) -> tuple[int, ...]:
-    """Return the dimensions that bear on the price."""
+    """Return the dimensions that affect the price."""
     names = function.request_type.declared.priced_by
     if function.rate is not None or names is None:
         fields = function.fields
@@ -105,7 +105,7 @@ def _priced_by(function: Function, sources: Sources) -> tuple[int, ...]:
 
 
 def media_fields(function: Function, sources: Sources) -> list[str]:
-    """Return the fields that hold media in this sweep."""
+    """Return the media fields of this sweep."""
     first = {name: source.values[0] for name, source in sources.items()}
     found = {item.field for item in function.media(plain_body(function, first))}
     return [name for name in sources if name in found]

@@ -1,4 +1,4 @@
-"""The results of a run: live while it goes on, and rated afterwards."""
+"""The results of a run: live while it is running, and rated afterwards."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ MOST_IN_FLIGHT = 1_000
 MEDIA_TYPES = ("video", "image", "audio")
 GOES_ON = "The sweep continues; call results.wait() to wait again."
 ELSEWHERE = (
-    "This run belongs to the process that began it. plan.run() goes on with it here, "
-    "and nothing that is owned is bought again."
+    "This run belongs to the process that started it. Call plan.run() to continue it "
+    "here; cells that are already owned are not paid for again."
 )
 
 
 class _Awaited(Generic[T]):
-    """What is read when it is awaited, and not before."""
+    """A value that is read when it is awaited."""
 
     def __init__(self, read: Callable[[], Awaitable[T]]) -> None:
         self._read = read
@@ -77,22 +77,22 @@ class _Awaited(Generic[T]):
 
 
 class AsyncResults(ProcessBound):
-    """The results of a run, whose methods are awaited from any event loop.
+    """The results of a run; its methods can be awaited from any event loop.
 
-    The run begins at once and goes on whether anybody waits or not.
+    The run starts at once and continues whether or not anything waits for it.
 
     Args:
         plan: The plan.
         core: The client.
-        budget_micro_usd: What the sweep may cost over all its runs; None for no limit.
-        in_flight: How many cells are in flight at once, at most; 16 by default.
-        shared: The named budget that sets the limit; None for the sweep's own amount.
+        budget_micro_usd: The limit over all runs of the sweep; None for no limit.
+        in_flight: The maximum number of cells in flight; 16 by default.
+        shared: The named budget that sets the limit; None for an amount.
 
     Raises:
-        InputError: No new cell fits into the budget, or `in_flight` is no count.
+        InputError: No new cell fits the budget, or `in_flight` is not a count.
     """
 
-    _instead = "make the plan there and run it, which buys nothing again"
+    _instead = "make the plan there and run it; owned cells are not paid for again"
 
     def __init__(
         self,
@@ -125,12 +125,12 @@ class AsyncResults(ProcessBound):
 
     @property
     def id(self) -> str:
-        """Return what names the sweep."""
+        """Return the id of the sweep."""
         return self.plan.id
 
     @property
     def progress(self) -> Progress:
-        """Return how far the run is."""
+        """Return the progress of the run."""
         return self.runner.progress(self.client.store.sweep_use(self.plan.id))
 
     def subscribe(self, listener: Callable[[Progress], object]) -> Callable[[], None]:
@@ -139,7 +139,7 @@ class AsyncResults(ProcessBound):
         It is called on the I/O thread, and must not block.
 
         Returns:
-            A function that ends it.
+            A function that unsubscribes it.
         """
         return self.runner.subscribe(listener)
 
@@ -147,16 +147,16 @@ class AsyncResults(ProcessBound):
 
     @networked
     async def wait(self, timeout_s: float | None = None) -> Self:
-        """Wait until nothing more can be sent, and all that was sent is settled.
+        """Wait until nothing more can be sent and everything sent is settled.
 
-        A cell that fails raises nothing: `frame()` says what became of it.
+        A failed cell raises no error: `frame()` shows what happened to it.
 
         Args:
-            timeout_s: Seconds to wait at the most; None waits as long as it takes.
+            timeout_s: The maximum number of seconds to wait; None for no limit.
 
         Raises:
-            WaitTimeoutError: The time is over, or the client was closed.
-            ConflictError: A forked process asks, where the run does not go on.
+            WaitTimeoutError: The timeout was reached, or the client was closed.
+            ConflictError: Called in a forked process, where the run does not continue.
         """
         check_timeout(timeout_s)
         self._refuse_elsewhere()
@@ -172,8 +172,8 @@ class AsyncResults(ProcessBound):
         said = GOES_ON
         if self.runner.is_closed:
             said = (
-                "The client was closed. Jobs go on at the service; running the plan "
-                "again with another client goes on with them."
+                "The client was closed. Jobs continue at the service; run the plan "
+                "again with another client to continue."
             )
         waited = f"{waited_s:.1f}".removesuffix(".0")
         text = f"Waited {waited} s for {self.progress.text}. {said}"
@@ -185,7 +185,7 @@ class AsyncResults(ProcessBound):
 
     @networked
     async def stop(self) -> Self:
-        """Send no further cell; what is in flight goes on and is settled."""
+        """Send no more cells; those in flight continue and are settled."""
         self._refuse_elsewhere()
         self.runner.stop()
         return self
@@ -194,23 +194,23 @@ class AsyncResults(ProcessBound):
     async def retry(self, code: str | None = None) -> Self:
         """Send failed and unsent cells again, within the same budget.
 
-        A cell whose job failed is asked for under a fresh key, which is paid for when
-        it completes.
+        A cell with a failed job is submitted with a new key, and is charged if it
+        completes.
 
         Args:
             code: Only cells whose job failed with this code (spec 7.3).
 
         Raises:
-            ConflictError: A forked process asks, where the run does not go on.
+            ConflictError: Called in a forked process, where the run does not continue.
         """
         self._refuse_elsewhere()
         self.runner.retry(code)
         return self
 
-    # -- what it made -------------------------------------------------------------
+    # -- its results --------------------------------------------------------------
 
     async def frame(self) -> pd.DataFrame:
-        """Return the results as a frame, a row a cell of the plan.
+        """Return the results as a frame, one row per cell of the plan.
 
         Returns:
             The axes, `take`, `status` (category), `charge_micro_usd` (Int64, <NA> is
@@ -253,8 +253,7 @@ class AsyncResults(ProcessBound):
         """Return the repairs of this sweep, oldest first.
 
         Returns:
-            The job that was repaired, the entry of the repair, and the cell that both
-            belong to.
+            The job that was repaired, the entry of the repair, and the cell of both.
         """
         job_ids = self.runner.cells.job_ids()
         cell_of = {job_id: cell for cell, job_id in job_ids.items()}
@@ -291,7 +290,7 @@ class AsyncResults(ProcessBound):
         return [each if isinstance(each, str) else None for each in prompts]
 
     def _judged(self, job_ids: dict[int, str]) -> dict[str, Any]:
-        """Return the columns of ratings, by what the history holds now."""
+        """Return the columns of ratings, as they are in the history now."""
         import pandas as pd
 
         rating = np.zeros(len(self), np.int8)
@@ -322,7 +321,7 @@ class AsyncResults(ProcessBound):
 
     @networked
     async def job(self, job_id: str) -> AsyncJob:
-        """Return the job of a cell, read now.
+        """Return the job of a cell, after reading it from the service.
 
         Args:
             job_id: Its id, as in `frame()`.
@@ -335,7 +334,7 @@ class AsyncResults(ProcessBound):
 
     @property
     def kept(self) -> Awaitable[list[AsyncJob]]:
-        """Return the jobs of the cells that are kept, in the plan's order."""
+        """Return the jobs of the kept cells, in the plan's order."""
         return _Awaited(self._kept)
 
     @networked
@@ -350,13 +349,13 @@ class AsyncResults(ProcessBound):
         found = (self.client.store.find(i) for i in made if i in kept)
         return [entry for entry in found if entry is not None]
 
-    # -- which is better, and at what price ---------------------------------------
+    # -- comparisons and costs ----------------------------------------------------
 
     async def ranking(self) -> pd.DataFrame:
-        """Return the results in the order of the blind comparisons.
+        """Return the results ranked by blind comparisons.
 
         Returns:
-            A row a compared result, the best first; see
+            One row per compared result, the best first; see
             `mediakit.sweep.statistics.bradley_terry`.
         """
         return await to_thread.run_sync(self._ranking)
@@ -368,16 +367,16 @@ class AsyncResults(ProcessBound):
         return bradley_terry([p for p in said if {p.winner, p.loser} <= mine])
 
     async def compare(self, axis: str, value: str = "rating") -> Comparison:
-        """Compare the values of an axis, beside the spread between takes.
+        """Compare the values of an axis, relative to the spread between takes.
 
-        Where all cells of a take share a seed, cells are compared in pairs.
+        If all cells of a take share a seed, cells are compared in pairs.
 
         Args:
             axis: The axis.
-            value: What is compared: "rating", or a column of scores.
+            value: The column to compare: "rating", or a column of scores.
 
         Returns:
-            The comparison: its `text` says it in words, its `frame` in numbers.
+            The comparison: `text` describes it in words, `frame` in numbers.
 
         Raises:
             InputError: There is no such axis or column.
@@ -391,45 +390,45 @@ class AsyncResults(ProcessBound):
     async def cost_of_keeper(
         self, by: str | Sequence[str] | None = None
     ) -> pd.DataFrame:
-        """Return what it cost to find a result that was kept.
+        """Return the cost of finding a kept result.
 
         Args:
-            by: An axis, or several; all cells together when omitted.
+            by: An axis, or several; all cells together by default.
 
         Returns:
-            A row a value: see `mediakit.sweep.statistics.cost_of_keeper`.
+            One row per value; see `mediakit.sweep.statistics.cost_of_keeper`.
         """
         return cost_of_keeper(await self.frame(), by)
 
     async def pareto(self, by: str | Sequence[str] | None = None) -> pd.DataFrame:
-        """Return the mean rating beside the mean charge.
+        """Return the mean rating and the mean charge.
 
         Args:
-            by: An axis, or several; each cell for itself when omitted.
+            by: An axis, or several; each cell separately by default.
 
         Returns:
-            A row a value: see `mediakit.sweep.statistics.pareto`.
+            One row per value; see `mediakit.sweep.statistics.pareto`.
         """
         return pareto(await self.frame(), by)
 
     async def fix(
         self, job: HasId | str, *, region: str, prompt: str, **more: object
     ) -> AsyncJob:
-        """Replace a region of a clip, instead of drawing the whole clip again.
+        """Replace a region of a clip, instead of making the whole clip again.
 
-        The new job is a child of that cell: it counts against the sweep's budget and
-        into the cost of a keeper (spec 4.16).
+        The new job belongs to that cell: it counts against the sweep's budget and
+        in the cost of a keeper (spec 4.16).
 
         Args:
             job: The job of the clip, or its id.
             region: The region in words, such as "the left hand".
-            prompt: What comes in its place.
-            more: Further fields of region replace.
+            prompt: What to show there instead.
+            more: Other fields of region-replace.
 
         Raises:
-            InputError: It is no clip, or not one of 5 or 10 s; nothing was sent.
+            InputError: It is not a clip of 5 or 10 s; nothing was sent.
             NotFoundError: The history has no such job.
-            BudgetError: It does not fit into what is left of the sweep's budget.
+            BudgetError: It does not fit what is left of the sweep's budget.
         """
         return await self._fix(job, region=region, prompt=prompt, more=more)
 
@@ -448,17 +447,17 @@ class AsyncResults(ProcessBound):
         )
 
     async def finals(self) -> pd.DataFrame:
-        """Return what the finals of these drafts would cost, and until when.
+        """Return the prices of the finals of these drafts, and the deadlines.
 
         A draft is finalized by the function `r1-finalize`, within 7 days (spec 4.4).
 
         Returns:
-            A row a completed draft: the axes, `take`, `rating`, `keep`, `job_id`,
+            One row per completed draft: the axes, `take`, `rating`, `keep`, `job_id`,
             `low_micro_usd` and `high_micro_usd` (Int64) of the final, and
             `finalize_before` (datetime64[us, UTC]).
 
         Raises:
-            InputError: These are no drafts: `plan.drafts()` makes a plan of them.
+            InputError: These are not drafts; `plan.drafts()` makes a plan of drafts.
         """
         return await self._finals(await self.frame())
 
@@ -469,20 +468,20 @@ class AsyncResults(ProcessBound):
     async def score(
         self, fn: Scorer, executor: Executor | None = None, *, batch: int = BATCH
     ) -> pd.DataFrame:
-        """Score all outputs with a function; its numbers are columns of `frame()` too.
+        """Score all outputs with a function; `frame()` includes the scores.
 
-        The numbers are kept by the output and the scorer's version: the same call
-        again scores only what is new. See `mediakit.sweep.scorers` for scorers.
+        Scores are stored by output and scorer version: calling it again scores only
+        new outputs. See `mediakit.sweep.scorers` for ready-made scorers.
 
         Args:
-            fn: Takes the path of a file and gives a number, or numbers by name.
-            executor: Where it runs, such as a `ProcessPoolExecutor` or the executor
-                of a Dask client; in this process when omitted.
-            batch: How many outputs are one task.
+            fn: Takes the path of a file and returns a number, or numbers by name.
+            executor: Where to run it, such as a `ProcessPoolExecutor` or the executor
+                of a Dask client; this process by default.
+            batch: The number of outputs per task.
 
         Returns:
-            A row an output: `job_id` (str), a column a number (float64), and `problem`
-            (str): why the scorer failed on it, <NA> where it did not.
+            One row per output: `job_id` (str), one column per number (float64), and
+            `problem` (str): why the scorer failed, <NA> if it did not.
 
         Raises:
             InputError: An argument is not acceptable; nothing was scored.
@@ -513,16 +512,16 @@ class AsyncResults(ProcessBound):
         return outputs_of(frame, known)
 
     async def export(self, where: str | Path) -> Exported:
-        """Write the outputs, a manifest and a page that opens without Jupyter.
+        """Write the outputs, a manifest and an HTML report to a folder.
 
-        Files have names that say their parameters. Another export to the same folder
-        fetches nothing twice, and leaves files of others alone.
+        File names show the parameters. Exporting to the same folder again fetches
+        only missing files, and does not change files of others.
 
         Args:
-            where: A folder, or a URL that fsspec knows.
+            where: A folder, or a URL that fsspec supports.
 
         Returns:
-            What was written, and where `report.html` is.
+            What was written, and the location of `report.html`.
 
         Raises:
             InputError: The folder cannot be written.
@@ -547,27 +546,27 @@ class AsyncResults(ProcessBound):
             },
         )
 
-    # -- what is thought of it ----------------------------------------------------
+    # -- ratings ------------------------------------------------------------------
 
     async def rate(self, job: HasId | str, rating: int | None) -> None:
-        """Rate a result from 1 to 5; the history keeps it with the job.
+        """Rate a result from 1 to 5; the rating is stored in the history.
 
         Args:
             job: The job, or its id.
             rating: 1 to 5; None clears the rating.
 
         Raises:
-            InputError: The rating is another one.
+            InputError: The rating is not one of these.
             NotFoundError: The history has no such job.
         """
         await self._judge(job, rating=rating)
 
     async def keep(self, job: HasId | str, keep: bool = True) -> None:  # noqa: FBT001, FBT002
-        """Keep a result, so that it is among `kept`.
+        """Keep a result, which adds it to `kept`.
 
         Args:
             job: The job, or its id.
-            keep: False takes it back.
+            keep: False to undo it.
 
         Raises:
             InputError: `keep` is neither true nor false.
@@ -576,19 +575,19 @@ class AsyncResults(ProcessBound):
         await self._judge(job, keep=keep)
 
     async def note(self, job: HasId | str, text: str) -> None:
-        """Write a note about a result; an empty one takes it back.
+        """Set the note of a result; an empty text removes it.
 
         Raises:
-            InputError: The note is no text, or too long.
+            InputError: The note is not text, or is too long.
             NotFoundError: The history has no such job.
         """
         await self._judge(job, note=text)
 
     async def tag(self, job: HasId | str, *tags: str) -> None:
-        """Give a result these tags, in place of those that it had.
+        """Set the tags of a result, replacing its earlier tags.
 
         Raises:
-            InputError: A tag is no short text.
+            InputError: A tag is not a short text.
             NotFoundError: The history has no such job.
         """
         await self._judge(job, tags=tags)
@@ -601,28 +600,28 @@ class AsyncResults(ProcessBound):
         if isinstance(job_id, str):
             entry = await account_history.ask(History.find, job_id)
         if entry is None:
-            raise NotFoundError(f"{shown(job_id)} is no job of this history.")
+            raise NotFoundError(f"{shown(job_id)} is not in this history.")
         owner: dict[str, Any] = {**account_history.owner, "job_id": entry.job_id}
         await account_history.write(History.judge, **owner, **said)
         self.runner.note_change()
 
 
 class Results(ProcessBound, Generic[JobT_co]):
-    """The results of a run for scripts and notebooks: calls wait for their answer.
+    """The results of a run for scripts and notebooks; its methods block.
 
-    The run begins at once and goes on whether anybody waits or not.
+    The run starts at once and continues whether or not anything waits for it.
 
     Args:
         plan: The plan.
         core: The client on the I/O thread.
         io: The I/O thread.
-        budget_micro_usd: What the sweep may cost over all its runs; None for no limit.
-        in_flight: How many cells are in flight at once, at most; 16 by default.
-        owned: Makes the blocking face of a job, as the client does.
-        shared: The named budget that sets the limit; None for the sweep's own amount.
+        budget_micro_usd: The limit over all runs of the sweep; None for no limit.
+        in_flight: The maximum number of cells in flight; 16 by default.
+        owned: Makes the blocking version of a job, as the client does.
+        shared: The named budget that sets the limit; None for an amount.
 
     Raises:
-        InputError: No new cell fits into the budget, or `in_flight` is no count.
+        InputError: No new cell fits the budget, or `in_flight` is not a count.
     """
 
     _instead = AsyncResults._instead
@@ -662,12 +661,12 @@ class Results(ProcessBound, Generic[JobT_co]):
 
     @property
     def id(self) -> str:
-        """Return what names the sweep."""
+        """Return the id of the sweep."""
         return self.core.id
 
     @property
     def progress(self) -> Progress:
-        """Return how far the run is."""
+        """Return the progress of the run."""
         return self.core.progress
 
     @explained_by(AsyncResults.subscribe)
@@ -676,17 +675,17 @@ class Results(ProcessBound, Generic[JobT_co]):
         return self.core.subscribe(listener)
 
     def wait(self, timeout_s: float | None = None) -> Self:
-        """Wait until nothing more can be sent, and all that was sent is settled.
+        """Wait until nothing more can be sent and everything sent is settled.
 
-        A cell that fails raises nothing: `frame()` says what became of it. Ctrl-C ends
-        the waiting only.
+        A failed cell raises no error: `frame()` shows what happened to it. Ctrl-C only
+        stops waiting.
 
         Args:
-            timeout_s: Seconds to wait at the most; None waits as long as it takes.
+            timeout_s: The maximum number of seconds to wait; None for no limit.
 
         Raises:
-            WaitTimeoutError: The time is over, or the client was closed.
-            ConflictError: A forked process asks, where the run does not go on.
+            WaitTimeoutError: The timeout was reached, or the client was closed.
+            ConflictError: Called in a forked process, where the run does not continue.
         """
         try:
             self.io.call(self.core.wait, timeout_s)
@@ -695,14 +694,14 @@ class Results(ProcessBound, Generic[JobT_co]):
             raise
         except KeyboardInterrupt:
             raise KeyboardInterrupt(
-                "stopped waiting; the sweep continues: results.wait() waits again, "
-                "results.stop() ends it"
+                "stopped waiting; the sweep continues: call results.wait() to wait "
+                "again, results.stop() to stop it"
             ) from None
         return self
 
     @explained_by(AsyncResults.stop)
     def stop(self) -> Self:
-        """Send no further cell; what is in flight goes on and is settled."""
+        """Send no more cells; those in flight continue and are settled."""
         self.io.call(self.core.stop)
         return self
 
@@ -714,44 +713,44 @@ class Results(ProcessBound, Generic[JobT_co]):
 
     @explained_by(AsyncResults.frame)
     def frame(self) -> pd.DataFrame:
-        """Return the results as a frame, a row a cell of the plan."""
+        """Return the results as a frame, one row per cell of the plan."""
         return self.core._frame()
 
     @explained_by(AsyncResults.job)
     def job(self, job_id: str) -> JobT_co:
-        """Return the job of a cell, read now."""
+        """Return the job of a cell, after reading it from the service."""
         return self._owned(self.io.call(self.core.job, job_id))
 
     @property
     def kept(self) -> list[JobT_co]:
-        """Return the jobs of the cells that are kept, in the plan's order."""
+        """Return the jobs of the kept cells, in the plan's order."""
         return [self._owned(job) for job in self.io.call(self.core._kept)]
 
     @explained_by(AsyncResults.ranking)
     def ranking(self) -> pd.DataFrame:
-        """Return the results in the order of the blind comparisons."""
+        """Return the results ranked by blind comparisons."""
         return self.core._ranking()
 
     @explained_by(AsyncResults.compare)
     def compare(self, axis: str, value: str = "rating") -> Comparison:
-        """Compare the values of an axis, beside the spread between takes."""
+        """Compare the values of an axis, relative to the spread between takes."""
         return self.core._compare(axis, value)
 
     @explained_by(AsyncResults.cost_of_keeper)
     def cost_of_keeper(self, by: str | Sequence[str] | None = None) -> pd.DataFrame:
-        """Return what it cost to find a result that was kept."""
+        """Return the cost of finding a kept result."""
         return cost_of_keeper(self.core._frame(), by)
 
     @explained_by(AsyncResults.pareto)
     def pareto(self, by: str | Sequence[str] | None = None) -> pd.DataFrame:
-        """Return the mean rating beside the mean charge."""
+        """Return the mean rating and the mean charge."""
         return pareto(self.core._frame(), by)
 
     @explained_by(AsyncResults.fix)
     def fix(
         self, job: HasId | str, *, region: str, prompt: str, **more: object
     ) -> JobT_co:
-        """Replace a region of a clip, instead of drawing the whole clip again."""
+        """Replace a region of a clip, instead of making the whole clip again."""
         made = self.io.call(
             self.core._fix, job, region=region, prompt=prompt, more=more
         )
@@ -759,7 +758,7 @@ class Results(ProcessBound, Generic[JobT_co]):
 
     @explained_by(AsyncResults.finals)
     def finals(self) -> pd.DataFrame:
-        """Return what the finals of these drafts would cost, and until when."""
+        """Return the prices of the finals of these drafts, and the deadlines."""
         return self.io.call(self.core._finals, self.core._frame())
 
     @explained_by(AsyncResults.score)
@@ -771,27 +770,27 @@ class Results(ProcessBound, Generic[JobT_co]):
 
     @explained_by(AsyncResults.export)
     def export(self, where: str | Path) -> Exported:
-        """Write the outputs, a manifest and a page that opens without Jupyter."""
+        """Write the outputs, a manifest and an HTML report to a folder."""
         return self.core._export(where)
 
     @explained_by(AsyncResults.rate)
     def rate(self, job: HasId | str, rating: int | None) -> None:
-        """Rate a result from 1 to 5; the history keeps it with the job."""
+        """Rate a result from 1 to 5; the rating is stored in the history."""
         self.io.call(self.core.rate, job, rating)
 
     @explained_by(AsyncResults.keep)
     def keep(self, job: HasId | str, keep: bool = True) -> None:  # noqa: FBT001, FBT002
-        """Keep a result, so that it is among `kept`."""
+        """Keep a result, which adds it to `kept`."""
         self.io.call(self.core.keep, job, keep)
 
     @explained_by(AsyncResults.note)
     def note(self, job: HasId | str, text: str) -> None:
-        """Write a note about a result; an empty one takes it back."""
+        """Set the note of a result; an empty text removes it."""
         self.io.call(self.core.note, job, text)
 
     @explained_by(AsyncResults.tag)
     def tag(self, job: HasId | str, *tags: str) -> None:
-        """Give a result these tags, in place of those that it had."""
+        """Set the tags of a result, replacing its earlier tags."""
         self.io.call(self.core.tag, job, *tags)
 
 
@@ -805,10 +804,10 @@ def _check_in_flight(in_flight: object) -> None:
 def _check_budget(
     plan: BasePlan, core: AsyncClient, budget_micro_usd: int | None
 ) -> None:
-    """Refuse a budget that no new cell fits into.
+    """Raise an error if no new cell fits the budget.
 
-    A sweep that has bought something before goes on: what is left of its budget may be
-    too small for any cell, and its cells then say so.
+    A sweep that already has charges continues: if the rest of its budget is too small
+    for any cell, each cell reports that.
     """
     if budget_micro_usd is None:
         return

@@ -1,4 +1,4 @@
-"""A run: sends the cells of a plan on the I/O thread, a bounded number at a time."""
+"""A run: sends the cells of a plan on the I/O thread, with limited concurrency."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ log = logging.getLogger("mediakit.sweep")
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 IN_FLIGHT = 16
 PAUSE_S = 60.0
-"""Seconds to wait after 429 where the service does not say for how long."""
+"""Seconds to wait after 429 if the service does not specify a time."""
 LOOK_S = 1.0
-"""Seconds between two looks whether the client was closed meanwhile."""
+"""Seconds between checks whether the client was closed."""
 NEWS_GAP_S = 0.2
 LONGEST_TURN_S = 0.01
 BESIDE_FIELDS = ("seconds", "webhook_url", "extra")
 SILENT_N = 16
-"""Submits in a row that are not answered before the rest is not sent."""
-STOPPED = f"The sweep was stopped. {NOTHING_SENT} results.retry() sends it."
+"""The rest is not sent after this many unanswered submissions in a row."""
+STOPPED = f"The sweep was stopped. {NOTHING_SENT} Call results.retry() to send it."
 
 
 class _NotNowError(Exception):
@@ -69,19 +69,19 @@ class _UnsentError(Exception):
 
 
 class Runner:
-    """Sends the valid cells of a plan in order; nothing that fails ends the run.
+    """Sends the valid cells of a plan in order; a failure does not end the run.
 
-    As many workers as there are slots take one cell after the other. A worker is free
-    again when its job ends; the price stays reserved until the charge is settled. A
-    cell that does not fit the budget waits until something is released.
+    Each slot has a worker that processes one cell after another. A worker continues
+    when its job ends, but the price stays reserved until the charge is settled. A cell
+    that does not fit the budget waits until something is released.
 
     Args:
         plan: The plan.
         core: The client.
-        budget_micro_usd: What the sweep may cost over all its runs; None for no limit.
-        in_flight: How many cells are in flight at once, at most.
-        shared: The named budget that sets the limit, which others spend too; None
-            for an amount of the sweep's own.
+        budget_micro_usd: The limit over all runs of the sweep; None for no limit.
+        in_flight: The maximum number of cells in flight.
+        shared: The named budget that sets the limit, shared with others; None for an
+            amount.
     """
 
     def __init__(
@@ -125,10 +125,10 @@ class Runner:
         self._news: asyncio.TimerHandle | None = None
         self._told_s = 0.0
 
-    # -- from outside, on the I/O thread ------------------------------------------
+    # -- called from outside, on the I/O thread -----------------------------------
 
     async def start(self) -> None:
-        """Begin to send."""
+        """Start sending."""
         self._loop = asyncio.get_running_loop()
         self._began_s = perf_counter()
         # A retry claims without `submit`, which sets the limit otherwise.
@@ -138,19 +138,19 @@ class Runner:
 
     @property
     def _own_limit_micro_usd(self) -> int | None:
-        """Return the limit of this sweep alone; None where the limit is shared."""
+        """Return the limit of this sweep alone; None if the limit is shared."""
         return self.budget_micro_usd if self.shared is None else None
 
     @property
     def is_here(self) -> bool:
-        """Tell whether this process began it; a fork's child did not."""
+        """Tell whether this process started it; a forked child did not."""
         return self._pid == os.getpid()
 
     def stop(self, why: str = STOPPED) -> None:
-        """Send no further cell; those that are in flight go on.
+        """Send no more cells; those in flight continue.
 
         Args:
-            why: Why, for the cells that are not sent.
+            why: The reason, reported for the cells that are not sent.
         """
         if self.stopped is None and not self.done.is_set():
             self.stopped = why
@@ -167,14 +167,14 @@ class Runner:
         self._waiting.clear()
 
     def retry(self, code: str | None = None, cell: int | None = None) -> int:
-        """Send failed and unsent cells again; failed jobs under a fresh key.
+        """Send failed and unsent cells again; failed jobs with a new key.
 
         Args:
-            code: Only those whose job failed with this code.
-            cell: Only this one.
+            code: Only cells whose job failed with this code.
+            cell: Only this cell.
 
         Returns:
-            How many.
+            The number of cells.
         """
         cells = self.cells.cells_in(CellStatus.FAILED, CellStatus.UNSENT)
         if code is not None:
@@ -184,7 +184,7 @@ class Runner:
             cells = cells[cells == cell]
         for again in cells.tolist():
             job_id = self.cells.text("job_id", again)
-            # Without a code the job itself may not have failed, only its reading.
+            # Without an error code, reading the job may have failed instead of the job.
             if job_id and self.cells.text("error_code", again):
                 self._failed_jobs[again] = job_id
         if len(cells):
@@ -208,25 +208,25 @@ class Runner:
         return unsubscribe
 
     def note_change(self) -> None:
-        """Tell the listeners that something about the cells is new."""
+        """Notify the listeners that a cell has changed."""
         self._changed()
 
     async def use(self) -> BudgetUse:
-        """Read what the sweep has spent and holds, over all runs and processes."""
+        """Read the sweep's charges and holds, over all runs and processes."""
         return await self.core._account_history.ask(History.sweep_use, self.plan.id)
 
     async def _budget_use(self) -> BudgetUse:
-        """Read what is spent and held of the budget, which others may share."""
+        """Read the charges and holds of the budget, which may be shared."""
         if self.shared is None:
             return await self.use()
         label = self.shared.label(self.core._clock.now())
         return await self.core._account_history.ask(History.budget_use, label)
 
     def progress(self, use: BudgetUse) -> Progress:
-        """Return how far the run is.
+        """Return the progress of the run.
 
         Args:
-            use: What the sweep has spent and holds.
+            use: The sweep's charges and holds.
         """
         counts = self.cells.counts
         return Progress(
@@ -247,7 +247,7 @@ class Runner:
         )
 
     def _eta_s(self) -> float | None:
-        """Return the seconds until all cells have ended, at the pace so far."""
+        """Estimate the seconds until all cells have ended, at the current rate."""
         counts = self.cells.counts
         left = sum(counts[status] for status in (CellStatus.PLANNED, *OPEN))
         if self.done.is_set() or not left:
@@ -266,7 +266,7 @@ class Runner:
                 return
             self._start_worker(cell)
             if not self._has_planned():
-                return  # a cell that waited for the budget: first see whether it fits
+                return  # this cell waited for the budget: see whether it fits first
 
     def _start_worker(self, cell: int) -> None:
         self._workers_n += 1
@@ -286,7 +286,7 @@ class Runner:
         return bool(self._again) or self._next < len(self._order)
 
     def _take_cell(self) -> int | None:
-        """Return the next cell to send; None while there is none."""
+        """Return the next cell to send; None if there is none."""
         is_held_up = self._is_short or self._is_last_try or self._pause is not None
         if is_held_up or self.stopped is not None:
             return None
@@ -309,7 +309,7 @@ class Runner:
             cell = self._take_cell()
 
     async def _breathe(self) -> None:
-        """Let other tasks of the I/O thread run, where nothing has waited for long."""
+        """Yield to other tasks of the I/O thread after a long turn without waiting."""
         if perf_counter() - self._turn_began_s > LONGEST_TURN_S:
             await asyncio.sleep(0)
             self._turn_began_s = perf_counter()
@@ -321,18 +321,18 @@ class Runner:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if task.cancelled():
-            return  # the process ends
+            return  # the process is shutting down
         if (error := task.exception()) is not None:
-            log.error("a part of a sweep failed; the rest goes on", exc_info=error)
+            log.error("a task of a sweep failed; the others continue", exc_info=error)
         self._pump()
         self._end_if_over()
 
     def _end_if_over(self) -> None:
-        """End the run when nothing is in flight and nothing more can be sent."""
+        """End the run if nothing is in flight and nothing more can be sent."""
         if self._workers_n or self._settling_n or self._pause or self.done.is_set():
             return
         if self._waiting and not self._is_last_try:
-            # Nothing else is in flight: what does not fit now never will.
+            # Nothing else is in flight: a cell that does not fit now never will.
             self._is_short, self._is_last_try = False, True
             self._start_worker(heapq.heappop(self._waiting)[1])
             return
@@ -346,7 +346,7 @@ class Runner:
     # -- one cell -----------------------------------------------------------------
 
     async def _do(self, cell: int) -> None:
-        """Buy a cell and wait for its end; whatever goes wrong is the cell's."""
+        """Submit a cell and wait until it ends; any error is recorded for the cell."""
         its_round = self._round
         try:
             job = await self._bought(cell)
@@ -369,14 +369,14 @@ class Runner:
         self._changed()
 
     async def _bought(self, cell: int) -> AsyncJob | None:
-        """Find or buy the job of a cell; None if all about it is known already."""
+        """Find or submit the job of a cell; None if its result is already known."""
         failed_id = self._failed_jobs.get(cell)
         try:
             if failed_id is not None:
                 return await self._bought_again(cell, failed_id)
             return await self._found_or_bought(cell)
         except BaseException as error:
-            # Where something may have been sent, the history knows what is held.
+            # If something may have been sent, the history knows what is held.
             nothing_sent = isinstance(error, _NotNowError | _UnsentError)
             if nothing_sent or NOTHING_SENT in str(error):
                 self._reservations.dropped(cell)
@@ -409,7 +409,7 @@ class Runner:
         return job
 
     async def _bought_again(self, cell: int, failed_id: str) -> AsyncJob:
-        """Ask once more for what a job failed to make, under a fresh key."""
+        """Submit a request whose job failed again, with a new key."""
         await self._reserve(cell, self._high_micro_usd(cell))
         self._refuse_stopped()
         job = await self.core._submissions.retry(
@@ -420,14 +420,14 @@ class Runner:
         return job
 
     def _unheld_micro_usd(self, cell: int, entry: Entry | None) -> int | None:
-        """Return what a cell may cost beside what its sweep holds for it already."""
+        """Return what a cell may cost beyond what its sweep already holds for it."""
         is_held = _is_unanswered(entry) and not self._is_of_others(entry)
         return 0 if is_held else self._high_micro_usd(cell)
 
     def _is_of_others(self, entry: Entry | None) -> bool:
-        """Tell an unanswered request that the history counts against another budget.
+        """Tell whether an unanswered request counts against another budget.
 
-        A shared budget takes it over when it is asked for again; a sweep does not.
+        A shared budget takes it over when it is submitted again; a sweep does not.
         """
         if entry is None or entry.state is not EntryState.INTENT:
             return False
@@ -440,13 +440,13 @@ class Runner:
         return high_micro_usd if high_micro_usd >= 0 else None
 
     def _got(self, cell: int, *, was_owned: bool, counts: bool = True) -> None:
-        """Note that a cell has a job.
+        """Record that a cell has a job.
 
         Args:
             cell: The cell.
-            was_owned: It was bought before this run.
-            counts: The history counts it against this sweep. What it does not count
-                stays reserved to the end of the run.
+            was_owned: The job existed before this run.
+            counts: The history counts it against this sweep. Otherwise its price
+                stays reserved until the end of the run.
         """
         if counts:
             self._reservations.claimed(cell)
@@ -467,7 +467,7 @@ class Runner:
         )
 
     def _is_known(self, cell: int, entry: Entry) -> bool:
-        """Note a cell whose job has ended and is charged, as the history says."""
+        """Record a cell whose job has ended and is settled in the history."""
         has_failed = entry.status is JobStatus.FAILED and not was_rejected(entry)
         has_settled = entry.charge_micro_usd is not None
         is_completed = entry.status is JobStatus.COMPLETED and has_settled
@@ -479,7 +479,7 @@ class Runner:
         return True
 
     async def _reserve(self, cell: int, high_micro_usd: int | None) -> None:
-        """Reserve what a cell may cost, or say that it is not sent now."""
+        """Reserve the price of a cell, or raise an error if it is not sent now."""
         if self.budget_micro_usd is None:
             return
         if high_micro_usd is None:
@@ -509,7 +509,7 @@ class Runner:
             raise _UnsentError(self.stopped)
 
     async def _follow(self, cell: int, job: AsyncJob) -> None:
-        """Wait for a job's end; its charge is waited for beside the worker."""
+        """Wait until a job ends; another task waits for its charge."""
         unsubscribe = job.subscribe(partial(self._seen, cell))
         try:
             if not job.status.terminal:
@@ -533,7 +533,7 @@ class Runner:
             self._keep(self._settle(cell, job), self._settled)
 
     async def _patiently(self, wait: Callable[[], Awaitable[AsyncJob]]) -> None:
-        """Wait for a job, also while the service limits how often it is read."""
+        """Wait for a job, even while the service limits how often it may be read."""
         while True:
             try:
                 await wait()
@@ -552,7 +552,7 @@ class Runner:
         except WaitTimeoutError:
             self._close()
         except MediakitError:
-            pass  # it has completed; its charge stays unknown
+            pass  # the job has completed; its charge stays unknown
         self._finished(cell, job.state)
 
     def _settled(self, task: asyncio.Task[None]) -> None:
@@ -570,14 +570,14 @@ class Runner:
         self._released()
 
     def _released(self) -> None:
-        """Note that less may be held than before: what waits is tried again."""
+        """Record that less may be held now, so that waiting cells are retried."""
         self._has_release, self._is_short = True, False
         self._changed()
 
-    # -- what goes wrong ----------------------------------------------------------
+    # -- errors -------------------------------------------------------------------
 
     def _refused(self, cell: int, error: MediakitError, its_round: int) -> None:
-        """Note an error of a cell, and what it means for the others."""
+        """Record the error of a cell, and apply its consequences for the others."""
         if isinstance(error, JobFailedError) and isinstance(error.job, AsyncJob):
             self._got(cell, was_owned=error.job.state.reused)
             self._finished(cell, error.job.state)
@@ -597,7 +597,7 @@ class Runner:
             self._failed(cell, error)
 
     def _put_back(self, cell: int, high_micro_usd: int) -> None:
-        """Let a cell wait until less is held."""
+        """Put a cell back until less is held."""
         if self.stopped is not None:
             self._unsent(cell, self.stopped)
         else:
@@ -605,9 +605,9 @@ class Runner:
             self._has_release = False
 
     def _too_expensive(self, cell: int, error: BalanceError | BudgetError) -> None:
-        """Keep a cell back that a budget or the balance cannot carry.
+        """Hold back a cell that the budget or the balance is too low for.
 
-        What others hold may be released, unless the service itself has refused.
+        Others may release their holds, unless the service itself rejected the cell.
         """
         was_answered = isinstance(error, BalanceError) and error.status is not None
         is_own = isinstance(error, BudgetError) and self._is_of_run(error)
@@ -621,7 +621,7 @@ class Runner:
             self.stop(str(error))
 
     def _is_of_run(self, error: BudgetError) -> bool:
-        """Tell whether the run's budget is short, which a smaller cell may fit."""
+        """Tell whether the run's budget is too low, so that a cheaper cell may fit."""
         return self.shared is not None or THE_SWEEPS in str(error)
 
     def _failed(self, cell: int, error: MediakitError) -> None:
@@ -636,10 +636,9 @@ class Runner:
                 self.stop(f"The service does not answer. {NOTHING_SENT} {error}")
 
     def _wait_for_service(self, error: RateLimitError, its_round: int) -> None:
-        """Send nothing for as long as the service asks, and fewer at once then.
+        """Pause for as long as the service asks, and reduce concurrency.
 
-        Many rejections at once are one piece of news: only the first of a round
-        halves.
+        Only the first of several simultaneous rejections halves the concurrency.
         """
         if its_round == self._round:
             self._slots_n = max(1.0, self._slots_n / 2)
@@ -671,14 +670,14 @@ class Runner:
         self.cells.take_problem(cell, CellStatus.UNSENT, why)
 
     def _close(self) -> None:
-        """End the run, because the client was closed; jobs go on at the service."""
+        """End the run because the client was closed; jobs continue at the service."""
         self.is_closed = True
         self.stop(CLOSED)
 
-    # -- news ---------------------------------------------------------------------
+    # -- progress -----------------------------------------------------------------
 
     def _changed(self) -> None:
-        """Tell the listeners soon, but not more often than every 0.2 s."""
+        """Notify the listeners soon, but not more often than every 0.2 s."""
         if not self._listeners:
             return
         if self._news is not None and self.done.is_set():
@@ -703,12 +702,12 @@ class Runner:
 
 
 def _is_unanswered(entry: Entry | None) -> bool:
-    """Tell a request that was sent, perhaps, and never answered."""
+    """Tell whether a request may have been sent but was never answered."""
     return entry is not None and entry.state is EntryState.INTENT
 
 
 def _is_new(entry: Entry | None) -> bool:
-    """Tell whether buying a cell is charged, or may be."""
+    """Tell whether submitting a cell is, or may be, charged."""
     if entry is None or entry.state is EntryState.REFUSED:
         return True
     return was_rejected(entry)

@@ -1,9 +1,9 @@
-"""Scorers that come along: they sort out the duds before anybody looks.
+"""Ready-made scorers, to sort out bad results before anybody looks at them.
 
 Each takes the path of a clip, a picture or a sound and returns numbers by name. They
-read a sample: `SAMPLED_FRAMES` frames from all over the clip, grey and at most 640
-pixels wide or high, the first `SUCCESSIVE_FRAMES` in a row for flicker, and the first
-minute of the sound. NaN is unknown: a picture has no motion, a silent film no loudness.
+read a sample: `SAMPLED_FRAMES` frames spread over the clip, grey and at most 640 pixels
+wide or high, the first `SUCCESSIVE_FRAMES` frames for flicker, and the first minute of
+the sound. NaN is unknown: a picture has no motion, a silent film has no loudness.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Numbers = dict[str, float]
 
 
 class VersionedScorer(Protocol):
-    """A scorer whose numbers are kept under its version."""
+    """A scorer whose results are stored under its version."""
 
     version: str
 
@@ -59,11 +59,11 @@ def _version(version: str) -> Callable[[Callable[[Path], Numbers]], VersionedSco
 
 @_version("1")
 def sharpness(path: Path) -> Numbers:
-    """Measure how sharp the sampled frames are.
+    """Measure the sharpness of the sampled frames.
 
-    `sharpness` is the variance of the Laplacian of the grey values, the median over the
-    frames: 0 and above, in squared grey levels of 255. A blurred picture is below
-    about 50; noise counts as sharp.
+    `sharpness` is the variance of the Laplacian of the grey values, as the median over
+    the frames, in squared grey levels of 255, from 0. A blurred picture is below about
+    50; noise counts as sharp.
     """
     return _sharpness(sampled_lumas(path, SAMPLED_FRAMES))
 
@@ -72,8 +72,8 @@ def sharpness(path: Path) -> Numbers:
 def motion(path: Path) -> Numbers:
     """Measure how much the picture changes.
 
-    `motion` is the mean absolute difference of sampled frames that follow each other,
-    from 0 (nothing moves) to 1 (black and white in turn).
+    `motion` is the mean absolute difference between consecutive sampled frames, from 0
+    (nothing moves) to 1 (alternating black and white).
     """
     return _motion(sampled_lumas(path, SAMPLED_FRAMES))
 
@@ -82,18 +82,18 @@ def motion(path: Path) -> Numbers:
 def black_frames(path: Path) -> Numbers:
     """Measure how much of a clip is black.
 
-    `black_frames` is the share of sampled frames of which 98 % are darker than a tenth
-    of white, from 0 to 1.
+    `black_frames` is the share of sampled frames in which 98 % of the pixels are darker
+    than a tenth of white, from 0 to 1.
     """
     return _black(sampled_lumas(path, SAMPLED_FRAMES))
 
 
 @_version("1")
 def frozen_frames(path: Path) -> Numbers:
-    """Measure how much of a clip stands still.
+    """Measure how much of a clip does not move.
 
-    `frozen_frames` is the share of sampled frames that equal the one before but for
-    what an encoder adds, from 0 to 1.
+    `frozen_frames` is the share of sampled frames that equal the one before, apart from
+    encoder noise, from 0 to 1.
     """
     return _frozen(sampled_lumas(path, SAMPLED_FRAMES))
 
@@ -102,9 +102,9 @@ def frozen_frames(path: Path) -> Numbers:
 def flicker(path: Path) -> Numbers:
     """Measure how unsteady the brightness is.
 
-    `flicker` is how far, on average, the mean brightness of a frame lies from that of
-    its two neighbours, from 0 to 1 (black and white in turn). A steady picture and an
-    even fade have 0.
+    `flicker` is the average difference between the mean brightness of a frame and that
+    of its two neighbours, from 0 to 1 (alternating black and white). A steady picture
+    and an even fade have 0.
     """
     levels = brightness(path, SUCCESSIVE_FRAMES)
     triples = zip(levels, levels[1:], levels[2:], strict=False)
@@ -117,36 +117,36 @@ def loudness(path: Path) -> Numbers:
     """Measure how loud the sound is.
 
     `loudness_dbfs` is the root mean square of all channels in decibels of full scale:
-    0 is the loudest square wave, -3 the loudest sine, -120 silence. It is no LUFS:
-    frequencies count alike.
+    0 is the loudest square wave, -3 the loudest sine, -120 silence. It is not LUFS:
+    all frequencies have the same weight.
     """
     return {"loudness_dbfs": _levels(path)["loudness_dbfs"]}
 
 
 @_version("1")
 def clipping(path: Path) -> Numbers:
-    """Measure how much of the sound is distorted by its level.
+    """Measure how much of the sound is clipped.
 
     `clipping` is the share of samples at full scale, from 0 to 1; above about 0.001 it
-    is heard.
+    is audible.
     """
     return {"clipping": _levels(path)["clipping"]}
 
 
 @_version("1")
 def perceptual_hash(path: Path) -> Numbers:
-    """Hash what the picture looks like; alike pictures have alike hashes.
+    """Compute a perceptual hash; similar pictures have similar hashes.
 
-    It is a difference hash of 64 bits of the mean of the sampled frames. A column of
-    numbers holds 53 bits exactly, so that `dhash_high` and `dhash_low` have 32 each;
-    `near_duplicates` puts them together.
+    It is a 64-bit difference hash of the mean of the sampled frames. A float column
+    holds only 53 bits exactly, so `dhash_high` and `dhash_low` have 32 bits each;
+    `near_duplicates` combines them.
     """
     return _hash(sampled_lumas(path, SAMPLED_FRAMES))
 
 
 @_version("1")
 def quality(path: Path) -> Numbers:
-    """Measure everything that the other scorers measure, decoding the sample once."""
+    """Compute everything that the other scorers do, decoding the sample once."""
     lumas = sampled_lumas(path, SAMPLED_FRAMES)
     numbers: Numbers = {}
     for measure in (_sharpness, _motion, _black, _frozen, _hash):
@@ -157,19 +157,19 @@ def quality(path: Path) -> Numbers:
 def near_duplicates(
     hashes: pd.DataFrame | Mapping[Any, int], distance: int = NEAR_BITS
 ) -> list[list[Hashable]]:
-    """Group what looks alike.
+    """Group outputs that look alike.
 
     Args:
-        hashes: A frame of scores with job_id, dhash_high and dhash_low, or hashes of
-            64 bits by any label. Rows without a hash are in no group.
-        distance: In how many of the 64 bits two of a group may differ, from 0 to 64.
-            Groups are chains: the ends of one may be further apart.
+        hashes: A frame of scores with job_id, dhash_high and dhash_low, or 64-bit
+            hashes by any label. Rows without a hash are in no group.
+        distance: How many of the 64 bits of two neighbours in a group may differ, from
+            0 to 64. Groups are chains, so their ends may differ more.
 
     Returns:
-        The labels of each group of two or more, in the order given.
+        The labels of each group of two or more, in the given order.
 
     Raises:
-        InputError: The frame has no hashes, or the distance is not one.
+        InputError: The frame has no hashes, or the distance is not valid.
     """
     import numpy as np
 
@@ -192,7 +192,7 @@ def near_duplicates(
 def _hashes_of(frame: pd.DataFrame) -> dict[Any, int]:
     wanted = ("job_id", *HASH_COLUMNS)
     if missing := [name for name in wanted if name not in frame.columns]:
-        accepted = "the frame that perceptual_hash or quality gave, or hashes by label"
+        accepted = "a frame from perceptual_hash or quality, or hashes by label"
         got = f"a frame without {', '.join(missing)}"
         raise InputError("hashes", got=got, accepted=accepted)
     rows = frame[list(wanted)].dropna().itertuples(index=False, name=None)

@@ -1,6 +1,6 @@
-"""Webhooks: verifying them, their events, and a receiver to mount (spec 6).
+"""Webhooks: verification, events and an ASGI receiver (spec 6).
 
-It stands on the records and the errors alone, so that a web server needs no client.
+It depends only on records and errors, so a web server needs no client.
 """
 
 from mediakit.webhooks.events import COMPLETED as COMPLETED
@@ -12,4 +12,4 @@ from mediakit.webhooks.receiving import Receiver as Receiver
 from mediakit.webhooks.receiving import receiver as receiver
 from mediakit.webhooks.verifying import verify as verify
 
-verify_webhook = verify  # its name as `mk.verify_webhook`
+verify_webhook = verify  # exported as `mk.verify_webhook`

@@ -1,4 +1,4 @@
-"""Events: what the service tells about a job that ended (spec 6.1, 6.3)."""
+"""Events: what the service reports when a job ends (spec 6.1, 6.3)."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ JOB_EVENTS = frozenset({COMPLETED, FAILED})
 
 
 def _text(value: object) -> object:
-    # A number would be taken for seconds since 1970.
+    # A number would be parsed as seconds since 1970.
     if not isinstance(value, str):
-        raise ValueError("it is a text in ISO 8601, with its offset")
+        raise ValueError("it must be ISO 8601 text with an offset")
     return value
 
 
 class Event(Record):
-    """One event, as a delivery brought it (spec 6.3).
+    """One event, as received in a delivery (spec 6.3).
 
-    Unknown keys are kept, and so are events of types that are new to us.
+    Unknown keys and events of unknown types are kept.
 
     Args:
-        id: The `webhook-id`, shape `msg_<uuid>`: the same for retries and replays.
-        type: `media.job.completed`, `media.job.failed`, `webhook.test`, or new.
-        timestamp: When it happened; not when it was sent.
-        data: What it is about, as it came: the job for the events of jobs.
+        id: The `webhook-id`, `msg_<uuid>`: the same for retries and replays.
+        type: `media.job.completed`, `media.job.failed`, `webhook.test` or another.
+        timestamp: When the event happened, not when it was sent.
+        data: The content as received; for job events, the job.
     """
 
     id: str
     type: str
     timestamp: Annotated[AwareDatetime, BeforeValidator(_text)]
-    # Left out of the repr: the URL of an output may be all that is needed to fetch it.
+    # Omitted from the repr: an output's URL may be enough to download the output.
     data: dict[str, Any] = Field(repr=False)
 
     @cached_property
     def job(self) -> Job | None:
-        """The job as it stood when it ended; None when the event is not about one.
+        """The job as it was when it ended; None if the event is not about a job.
 
         Its billing is always None: the charge settles later (spec 6.3).
         """
@@ -52,14 +52,14 @@ class Event(Record):
 
 
 def read_event(event_id: str, body: bytes) -> Event:
-    """Read the body of a delivery whose signature was checked.
+    """Parse the body of a delivery whose signature was verified.
 
     Args:
-        event_id: Its `webhook-id`.
-        body: Its bytes.
+        event_id: The `webhook-id`.
+        body: The raw bytes.
 
     Raises:
-        SignatureError: The body is no event ("payload").
+        SignatureError: The body is not an event ("payload").
     """
     try:
         document = from_json(body, allow_inf_nan=False)
@@ -68,9 +68,9 @@ def read_event(event_id: str, body: bytes) -> Event:
     if not isinstance(document, dict):
         raise _unreadable("it is not a JSON object")
     try:
-        # The header is what was signed as the id: a key of that name cannot replace it.
+        # The signed id is in the header: a key of that name cannot replace it.
         event = Event.model_validate({**document, "id": event_id})
-        _ = event.job  # read here, so that nobody meets its problems later
+        _ = event.job  # parsed here, so that its errors are raised now
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "data"
@@ -80,7 +80,7 @@ def read_event(event_id: str, body: bytes) -> Event:
 
 def _unreadable(why: str) -> SignatureError:
     return SignatureError(
-        f"The body of this webhook is no event ({why}). It was signed with your "
-        "secret, so it comes from the service: show it to the service's support.",
+        f"The body of this webhook is not an event ({why}). It was signed with your "
+        "secret, so the service sent it: report it to the service's support.",
         reason="payload",
     )

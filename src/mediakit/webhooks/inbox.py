@@ -1,4 +1,4 @@
-"""The inbox: every event that was taken, on disk, and whether it was handled."""
+"""The inbox: every accepted event, on disk, and whether it was handled."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ _INDEX = """
 CREATE INDEX IF NOT EXISTS ix_mediakit_inbox_due
 ON mediakit_inbox (receiver, due_us) WHERE state = 'waiting'
 """
-# An event that was given up is taken up again when somebody has it replayed.
-_NOTE = """
+# A failed event is handled again when it is replayed.
+_ADD = """
 INSERT INTO mediakit_inbox (receiver, event, body, state, tries, due_us)
 VALUES (:receiver, :event, :body, 'waiting', 0, :now)
 ON CONFLICT (receiver, event) DO UPDATE
 SET body = :body, state = 'waiting', tries = 0, due_us = :now
-WHERE state = 'given up'
+WHERE state = 'failed'
 """
-_TAKE = """
+_CLAIM = """
 UPDATE mediakit_inbox SET due_us = :until, tries = tries + 1
 WHERE number = (
     SELECT number FROM mediakit_inbox
@@ -59,7 +59,7 @@ _POSTPONE = """
 UPDATE mediakit_inbox SET due_us = :until, tries = :tries
 WHERE receiver = :receiver AND event = :event AND state = 'waiting'
 """
-_END = """
+_FINISH = """
 UPDATE mediakit_inbox SET state = :state, body = NULL
 WHERE receiver = :receiver AND event = :event AND state = 'waiting'
 """
@@ -69,13 +69,13 @@ SELECT MIN(due_us) FROM mediakit_inbox WHERE receiver = :receiver AND state = 'w
 
 
 @dataclass(frozen=True)
-class Noted:
-    """An event whose handling has begun.
+class ClaimedEvent:
+    """An event that is being handled.
 
     Args:
-        id: Its `webhook-id`.
-        body: The bytes that were verified.
-        tries: How often its handling has begun, this time included.
+        id: The `webhook-id`.
+        body: The verified bytes.
+        tries: The number of times handling has started, including this one.
     """
 
     id: str
@@ -84,16 +84,16 @@ class Noted:
 
 
 class Inbox:
-    """What one receiver was told, in an SQLite file that outlives it.
+    """The events of one receiver, in an SQLite file.
 
-    Of an event that was handled only the id is kept, so that it is known again.
-    Threads and processes may share the file.
+    After an event is handled, only its id is kept, to recognise it if it is sent
+    again. Threads and processes can share the file.
 
     Args:
-        place: The file; ":memory:" forgets with the process.
-        name: Which receiver it is, where several share a file.
-        lease_s: For how long an event belongs to the process that took it, unless
-            that says so again, as it does while it handles the event.
+        place: The file; ":memory:" lasts only as long as the process.
+        name: The receiver's name, when several share a file.
+        lease_s: How long an event belongs to the process that claimed it, unless
+            that process extends the lease, as it does while it handles the event.
 
     Raises:
         InputError: The file cannot be opened and written.
@@ -106,65 +106,65 @@ class Inbox:
         self.name = name
         self.lease_s = lease_s
         self._lock = Lock()
-        # Opened when it is first needed: a server may fork before it serves.
+        # Opened on first use, because a server may fork before it serves.
         self._connection: sqlite3.Connection | None = None
         try:
             self._opened().close()
         except (OSError, sqlite3.Error) as error:
             raise InputError(
-                "seen",
+                "inbox",
                 got=self.place,
                 accepted=f"a file that can be opened and written ({error})",
                 sent="No webhook is received.",
             ) from error
 
-    def note(self, event_id: str, body: bytes, now: datetime) -> bool:
-        """Write an event down, to be handled; on disk when this returns.
+    def add(self, event_id: str, body: bytes, now: datetime) -> bool:
+        """Add an event; it is on disk when this returns.
 
         Args:
-            event_id: Its `webhook-id`.
-            body: Its bytes.
-            now: When it is due: now.
+            event_id: The `webhook-id`.
+            body: The raw bytes.
+            now: The current time, when the event is due.
 
         Returns:
-            Whether it is to be handled: False when it is known already.
+            True if the event is to be handled; False if it is already known.
         """
         return bool(
-            self._changed(_NOTE, event=event_id, body=body, now=_microseconds(now))
+            self._changed(_ADD, event=event_id, body=body, now=_microseconds(now))
         )
 
-    def take(self, now: datetime) -> Noted | None:
-        """Begin the oldest event that is due, so that no other process does.
+    def claim(self, now: datetime) -> ClaimedEvent | None:
+        """Claim the oldest event that is due, so that no other process handles it.
 
         Args:
-            now: The time, from which the lease counts.
+            now: The current time, when the lease starts.
 
         Returns:
-            The event; None when nothing is due.
+            The event; None if none is due.
         """
         until = now + timedelta(seconds=self.lease_s)
-        row = self._row(_TAKE, now=_microseconds(now), until=_microseconds(until))
-        return None if row is None else Noted(*row)
+        row = self._row(_CLAIM, now=_microseconds(now), until=_microseconds(until))
+        return None if row is None else ClaimedEvent(*row)
 
-    def postpone(self, noted: Noted, due_at: datetime) -> None:
-        """Say when an event is due again: later, or its handling goes on until then."""
+    def postpone(self, event: ClaimedEvent, due_at: datetime) -> None:
+        """Set the time when an event is due again, or extend its lease until then."""
         until = _microseconds(due_at)
-        self._changed(_POSTPONE, event=noted.id, tries=noted.tries, until=until)
+        self._changed(_POSTPONE, event=event.id, tries=event.tries, until=until)
 
-    def end(self, event_id: str, *, handled: bool) -> None:
-        """Write down that an event was handled, or that it was given up."""
-        state = "handled" if handled else "given up"
-        self._changed(_END, event=event_id, state=state)
+    def finish(self, event_id: str, *, handled: bool) -> None:
+        """Mark an event as handled or failed."""
+        state = "handled" if handled else "failed"
+        self._changed(_FINISH, event=event_id, state=state)
 
     def next_due(self) -> datetime | None:
-        """Return when an event is due next; None when none waits."""
+        """Return when the next event is due; None if none is waiting."""
         row = self._row(_NEXT)
         if row is None or row[0] is None:
             return None
         return _EPOCH + int(row[0]) * _MICROSECOND
 
     def count(self, state: str) -> int:
-        """Return how many events are "waiting", "handled" or "given up"."""
+        """Return how many events are "waiting", "handled" or "failed"."""
         sql = (
             "SELECT COUNT(*) FROM mediakit_inbox "
             "WHERE receiver = :receiver AND state = :state"
@@ -173,7 +173,7 @@ class Inbox:
         return 0 if row is None else int(row[0])
 
     def close(self) -> None:
-        """Close the file; it is opened again when it is needed."""
+        """Close the file; it is reopened when needed."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
@@ -183,17 +183,17 @@ class Inbox:
 
     def _changed(self, sql: str, **values: object) -> int:
         with self._lock:
-            return self._own().execute(sql, self._named(values)).rowcount
+            return self._open_connection().execute(sql, self._named(values)).rowcount
 
     def _row(self, sql: str, **values: object) -> tuple[Any, ...] | None:
         with self._lock:
-            found = self._own().execute(sql, self._named(values)).fetchall()
+            found = self._open_connection().execute(sql, self._named(values)).fetchall()
         return tuple(found[0]) if found else None
 
     def _named(self, values: dict[str, object]) -> dict[str, object]:
         return {"receiver": self.name, **values}
 
-    def _own(self) -> sqlite3.Connection:
+    def _open_connection(self) -> sqlite3.Connection:
         if self._connection is None:
             self._connection = self._opened()
         return self._connection
@@ -201,7 +201,7 @@ class Inbox:
     def _opened(self) -> sqlite3.Connection:
         if self.place != IN_MEMORY:
             _make_private(Path(self.place))
-        # Every statement is a transaction of its own.
+        # Each statement is its own transaction.
         connection = sqlite3.connect(
             self.place,
             timeout=BUSY_TIMEOUT_S,
@@ -213,7 +213,7 @@ class Inbox:
 
 
 def _make_private(file: Path) -> None:
-    # URLs of outputs are in it. SQLite gives the files beside it the same rights.
+    # It contains output URLs. SQLite gives its other files the same permissions.
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with suppress(FileExistsError):
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -226,9 +226,9 @@ def _make_private(file: Path) -> None:
     reraise=True,
 )
 def _prepare(connection: sqlite3.Connection) -> None:
-    # The switch to WAL does not wait for a lock by itself.
+    # Switching to WAL does not wait for a lock.
     connection.execute("PRAGMA journal_mode=WAL")
-    # An answer of 2xx is a promise: what was noted survives a power cut.
+    # A 2xx response is a promise: an accepted event survives a power cut.
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute(_TABLE)
     connection.execute(_INDEX)

@@ -1,4 +1,4 @@
-"""A receiver of webhooks, to mount in any ASGI application (spec 6)."""
+"""A webhook receiver to mount in any ASGI application (spec 6)."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from anyio import to_thread
 
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import SignatureError
-from mediakit.webhooks.claims import Claim, read_claim
-from mediakit.webhooks.events import read_event
-from mediakit.webhooks.handling import Handling, OnEvent
-from mediakit.webhooks.inbox import Inbox
-from mediakit.webhooks.keys import Secrets, keys_of
-from mediakit.webhooks.reading import (
-    GoneError,
+from mediakit.webhooks.asgi import (
+    DisconnectedError,
     Receive,
-    RefusedError,
+    RejectedError,
     Scope,
     Send,
     answer,
     check_size,
     read_body,
 )
+from mediakit.webhooks.dispatcher import Dispatcher, OnEvent
+from mediakit.webhooks.events import read_event
+from mediakit.webhooks.headers import DeliveryHeaders, parse_headers
+from mediakit.webhooks.inbox import Inbox
+from mediakit.webhooks.keys import Secrets, keys_of
 from mediakit.webhooks.verifying import check_body, check_signature
 
 logger = logging.getLogger(__name__)
 
 BODY_TIMEOUT_S = 10.0
 FILE_NAME = "webhooks.db"
-TAKEN = 204
+ACCEPTED_STATUS = 204
 _SYSTEM = SystemClock()
-# A sender tries again after any of these; the status is all that its log shows.
+# Senders retry after any of these; their log shows only the status.
 _STATUSES = {
     "missing_header": 400,
     "header": 400,
@@ -49,14 +49,14 @@ CurrentSecrets = Callable[[], Secrets]
 
 
 class Receiver:
-    """An ASGI application that takes webhooks; `receiver` makes one.
+    """An ASGI application that receives webhooks; `receiver` makes one.
 
     Args:
         secret: Returns the secrets that are valid now.
-        on_event: What takes the events.
-        inbox: Where they are written down.
-        clock: The receiver's time.
-        body_timeout_s: How long a body may take to come, real seconds.
+        on_event: The function that handles the events.
+        inbox: Where the events are stored.
+        clock: The receiver's clock.
+        body_timeout_s: The limit for receiving a body, real seconds.
     """
 
     def __init__(
@@ -72,13 +72,13 @@ class Receiver:
         self._secret = secret
         self._clock = clock
         self._body_timeout_s = body_timeout_s
-        self._handling = Handling(inbox, on_event, clock)
+        self._dispatcher = Dispatcher(inbox, on_event, clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take one delivery, or begin and end with the application."""
+        """Receive one delivery, or start and stop with the application."""
         match scope["type"]:
             case "lifespan":
-                await self._live(receive, send)
+                await self._lifespan(receive, send)
             case "websocket":
                 await receive()
                 await send({"type": "websocket.close"})
@@ -86,18 +86,18 @@ class Receiver:
                 await self._answer(scope, receive, send)
 
     async def start(self) -> None:
-        """Handle what an earlier process left, before anything new comes.
+        """Start to handle events that an earlier process left in the inbox.
 
-        A server calls it when the receiver is its application. Mounted in another
-        one, call it in that one's lifespan; otherwise the first delivery does it.
+        A server calls this if the receiver is its application. If you mount the
+        receiver, call it in your lifespan; otherwise the first delivery starts it.
         """
-        self._handling.start()
+        self._dispatcher.start()
 
     async def stop(self) -> None:
-        """Let what is being handled end, for ten seconds at most."""
-        await self._handling.stop()
+        """Wait up to ten seconds for running handlers, then stop."""
+        await self._dispatcher.stop()
 
-    async def _live(self, receive: Receive, send: Send) -> None:
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:
             message = await receive()
             if message["type"] == "lifespan.shutdown":
@@ -109,73 +109,74 @@ class Receiver:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            await self._take(scope, receive)
-        except RefusedError as error:
+            await self._receive(scope, receive)
+        except RejectedError as error:
             await _refuse(scope, send, error)
-        except GoneError:
+        except DisconnectedError:
             return
         else:
-            # Whether or not the sender is still there to hear it.
+            # Even if the sender has disconnected.
             try:
-                await answer(send, TAKEN)
+                await answer(send, ACCEPTED_STATUS)
             finally:
-                self._handling.start()
+                self._dispatcher.start()
 
-    async def _take(self, scope: Scope, receive: Receive) -> None:
+    async def _receive(self, scope: Scope, receive: Receive) -> None:
         if scope["method"] != "POST":
             allowed = ((b"allow", b"POST"),)
-            raise RefusedError(405, "Webhooks are sent with POST.", allowed)
+            raise RejectedError(405, "Webhooks are sent with POST.", allowed)
         try:
-            claim = read_claim(scope["headers"], self._clock.now())
+            signed = parse_headers(scope["headers"], self._clock.now())
             check_size(scope)
             body = await read_body(receive, self._body_timeout_s)
-            self._verify(claim, body)
+            self._verify(signed, body)
         except SignatureError as error:
             raise _refused(error) from error
         now = self._clock.now()
-        await to_thread.run_sync(self.inbox.note, claim.id, body, now)
+        await to_thread.run_sync(self.inbox.add, signed.id, body, now)
 
-    def _verify(self, claim: Claim, body: bytes) -> None:
+    def _verify(self, signed: DeliveryHeaders, body: bytes) -> None:
         check_body(body)
-        check_signature(claim, body, keys_of(self._secret()))
-        read_event(claim.id, body)
+        check_signature(signed, body, keys_of(self._secret()))
+        read_event(signed.id, body)
 
 
 def receiver(
     secret: Secrets | CurrentSecrets,
     on_event: OnEvent,
     *,
-    seen: str | Path | Inbox | None = None,
+    inbox: str | Path | Inbox | None = None,
     name: str = "default",
     clock: Clock = _SYSTEM,
     body_timeout_s: float = BODY_TIMEOUT_S,
 ) -> Receiver:
-    """Make an ASGI application that takes webhooks and hands over their events.
+    """Make an ASGI application that receives webhooks and passes on their events.
 
-    A delivery is verified, written to a file, and only then answered with 204; the
-    event is handled afterwards, however long that takes. So each event is handled at
-    least once, also when the process is killed in between, and once only unless it
-    is: a delivery that comes again is answered 204 and not handled again. When
-    `on_event` raises, it is called again after 1 s, 10 s, 1 min, 10 min and 1 h; then
-    the event is given up, until somebody has it replayed. Four are handled at once,
-    in any order: the service does not send them in order either, and may send one
-    before its submit has answered. Match them to jobs by `event.job.id`.
+    The receiver verifies each delivery, writes it to a file and only then responds
+    204; it handles the event afterwards, however long that takes. So each event is
+    handled at least once, even if the process is killed, and only once unless it is
+    killed: a repeated delivery gets 204 and is not handled again. If `on_event` raises,
+    it is called again after 1 s, 10 s, 1 min, 10 min and 1 h; then the event counts as
+    failed until it is replayed. Four events are handled at once, in any order: the
+    service does not send them in order either, and may send one before it has responded
+    to its submission. Use `event.job.id` to match events to jobs.
 
-    Anything else is answered 4xx; without its headers the body is not read. Mount it
-    as a route of its own, since senders follow no redirect to a path with a slash::
+    Any other request gets a 4xx; if the headers are not valid, the body is not read.
+    Mount the receiver as its own route, since senders do not follow redirects to a path
+    with a slash::
 
         Starlette(routes=[Route("/hooks", receiver(secret, on_event))])
 
     Args:
-        secret: One secret, several during a rotation, or a function that returns
-            those that are valid now, asked at each delivery and quick to answer.
-        on_event: Called with each event; async, or not and then in a thread.
-        seen: The file of what was received, which has to outlive the process; a file
-            in `MEDIAKIT_HOME` when omitted. ":memory:" forgets with the process.
-        name: Which receiver it is, where several share that file: each handles every
+        secret: One secret, several during a rotation, or a fast function that returns
+            the secrets that are valid now; it is called for each delivery.
+        on_event: Called with each event; if it is not async, in a thread.
+        inbox: The file that stores the events; it must outlive the process. By default
+            a file in `MEDIAKIT_HOME`; ":memory:" lasts as long as the process.
+        name: The receiver's name, when several share that file: each handles every
             event.
-        clock: What the time of sending is compared with.
-        body_timeout_s: How long a body may take to come, real seconds.
+        clock: The clock that the time of sending is compared with.
+        body_timeout_s: The limit for receiving a body, real seconds.
 
     Raises:
         SignatureError: A secret cannot be read ("secret").
@@ -183,7 +184,7 @@ def receiver(
     """
     current = _current(secret)
     keys_of(current())
-    inbox = seen if isinstance(seen, Inbox) else Inbox(seen or _file(), name=name)
+    inbox = inbox if isinstance(inbox, Inbox) else Inbox(inbox or _file(), name=name)
     return Receiver(
         current, on_event, inbox, clock=clock, body_timeout_s=body_timeout_s
     )
@@ -202,16 +203,16 @@ def _file() -> Path:
     return Path(home) / FILE_NAME
 
 
-def _refused(error: SignatureError) -> RefusedError:
+def _refused(error: SignatureError) -> RejectedError:
     status = _STATUSES[error.reason]
     words = str(error) if status < 500 else "This receiver cannot read its own secret."
-    return RefusedError(status, words)
+    return RejectedError(status, words)
 
 
-async def _refuse(scope: Scope, send: Send, error: RefusedError) -> None:
+async def _refuse(scope: Scope, send: Send, error: RejectedError) -> None:
     log = logger.error if error.status >= 500 else logger.warning
-    log("a webhook was refused with %d: %s", error.status, error.__cause__ or error)
-    # What is left of the body is not waited for.
+    log("a webhook was rejected with %d: %s", error.status, error.__cause__ or error)
+    # The rest of the body is not read.
     ends = scope.get("http_version", "1.1").startswith("1")
     close = ((b"connection", b"close"),) if ends else ()
     await answer(send, error.status, error.words, error.headers + close)

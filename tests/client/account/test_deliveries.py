@@ -131,7 +131,7 @@ def test_what_failed_is_told_in_words_and_sent_again_one_by_one_or_all(
         ids = given_up(own, running, f"{receiver.url}?token=hidden", 3)
         attempts = own.deliveries.attempts(ids[0])
         assert [one.number for one in attempts] == list(range(1, 10))
-        assert attempts[0].words == "the receiver broke: it answered 503"
+        assert attempts[0].words == "the receiver failed with 503"
         frame = own.deliveries.frame(status="failed")
         assert "hidden" not in f"{own.deliveries.get(ids[0])!r} {frame.to_string()}"
         with pytest.raises(ConflictError):
@@ -407,14 +407,22 @@ def test_an_answer_that_lists_nothing_is_not_taken_for_an_empty_log(
 @pytest.mark.parametrize(
     ("reason", "code", "words"),
     [
-        (None, 204, "delivered: the receiver answered 204"),
-        ("http_4xx: 410", 410, "the receiver refused it: it answered 410"),
-        ("http_5xx: 503", 503, "the receiver broke: it answered 503"),
-        ("timeout", None, "no response came within 20 s"),
+        (None, 204, "delivered: the receiver responded with 204"),
+        ("http_4xx: 410", 410, "the receiver rejected it with 410"),
+        ("http_5xx: 503", 503, "the receiver failed with 503"),
+        ("timeout", None, "no response within 20 s"),
         ("connect", None, "the connection could not be opened"),
-        ("blocked", None, "the address is private or not allowed, and was not reached"),
+        (
+            "blocked",
+            None,
+            "the address is private or not allowed, so no connection was made",
+        ),
         ("tls", None, "the TLS handshake or the certificate check failed"),
-        ("signing", None, "the service could not sign it; this costs no attempt"),
+        (
+            "signing",
+            None,
+            "the service could not sign it; this does not count as an attempt",
+        ),
         ("weather", None, "weather"),
     ],
 )

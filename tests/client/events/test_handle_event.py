@@ -89,7 +89,7 @@ def test_an_event_taken_by_a_receiver_ends_the_job_without_a_poll(
     def on_event(event: Event) -> None:
         did.append(own.handle_event(event))
 
-    app = receiver(own.deliveries.secret().reveal(), on_event, seen=":memory:")
+    app = receiver(own.deliveries.secret().reveal(), on_event, inbox=":memory:")
     with serve(app) as url:
         settled: list[str] = []
         own.on_settled(lambda job: settled.append(job.id))
@@ -198,7 +198,7 @@ def test_the_awaited_client_gives_a_receiver_its_own_method(
     client = AsyncClient(running.base_url, running.api_key, home=tmp_path / "home")
     io = io_thread()
     secret = io.call(client.deliveries.secret).reveal()
-    app = receiver(secret, client.handle_event, seen=":memory:")
+    app = receiver(secret, client.handle_event, inbox=":memory:")
 
     async def buy(url: str) -> Any:
         hook = f"{url}/hook"

@@ -15,8 +15,8 @@ from typing import TypeVar
 import av
 import pytest
 
-from mediakit.limits import MediaLimits
 from mediakit.media import probe
+from mediakit.media_limits import MediaLimits
 from mediakit.records import ErrorCode
 from mediakit.sandbox.jobs.renderer import (
     ProbeError,

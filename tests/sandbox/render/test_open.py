@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image
 
-from mediakit.limits import MediaLimits
+from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.render.__main__ import answer_line
 from mediakit.sandbox.render.film.open_body import OpenBody
 from mediakit.sandbox.render.frames.planes import rgb_of

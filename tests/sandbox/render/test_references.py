@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageColor
 
-from mediakit.limits import MediaLimits
+from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.render.film.reels import Given, Reel, chosen_seconds, film_of
 from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
 from mediakit.sandbox.render.scenes import render

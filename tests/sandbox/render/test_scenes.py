@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image, ImageFilter
 
-from mediakit.limits import MediaLimits
+from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.render.__main__ import answer_line
 from mediakit.sandbox.render.film.film import Film, write_film
 from mediakit.sandbox.render.frames.planes import Planes
@@ -1091,7 +1091,7 @@ def test_an_output_that_cannot_be_written_is_an_internal_failure(
 
 MEASURED_WORKER = """
 import re, sys
-from mediakit.limits import MediaLimits
+from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.render.__main__ import main
 main()
 status = open("/proc/self/status").read()

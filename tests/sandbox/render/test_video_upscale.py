@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mediakit.limits import MediaLimits
+from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.render.film.film import Film, write_film
 from mediakit.sandbox.render.frames.planes import Planes
 from mediakit.sandbox.render.protocol import Order, Rendered, RenderError

@@ -45,7 +45,7 @@ def test_the_time_between_attempts_stands_on_the_line_and_the_outcome_in_words()
     assert html.count("✗") == 3
     assert html.count("✓") == 1
     assert 'aria-label="4 attempts over 35 min; the last: delivered' in html
-    assert "the receiver broke: it answered 503" in html
+    assert "the receiver failed with 503" in html
     assert "127.0.0.1:9/hook" in html
     assert "hidden" not in html
 
@@ -56,10 +56,10 @@ def test_the_plain_text_says_the_same() -> None:
 
     assert text.splitlines() == [
         "pending · delivery_1",
-        "  1. the receiver broke: it answered 503",
-        "  2. after 5 s, the receiver broke: it answered 503",
-        "  3. after 5 min, the receiver broke: it answered 503",
-        "  4. after 30 min, delivered: the receiver answered 204",
+        "  1. the receiver failed with 503",
+        "  2. after 5 s, the receiver failed with 503",
+        "  3. after 5 min, the receiver failed with 503",
+        "  4. after 30 min, delivered: the receiver responded with 204",
         "  next attempt 2026-10-02 12:00:00",
         "There are more: client.deliveries.list() goes through all of them.",
     ]

@@ -208,7 +208,7 @@ def test_a_copy_that_cannot_be_made_is_said_and_tried_again_another_time(
     def refuse(source: Path, target: Path) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(preview_module, "make_small_clip", refuse)
+    monkeypatch.setattr(preview_module, "make_preview", refuse)
     job = Output(hevc, tmp_path / "looks")
     assert job.seen()[-1].clip_note == (
         "No copy that plays here could be made: the disk is full."

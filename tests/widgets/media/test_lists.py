@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mediakit.catalog import Catalog
-from mediakit.media import MediaInfo, kept_file
+from mediakit.media import MediaInfo, write_kernel_file
 from mediakit.rules import Problem
 from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.inspection import Inspection
@@ -225,9 +225,9 @@ def test_the_problem_of_one_medium_stands_in_its_row_and_escaped() -> None:
 def test_a_file_from_the_browser_is_kept_under_a_plain_name(
     name: str, kept: str
 ) -> None:
-    path = kept_file(name, b"bytes")
+    path = write_kernel_file(name, b"bytes")
 
     assert path.name == kept
     assert path.read_bytes() == b"bytes"
-    assert kept_file(name, b"bytes") == path
-    assert kept_file(name, b"others") != path
+    assert write_kernel_file(name, b"bytes") == path
+    assert write_kernel_file(name, b"others") != path

@@ -10,7 +10,7 @@ from typing import Any, Protocol, get_args
 from pydantic import TypeAdapter, ValidationError
 
 from mediakit.catalog.documents.facts import is_bound
-from mediakit.limits import CONTENT_TYPES, MediaLimits
+from mediakit.media_limits import CONTENT_TYPES, MediaLimits
 from mediakit.schema import (
     FieldKind,
     MaskOf,

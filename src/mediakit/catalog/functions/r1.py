@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from mediakit.catalog.metered import CHARGED_ON_TOKENS, Metered, metered
-from mediakit.limits import MediaLimits
+from mediakit.media_limits import MediaLimits
 from mediakit.rates import MS_PER_S, Line
 from mediakit.rules import Cites, LimitedWhen, NeededWhen, unless, when
 from mediakit.schema import (

@@ -80,7 +80,7 @@ class Listener(ProcessBound):
             self._endpoint = await self._endpoints.register(self.url)
             # An event that comes again changes nothing, so nothing is kept on disk.
             self._receiver = receiver(
-                self._endpoint.secret, self._on_event, seen=IN_MEMORY
+                self._endpoint.secret, self._on_event, inbox=IN_MEMORY
             )
             self._server = _server(self._receiver)
         except BaseException:

@@ -13,12 +13,12 @@ from mediakit.errors import InputError
 from mediakit.history import Parent
 from mediakit.media import (
     MediaInfo,
-    body_with_stand_ins,
+    body_with_placeholders,
     facts_of,
     lengths_wanted,
     local_file,
+    placeholder,
     preflight,
-    stand_in,
 )
 from mediakit.rates import Estimate
 from mediakit.rules import Problem
@@ -70,7 +70,7 @@ class ValidatedRequest:
     def facts(self) -> InputFacts:
         """Return the durations that are known; those that were given come first."""
         found = facts_of(self.function, self.body, {**self.infos, **self.remote})
-        given = {stand_in(value): each for value, each in self.seconds.items()}
+        given = {placeholder(value): each for value, each in self.seconds.items()}
         return InputFacts(seconds={**found.seconds, **given})
 
     @cached_property
@@ -80,7 +80,7 @@ class ValidatedRequest:
         Raises:
             InputError: A field that the price is made from is missing or wrong.
         """
-        checked, _ = body_with_stand_ins(self.function, self.body)
+        checked, _ = body_with_placeholders(self.function, self.body)
         # A rate of the user's own may rest on a property that no declaration knows.
         whole = {**checked, **self.extra}
         return self.function.estimate(whole, self.facts, request=self.read)

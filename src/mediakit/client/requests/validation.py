@@ -13,7 +13,7 @@ from mediakit.client.requests.validated import ValidatedRequest
 from mediakit.errors import InputError
 from mediakit.media import (
     MediaInfo,
-    body_with_stand_ins,
+    body_with_placeholders,
     is_url,
     probe_named,
 )
@@ -57,7 +57,7 @@ def validate(
     lengths = known_lengths(seconds)
     beside = plain_fields(function, _properties(extra))
     infos, problems = _probed(function, body)
-    checked, _ = body_with_stand_ins(function, body)
+    checked, _ = body_with_placeholders(function, body)
     read, wrong = function.read(checked)
     request = ValidatedRequest(
         function,

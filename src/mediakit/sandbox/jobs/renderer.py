@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mediakit.limits import MediaLimits
+from mediakit.media_limits import MediaLimits
 from mediakit.records import ErrorCode
 from mediakit.sandbox.render.process import Worker, WorkerGoneError
 from mediakit.sandbox.render.protocol import PROBE

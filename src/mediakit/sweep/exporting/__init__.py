@@ -1,7 +1,7 @@
-"""Writes what a sweep made to a folder: the files, a manifest and a page.
+"""Write the outputs of a sweep to a folder, with a manifest and an HTML report.
 
-It takes the frame of the results and a function that fetches a file; the folder may be
-any that the client can save results to.
+It uses the frame of the results and a function that fetches a file. The folder can be
+anywhere that the client can save results to.
 """
 
 from mediakit.sweep.exporting.writing import Exported, export

@@ -1,4 +1,4 @@
-"""The code that makes a plan again."""
+"""Write the code that recreates a plan."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ WIDTH = 88
 
 
 def sweep_code(function: str, given: Mapping[str, object]) -> str:
-    """Write the call that makes a plan.
+    """Write the call that creates a plan.
 
     Args:
         function: The kind or path of the function.
-        given: The arguments of the call by name; those that are None are left out.
+        given: The arguments of the call by name; those that are None are omitted.
     """
     arguments = [repr(function)]
     arguments += [f"{n}={_code(v)}" for n, v in given.items() if v is not None]

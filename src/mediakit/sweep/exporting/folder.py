@@ -1,4 +1,4 @@
-"""The folder of an export: what an earlier one left there, and how files get in."""
+"""The folder of an export: the files of earlier exports, and how files are written."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ BLOCK_BYTES = 1 << 20
 
 
 class Folder:
-    """A folder on this machine, or behind a URL that fsspec knows.
+    """A folder on this machine, or at a URL that fsspec supports.
 
     Args:
-        where: The folder; it is made.
+        where: The folder; it is created if needed.
 
     Raises:
-        InputError: It cannot be written, or has a manifest or a page that no export
-            wrote.
+        InputError: It cannot be written, or has a manifest or a report that was not
+            written by an export.
     """
 
     def __init__(self, where: str | Path) -> None:
@@ -47,21 +47,21 @@ class Folder:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Return the sizes of the files that an earlier export wrote, by name."""
+        """Return the sizes of the files from earlier exports, by name."""
         return dict(self.earlier.values())
 
     @property
     def place(self) -> Path | str:
-        """Return what to tell people: a path or a URL."""
+        """Return the folder as text for people: a path or a URL."""
         place = self._manifest.place
         return place.parent if isinstance(place, Path) else place.rpartition("/")[0]
 
     def file(self, name: str) -> Destination:
-        """Return the place of a file in it."""
+        """Return the destination of a file in the folder."""
         return self._manifest.sibling(name)
 
     def write(self, name: str, content: bytes | Path) -> None:
-        """Write a file whole or not at all, in the place of an earlier one.
+        """Write a file atomically, replacing an earlier one.
 
         Raises:
             OSError: It cannot be written.
@@ -70,14 +70,14 @@ class Folder:
         _write(self.file(name), blocks)
 
     def unwritable(self, error: OSError) -> InputError:
-        """Say why it cannot be written."""
+        """Return the error that explains why the folder cannot be written."""
         got = f"{self.place} ({error.strerror or type(error).__name__})"
         accepted = "a folder that can be written, with room for the files"
-        sent = "What the sweep made stays at the service."
+        sent = "The outputs are still available at the service."
         return InputError("where", got=got, accepted=accepted, sent=sent)
 
     def _read_earlier(self) -> Iterator[tuple[str, tuple[str, int]]]:
-        """Yield the files that an earlier export wrote: the job, the name, the size."""
+        """Yield the files that an earlier export wrote: job, name and size."""
         page, content = self.file(REPORT).content(), self._manifest.content()
         if page is not None and MARK.encode() not in page:
             raise _foreign(self.file(REPORT))
@@ -106,12 +106,12 @@ def _manifest_in(where: Any) -> Destination:
 
 
 def _is_name(text: str | None) -> bool:
-    # Others may write to the folder: what its manifest says leads out of it nowhere.
+    # Others may write to the folder: a name in its manifest must not lead outside it.
     return bool(text) and not set(text or "") & set("/\\\0") and text != ".."
 
 
 def _foreign(target: Destination) -> InputError:
-    got = f"{target.place} (no export wrote it)"
+    got = f"{target.place} (not written by an export)"
     return InputError("where", got=got, accepted="a folder without such a file")
 
 

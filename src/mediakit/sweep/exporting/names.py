@@ -1,4 +1,4 @@
-"""The names of exported files: they say what varies, and are safe in every folder."""
+"""Names of exported files: they show what varies, and are valid everywhere."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Values = Sequence[tuple[str, str]]
 
 
 def value_text(value: object) -> str:
-    """Write the value of an axis as text; a job is its id, None is empty."""
+    """Format the value of an axis; a job as its id, None as empty text."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -33,14 +33,14 @@ def value_text(value: object) -> str:
 
 
 def file_names(values: Values, output: Output, media_type: str | None) -> Iterator[str]:
-    """Yield the names that a file may have, the shortest first.
+    """Yield the possible names of a file, the shortest first.
 
-    They end in digits of the job's hash, so that a name is the same in every export
-    and stands for one job.
+    They end in digits of the job's hash, so that a job has the same name in every
+    export.
 
     Args:
         values: The axes and their values.
-        output: What the file holds.
+        output: The output in the file.
         media_type: "video", "image" or "audio".
     """
     stem = file_stem(values)
@@ -56,7 +56,7 @@ def _suffix(source: str, media_type: str | None) -> str:
 
 
 def file_stem(values: Values) -> str:
-    """Return what a name says of the values, in lower case ASCII."""
+    """Return the values as part of a file name, in lowercase ASCII."""
     words = [_word(axis, value) for axis, value in values]
     return "_".join(filter(None, words))[:LONGEST_STEM].rstrip("_-.")
 

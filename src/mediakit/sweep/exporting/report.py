@@ -1,4 +1,4 @@
-"""The page that an export writes: it opens without Jupyter and without a network."""
+"""The HTML report of an export: it works without Jupyter and offline."""
 
 from __future__ import annotations
 
@@ -69,20 +69,20 @@ body:has(#kept:checked) figure:not(.kept){display:none}
 
 @dataclass(frozen=True)
 class Shown:
-    """One cell as the page shows it; None is unknown.
+    """One cell in the report; None is unknown.
 
     Args:
-        values: The axes and their values, as texts, in order.
-        status: What became of it.
-        file: The name of its file beside the page; None when it has none.
-        poster: The name of its still.
+        values: The axes and their values, as text, in order.
+        status: The status of the cell.
+        file: The name of its file in the folder; None if it has none.
+        poster: The name of its poster.
         media_type: "video", "image" or "audio".
         prompt: The prompt.
-        rating: From 1 to 5.
+        rating: The rating, from 1 to 5.
         keep: Whether it is kept.
-        charge_micro_usd: What it was charged.
+        charge_micro_usd: The charge.
         problem: Why it has no file.
-        job_id: The job.
+        job_id: The job id.
     """
 
     values: Sequence[tuple[str, str]]
@@ -101,13 +101,13 @@ class Shown:
 def report_html(
     title: str, cells: Sequence[Shown], numbers: Mapping[str, object], code: str
 ) -> str:
-    """Write the page.
+    """Write the report.
 
     Args:
-        title: What was swept.
+        title: The title.
         cells: The cells, in the order of the plan.
         numbers: Figures by name; money ends in `_micro_usd`, None is unknown.
-        code: The code that makes it again.
+        code: The code that recreates the plan.
     """
     made = [cell for cell in cells if cell.file is not None]
     parts = [
@@ -127,7 +127,7 @@ def report_html(
 
 
 def number_text(name: str, value: object) -> str:
-    """Write a figure: money exactly, whole numbers in groups, None as "unknown"."""
+    """Format a figure: money exactly, large numbers with commas, None as "unknown"."""
     if value is None:
         return "unknown"
     if isinstance(value, bool) or not isinstance(value, int):

@@ -1,4 +1,4 @@
-"""Exports a sweep: fetches what is missing, and writes the manifest and the page."""
+"""Export a sweep: fetch missing files, and write the manifest and the report."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Exported:
 
     Args:
         place: The folder: a path or a URL.
-        report: The page in it.
-        files: How many media files it has.
-        written: How many of them were written now.
+        report: The path or URL of the report.
+        files: The number of media files in it.
+        written: The number of files written by this export.
         notes: What was left out, as sentences.
     """
 
@@ -56,7 +56,7 @@ class Exported:
 
 @dataclass(frozen=True)
 class _Cell:
-    """A row of the results, what it shows, and the names that its file may have."""
+    """A row of the results, its displayed values, and the possible file names."""
 
     row: Mapping[str, Any]
     values: tuple[tuple[str, str], ...]
@@ -66,7 +66,7 @@ class _Cell:
 
 @dataclass(frozen=True)
 class _File:
-    """The file of a cell; without a name there is none."""
+    """The file of a cell; the name is None if there is no file."""
 
     name: str | None = None
     size_bytes: int | None = None
@@ -85,25 +85,25 @@ def export(
     axes: Sequence[str],
     numbers: Mapping[str, object],
 ) -> Exported:
-    """Write the outputs of a sweep, a manifest and a page to a folder.
+    """Write the outputs of a sweep, a manifest and a report to a folder.
 
-    A file has a name that says its parameters, and keeps it. Another export to the
-    same folder writes what is missing, and the manifest and the page anew; what is
-    there is not fetched again, and files of others stay as they are.
+    File names show the parameters and never change. Exporting to the same folder again
+    writes only missing files and replaces the manifest and the report; existing files
+    are not fetched again, and files of others are not changed.
 
     Args:
-        rows: The frame of the results, a row a cell.
-        where: A folder, which is made, or a URL that fsspec knows.
-        fetch: Returns a local file with an output; called on several threads.
-        plan_code: The code that makes the plan again.
-        title: What was swept.
-        axes: The columns that vary; the page has a section for each value of the
+        rows: The frame of the results, one row per cell.
+        where: A folder, which is created if needed, or a URL that fsspec supports.
+        fetch: Returns an output as a local file; called on several threads.
+        plan_code: The code that recreates the plan.
+        title: The title of the report.
+        axes: The columns that vary; the report has a section for each value of the
             first.
         numbers: Figures of the plan by name; money ends in `_micro_usd`.
 
     Raises:
-        InputError: The folder cannot be written, or has a manifest or a page that no
-            export wrote.
+        InputError: The folder cannot be written, or has a manifest or a report that
+            was not written by an export.
     """
     folder = Folder(where)
     cells = _cells(rows, axes, folder)
@@ -127,7 +127,7 @@ def export(
 def _failures(files: Iterable[_File]) -> Iterator[str]:
     failed = sum(file.problem is not None for file in files)
     if failed:
-        yield f"{failed:,} could not be saved; {MANIFEST} says why."
+        yield f"{failed:,} could not be saved; see {MANIFEST} for the reasons."
 
 
 def _cells(rows: pd.DataFrame, axes: Sequence[str], folder: Folder) -> list[_Cell]:
@@ -152,7 +152,7 @@ def _names(
     folder: Folder,
     owners: dict[str, str],
 ) -> tuple[str, ...]:
-    """Return the names that a job's file may have; they are then no other job's."""
+    """Return the possible names of a job's file, and reserve them for this job."""
     own = [folder.earlier[output.job_id][0]] if output.job_id in folder.earlier else []
     made = file_names(values, output, media_type)
     free = [n for n in made if owners.setdefault(n, output.job_id) == output.job_id]
@@ -160,7 +160,7 @@ def _names(
 
 
 def _records(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the rows with None for what is missing."""
+    """Yield the rows with None for missing values."""
     for row in rows.astype(object).to_dict("records"):
         yield {str(name): _present(value) for name, value in row.items()}
 
@@ -195,7 +195,7 @@ def _saved(folder: Folder, fetch: Fetch, cell: _Cell) -> _File:
 
 
 def _save(folder: Folder, fetch: Fetch, cell: _Cell) -> _File:
-    """Save an output under the first of its names that nobody else uses."""
+    """Save an output under the first of its names that is free."""
     assert cell.output is not None
     local: Path | None = None
     for name in cell.names:
@@ -213,13 +213,13 @@ def _save(folder: Folder, fetch: Fetch, cell: _Cell) -> _File:
             _poster(folder, name, local, cell.row.get("media_type")),
             is_new=size_bytes is None,
         )
-    raise FileExistsError("others have files of all its names")
+    raise FileExistsError("all its names are used by other files")
 
 
 def _poster(
     folder: Folder, name: str, local: Path | None, media_type: str | None
 ) -> str | None:
-    """Return the still of a clip; it is made while the clip is at hand."""
+    """Make the poster of a clip while the local file is available."""
     if media_type != "video":
         return None
     poster = f"{POSTERS}/{Path(name).stem}.jpg"
@@ -260,7 +260,7 @@ def _plain(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _write_texts(folder: Folder, manifest: pd.DataFrame, page: str) -> Iterator[str]:
-    """Write the manifest and the page; yield what was left out."""
+    """Write the manifest and the report; yield notes about what was left out."""
     folder.write(MANIFEST, manifest.to_csv(index=False, lineterminator="\n").encode())
     folder.write(REPORT, page.encode())
     if find_spec("pyarrow") is None:

@@ -1,7 +1,7 @@
-"""Scores what a sweep made, with a function of the user.
+"""Score the outputs of a sweep with a function of the user.
 
-It runs in this process or on any `concurrent.futures.Executor`, keeps what it found by
-the hash of the output, and knows nothing of plans and results.
+It runs in this process or on any `concurrent.futures.Executor`, stores scores by the
+hash of the output, and does not depend on plans and results.
 """
 
 from mediakit.sweep.scoring.run import BATCH, score_outputs

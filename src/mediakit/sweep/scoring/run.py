@@ -1,7 +1,7 @@
-"""Scores outputs with a function, in this process or on the workers of an executor.
+"""Score outputs with a function, in this process or on the workers of an executor.
 
-The numbers are kept by the output's hash and the scorer's name and version, batch by
-batch, so that a run that was killed or interrupted goes on where it ended.
+Scores are stored by the output's hash and the scorer's name and version, batch by
+batch, so that a run that was killed or interrupted continues where it ended.
 """
 
 from __future__ import annotations
@@ -63,31 +63,31 @@ def score_outputs(
 ) -> pd.DataFrame:
     """Score outputs, each content once.
 
-    A scorer that raises marks its cell, and the others go on. A batch whose worker
-    died is scored again, each output alone. An interrupt keeps the batches that ended;
-    the next call scores only the others.
+    If the scorer raises, the error is recorded for that output and the others continue.
+    A batch whose worker died is scored again, one output at a time. After an interrupt,
+    the next call scores only the outputs of unfinished batches.
 
     Args:
-        outputs: What to score.
+        outputs: The outputs to score.
         fn: Takes the path of a file and returns a number, or a dict of numbers by
-            name; None among them is unknown. A process pool must be able to import
-            it: a function at the top level of a module. Its numbers are kept under its
-            name and version: `fn.version`, or else a hash of its own source, which
-            does not notice a change in what it calls.
-        fetch: Returns a local file with an output; called on several threads. Workers
-            must be able to read it: an executor on other machines needs a folder that
-            they share.
-        executor: Where to score; None is this process. It stays open. A pool that
-            forks a process with threads may hang: give a ProcessPoolExecutor
+            name; None is unknown. A process pool must be able to import it: use a
+            function at the top level of a module. Scores are stored under its name and
+            version: `fn.version`, or else a hash of its own source, which does not
+            change with the functions that it calls.
+        fetch: Returns an output as a local file; called on several threads. Workers
+            must be able to read it: an executor on other machines needs a shared
+            folder.
+        executor: Where to score; None for this process. It is not shut down. A pool
+            that forks a process with threads may hang: use a ProcessPoolExecutor with
             `mp_context=multiprocessing.get_context("forkserver")`.
-        batch: How many outputs make a task.
-        store: Where scores are kept, as each batch ends, and looked up; None keeps
-            none.
-        tell: Called with how many outputs are done and how many there are.
+        batch: The number of outputs per task.
+        store: Where scores are looked up, and stored after each batch; None for
+            nowhere.
+        tell: Called with the number of outputs done and the total.
 
     Returns:
-        One row an output, in the order given: job_id (string), a column a number
-        (float64, NaN where it is unknown), problem (string, missing where none).
+        One row per output, in the given order: job_id (string), one column per number
+        (float64, NaN if unknown), problem (string, missing if none).
 
     Raises:
         InputError: An argument is not acceptable; nothing was scored.
@@ -116,9 +116,9 @@ def _check(fn: object, executor: object, batch: object) -> None:
 
 
 class _Scoring:
-    """What one call has found out so far.
+    """The state of one call.
 
-    An output is known by its hash, or by its job until it has been fetched.
+    An output is identified by its hash, or by its job until it has been fetched.
     """
 
     def __init__(
@@ -128,8 +128,8 @@ class _Scoring:
         self._name, self._version = identity_of(fn)
         self._store, self._tell = store, tell
         self._answers: dict[str, Answer] = {}  # by hash
-        self._sha256s: dict[str, str] = {}  # by job, where it was not known before
-        self._unfetched: dict[str, str] = {}  # why, by hash or by job
+        self._sha256s: dict[str, str] = {}  # by job, if it was not known before
+        self._unfetched: dict[str, str] = {}  # the reason, by hash or by job
         self._sent: set[str] = set()
         self._look_up([o.sha256 for o in self._outputs if o.sha256])
 
@@ -152,7 +152,7 @@ class _Scoring:
         return self._answers.get(self._sha256s.get(key, key))
 
     def batches(self, fetch: Fetch, size: int) -> Iterator[list[Item]]:
-        """Fetch what has no score yet, and yield each content once."""
+        """Fetch the outputs without a score, and yield each content once."""
         due = {o.sha256 or o.job_id: o for o in self._outputs if not self._answer(o)}
         outputs = list(due.values())
         for begin in range(0, len(outputs), size):
@@ -179,7 +179,7 @@ class _Scoring:
         return items
 
     def took(self, batch: Sequence[Item], answers: Sequence[Answer]) -> None:
-        """Keep the answers of a batch."""
+        """Store the scores of a batch."""
         if not batch:
             return
         pairs = [(i.sha256, a) for i, a in zip(batch, answers, strict=True)]
@@ -189,7 +189,7 @@ class _Scoring:
         self._report()
 
     def frame(self) -> pd.DataFrame:
-        """Return a row for each output."""
+        """Return one row for each output."""
         import numpy as np
         import pandas as pd
 
@@ -211,7 +211,7 @@ def _float(value: float | None) -> float:
 
 
 def _fetch_item(fetch: Fetch, output: Output) -> Item | str:
-    """Return a fetched output; a text says why it could not be."""
+    """Return a fetched output, or the reason why it could not be fetched."""
     try:
         path = Path(fetch(output))
         if output.sha256 is not None:

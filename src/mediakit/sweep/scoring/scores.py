@@ -1,4 +1,4 @@
-"""What is scored, what comes of it, and where that is kept."""
+"""Outputs, their scores, and where scores are stored."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ HASH_DIGITS = 16
 
 @dataclass(frozen=True)
 class Output:
-    """What one job made.
+    """The output of one job.
 
     Args:
         job_id: The job.
-        source: Where it is: a URL or a local path.
-        sha256: The hash of its content, in hex; None while it is not known.
+        source: Its location: a URL or a local path.
+        sha256: The hash of its content, in hex; None if unknown.
     """
 
     job_id: str
@@ -33,14 +33,14 @@ class Output:
 
 @dataclass(frozen=True)
 class Score:
-    """What a scorer made of an output, as it is kept.
+    """The stored result of a scorer for one output.
 
     Args:
         sha256: The hash of the output, in hex.
         scorer: The scorer's name.
         version: The scorer's version.
-        values: The numbers by name; None when the scorer failed.
-        error: Why it failed; None when it did not.
+        values: The numbers by name; None if the scorer failed.
+        error: Why it failed; None if it did not.
     """
 
     sha256: str
@@ -51,43 +51,43 @@ class Score:
 
 
 class ScoreStore(Protocol):
-    """Where scores are kept between calls; asked on the caller's thread."""
+    """Stores scores between calls; called on the caller's thread."""
 
     def known(
         self, sha256s: Sequence[str], scorer: str, version: str
     ) -> Mapping[str, Mapping[str, float]]:
-        """Return the numbers of a scorer, by hash, for those hashes that have any."""
+        """Return the scorer's numbers by hash, for the hashes that have any."""
 
     def save(self, scores: Sequence[Score]) -> None:
-        """Keep scores; those without numbers say what failed."""
+        """Store scores; those without numbers have an error."""
 
     def hashed(self, job_id: str, sha256: str) -> None:
-        """Keep the hash of a job's output, so that it is not fetched to know it."""
+        """Store the hash of a job's output, so that it need not be fetched for it."""
 
 
 class NothingKept:
-    """A store that forgets."""
+    """A store that stores nothing."""
 
     def known(
         self, sha256s: Sequence[str], scorer: str, version: str
     ) -> Mapping[str, Mapping[str, float]]:
-        """Know no score."""
+        """Return no scores."""
         return {}
 
     def save(self, scores: Sequence[Score]) -> None:
-        """Keep nothing."""
+        """Do nothing."""
 
     def hashed(self, job_id: str, sha256: str) -> None:
-        """Keep nothing."""
+        """Do nothing."""
 
 
 class HistoryScores:
-    """A store in the history.
+    """A score store in the history.
 
     Args:
         history: The history.
-        service: Whose outputs they are.
-        account: Of which account.
+        service: The service of the outputs.
+        account: The account of the outputs.
     """
 
     def __init__(self, history: History, *, service: str, account: str) -> None:
@@ -97,15 +97,15 @@ class HistoryScores:
     def known(
         self, sha256s: Sequence[str], scorer: str, version: str
     ) -> Mapping[str, Mapping[str, float]]:
-        """Return the numbers of a scorer that are kept, by hash."""
+        """Return the scorer's stored numbers, by hash."""
         return self._history.scores(sha256s, scorer, version)
 
     def save(self, scores: Sequence[Score]) -> None:
-        """Keep scores."""
+        """Store scores."""
         self._history.save_scores(scores)
 
     def hashed(self, job_id: str, sha256: str) -> None:
-        """Keep the hash of a job's output."""
+        """Store the hash of a job's output."""
         self._history.save_sha256s({job_id: sha256}, **self._owner)
 
 
@@ -113,10 +113,10 @@ Fetch = Callable[[Output], Path]
 
 
 def identity_of(fn: Any) -> tuple[str, str]:
-    """Return the name and the version under which a scorer's numbers are kept.
+    """Return the name and the version under which a scorer's numbers are stored.
 
     Raises:
-        InputError: It has no `version`, and no source to take one from.
+        InputError: It has no `version`, and no source to hash instead.
     """
     if isinstance(fn, partial):
         name, version = identity_of(fn.func)

@@ -1,4 +1,4 @@
-"""Runs a scorer in batches on an executor, and goes on when a worker dies."""
+"""Run a scorer in batches on an executor, and continue when a worker dies."""
 
 from __future__ import annotations
 
@@ -28,10 +28,7 @@ TRIES_ALONE = 2
 LONGEST_PROBLEM = 300
 TAKEN = {"job_id", "problem"}
 NUMBERS = "a number, or a dict of numbers by name"
-DIED = (
-    f"The worker process ended while it scored this output, {TRIES_ALONE} times with "
-    "no other output beside it."
-)
+DIED = f"The worker process died {TRIES_ALONE} times while it scored only this output."
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class Item:
 
     Args:
         sha256: The hash of its content, in hex.
-        path: Where it is on this machine.
+        path: Its path on this machine.
     """
 
     sha256: str
@@ -49,11 +46,11 @@ class Item:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a scorer made of a file: its numbers, or the reason that there are none.
+    """The scorer's numbers for a file, or the reason why there are none.
 
     Args:
-        values: The numbers by name; None when the scorer failed.
-        problem: Why it failed; None when it did not.
+        values: The numbers by name; None if the scorer failed.
+        problem: Why it failed; None if it did not.
     """
 
     values: dict[str, float] | None
@@ -67,13 +64,13 @@ Took = Callable[[Sequence[Item], Sequence[Answer]], object]
 def score_files(
     fn: Scorer, paths: Sequence[str], attempt: int = 0
 ) -> list[tuple[dict[str, float] | None, str | None]]:
-    """Score files one after the other; this is what a worker runs.
+    """Score files one after another; workers run this function.
 
     Args:
         fn: The scorer.
         paths: The files.
-        attempt: Which attempt it is; an executor that remembers calls by their
-            arguments, as Dask's does, then runs the next attempt anew.
+        attempt: The number of the attempt. An executor that caches calls by their
+            arguments, such as Dask's, then runs the next attempt.
 
     Returns:
         The numbers of each file, or None and the problem.
@@ -89,7 +86,7 @@ def _score_file(fn: Scorer, path: Path) -> tuple[dict[str, float] | None, str | 
 
 
 def problem_of(error: BaseException) -> str:
-    """Write an error as the text of a cell."""
+    """Format an error as the problem of a cell."""
     text = f"{type(error).__name__}: {error}".strip().removesuffix(":")
     return text if len(text) <= LONGEST_PROBLEM else f"{text[:LONGEST_PROBLEM]}…"
 
@@ -111,20 +108,20 @@ def _number(value: object) -> float:
 
 
 def column_of(fn: Scorer) -> str:
-    """Return the column of a scorer that returns one number: its own name."""
+    """Return the column of a scorer that returns one number: its name."""
     inner = getattr(fn, "func", fn)  # of a partial function
     name = str(getattr(inner, "__name__", type(inner).__name__))
     return name if name.isidentifier() else "score"
 
 
 def check_sendable(fn: Scorer, executor: Executor) -> None:
-    """Refuse a scorer that the processes of a pool could not import.
+    """Raise an error for a scorer that the processes of a pool cannot import.
 
     Raises:
         InputError: It cannot be sent to them.
     """
     if not isinstance(executor, ProcessPoolExecutor):
-        return  # threads share it, and Dask sends what other pools cannot
+        return  # threads share it, and Dask can send more than other pools
     accepted = "a function at the top level of a module that other processes can import"
     try:
         pickle.dumps(fn)
@@ -145,7 +142,7 @@ def _start_method(pool: ProcessPoolExecutor) -> str | None:
 
 
 def score_here(fn: Scorer, batches: Iterable[Sequence[Item]], took: Took) -> None:
-    """Score in this process; an interrupt keeps what was scored before it."""
+    """Score in this process; an interrupt keeps the scores so far."""
     for batch in batches:
         answers: list[Answer] = []
         try:
@@ -158,17 +155,17 @@ def score_here(fn: Scorer, batches: Iterable[Sequence[Item]], took: Took) -> Non
 def score_on(
     executor: Executor, fn: Scorer, batches: Iterable[Sequence[Item]], took: Took
 ) -> None:
-    """Score on the workers of an executor, a batch a task.
+    """Score on the workers of an executor, one task per batch.
 
-    A batch whose worker died is scored again at the end, each item alone, so that one
-    file that kills workers is found and costs no other its numbers. A process pool
-    that broke is replaced by another of the same width.
+    A batch whose worker died is scored again at the end, one item at a time, so that a
+    file that kills workers is found and does not affect the others. A broken process
+    pool is replaced by a new one of the same size.
 
     Args:
-        executor: Any executor; it stays open.
+        executor: Any executor; it is not shut down.
         fn: The scorer.
-        batches: What to score; read as there is room for it.
-        took: Called with each batch and its answers, in the order in which they end.
+        batches: What to score; read as capacity becomes available.
+        took: Called with each batch and its answers, in the order of completion.
     """
     run = _Run(executor, fn, took)
     try:
@@ -181,7 +178,7 @@ def score_on(
 
 
 class _Run:
-    """The batches of one call that are on their way."""
+    """The batches of one call that are in flight."""
 
     def __init__(self, executor: Executor, fn: Scorer, took: Took) -> None:
         self._executor = executor
@@ -239,7 +236,7 @@ class _Run:
         return Answer(None, DIED)
 
     def keep_what_ended(self) -> None:
-        """Start nothing more, and take what ended meanwhile."""
+        """Submit nothing more, and collect finished batches."""
         for future in self._running:
             future.cancel()
         self._running = {f: b for f, b in self._running.items() if _has_result(f)}
@@ -247,14 +244,14 @@ class _Run:
             self._collect(timeout_s=0)
 
     def close(self) -> None:
-        """End the processes of this run; those of the caller stay."""
+        """Shut down the pool of this run; the caller's executor is not shut down."""
         if self._own is not None:
             self._own.shutdown(wait=False, cancel_futures=True)
 
 
 def _most_in_flight(executor: Executor) -> float:
     if isinstance(executor, ProcessPoolExecutor | ThreadPoolExecutor):
-        # Enough to keep all workers busy, and few to repeat when a pool breaks.
+        # Enough to keep all workers busy, but few to repeat if a pool breaks.
         return 1 + int(getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
     return math.inf
 
@@ -264,7 +261,7 @@ def _has_result(future: Future[Any]) -> bool:
 
 
 def _answers(future: Future[Any], many: int) -> list[Answer] | None:
-    """Return the answers of a batch; None when its worker died."""
+    """Return the answers of a batch; None if its worker died."""
     try:
         return [Answer(*answer) for answer in future.result()]
     except Exception as error:  # noqa: BLE001 - it ends a batch, never the others

@@ -1,6 +1,6 @@
 """Which results are better, and what they cost: pure functions on frames of results.
 
-They use numpy and pandas alone, and change none of the frames that they take.
+They depend only on numpy and pandas, and do not change their arguments.
 """
 
 from mediakit.sweep.statistics.comparing import Comparison, compare

@@ -1,8 +1,8 @@
-"""Frames of results as cells: what became of each, its repairs included.
+"""Frames of results as cells, each with its repairs.
 
-A frame of results has one row a cell: the axes to the left of `take`, then what became
-of it. A repair is a row of its own that names the job that it repairs as its
-`parent_job_id`; it belongs to the cell of that job.
+A frame of results has one row per cell: the axes to the left of `take`, then the
+results. A repair has its own row, with the repaired job as its `parent_job_id`; it
+belongs to the cell of that job.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ def axes_of(frame: pd.DataFrame) -> list[str]:
 
 
 def with_repairs(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return one row a cell that was sent, with what it and its repairs brought.
+    """Return one row per cell that was sent, including its repairs.
 
     Adds _charge (int64, micro-USD), _unsettled (int64, jobs), _keep (bool) and _rating
     (float64).
@@ -63,7 +63,7 @@ def jobs_once(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def roots(frame: pd.DataFrame) -> Wholes:
-    """Return for each row the place of the cell that it repairs, or its own.
+    """Return the index of each row's cell: for a repair, the cell that it repairs.
 
     Args:
         frame: Results, each job once.
@@ -100,7 +100,7 @@ def codes(frame: pd.DataFrame, names: Sequence[str]) -> Wholes:
 
 
 def typed_frame(rows: list[dict[str, Any]], dtypes: dict[str, str]) -> pd.DataFrame:
-    """Make a frame of rows, with the same dtypes without any."""
+    """Make a frame of rows, with the same dtypes if there are no rows."""
     return pd.DataFrame(
         {
             name: pd.Series([row[name] for row in rows], dtype=dtype)

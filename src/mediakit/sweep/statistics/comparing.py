@@ -1,4 +1,4 @@
-"""Differences along an axis, held against what the takes of one cell differ by."""
+"""Differences along an axis, relative to the differences between takes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from mediakit.sweep.statistics.wording import comparison_text
 
 CONFIDENCE = 0.95
 MOST_VALUES = 100
-# The variance of what rounding to whole numbers hides.
+# The variance hidden by rounding to whole numbers.
 ROUNDING_VARIANCE = 1 / 12
 ANGLES = 20_001
 MOST_FREEDOM = 10_000
@@ -40,15 +40,15 @@ VERDICTS = ("exceeds", "within", "unknown")
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the values of an axis differ by, and whether that is more than chance.
+    """The differences between the values of an axis, and whether they exceed chance.
 
     Args:
         frame: One row for each two values of the axis: first and second (as the axis),
             difference (float64, the mean of second minus first), low and high
-            (float64, its interval; the intervals of all rows hold together 19 times
-            in 20), pairs (int64, how many were compared), spread (float64, the
-            standard deviation between the takes of one cell, pooled), verdict
-            (category: exceeds, within, unknown). NaN is unknown.
+            (float64, its interval; all intervals hold together in 19 of 20 cases),
+            pairs (int64, how many were compared), spread (float64, the pooled standard
+            deviation between the takes of one cell), verdict (category: exceeds,
+            within, unknown). NaN is unknown.
         text: The same in sentences, as plain text.
     """
 
@@ -62,20 +62,20 @@ class Comparison:
 def compare(
     frame: pd.DataFrame, axis: str, value: str = "rating", *, shared_seeds: bool = True
 ) -> Comparison:
-    """Compare the values of an axis, and hold the difference against chance.
+    """Compare the values of an axis, and test the differences against chance.
 
-    Only cells that share all other axes are compared. Chance is what the takes of one
-    cell differ by: with one take a cell nothing is known of it, and there is no
-    verdict. Where no value truly differs, about one comparison in 20 finds a
-    difference. The verdict is about these cells; with other prompts the values may
-    differ by more or less. Repairs are left out.
+    Only cells that share all other axes are compared. Chance is measured by the takes
+    of one cell: with only one take per cell it is unknown, and there is no verdict. If
+    no values truly differ, about one comparison in 20 finds a difference. The verdict
+    is about these cells; with other prompts the values may differ by more or less.
+    Repairs are left out.
 
     Args:
         frame: Results, with the axes to the left of `take`.
         axis: The axis to compare.
-        value: A column of numbers; a cell without one is left out.
-        shared_seeds: Cells of the same take have the same seed, so they are compared
-            take by take. False compares the means of all takes.
+        value: A column of numbers; cells without a number are left out.
+        shared_seeds: Whether cells of the same take share a seed, so that they are
+            compared take by take. If False, the means of all takes are compared.
 
     Raises:
         InputError: There is no such axis or column of numbers, or the axis has more
@@ -109,11 +109,11 @@ def compare(
 
 @dataclass(frozen=True)
 class _Draws:
-    """The values that were drawn.
+    """The values of all draws.
 
     Args:
-        values: A row for each value of the axis, a column for each take of each cell;
-            NaN where there is none.
+        values: One row per value of the axis, one column per take of each cell; NaN
+            if there is none.
         cell: The cell of each column.
         rounding: The variance that rounding may hide.
     """
@@ -124,7 +124,7 @@ class _Draws:
 
     @property
     def noise(self) -> tuple[float, int]:
-        """Return the variance between the takes of a cell, and its freedom."""
+        """Return the variance between takes of a cell, and the degrees of freedom."""
         rows = np.arange(len(self.values))[:, None] * (self.cell.max(initial=0) + 1)
         return _within(self.values.ravel(), (rows + self.cell).ravel())
 
@@ -183,7 +183,7 @@ def _by_take(draws: _Draws, first: int, second: int) -> tuple[float, int, float,
 
 
 def _by_cell(draws: _Draws, first: int, second: int) -> tuple[float, int, float, int]:
-    """Return the same of the means of the cells."""
+    """Return the same for the means of the cells."""
     means, counts = _cell_means(draws.values[[first, second]], draws.cell)
     both = counts.all(axis=0)
     pairs = int(both.sum())
@@ -195,7 +195,7 @@ def _by_cell(draws: _Draws, first: int, second: int) -> tuple[float, int, float,
 
 
 def _cell_means(values: Floats, cell: Wholes) -> tuple[Floats, Floats]:
-    """Return the mean and the number of the takes, by row and cell."""
+    """Return the mean and the number of takes, by row and cell."""
     known = np.isfinite(values)
     counts = np.array([np.bincount(cell, row) for row in known])
     sums = np.array([np.bincount(cell, row) for row in np.where(known, values, 0.0)])
@@ -221,7 +221,7 @@ def _mean(values: Floats) -> float:
 
 @cache
 def t_quantile(probability: float, freedom: int) -> float:
-    """Return a quantile of Student's t distribution; NaN without any freedom.
+    """Return a quantile of Student's t distribution; NaN without degrees of freedom.
 
     Its distribution function is the integral of a power of the cosine, over the angle
     whose tangent is t divided by the root of the degrees of freedom.

@@ -1,4 +1,4 @@
-"""What a kept result cost, and which settings are worth their price."""
+"""The cost of a kept result, and the settings that are worth their price."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -51,25 +51,25 @@ Row = Callable[..., dict[str, Any]]
 def cost_of_keeper(
     frame: pd.DataFrame, by: str | Sequence[str] | None = None, seed: int = 0
 ) -> pd.DataFrame:
-    """Say what a kept result cost, with everything that was spent to find it.
+    """Compute the cost of a kept result, including all charges spent to find it.
 
-    A cell and its repairs count as one: their charges add up, and it is kept where any
-    of them is. A job that stands in two rows is counted once. Money is added and
-    divided as whole numbers.
+    A cell and its repairs count as one: their charges are added, and the cell is kept
+    if any of them is. A job in two rows is counted once. Amounts are added and divided
+    as integers.
 
     Args:
-        frame: Results: the columns `charge_micro_usd` and `keep`, and `job_id`,
-            `parent_job_id` where they are known.
+        frame: Results: the columns `charge_micro_usd` and `keep`, and `job_id` and
+            `parent_job_id` if known.
         by: An axis, or several; None for all cells together.
-        seed: Of the resampling.
+        seed: The seed of the resampling.
 
     Returns:
-        One row a value of the axis, in order of appearance: the axis as in `frame`,
-        cells (int64, those that were sent), unsettled (int64, jobs whose charge is not
-        known yet, and which no sum has), charged_micro_usd (int64), kept (int64),
+        One row per value of the axis, in order of appearance: the axis as in `frame`,
+        cells (int64, those that were sent), unsettled (int64, jobs with an unknown
+        charge, which no sum includes), charged_micro_usd (int64), kept (int64),
         cost_micro_usd_per_keeper (Int64, <NA> without a keeper), low and high (Int64,
         micro-USD, the 90 % interval by bootstrap; <NA> with fewer than five cells or
-        no keeper, and high also where a resample in twenty has no keeper).
+        no keeper; high is also <NA> if one resample in twenty has no keeper).
 
     Raises:
         InputError: The frame has no such column.
@@ -97,7 +97,7 @@ def _keeper_cost(
 
 
 def _interval(charges: Wholes, kept: Flags, seed: int) -> tuple[int | None, int | None]:
-    """Resample the cells; return the ends of nine tenths of the costs of a keeper."""
+    """Resample the cells; return the 90 % interval of the cost of a keeper."""
     if len(charges) < FEWEST_CELLS or not kept.any():
         return None, None
     pairs = np.column_stack((charges, kept))
@@ -122,21 +122,21 @@ def _interval(charges: Wholes, kept: Flags, seed: int) -> tuple[int | None, int 
 
 
 def pareto(frame: pd.DataFrame, by: str | Sequence[str] | None = None) -> pd.DataFrame:
-    """Hold the mean rating against the mean charge, and mark what nothing beats.
+    """Compare the mean rating with the mean charge, and mark the Pareto front.
 
-    A cell and its repairs count as one, with all their charges and the rating that was
-    given last in the order of the rows. Cells that failed are left out.
+    A cell and its repairs count as one, with all their charges and the rating of the
+    last rated row. Failed cells are left out.
 
     Args:
         frame: Results: the columns `charge_micro_usd` and `rating`.
         by: An axis, or several; None for each combination of all axes.
 
     Returns:
-        One row a value of the axis, in order of appearance: the axis as in `frame`,
-        cells and rated (int64), rating (float64, the mean in stars; NaN where nothing
-        is rated), charge_micro_usd (Int64, the mean, <NA> while none is settled),
-        on_front (bool): no other value is rated at least as high for at most the same
-        charge, and better in one of the two.
+        One row per value of the axis, in order of appearance: the axis as in `frame`,
+        cells and rated (int64), rating (float64, the mean in stars; NaN if nothing is
+        rated), charge_micro_usd (Int64, the mean, <NA> while none is settled), on_front
+        (bool): no other value has at least the same rating for at most the same charge,
+        and is better in one of the two.
 
     Raises:
         InputError: The frame has no such column.
@@ -156,7 +156,7 @@ def pareto(frame: pd.DataFrame, by: str | Sequence[str] | None = None) -> pd.Dat
 
 
 def _front(rating: Floats, charge: Wholes) -> Flags:
-    """Tell which points no other beats."""
+    """Tell which points are on the Pareto front."""
     charges, place = np.unique(charge, return_inverse=True)
     best = np.full(len(charges), -np.inf)
     np.maximum.at(best, place, rating)
@@ -193,7 +193,7 @@ def _columns(frame: pd.DataFrame, by: str | Sequence[str] | None) -> list[str]:
 def _by_value(
     cells: pd.DataFrame, axes: list[str], row: Row, dtypes: dict[str, str]
 ) -> pd.DataFrame:
-    """Make a typed row of the cells of each value of the axes."""
+    """Make one typed row per value of the axes."""
     columns = [cells[name].to_numpy() for name in OF_CELLS]
     if not axes:
         return typed_frame([row(*columns)], dtypes)

@@ -1,4 +1,4 @@
-"""A ranking of results from comparisons of two, with its uncertainty."""
+"""Rank results by pairwise comparisons, with uncertainty."""
 
 from collections.abc import Iterable
 from typing import Any, Protocol
@@ -16,15 +16,15 @@ NORMAL_95 = 1.644854
 
 
 class Preferred(Protocol):
-    """One comparison, as the history keeps it."""
+    """One comparison, as in the history."""
 
     @property
     def winner(self) -> str:
-        """The job that was preferred; any of the two of a tie."""
+        """The preferred job; for a tie, either of the two."""
 
     @property
     def loser(self) -> str:
-        """The other one."""
+        """The other job."""
 
     @property
     def tie(self) -> bool:
@@ -32,21 +32,21 @@ class Preferred(Protocol):
 
 
 def bradley_terry(preferences: Iterable[Preferred] | pd.DataFrame) -> pd.DataFrame:
-    """Rank items by who was preferred to whom (Bradley-Terry model).
+    """Rank items by pairwise preferences (Bradley-Terry model).
 
     An item beats another one with the odds exp(difference of their strengths); a tie
     counts as half a win for both. A weak prior (normal, mean 0, standard deviation 2)
-    keeps an item that never lost finite. Items that no chain of comparisons connects
-    have different values of `group`, and their strengths cannot be compared.
+    keeps the strength of an item that never lost finite. Items that no chain of
+    comparisons connects are in different groups; their strengths cannot be compared.
 
     Args:
         preferences: The comparisons: objects with `winner`, `loser` and `tie`, or a
-            frame with these columns, of which `tie` (boolean) may be missing.
+            frame with these columns; the column `tie` (boolean) is optional.
 
     Returns:
-        One row an item, the strongest first: item (str), strength, low and high
+        One row per item, the strongest first: item (str), strength, low and high
         (float64, log-odds around 0; the 90 % interval), wins, losses and ties (int64),
-        group (int64, from 0). No rows but the same dtypes without a comparison.
+        group (int64, from 0). Without comparisons, no rows but the same dtypes.
 
     Raises:
         InputError: An item was compared with itself.
@@ -62,8 +62,8 @@ def bradley_terry(preferences: Iterable[Preferred] | pd.DataFrame) -> pd.DataFra
         )
     strength, variance = _strengths(won, lost, np.where(ties, 0.5, 1.0), len(names))
     group = _groups(won, lost, len(names))
-    # The strengths of a group are around 0: how far the prior lets all of them move
-    # together is no uncertainty of theirs.
+    # The strengths of a group are around 0: the prior lets all of them shift together,
+    # which is not part of their uncertainty.
     error = np.sqrt(variance - PRIOR_SD**2 / np.bincount(group)[group])
     frame = pd.DataFrame(
         {
@@ -117,7 +117,7 @@ def _strengths(
 
 
 def _groups(won: Wholes, lost: Wholes, items: int) -> Wholes:
-    """Number the sets of items that comparisons connect, in order of appearance."""
+    """Number the sets of connected items, in order of appearance."""
     group = np.arange(items)
     while True:
         smaller = np.minimum(group[won], group[lost])

@@ -1,4 +1,4 @@
-"""What a comparison found, in sentences."""
+"""Describe the result of a comparison in sentences."""
 
 import math
 from typing import Any
@@ -14,13 +14,13 @@ LENGTH = 40
 def comparison_text(
     found: pd.DataFrame, *, axis: str, value: str, left_out: int, shared_seeds: bool
 ) -> str:
-    """Say what was found in plain sentences.
+    """Describe the result of a comparison in plain sentences.
 
     Args:
         found: The frame of a `Comparison`.
         axis: The axis that was compared.
         value: The column that was compared.
-        left_out: How many cells have no value.
+        left_out: The number of cells without a value.
         shared_seeds: Whether cells were compared take by take.
     """
     if not len(found):
@@ -50,8 +50,8 @@ def _drawn_once(found: pd.DataFrame, axis: str, value: str) -> str:
         else f"the {len(found)} differences between the values of {axis}"
     )
     return (
-        f"Each cell has one take (takes=1), so the spread between takes is not known, "
-        f"and nothing can be said about {between}. With takes=2 or more it can."
+        f"Each cell has one take (takes=1), so the spread between takes is unknown, "
+        f"and nothing can be said about {between}. Use takes=2 or more to compare them."
     )
 
 
@@ -86,7 +86,7 @@ def _sentence(row: "pd.Series[Any]", value: str, pairs: str) -> str:
     between = f"The difference between {first} and {second}"
     if row["verdict"] == "unknown":
         return (
-            f"{between} ({_difference(row, value)}) rests on one take a cell, and "
+            f"{between} ({_difference(row, value)}) is based on one take per cell, so "
             "nothing can be said about it."
         )
     margin = (row["high"] - row["low"]) / 2
@@ -107,11 +107,11 @@ def _difference(row: "pd.Series[Any]", value: str) -> str:
 
 
 def amount_text(number: object, value: str) -> str:
-    """Write a size with its unit: stars, seconds or US dollars.
+    """Format a difference with its unit: stars, seconds or US dollars.
 
     Args:
-        number: The number; its sign is not written.
-        value: The column that it is of.
+        number: The number; its sign is omitted.
+        value: The column of the number.
     """
     size = abs(float(number))  # type: ignore[arg-type]
     if math.isnan(size):

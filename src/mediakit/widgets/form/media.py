@@ -9,7 +9,7 @@ from functools import cached_property
 from mediakit.catalog import Function
 from mediakit.media import (
     MediaInfo,
-    body_with_stand_ins,
+    body_with_placeholders,
     facts_of,
     is_url,
     lengths_wanted,
@@ -37,7 +37,7 @@ class FormMedia:
     @cached_property
     def checked_body(self) -> dict[str, object]:
         """Return the body with its paths replaced, as checks and prices need it."""
-        return body_with_stand_ins(self.function, self.body)[0]
+        return body_with_placeholders(self.function, self.body)[0]
 
     @property
     def facts(self) -> InputFacts:

@@ -18,7 +18,7 @@ from mediakit.client import AsyncJob
 from mediakit.client.transfers.preview_cache import PreviewCache
 from mediakit.errors import MediakitError
 from mediakit.media import POSTER_MAX_PX, poster_jpeg
-from mediakit.media.small_clips import CLIP_MAX_PX, CLIP_MAX_S, make_small_clip
+from mediakit.media.previews import CLIP_MAX_PX, CLIP_MAX_S, make_preview
 from mediakit.widgets.job.player import Embedded, playback_notice
 from mediakit.widgets.job.results.output_facts import NO_FACTS, OutputFacts
 from mediakit.widgets.job.text import erased, has_output
@@ -151,7 +151,7 @@ async def _with_clip(job: AsyncJob, preview: Preview, source: Path) -> Preview:
 
 def _clip(preview: Preview, source: Path, target: Path) -> Preview:
     try:
-        make_small_clip(source, target)
+        make_preview(source, target)
         size_bytes = target.stat().st_size
         if size_bytes > CLIP_MAX_BYTES:
             raise OSError(f"the copy has {size_bytes:,} bytes")

@@ -10,7 +10,7 @@ import numpy as np
 from av.container import InputContainer
 from av.video.reformatter import ColorRange, Colorspace, Interpolation
 
-from mediakit.limits import MediaLimits
+from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.render.frames.planes import Planes
 from mediakit.sandbox.render.inputs.containers import (
     Deadline,

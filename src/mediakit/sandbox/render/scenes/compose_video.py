@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from mediakit.limits import MediaLimits
+from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.render.film.film import Film, write_film
 from mediakit.sandbox.render.film.layers import ClipLayer, Layer, PictureLayer, segments
 from mediakit.sandbox.render.film.pictures import picture_size

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mediakit.limits import MediaLimits
+from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.render.film.film import FPS, Film, sync, write_film
 from mediakit.sandbox.render.film.open_body import LONGEST_S, Medium, OpenBody
 from mediakit.sandbox.render.film.reels import (

@@ -8,7 +8,7 @@ import av
 import numpy as np
 from av.container import InputContainer
 
-from mediakit.limits import MediaLimits
+from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.render.frames.planes import Floats
 from mediakit.sandbox.render.inputs.containers import (
     Deadline,

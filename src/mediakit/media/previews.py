@@ -1,7 +1,7 @@
-"""Small H.264 copies of clips, for browsers that cannot play the clips themselves.
+"""Small H.264 previews of clips that browsers cannot play.
 
-The copy is made in a process of its own: a broken or hostile file takes nobody's
-notebook down with it, memory and time have limits, and no lock of Python's is held.
+Each preview is made in its own process: a broken or hostile file cannot crash the
+notebook, memory and time are limited, and Python's global lock is not held.
 """
 
 from __future__ import annotations
@@ -26,31 +26,29 @@ MAX_MEMORY_BYTES = 4 * 1024**3
 TIMEOUT_S = 90
 NICENESS = 10
 
-# A playlist would have further files read.
+# A playlist would make FFmpeg read other files.
 _FORMATS = "avi,matroska,mp4,mpegts"
 _PICTURE = {"preset": "veryfast", "crf": "27", "maxrate": "2M", "bufsize": "4M"}
 _SOUND_HZ = 48_000
 _SOUND_BITS_PER_S = 96_000
-_ENTRY = "from mediakit.media.small_clips import main; main()"
+_ENTRY = "from mediakit.media.previews import main; main()"
 
 
-def make_small_clip(
-    source: Path, target: Path, *, timeout_s: float = TIMEOUT_S
-) -> None:
-    """Write a small H.264 copy of a clip, in another process; this call waits for it.
+def make_preview(source: Path, target: Path, *, timeout_s: float = TIMEOUT_S) -> None:
+    """Write a small H.264 preview of a clip in another process, and wait for it.
 
-    It is at most `CLIP_MAX_PX` pixels wide and high, and holds the first `CLIP_MAX_S`
-    seconds, with their sound.
+    It is at most `CLIP_MAX_PX` pixels wide and high, and has the first `CLIP_MAX_S`
+    seconds, with sound.
 
     Args:
         source: The clip.
-        target: Where the copy goes; something else may be left there after an error.
-        timeout_s: After how many seconds it is given up.
+        target: The preview file; after an error it may be incomplete.
+        timeout_s: The time limit in seconds.
 
     Raises:
-        OSError: The clip cannot be read, or it takes too long or too much memory.
+        OSError: The clip cannot be read, or needs too much time or memory.
     """
-    # -P: a folder with a file named av.py must not matter.
+    # -P: ignore a file named av.py in the current folder.
     command = [sys.executable, "-P", "-c", _ENTRY, str(source), str(target)]
     try:
         done = subprocess.run(
@@ -59,7 +57,7 @@ def make_small_clip(
             capture_output=True,
             timeout=timeout_s,
             env=_without_settings(),
-            # Interrupting a notebook's kernel interrupts its whole group.
+            # Interrupting a notebook kernel interrupts its whole process group.
             start_new_session=True,
             check=False,
         )
@@ -71,40 +69,40 @@ def make_small_clip(
 
 
 def _without_settings() -> dict[str, str]:
-    """Leave out mediakit's settings: who reads hostile files needs no API key."""
+    """Remove mediakit's settings: a process that reads hostile files needs no key."""
     return {k: v for k, v in os.environ.items() if not k.startswith("MEDIAKIT_")}
 
 
 def main() -> None:
-    """Make the copy in this process; its words are the reason when it ends with 1."""
+    """Make the preview in this process; on exit status 1, stderr has the reason."""
     import av
 
     source, target = map(Path, sys.argv[1:3])
     _stay_small()
     try:
-        write_small_clip(source, target)
+        write_preview(source, target)
     except (av.FFmpegError, OSError, ValueError, MemoryError) as error:
         reason = getattr(error, "strerror", None) or error
         raise SystemExit(f"{type(error).__name__}: {reason}") from None
 
 
 def _stay_small() -> None:
-    with suppress(ImportError):  # Windows has neither; the time limit holds there too
+    with suppress(ImportError):  # not on Windows, where only the time limit applies
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
         os.nice(NICENESS)
 
 
-def write_small_clip(source: Path, target: Path) -> None:
-    """Write a small H.264 copy of a clip, in this process.
+def write_preview(source: Path, target: Path) -> None:
+    """Write a small H.264 preview of a clip, in this process.
 
     Args:
         source: The clip.
-        target: Where the copy goes, an mp4.
+        target: The preview file, an mp4.
 
     Raises:
-        OSError: The clip cannot be read, or the copy not be written.
+        OSError: The clip cannot be read, or the preview cannot be written.
         ValueError: It has no picture.
     """
     import av
@@ -150,7 +148,7 @@ def _copy(clip: InputContainer, copy: OutputContainer) -> None:
 
 
 def _frames(clip: InputContainer, streams: list[Any]) -> Iterator[Any]:
-    """Decode until every stream is past the longest time that is copied."""
+    """Decode until every stream is past the end of the preview."""
     open_streams = {stream.index for stream in streams}
     for packet in clip.demux(*streams):
         for frame in packet.decode():
@@ -172,7 +170,7 @@ def _shrunk(frame: av.VideoFrame, picture: Any) -> av.VideoFrame:
 
 
 def _small(width: int, height: int) -> tuple[int, int]:
-    """Return even sides of the same shape, at most `CLIP_MAX_PX` long."""
+    """Return even sides with the same aspect ratio, at most `CLIP_MAX_PX` long."""
     scale = min(1.0, CLIP_MAX_PX / max(width, height, 1))
     across, down = (max(2, round(side * scale / 2) * 2) for side in (width, height))
     return across, down

@@ -1,4 +1,4 @@
-"""The three headers of a delivery: what it claims before anything is believed."""
+"""The three headers of a delivery, parsed before anything is verified."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ NAMES = (ID, TIMESTAMP, SIGNATURE)
 TOLERANCE_S = 300
 MAX_HEADER_CHARACTERS = 2_048
 
-# No full stop: it ends the id in what is signed. No comma: two headers were joined.
+# No full stop: the signed content uses it after the id. No comma: joined headers.
 _ID = re.compile(r"[!-+\-/-~]{1,256}")
 _SECONDS = re.compile(r"[1-9][0-9]{0,11}")
-# HMAC-SHA256 has 32 bytes.
+# HMAC-SHA256 signatures have 32 bytes.
 _SIGNATURE = re.compile(r"v1,[A-Za-z0-9+/]{43}=")
 
 
 class HasItems(Protocol):
-    """Headers of any library: a dict, or one that knows repeated names."""
+    """Headers of any library: a dict, or a multi-dict with repeated names."""
 
     def items(self) -> Iterable[Any]:
         """Return the names and values."""
@@ -33,13 +33,13 @@ Headers = HasItems | Iterable[tuple[Any, Any]]
 
 
 @dataclass(frozen=True)
-class Claim:
-    """What the headers of a delivery say.
+class DeliveryHeaders:
+    """The parsed headers of a delivery; nothing is verified yet.
 
     Args:
         id: The `webhook-id`.
-        timestamp_s: When it was sent, seconds since 1970.
-        signatures: Every `v1,<base64>` that came.
+        timestamp_s: The time of sending, seconds since 1970.
+        signatures: Every `v1,<base64>` signature.
     """
 
     id: str
@@ -47,33 +47,33 @@ class Claim:
     signatures: tuple[str, ...] = field(repr=False)
 
 
-def read_claim(headers: Headers, now: datetime) -> Claim:
-    """Read the headers of a delivery, and whether it is of now.
+def parse_headers(headers: Headers, now: datetime) -> DeliveryHeaders:
+    """Parse the headers of a delivery, and check the age of its timestamp.
 
     Args:
-        headers: Its headers, of any library, or pairs of names and values.
-        now: The receiver's time.
+        headers: The headers, from any library, or pairs of names and values.
+        now: The receiver's current time.
 
     Raises:
-        SignatureError: One is missing, repeated or unreadable, or its time is more
-            than five minutes away (spec 6.4).
+        SignatureError: A header is missing, repeated or unreadable, or the timestamp
+            differs by more than five minutes (spec 6.4).
     """
-    found = _three(headers)
+    found = _required_headers(headers)
     event_id = found[ID]
     if _ID.fullmatch(event_id) is None:
         raise _refused(f"{ID} is not an id such as msg_…", "header")
-    return Claim(
+    return DeliveryHeaders(
         id=event_id,
         timestamp_s=_timestamp_s(found[TIMESTAMP], now),
         signatures=_signatures(found[SIGNATURE]),
     )
 
 
-def _three(headers: object) -> dict[str, str]:
+def _required_headers(headers: object) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, value in _pairs(headers):
         if name in found:
-            raise _refused(f"{name} came more than once", "header")
+            raise _refused(f"{name} was sent more than once", "header")
         found[name] = _text(name, value)
     for name in NAMES:
         if not found.get(name):
@@ -85,10 +85,10 @@ def _pairs(headers: object) -> Iterator[tuple[str, object]]:
     items = getattr(headers, "items", None)
     pairs = items() if callable(items) else headers
     if not isinstance(pairs, Iterable):
-        raise _refused("The headers are no names and values", "header")
+        raise _refused("The headers are not pairs of names and values", "header")
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise _refused("The headers are no names and values", "header")
+            raise _refused("The headers are not pairs of names and values", "header")
         name = _name(pair[0])
         if name is not None and name in NAMES:
             yield name, pair[1]
@@ -97,7 +97,7 @@ def _pairs(headers: object) -> Iterator[tuple[str, object]]:
 def _name(name: object) -> str | None:
     if isinstance(name, bytes):
         name = name.decode("latin-1")
-    # Beyond ASCII, letters exist whose small form is one of ASCII.
+    # Some letters beyond ASCII become ASCII letters when lowercased.
     return name.lower() if isinstance(name, str) and name.isascii() else None
 
 
@@ -105,9 +105,9 @@ def _text(name: str, value: object) -> str:
     if isinstance(value, bytes):
         value = value.decode("latin-1")
     if not isinstance(value, str):
-        raise _refused(f"{name} came as {type(value).__name__}, not as text", "header")
+        raise _refused(f"{name} is {type(value).__name__}, not text", "header")
     if not value.isascii():
-        raise _refused(f"{name} holds characters beyond ASCII", "header")
+        raise _refused(f"{name} contains characters beyond ASCII", "header")
     if len(value) > MAX_HEADER_CHARACTERS:
         words = f"{name} is longer than {MAX_HEADER_CHARACTERS:,} characters"
         raise _refused(words, "header")
@@ -116,14 +116,14 @@ def _text(name: str, value: object) -> str:
 
 def _timestamp_s(text: str, now: datetime) -> int:
     if _SECONDS.fullmatch(text) is None:
-        raise _refused(f"{TIMESTAMP} is not whole seconds since 1970", "timestamp")
+        raise _refused(f"{TIMESTAMP} must be whole seconds since 1970", "timestamp")
     ahead_s = int(text) - now.timestamp()
     if abs(ahead_s) > TOLERANCE_S:
         where = "in the future" if ahead_s > 0 else "ago"
         raise SignatureError(
             f"This webhook was sent {_span(abs(ahead_s))} {where} by this machine's "
-            "clock, more than the five minutes that are allowed: it is an old message "
-            "played again, or one of the two clocks is wrong.",
+            "clock; at most five minutes are allowed. Either it is an old message that "
+            "was sent again, or one of the two clocks is wrong.",
             reason="timestamp",
         )
     return int(text)
@@ -135,18 +135,18 @@ def _span(seconds: float) -> str:
 
 
 def _signatures(text: str) -> tuple[str, ...]:
-    if ", " in text:  # how libraries join headers of one name
-        raise _refused(f"{SIGNATURE} came more than once", "header")
+    if ", " in text:  # libraries join headers of the same name this way
+        raise _refused(f"{SIGNATURE} was sent more than once", "header")
     parts = tuple(part for part in text.split(" ") if _SIGNATURE.fullmatch(part))
     if not parts:
-        words = f"{SIGNATURE} holds no v1, with the base64 of 32 bytes"
+        words = f"{SIGNATURE} contains no v1 signature with the base64 of 32 bytes"
         raise _refused(words, "signature")
     return parts
 
 
 def _refused(why: str, reason: str) -> SignatureError:
     return SignatureError(
-        f"{why}: this is no webhook of the service, or something on its way changed "
-        "its headers.",
+        f"{why}: either this is not a webhook of the service, or its headers were "
+        "changed in transit.",
         reason=reason,
     )

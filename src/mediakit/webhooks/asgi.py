@@ -1,4 +1,4 @@
-"""Reading a delivery over ASGI: its headers first, its body within bounds."""
+"""Read a delivery over ASGI: first its headers, then its body within limits."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 
-class RefusedError(Exception):
-    """A delivery is not taken.
+class RejectedError(Exception):
+    """A delivery is rejected.
 
     Args:
-        status: What is answered.
-        words: Why, as a sentence.
-        headers: Headers of the answer.
+        status: The status of the response.
+        words: The reason, as a sentence.
+        headers: Headers of the response.
     """
 
     def __init__(
@@ -33,18 +33,18 @@ class RefusedError(Exception):
         self.headers = headers
 
 
-class GoneError(Exception):
-    """The sender went away before it had sent everything."""
+class DisconnectedError(Exception):
+    """The sender disconnected before the body was complete."""
 
 
 def check_size(scope: Scope) -> None:
-    """Refuse a body that says itself that it is too large.
+    """Reject a body whose `Content-Length` is too large.
 
     Raises:
-        RefusedError: It is larger than 1 MiB.
+        RejectedError: It is larger than 1 MiB.
     """
     for name, value in scope["headers"]:
-        # More digits than these are no length of anything.
+        # A number with more digits cannot be a valid length.
         if name == b"content-length" and value.isdigit() and _too_large(value):
             raise _large()
 
@@ -57,19 +57,19 @@ async def read_body(receive: Receive, timeout_s: float) -> bytes:
     """Read a body.
 
     Args:
-        receive: ASGI's.
-        timeout_s: How long the whole body may take, real seconds.
+        receive: ASGI's `receive`.
+        timeout_s: The limit for the whole body, real seconds.
 
     Raises:
-        RefusedError: It is larger than 1 MiB, or does not come in time.
-        GoneError: The sender went away.
+        RejectedError: It is larger than 1 MiB, or does not arrive in time.
+        DisconnectedError: The sender disconnected.
     """
     try:
         async with asyncio.timeout(timeout_s):
             return await _whole(receive)
     except TimeoutError:
-        words = f"The body did not come within {timeout_s:g} s."
-        raise RefusedError(408, words) from None
+        words = f"The body did not arrive within {timeout_s:g} s."
+        raise RejectedError(408, words) from None
 
 
 async def _whole(receive: Receive) -> bytes:
@@ -77,7 +77,7 @@ async def _whole(receive: Receive) -> bytes:
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise GoneError
+            raise DisconnectedError
         body += message.get("body", b"")
         if len(body) > MAX_BODY_BYTES:
             raise _large()
@@ -85,8 +85,8 @@ async def _whole(receive: Receive) -> bytes:
     return bytes(body)
 
 
-def _large() -> RefusedError:
-    return RefusedError(413, f"The body is larger than {MAX_BODY_BYTES:,} bytes.")
+def _large() -> RejectedError:
+    return RejectedError(413, f"The body is larger than {MAX_BODY_BYTES:,} bytes.")
 
 
 async def answer(
@@ -95,7 +95,7 @@ async def answer(
     words: str | None = None,
     headers: tuple[tuple[bytes, bytes], ...] = (),
 ) -> None:
-    """Answer with a status, and a sentence where there is one to say."""
+    """Send a response with a status and, if given, a sentence."""
     body = b"" if words is None else json.dumps({"message": words}).encode()
     more = list(headers)
     if body:

@@ -9,8 +9,8 @@ import av
 import numpy as np
 import pytest
 
-from mediakit.media import small_clips
-from mediakit.media.small_clips import main, make_small_clip, write_small_clip
+from mediakit.media import previews
+from mediakit.media.previews import main, make_preview, write_preview
 from tests.support.samples.media_samples import make_mp3, make_mp4
 
 
@@ -33,7 +33,7 @@ def test_a_copy_is_small_plays_everywhere_and_keeps_its_sound(
     codec: str, tmp_path: Path
 ) -> None:
     source = make_mp4(tmp_path / "a.mp4", (1920, 1080), 1.0, codec=codec, audio=True)
-    make_small_clip(source, tmp_path / "copy.mp4")
+    make_preview(source, tmp_path / "copy.mp4")
     with av.open(str(tmp_path / "copy.mp4")) as copy:
         picture, sound = copy.streams.video[0], copy.streams.audio[0]
         assert picture.codec_context.name == "h264"
@@ -45,7 +45,7 @@ def test_a_copy_is_small_plays_everywhere_and_keeps_its_sound(
 
 
 def test_a_prores_mov_of_odd_shape_is_copied_too(tmp_path: Path) -> None:
-    make_small_clip(make_prores(tmp_path / "a.mov"), tmp_path / "copy.mp4")
+    make_preview(make_prores(tmp_path / "a.mov"), tmp_path / "copy.mp4")
     with av.open(str(tmp_path / "copy.mp4")) as copy:
         assert copy.streams.video[0].codec_context.name == "h264"
         assert copy.streams.video[0].width == 96
@@ -55,9 +55,9 @@ def test_a_prores_mov_of_odd_shape_is_copied_too(tmp_path: Path) -> None:
 def test_a_copy_ends_after_its_longest_time_and_drops_frames_that_are_too_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(small_clips, "CLIP_MAX_S", 1.0)
+    monkeypatch.setattr(previews, "CLIP_MAX_S", 1.0)
     source = make_mp4(tmp_path / "a.mp4", (64, 48), 3.0, fps=60, audio=True)
-    write_small_clip(source, tmp_path / "copy.mp4")
+    write_preview(source, tmp_path / "copy.mp4")
     with av.open(str(tmp_path / "copy.mp4")) as copy:
         assert copy.duration == pytest.approx(1_000_000, abs=100_000)
         assert 25 <= copy.streams.video[0].frames <= 31
@@ -69,20 +69,20 @@ def test_what_is_no_clip_is_an_error_with_a_reason(
 ) -> None:
     (tmp_path / "a.mp4").write_bytes(content)
     with pytest.raises(OSError, match="Invalid"):
-        make_small_clip(tmp_path / "a.mp4", tmp_path / "copy.mp4")
+        make_preview(tmp_path / "a.mp4", tmp_path / "copy.mp4")
 
 
-def test_a_clip_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
+def test_a_clip_that_takes_too_long_is_abandoned(tmp_path: Path) -> None:
     source = make_mp4(tmp_path / "a.mp4", (640, 360), 1.0)
     with pytest.raises(OSError, match=r"it takes longer than 0\.01 s"):
-        make_small_clip(source, tmp_path / "copy.mp4", timeout_s=0.01)
+        make_preview(source, tmp_path / "copy.mp4", timeout_s=0.01)
 
 
 def test_a_sound_has_no_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sound = make_mp3(tmp_path / "a.mp3")
     (tmp_path / "sound.mp4").write_bytes(sound.read_bytes())
     with pytest.raises(OSError, match="Error"):
-        make_small_clip(tmp_path / "sound.mp4", tmp_path / "copy.mp4")
+        make_preview(tmp_path / "sound.mp4", tmp_path / "copy.mp4")
 
 
 def test_the_process_says_why_it_could_not(
@@ -90,7 +90,7 @@ def test_the_process_says_why_it_could_not(
 ) -> None:
     gone, copy = str(tmp_path / "gone.mp4"), str(tmp_path / "copy.mp4")
     monkeypatch.setattr(sys, "argv", ["-c", gone, copy])
-    monkeypatch.setattr(small_clips, "_stay_small", lambda: None)
+    monkeypatch.setattr(previews, "_stay_small", lambda: None)
     with pytest.raises(SystemExit, match="No such file"):
         main()
 
@@ -99,4 +99,4 @@ def test_whoever_reads_hostile_files_gets_no_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("MEDIAKIT_API_KEY", "a secret")
-    assert "a secret" not in small_clips._without_settings().values()
+    assert "a secret" not in previews._without_settings().values()

@@ -1,4 +1,4 @@
-"""What a family accepts of a picture, a clip or a sound, as data."""
+"""What a model family accepts of a picture, a clip or a sound, as data."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Protocol
 
 from mediakit.rules import Found, Problem, any_of
 
-# Files round their lengths and rates: 23.976 frames a second are meant as 24, and a
-# clip of 30 s often lasts 30.03.
+# Files round durations and frame rates: 23.976 frames per second means 24, and a
+# 30 s clip often lasts 30.03 s.
 SLACK_S = 0.1
 SLACK_FPS = 0.05
 
@@ -25,47 +25,47 @@ CONTENT_TYPES = {
 
 
 class Measured(Protocol):
-    """What is known of one file; None is unknown."""
+    """The known properties of one file; None is unknown."""
 
     @property
     def content_type(self) -> str:
-        """Its media type, such as "video/mp4"."""
+        """The media type, such as "video/mp4"."""
 
     @property
     def size_bytes(self) -> int | None:
-        """Its length in bytes."""
+        """The size in bytes."""
 
     @property
     def duration_s(self) -> float | None:
-        """Its length in seconds."""
+        """The duration in seconds."""
 
     @property
     def fps(self) -> float | None:
-        """Its frames per second."""
+        """The frames per second."""
 
     @property
     def width(self) -> int | None:
-        """Pixels across."""
+        """The width in pixels."""
 
     @property
     def height(self) -> int | None:
-        """Pixels down."""
+        """The height in pixels."""
 
 
 @dataclass(frozen=True)
 class MediaLimits:
-    """What a field accepts of each file, and of all of them; None is no limit.
+    """What a field accepts of each file, and of all together; None is no limit.
 
     Args:
-        formats: The file formats, such as "mp4"; none named accepts any.
-        min_s: Seconds of the shortest.
-        max_s: Seconds of the longest.
-        total_s: Seconds of all together.
-        max_size_bytes: Bytes of one file.
-        min_fps: Lowest frame rate.
-        max_fps: Highest frame rate.
-        min_pixels: Smallest frame area.
-        max_pixels: Largest frame area.
+        formats: The file formats, such as "mp4"; empty accepts any.
+        min_s: The shortest duration in seconds.
+        max_s: The longest duration in seconds.
+        total_s: The longest total duration in seconds.
+        max_size_bytes: The largest file size in bytes.
+        min_fps: The lowest frame rate.
+        max_fps: The highest frame rate.
+        min_pixels: The smallest frame area.
+        max_pixels: The largest frame area.
     """
 
     formats: tuple[str, ...] = ()
@@ -95,11 +95,11 @@ class MediaLimits:
         yield _range_words(self.min_pixels, self.max_pixels, " pixels")
 
     def problems(self, label: str, found: Measured) -> list[Problem]:
-        """Hold one file against the limits; what is unknown of it passes.
+        """Check one file against the limits; unknown properties pass.
 
         Args:
             label: The field that names the file, such as "video_urls[0]".
-            found: What the file is.
+            found: The properties of the file.
         """
         return list(self._problems(label, found))
 
@@ -120,11 +120,11 @@ class MediaLimits:
             yield Problem(label, got, words)
 
     def size_problems(self, label: str, size_bytes: int | None) -> list[Problem]:
-        """Hold a file's length in bytes against the limits, before it is opened.
+        """Check a file's size against the limit, before the file is opened.
 
         Args:
             label: The field that names the file.
-            size_bytes: Its length; what is unknown passes.
+            size_bytes: The file size; None passes.
         """
         if _within(size_bytes, None, self.max_size_bytes):
             return []
@@ -135,11 +135,11 @@ class MediaLimits:
         return any(content_type in CONTENT_TYPES[name] for name in self.formats)
 
     def total_problem(self, field: str, found: Sequence[Measured]) -> Problem | None:
-        """Hold all files of a field together against the limit of their length.
+        """Check the total duration of a field's files against the limit.
 
         Args:
             field: The field.
-            found: What its files are; those of unknown length count nothing.
+            found: The files; those of unknown duration count as 0.
         """
         if self.total_s is None:
             return None

@@ -1,4 +1,4 @@
-"""Media that are on no disk yet, kept for as long as the kernel lives."""
+"""Files for media held in memory, kept until the kernel stops."""
 
 from functools import cache
 from hashlib import sha256
@@ -9,20 +9,20 @@ SAFE = "-_. "
 LONGEST_NAME = 80
 
 
-def kept_file(name: str, content: bytes) -> Path:
-    """Write bytes that came from the browser or from code; return where they are.
+def write_kernel_file(name: str, content: bytes) -> Path:
+    """Write bytes from the browser or from code to a file, and return its path.
 
-    The same file, given twice, has the same place.
+    Equal names and contents always give the same path.
 
     Args:
-        name: What it is called; only its last part and plain characters count.
-        content: Its bytes.
+        name: The file name; only its last part and safe characters are used.
+        content: The bytes.
     """
     folder = _folder() / sha256(content).hexdigest()[:12]
     folder.mkdir(exist_ok=True)
     path = folder / plain_name(name)
     if not path.exists():
-        # Whole from its first moment: another call may be reading it.
+        # Written atomically, because another call may be reading it.
         with NamedTemporaryFile(dir=folder, delete=False) as file:
             file.write(content)
         Path(file.name).replace(path)
@@ -30,14 +30,14 @@ def kept_file(name: str, content: bytes) -> Path:
 
 
 def plain_name(name: str) -> str:
-    """Return the last part of a file's name, in characters that no system minds."""
+    """Return the last part of a file name, with characters that are safe everywhere."""
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
     plain = "".join(c if c.isalnum() or c in SAFE else "_" for c in last)
     return plain.strip(" .")[-LONGEST_NAME:] or "file"
 
 
 def kernel_folder() -> Path:
-    """Return the folder of this process for files that nothing else keeps."""
+    """Return the folder for temporary files of this process."""
     return _folder()
 
 

@@ -8,36 +8,36 @@ from mediakit.rules.conditions import Found, Problem, Values, When, all_of, give
 
 
 class Rule:
-    """A rule, which disables, requires and warns of nothing unless it says so.
+    """The base of all rules; by default it disables, requires and warns of nothing.
 
-    Rules are dataclasses of plain data, so that a service can describe them in its
-    OpenAPI document and a form can be made from that elsewhere.
+    Rules are plain dataclasses, so that a service can describe them in its OpenAPI
+    document and a form elsewhere can use them.
     """
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule looks at."""
+        """Return the fields that this rule reads."""
         raise NotImplementedError
 
     @property
     def sentence(self) -> str:
-        """Write the rule for people."""
+        """Return the rule as a sentence for people."""
         raise NotImplementedError
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return what is not acceptable by this rule."""
+        """Return the problems found by this rule."""
         return []
 
     def disables(self, field: str, values: Values) -> str | None:
-        """Return why the field does not apply; None while it does."""
+        """Return why the field does not apply; None if it does."""
         return None
 
     def requires(self, field: str, values: Values) -> bool:
-        """Tell whether the field is required with the other values as they are."""
+        """Tell whether the field is required, given the other values."""
         return False
 
     def warnings(self, values: Values) -> list[Problem]:
-        """Return what is allowed and still likely a mistake."""
+        """Return what is allowed but probably a mistake."""
         return []
 
 
@@ -50,17 +50,17 @@ class OnlyWhen(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule looks at."""
+        """Return the fields that this rule reads."""
         return frozenset((*self.fields, self.condition.field))
 
     @property
     def sentence(self) -> str:
-        """Write the rule for people."""
+        """Return the rule as a sentence for people."""
         verb = "applies" if len(self.fields) == 1 else "apply"
         return f"{all_of(self.fields)} {verb} only when {self.condition.text}"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem for each field that is given against the condition."""
+        """Return a problem for each field that is given although it must not be."""
         if self.condition.holds(values):
             return []
         accepted = f"left out unless {self.condition.text}"
@@ -71,7 +71,7 @@ class OnlyWhen(Rule):
         ]
 
     def disables(self, field: str, values: Values) -> str | None:
-        """Return why the field does not apply; None while it does."""
+        """Return why the field does not apply; None if it does."""
         if field not in self.fields or self.condition.holds(values):
             return None
         return f"applies only when {self.condition.text}"
@@ -79,24 +79,24 @@ class OnlyWhen(Rule):
 
 @dataclass(frozen=True)
 class NeededWhen(Rule):
-    """Fields that become required under a condition."""
+    """Fields that are required under a condition."""
 
     fields: tuple[str, ...]
     condition: When
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule looks at."""
+        """Return the fields that this rule reads."""
         return frozenset((*self.fields, self.condition.field))
 
     @property
     def sentence(self) -> str:
-        """Write the rule for people."""
+        """Return the rule as a sentence for people."""
         verb = "is" if len(self.fields) == 1 else "are"
         return f"{all_of(self.fields)} {verb} required when {self.condition.text}"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem for each required field that is not given."""
+        """Return a problem for each required field that is missing."""
         if not self.condition.holds(values):
             return []
         return [
@@ -106,7 +106,7 @@ class NeededWhen(Rule):
         ]
 
     def requires(self, field: str, values: Values) -> bool:
-        """Tell whether the field is required with the other values as they are."""
+        """Tell whether the field is required, given the other values."""
         return field in self.fields and self.condition.holds(values)
 
 
@@ -115,9 +115,9 @@ class LimitedWhen(Rule):
     """A field that accepts only some of its values under a condition.
 
     Args:
-        limit: What must hold of the field's value, when it is given.
+        limit: The condition on the field's value, if it is given.
         words: What is accepted, in words.
-        condition: When the limit holds.
+        condition: When the limit applies.
     """
 
     limit: When
@@ -126,16 +126,16 @@ class LimitedWhen(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule looks at."""
+        """Return the fields that this rule reads."""
         return frozenset((self.limit.field, self.condition.field))
 
     @property
     def sentence(self) -> str:
-        """Write the rule for people."""
+        """Return the rule as a sentence for people."""
         return f"{self.limit.field} accepts {self.words} when {self.condition.text}"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem when the given value is outside the limit."""
+        """Return a problem if the given value is outside the limit."""
         field = self.limit.field
         if not self.condition.holds(values) or not given(values, field):
             return []
@@ -153,16 +153,16 @@ class NeedsAny(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule looks at."""
+        """Return the fields that this rule reads."""
         return frozenset(self.fields)
 
     @property
     def sentence(self) -> str:
-        """Write the rule for people."""
+        """Return the rule as a sentence for people."""
         return f"At least one of {all_of(self.fields)} is required"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem for the first field when none is given."""
+        """Return a problem for the first field if none is given."""
         if any(given(values, field) for field in self.fields):
             return []
         first, *others = self.fields
@@ -178,11 +178,11 @@ class NeedsAny(Rule):
 
 @dataclass(frozen=True)
 class MostTogether(Rule):
-    """Lists that hold at most so many items together.
+    """Lists with a limit on their total number of items.
 
     Args:
         fields: The lists.
-        most: How many items at the most.
+        most: The largest total number of items.
         what: What the items are, such as "files".
     """
 
@@ -192,16 +192,16 @@ class MostTogether(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule looks at."""
+        """Return the fields that this rule reads."""
         return frozenset(self.fields)
 
     @property
     def sentence(self) -> str:
-        """Write the rule for people."""
+        """Return the rule as a sentence for people."""
         return f"{all_of(self.fields)} hold at most {self.most} {self.what} together"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem for the last list that is given when they hold too many."""
+        """Return a problem for the last given list if the total is too large."""
         lists = [(f, v) for f in self.fields if isinstance(v := values.get(f), list)]
         count = sum(len(value) for _, value in lists)
         if count <= self.most:
@@ -214,15 +214,15 @@ class MostTogether(Rule):
 
 @dataclass(frozen=True)
 class Cites(Rule):
-    """A text that may name given media by their place, such as `@Image1`.
+    """A text that may cite given media by position, such as `@Image1`.
 
-    A place that holds nothing is worth a warning, not a refusal: the service takes
-    the text as it is (spec 4.3).
+    Citing a position without an item causes a warning, not an error: the service
+    accepts the text as it is (spec 4.3).
 
     Args:
         field: The text.
-        lists: The word of a citation and the list that it counts in, each.
-        bare: "Image 1" without the sign is a citation too.
+        lists: Pairs of the citation's word and the list that it refers to.
+        bare: Also accept citations without the sign, such as "Image 1".
     """
 
     field: str
@@ -231,17 +231,17 @@ class Cites(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule looks at."""
+        """Return the fields that this rule reads."""
         return frozenset((self.field, *(name for _, name in self.lists)))
 
     @property
     def sentence(self) -> str:
-        """Write the rule for people."""
+        """Return the rule as a sentence for people."""
         words = all_of(f"{name} as @{word}1" for word, name in self.lists)
         return f"{self.field} may cite {words} and so on"
 
     def warnings(self, values: Values) -> list[Problem]:
-        """Return a warning for each citation of something that is not given."""
+        """Return a warning for each citation of a missing item."""
         text = values.get(self.field)
         if not isinstance(text, str):
             return []
@@ -282,14 +282,14 @@ def _citable(word: str, name: str, count: int) -> str:
 
 @dataclass(frozen=True)
 class Check(Rule):
-    """A rule that nothing here is made for, as a function over the values.
+    """A rule that no other class can express, as a function over the values.
 
-    It is the one rule that no document can carry: the others are plain data.
+    It is the only rule that a document cannot describe: the others are plain data.
 
     Args:
         text: The rule for people.
-        looks_at: The fields that it looks at.
-        find: Gives the problems of the values.
+        looks_at: The fields that the function reads.
+        find: Returns the problems of the values.
     """
 
     text: str
@@ -298,14 +298,14 @@ class Check(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule looks at."""
+        """Return the fields that this rule reads."""
         return self.looks_at
 
     @property
     def sentence(self) -> str:
-        """Write the rule for people."""
+        """Return the rule as a sentence for people."""
         return self.text
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return what the function finds."""
+        """Return the problems that the function finds."""
         return list(self.find(values))
