@@ -1,4 +1,4 @@
-# Two commands: `make lab` to work, `make test` to know that all is well.
+# The two main commands: `make lab` opens JupyterLab, `make test` checks everything.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -7,7 +7,7 @@ LAB_READY := $(VENV)/ready-lab
 DEV_READY := $(VENV)/ready-dev
 QUICKSTART := notebooks/01_quickstart.ipynb
 
-# The tests that try more in `make soak` than in `make test`.
+# The tests that run longer in `make soak` than in `make test`.
 SOAKED := $(shell grep -rl "support.soak import" tests --include="test_*.py")
 
 # Arguments for the programs behind the targets, for example
@@ -15,16 +15,16 @@ SOAKED := $(shell grep -rl "support.soak import" tests --include="test_*.py")
 LAB_ARGS ?=
 SANDBOX_ARGS ?=
 PYTEST_ARGS ?=
-# Processes of tests, for two cores: most of the time, tests wait.
+# The number of test processes, for two cores: tests often wait.
 WORKERS ?= 3
 BROWSERS ?= 2
 SOAKERS ?= 4
 
-# The tests start hundreds of processes: let each find what another one has compiled.
+# The tests start hundreds of processes, which share compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Without a screen JupyterLab only prints its address: it would otherwise look for a
-# browser in the terminal. The superuser has to say so.
+# Without a display, JupyterLab only prints its URL: it would otherwise start a browser in
+# the terminal. Root needs an explicit flag.
 SCREEN := $(DISPLAY)$(WAYLAND_DISPLAY)$(filter Darwin,$(shell uname -s))
 LAB_FLAGS := --ip=127.0.0.1 \
 	$(if $(SCREEN),,--no-browser) \
@@ -38,21 +38,21 @@ help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' \
 		$(firstword $(MAKEFILE_LIST))
 
-lab: $(LAB_READY) ## Install what is needed and open the quickstart in JupyterLab
+lab: $(LAB_READY) ## Install dependencies and open the quickstart in JupyterLab
 	$(BIN)/jupyter lab $(LAB_FLAGS) --ServerApp.root_dir=. \
 		--LabApp.default_url=/lab/tree/$(QUICKSTART) $(LAB_ARGS)
 
-test: $(DEV_READY) ## Check everything, as the continuous integration does
-	@echo "Checks, tests and browser tests run at once; each tells what it found at its end."
+test: $(DEV_READY) ## Check everything, as continuous integration does
+	@echo "Checks, tests and browser tests run at the same time; each prints its output at its end."
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target check unit browser
 
-check: $(DEV_READY) ## Lint, types and floors
+check: $(DEV_READY) ## Lint, types and import layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy src tests tools
 	$(BIN)/lint-imports
 
-# The tests run make themselves, which must not take itself for a part of this one.
+# Some tests run make, which must not believe that it is a part of this one.
 unit: $(DEV_READY) ## Tests without a browser; every notebook is executed
 	MAKEFLAGS= $(BIN)/python -m pytest --ignore=tests/browser -n $(WORKERS) --dist worksteal \
 		$(PYTEST_ARGS)
@@ -65,32 +65,32 @@ browser: $(DEV_READY) ## Tests in JupyterLab and a real Chromium
 	@$(BIN)/python tools/find_chromium.py --install || true
 	$(BIN)/python -m pytest tests/browser -n $(BROWSERS) --dist worksteal $(PYTEST_ARGS)
 
-pictures: browser ## Make the README's pictures from what the browser tests saw
+pictures: browser ## Make the README's pictures from the browser tests' screenshots
 	$(BIN)/python tools/readme_pictures.py
 
-fix: $(DEV_READY) ## Mend what ruff can mend
+fix: $(DEV_READY) ## Fix what ruff can fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(DEV_READY) ## Write docs/reference.md and docs/wording.md anew
+docs: $(DEV_READY) ## Generate docs/reference.md and docs/wording.md
 	$(BIN)/python tools/write_reference.py
 	$(BIN)/python tools/write_wording.py
 
-notebooks: $(DEV_READY) ## Execute every notebook and check its form
+notebooks: $(DEV_READY) ## Execute every notebook and check its format
 	$(BIN)/python -m pytest tests/packaging/test_notebooks.py $(PYTEST_ARGS)
 
-gallery: $(DEV_READY) ## Write the executed notebooks as pages to build/gallery
+gallery: $(DEV_READY) ## Export the executed notebooks as HTML to build/gallery
 	MEDIAKIT_HOME=$(CURDIR)/build/gallery-home $(BIN)/jupyter nbconvert \
 		--execute --to html --output-dir build/gallery notebooks/*.ipynb
 
-sandbox: $(LAB_READY) ## Serve the sandbox alone; its address is printed
+sandbox: $(LAB_READY) ## Run the sandbox on its own and print its URL
 	$(BIN)/python -m mediakit.sandbox $(SANDBOX_ARGS)
 
 bench: $(DEV_READY) ## Run every benchmark
 	@for script in benchmarks/*.py; do \
 		if [ -e "$$script" ]; then $(BIN)/python "$$script" || exit 1; fi; done
 
-constraints: ## Write constraints.txt anew from the newest versions that fit
+constraints: ## Update constraints.txt to the newest compatible versions
 	rm -rf build/constraints
 	$(PYTHON) -m venv build/constraints
 	build/constraints/bin/pip install --quiet --upgrade pip
@@ -99,19 +99,19 @@ constraints: ## Write constraints.txt anew from the newest versions that fit
 	build/constraints/bin/pip freeze --exclude mediakit > constraints.txt
 	rm -rf build/constraints
 
-clean: ## Remove what was built and cached; the environment stays
+clean: ## Remove build results and caches, but not the environment
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		.import_linter_cache .coverage
 	find src tests tools benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
 	@command -v $(PYTHON) > /dev/null || { \
-		echo "There is no $(PYTHON) here; name one: make PYTHON=/path/to/python3.12"; \
+		echo "$(PYTHON) was not found; set it: make PYTHON=/path/to/python3.12"; \
 		exit 1; }
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit( \
 		"mediakit needs Python 3.11 or newer, and $(PYTHON) is " \
 		+ sys.version.split()[0] \
-		+ "; name another: make PYTHON=/path/to/python3.12")'
+		+ "; set another: make PYTHON=/path/to/python3.12")'
 	$(PYTHON) -m venv $(VENV)
 
 $(LAB_READY): pyproject.toml constraints.txt | $(VENV)/bin/python

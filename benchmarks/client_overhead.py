@@ -1,7 +1,7 @@
 """A submission and a read of its job, compared with HTTP clients and other SDKs.
 
 A server that responds at once runs on one core and the client on another, so that the
-client's work is what is measured. Ours does everything that it does for a user: it
+client's work is what is measured. mediakit does everything that it does for a user: it
 checks and prices the request, holds the price against the balance, commits the
 idempotency key and the request to the history before it sends them, and commits the
 job's state afterwards. The others send and parse.
@@ -15,8 +15,8 @@ Limits:
 - One after another: at most 1.5 times the time of httpx for the async client, and at
   most 3.0 times that of blocking httpx for the blocking client.
 
-The script installs the SDKs into an environment of their own, `build/bench`. Set
-`BENCHMARK_ROUNDS` for another number of rounds.
+The script installs the SDKs into their own environment, `build/bench`. Set
+`BENCHMARK_ROUNDS` to change the number of rounds.
 """
 
 from __future__ import annotations

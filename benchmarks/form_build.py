@@ -1,13 +1,14 @@
-"""The image-upscale form beside plain rows of ipywidgets and two form generators.
+"""The image-upscale form, compared with plain rows of ipywidgets and two generators.
 
-Its twenty fields are built in turn as rows of a label and a control, written by hand,
-and as a form. Ours also checks, prices, disables by rule, and has a place for errors
-and results; ipyautoui and magicgui make their form from the same fields. Each form is
-measured beside plain rows in a process of its own, so that the ratios compare.
+The script builds the twenty fields in turn as handwritten rows of a label and a
+control, and as a form. Our form also checks, prices, disables fields by rule, and has a
+place for errors and results; ipyautoui and magicgui make their form from the same
+fields. Each form is measured beside plain rows in its own process, so that the ratios
+compare.
 
-To stay quick: at most the time of the plain rows, and at most 100 messages.
+Limits: at most the time of the plain rows, and at most 100 messages.
 
-The other two are installed into `build/bench`, an environment of their own.
+The other two are installed into their own environment, `build/bench`.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ ROUNDS = 15
 LIMIT = 1.0
 LIMIT_MESSAGES = 100
 HERE = Path(__file__).parent
-ROOM = HERE.parent / "build" / "bench"
-GUESTS = ("ipyautoui", "magicgui")
+BENCH_ENV = HERE.parent / "build" / "bench"
+PACKAGES = ("ipyautoui", "magicgui")
 KIND = "image-upscale"
 
 
 @dataclass(frozen=True)
 class Built:
-    """What a form took, and the plain rows beside it."""
+    """The measurements of a form, and of the plain rows beside it."""
 
     name: str
     plain_ms: list[float]
@@ -44,34 +45,36 @@ class Built:
 
     @property
     def ratio(self) -> float:
-        """Return how much of the plain rows' time the form takes, in the middle."""
+        """Return the median time of the form as a multiple of that of plain rows."""
         pairs = zip(self.form_ms, self.plain_ms, strict=True)
         return statistics.median(form / plain for form, plain in pairs)
 
 
-def room() -> str:
-    """Return the interpreter that has the others, installing them where needed."""
-    python = ROOM / "bin" / "python"
+def bench_python() -> str:
+    """Return the interpreter that has the others, after installing them."""
+    python = BENCH_ENV / "bin" / "python"
     if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(ROOM)], check=True)
-    install = [str(python), "-m", "pip", "install", "--quiet", *GUESTS]
+        subprocess.run([sys.executable, "-m", "venv", str(BENCH_ENV)], check=True)
+    install = [str(python), "-m", "pip", "install", "--quiet", *PACKAGES]
     if subprocess.run(install, check=False).returncode:
-        raise SystemExit(f"{', '.join(GUESTS)} could not be installed into {ROOM}.")
+        raise SystemExit(
+            f"{', '.join(PACKAGES)} could not be installed into {BENCH_ENV}."
+        )
     return str(python)
 
 
 def fields() -> list[dict[str, Any]]:
-    """Return what every builder needs to know of the fields."""
+    """Return the properties of the fields that every builder needs."""
     names = ("name", "kind", "choices", "low", "high", "default", "required")
     specs = Catalog.default().function(KIND).fields.values()
     return [{name: getattr(spec, name) for name in names} for spec in specs]
 
 
-def build(python: str, who: str) -> Built:
-    """Build forms in a process of their own."""
+def build(python: str, builder: str) -> Built:
+    """Build forms in their own process."""
     schema = Catalog.default().function(KIND).json_schema()
     with tempfile.TemporaryDirectory(prefix="mediakit-benchmark-") as home:
-        order = {"who": who, "kind": KIND, "rounds": ROUNDS, "home": home}
+        order = {"builder": builder, "kind": KIND, "rounds": ROUNDS, "home": home}
         done = subprocess.run(
             [python, "-W", "ignore", str(HERE / "load" / "forms.py")],
             input=json.dumps({**order, "fields": fields(), "schema": schema}),
@@ -82,7 +85,7 @@ def build(python: str, who: str) -> Built:
     found = json.loads(done.stdout.splitlines()[-1])
     rounds = found["rounds"]
     return Built(
-        f"{who} {found['version']}",
+        f"{builder} {found['version']}",
         [each["plain"][0] for each in rounds],
         [each["form"][0] for each in rounds],
         rounds[-1]["plain"][1],
@@ -99,9 +102,9 @@ def show(name: str, values_ms: list[float], messages: int, ratio: float) -> None
 
 
 def main() -> int:
-    """Measure in turn, print the table, and tell whether the limits hold."""
+    """Measure in turn, print the table, and return the exit status."""
     ours = build(sys.executable, "mediakit")
-    others = [build(room(), who) for who in GUESTS]
+    others = [build(bench_python(), name) for name in PACKAGES]
     print(f"{len(fields())} fields, {ROUNDS} rounds, Python {sys.version.split()[0]}")
     show("plain rows", ours.plain_ms, ours.plain_messages, 1)
     for each in (ours, *others):

@@ -1,6 +1,6 @@
-"""`import mediakit` beside `import httpx`, each in a new interpreter.
+"""`import mediakit`, compared with `import httpx`, each in a new interpreter.
 
-To stay quick: at most 1.0 times httpx.
+Limit: at most 1.0 times httpx.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def seconds(statement: str) -> float:
 
 
 def main() -> int:
-    """Measure in turn, print the table, and tell whether the limit holds."""
+    """Measure in turn, print the table, and return the exit status."""
     statements = {"nothing": "pass", "httpx": "import httpx"}
     statements["mediakit"] = "import mediakit"
     for statement in statements.values():

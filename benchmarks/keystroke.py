@@ -1,11 +1,11 @@
-"""From a key to the price on the page, in JupyterLab and a headless Chromium.
+"""The time from a key press to the price, in JupyterLab and a headless Chromium.
 
-A key moves the slider of text-to-video's duration by a second. The page notes when the
-key went down and when the price stood there; the kernel notes how long our handler
-took, from the value that arrived to the last message that it sent.
+A key press moves the duration slider of text-to-video by a second. The page records
+when the key was pressed and when the price was shown; the kernel records how long our
+handler took, from receiving the value to its last message.
 
-To stay quick, in the middle: 60 ms from key to price, less than 2 ms of it in our
-handler. It is left out, and says so, where there is no Chromium.
+Limits, for the median: 60 ms from key to price, and less than 2 ms in our handler.
+Without a Chromium, the script says so and measures nothing.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ NOTE = """() => {
 
 
 def chromium_path() -> str | None:
-    """Return where a Chromium is; None when there is none."""
+    """Return the path of a Chromium; None if there is none."""
     finder = [sys.executable, str(ROOT / "tools" / "find_chromium.py")]
     found = subprocess.run(finder, capture_output=True, text=True, check=False)
     return found.stdout.strip() if found.returncode == 0 else None
 
 
 def measure(lab: Lab) -> tuple[list[float], list[float]]:
-    """Press keys and return the milliseconds of each: to the price, and of ours."""
+    """Press keys; return the milliseconds to the price, and those in our handler."""
     lab.open(lab.server.add_notebook("keys.ipynb", [FORM, TAKEN]))
     lab.run_cell(0)
     lab.see(0, "enough for")
@@ -70,7 +70,7 @@ def measure(lab: Lab) -> tuple[list[float], list[float]]:
     handle = lab.cell(0).get_by_role("slider").first
     handle.focus()
     for number in range(KEYS + WARM_UP):
-        lab.page.wait_for_timeout(100)  # nobody types faster
+        lab.page.wait_for_timeout(100)  # people do not type faster
         handle.press("ArrowRight" if number % 2 else "ArrowLeft")
         lab.page.wait_for_function(f"() => window.keyMs.length > {number}")
     to_price_ms = lab.page.evaluate("() => window.keyMs")
@@ -88,10 +88,10 @@ def show(name: str, values_ms: list[float], limit_ms: float) -> None:
 
 
 def main() -> int:
-    """Measure, print the table, and tell whether the limits hold."""
+    """Measure, print the table, and return the exit status."""
     path = chromium_path()
     if path is None:
-        print("keystroke: not measured, for want of a Chromium")
+        print("keystroke: not measured, because there is no Chromium")
         return 0
     with (
         tempfile.TemporaryDirectory(prefix="mediakit-benchmark-") as folder,

@@ -1,10 +1,10 @@
-"""How many reads five hundred jobs take, polled and through events.
+"""Count the reads for five hundred jobs, with polling and with events.
 
     python benchmarks/listening.py
 
-Real jobs on a real sandbox, every exchange counted as it leaves for the server; until
-each job has ended and its charge is in the history. Most of them fail on purpose, so
-that rendering takes no time.
+It runs real jobs on a real sandbox and counts every request to the server, until each
+job has ended and its charge is in the history. Most jobs fail on purpose, so that
+rendering takes no time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PATIENCE_S = 600.0
 
 
 def reads_of(client: Client) -> Counter[str]:
-    """Count what leaves for the service from now on, by method."""
+    """Count the requests to the service from now on, by method."""
     found: Counter[str] = Counter()
     connections = client.core._transport._connections
     send = connections.send
@@ -40,7 +40,7 @@ def reads_of(client: Client) -> Counter[str]:
 
 
 def submitted(client: Client, prompt: str) -> Job:
-    """Submit a job; one that has failed before its answer was here is one too."""
+    """Submit a job; a job that fails before its response arrives counts, too."""
     try:
         return client.submit("text-to-video", prompt=prompt, duration=3)
     except JobFailedError as error:
@@ -48,7 +48,7 @@ def submitted(client: Client, prompt: str) -> Job:
 
 
 def measured(folder: Path, *, listens: bool) -> str:
-    """Run the jobs to their charges; return the line of the table."""
+    """Run the jobs until they are charged; return the line of the table."""
     running = start(
         Sandbox(
             folder / "data",

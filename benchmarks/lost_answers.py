@@ -1,12 +1,12 @@
-"""What one submit makes when its answer is lost: this SDK beside four others.
+"""What one submission makes when its response is lost, compared with four other SDKs.
 
-A small server makes a job for every submit, except that a key which it has seen finds
-its job again, as the specification has it (4.3); then the first answers go wrong. The
-others are installed as they are published, and run with their defaults; the time-out
-of all is two seconds, and whoever is not done within the limit counts as still trying.
+A small server makes a job for every submission, except that a known key finds its job
+again, as specified (4.3); then the first responses fail. The others are installed as
+published, and run with their defaults; the timeout of all is two seconds, and an SDK
+that is not done within the limit counts as still trying.
 
-To hold: mediakit never makes more than one job, and makes one wherever the server
-lets it.
+Limit: mediakit never makes more than one job, and makes one whenever the server allows
+it.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ Writer = asyncio.StreamWriter
 
 
 class Server:
-    """Makes jobs, and answers as the fault of its row says.
+    """Makes jobs, and responds with the fault of its row.
 
     Args:
-        row: What goes wrong.
+        row: The fault.
     """
 
     def __init__(self, row: Row) -> None:
@@ -100,17 +100,17 @@ class Server:
 
 @dataclass(frozen=True)
 class Row:
-    """What goes wrong with the first submits.
+    """A fault of the first submissions.
 
     Args:
-        name: The same in words.
-        lose: What is done with the answer of a job that was made.
-        times: With how many of them.
-        made: Whether the job is made before.
-        status: What is answered in place of making a job; 0 for nothing.
-        retry_after_s: What such an answer asks for.
+        name: The fault in words.
+        lose: What happens to the response for a job that was made.
+        times: The number of responses that it affects.
+        made: Whether the job is made before the fault.
+        status: The status sent instead of making a job; 0 for none.
+        retry_after_s: The `Retry-After` of such a response.
         runs: How often the same program is run.
-        jobs: How many jobs there should be in the end.
+        jobs: The expected number of jobs.
     """
 
     name: str
@@ -187,7 +187,7 @@ def whole(
 
 
 def made(path: str, job: str) -> bytes:
-    """Write a job as the SDK that asks at this path expects it."""
+    """Return a job in the format of the SDK that uses this path."""
     urls = {name: f"http://127.0.0.1:9/{name}" for name in ("status", "response")}
     shown = {
         "id": f"media_{job}" if path.startswith("/v1/media/") else job,
@@ -207,7 +207,7 @@ def made(path: str, job: str) -> bytes:
 
 
 def refusal(path: str, status: int) -> bytes:
-    """Write a refusal: the failed job where a limit makes one, else `{message}`."""
+    """Return a rejection: a failed job if a limit makes one, else `{message}`."""
     if path.startswith("/v1/media/") and status == 429:
         error = {"code": "rate_limited", "message": "The queue is full."}
         failed = {"id": "media_none", "status": "failed", "error": error}
@@ -223,7 +223,7 @@ def read(path: str) -> dict[str, object]:
 
 @dataclass
 class Cell:
-    """What came of one row with one SDK."""
+    """The result of one row with one SDK."""
 
     jobs_n: int = 0
     posts_n: int = 0
@@ -236,7 +236,7 @@ class Cell:
 
 
 async def submitted(sdk: str, row: Row, turns: asyncio.Semaphore) -> Cell:
-    """Run an SDK's program against a server of its own."""
+    """Run an SDK's program with its own server."""
     server = Server(row)
     async with turns, await asyncio.start_server(server.connected, "127.0.0.1") as door:
         port = door.sockets[0].getsockname()[1]
@@ -266,7 +266,7 @@ async def run(sdk: str, base_url: str, folder: str) -> tuple[str, float]:
 
 
 def install() -> dict[str, str]:
-    """Install the others, each as it is published; return all versions."""
+    """Install the others as published; return all versions."""
     python = PEERS / "bin" / "python"
     if not python.exists():
         venv.create(PEERS, with_pip=True)
@@ -289,7 +289,7 @@ async def measured(sdks: list[str]) -> dict[tuple[str, str], Cell]:
 
 
 def main() -> int:
-    """Print the table, and tell whether mediakit made what it should."""
+    """Print the table, and return the exit status."""
     versions = install()
     sdks = list(versions)
     with asyncio.Runner() as runner:
@@ -302,7 +302,7 @@ def main() -> int:
         shown = [str(cells[row.name, sdk]) for sdk in sdks]
         print(f"| {' | '.join([row.name, *shown])} |")
     missed = [r.name for r in ROWS if cells[r.name, "mediakit"].jobs_n != r.jobs]
-    print(f"\nmediakit made another number of jobs at: {', '.join(missed) or 'none'}")
+    print(f"\nmediakit made a wrong number of jobs at: {', '.join(missed) or 'none'}")
     return 1 if missed else 0
 
 

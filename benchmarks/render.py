@@ -1,8 +1,8 @@
-"""Rendering in the sandbox's worker beside encoding alone.
+"""Rendering in the sandbox's worker, compared with encoding alone.
 
-The plain way encodes as many frames of a moving ramp with the same encoder and
-settings, and draws nothing else. To stay quick and small: at most 2.5 times the plain
-way, and 15 s at 4K in under 250 MB. 5 s at 720p take under 2 s on two idle cores.
+The plain way encodes the same number of frames of a moving ramp with the same encoder
+and settings, and draws nothing else. Limits: at most 2.5 times the plain way, and 15 s
+at 4K in under 250 MB. 5 s at 720p take under 2 s on two idle cores.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CASES = [
 
 
 def plain_s(seconds: int, size: tuple[int, int], path: Path) -> float:
-    """Encode a moving ramp; return the seconds that it took."""
+    """Encode a moving ramp; return the seconds it took."""
     width, height = size
     ramp = np.add.outer(np.arange(height), np.arange(width)).astype(np.uint8)
     started = time.perf_counter()
@@ -55,7 +55,7 @@ def plain_s(seconds: int, size: tuple[int, int], path: Path) -> float:
 
 
 def rendered(kind: str, body: dict[str, Any], folder: Path) -> tuple[float, float]:
-    """Render in a fresh, warm worker; return its seconds and its peak in MB."""
+    """Render in a new, warm worker; return its seconds and its peak in MB."""
     worker = subprocess.Popen(
         [sys.executable, "-m", "mediakit.sandbox.render"],
         stdin=subprocess.PIPE,
@@ -86,7 +86,7 @@ def ask(
 
 
 def main() -> int:
-    """Measure in turn, print the table, and tell whether the limits hold."""
+    """Measure in turn, print the table, and return the exit status."""
     held = True
     print(f"medians of {ROUNDS} rounds, PyAV {metadata.version('av')}, ", end="")
     print(f"{os.cpu_count()} cores")

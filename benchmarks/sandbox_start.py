@@ -1,8 +1,8 @@
-"""Starting the embedded sandbox up to its first answer, each in a new interpreter.
+"""The time from starting the embedded sandbox to its first response.
 
-Beside it stands the import of the libraries that it is made of, which no sandbox made
-of them could undercut. To stay quick: less than 1 s, the interpreter's own start
-included.
+Each start is in a new interpreter. For comparison, the import of the libraries that the
+sandbox needs: no sandbox with these libraries can start faster. Limit: less than 1 s,
+including the start of the interpreter.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ def statements(folder: Path) -> dict[str, str]:
 
 
 def main() -> int:
-    """Measure in turn, print the table, and tell whether the limit holds."""
+    """Measure in turn, print the table, and return the exit status."""
     times: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory(prefix="mediakit-benchmark-") as name:
         for number in range(ROUNDS + 1):
             for what, code in statements(Path(name)).items():
                 took_s = seconds(code)
-                if number:  # the first round warms the disk up
+                if number:  # the first round warms up the disk cache
                     times.setdefault(what, []).append(took_s)
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in LIBRARIES)
     print(f"start to the first answer, {ROUNDS} rounds; {versions}")

@@ -1,12 +1,12 @@
-"""Submits and job reads per second, beside a mock server made from the same document.
+"""Submissions and job reads per second, compared with a mock server.
 
-Both serve 50 connections that are kept alive, on this machine, in turn. The sandbox
-checks a key, reads, checks and prices a body, looks its idempotency key up, holds the
-price and writes the job to disk. Prism answers from its own `/openapi.json` and keeps
+Both serve 50 keep-alive connections, on this machine, in turn. The sandbox checks a
+key, parses, checks and prices a body, looks up its idempotency key, holds the price and
+writes the job to disk. Prism responds from the sandbox's `/openapi.json` and stores
 nothing.
 
-To stay quick: at least 1.3 times Prism's submits. Prism is installed into a temporary
-folder, for which npm is needed; without it nothing is measured, and nothing missed.
+Limit: at least 1.3 times Prism's submissions. Prism is installed with npm into a
+temporary folder; without npm, the script measures nothing and reports success.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ def sandbox(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def install(folder: Path) -> Path | None:
-    """Install the mock server; None when that cannot be."""
+    """Install the mock server; None if that is not possible."""
     npm = shutil.which("npm")
     if npm is None:
-        print(f"npm is needed to install {MOCK}, and there is none here.")
+        print(f"npm is needed to install {MOCK}, but is not installed here.")
         return None
     options = ("--no-audit", "--no-fund", "--loglevel=error", "--prefix", str(folder))
     if subprocess.run([npm, "install", *options, MOCK], check=False).returncode:
-        print(f"npm could not install {MOCK}; there is nothing to compare with.")
+        print(f"npm could not install {MOCK}, so there is nothing to compare with.")
         return None
     return folder / "node_modules" / ".bin" / "prism"
 
@@ -117,7 +117,7 @@ def order(url: str, *, submit: bool, seconds: float) -> dict[str, Any]:
 
 
 def loaded(what: dict[str, Any]) -> tuple[float, float]:
-    """Return answers per second, and the share of a core that asking took."""
+    """Return responses per second, and the client's share of a core."""
     done = subprocess.run(
         [sys.executable, str(LOAD)],
         input=json.dumps(what),
@@ -151,7 +151,7 @@ def version(program: Path) -> str:
 
 
 def report(found: dict[str, list[tuple[float, float]]]) -> float:
-    """Print the table and return the ratio of the submits."""
+    """Print the table and return the ratio of the submissions."""
     medians = {}
     for name, rates in found.items():
         values = [rate for rate, _ in rates]
@@ -169,7 +169,7 @@ def report(found: dict[str, list[tuple[float, float]]]) -> float:
 
 
 def main() -> int:
-    """Measure in turn, print the table, and tell whether the limit holds."""
+    """Measure in turn, print the table, and return the exit status."""
     with (
         tempfile.TemporaryDirectory(prefix="mediakit-benchmark-") as name,
         sandbox(Path(name)) as ours,

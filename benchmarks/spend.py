@@ -1,10 +1,10 @@
-"""Frames of a million rows of daily spend beside plain ways of making them.
+"""Frames of a million rows of daily spend, compared with plain ways to make them.
 
-Ours reads an answer of unknown shape, checks its total, names the functions and says
-which days are complete. The plain way knows every column beforehand, builds it by hand
-and factorises the texts. `pandas.json_normalize` is what one would call without
-thinking. To stay quick: ours within 1.3 times of the plain columns, and at least 4
-times as fast as `json_normalize`; the medians of rounds that take turns.
+mediakit reads a response of unknown shape, checks its total, names the functions and
+marks complete days. The plain way knows every column in advance, builds it by hand and
+factorises the texts. `pandas.json_normalize` is the obvious way. Limits: at most 1.3
+times the plain columns, and at least 4 times as fast as `json_normalize`, as medians of
+rounds in turn.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TEXTS = ("api_key_id", "model", "function", "model_id")
 
 
 def answer() -> Any:
-    """Return a year of daily spend as it is parsed from JSON."""
+    """Return a year of daily spend as parsed JSON."""
     paths = [function.path for function in Catalog.default()]
     draw = random.Random(1)
     rows = []
@@ -99,7 +99,7 @@ def seconds(way: Callable[[Any], pd.DataFrame], body: Any) -> float:
 
 
 def main() -> int:
-    """Measure in turn, print the table, and tell whether the limits hold."""
+    """Measure in turn, print the table, and return the exit status."""
     body = answer()
     for way in WAYS.values():
         way({"rows": body["rows"][:1000]})

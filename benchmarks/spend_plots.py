@@ -1,8 +1,8 @@
-"""A year of days by twelve functions, drawn to a PNG, beside one bar a day and name.
+"""A year of days by twelve functions as a PNG, compared with one bar per day and name.
 
 The plain way calls `ax.bar` once for each of the same nine layers, on the same kind of
-figure, with the same legend. Seconds are the process's own, so that others on the
-machine do not count. To stay quick: under 0.3 s, and at most a third of the plain way.
+figure, with the same legend. Seconds are processor seconds, so that other processes do
+not count. Limits: under 0.3 s, and at most a third of the plain way.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DAYS, FUNCTIONS = 365, 12
 
 
 def year() -> pd.DataFrame:
-    """Return a daily frame of a year."""
+    """Return the daily frame of a year."""
     random = np.random.default_rng(1)
     days = pd.date_range("2026-01-01", periods=DAYS, tz="UTC").as_unit("us")
     names = [f"sandbox/model-{n:02d}" for n in range(FUNCTIONS)]
@@ -64,7 +64,7 @@ def plain(frame: pd.DataFrame) -> Axes:
 
 
 def seconds(draw: Callable[[pd.DataFrame], Axes], frame: pd.DataFrame) -> float:
-    """Draw to a PNG; return the seconds of this process that it took."""
+    """Draw to a PNG; return the processor seconds it took."""
     started = time.process_time()
     draw(frame)
     plt.savefig(io.BytesIO(), format="png")

@@ -1,27 +1,26 @@
-"""A sweep beside plain ways: planning a million cells, and buying ten thousand.
+"""Sweeps, compared with plain ways: planning a million cells, running ten thousand.
 
-A plan checks and prices each value and each rule once, and spreads what it found over
-the cells. The plain way makes the same grid of dictionaries and a frame of them, and
-checks each with pydantic; it neither prices nor looks up what is owned.
+A plan checks and prices each value and each rule once, and assigns the results to the
+cells. The plain way makes the same grid of dictionaries and a frame of them, and checks
+each with pydantic; it does not price, and does not look up owned cells.
 
 A run is compared with a loop over the same client that does the same for each cell:
 `asyncio.gather` and a semaphore of the same width over `submit`, `wait` and `settle`.
-The loop runs in an event loop of its own, as a user writes it, and for context on the
-network loop, where a sweep runs. The sweep runs without a budget and with one that is
-never reached. All take turns in one process, a thousand cells at a time, and each block
-of a sweep is compared with the block of the loop beside it. The server responds to each
-submit with a job that is done, because a client reads at most 20 jobs a second.
+The loop runs in its own event loop, as a user writes it, and for context on the network
+loop, where a sweep runs. The sweep runs without a budget and with one that is never
+reached. All take turns in one process, a thousand cells at a time, and each block of a
+sweep is compared with the block of the loop beside it. The server responds to each
+submission with a completed job, because a client reads at most 20 jobs per second.
 
 Limits:
 
 - A plan of 1,000,000 cells: 0.3 s and 100 MB at its peak.
-- 10,000 cells, with a budget or without: at least 0.7 times as many a second as the
+- 10,000 cells, with or without a budget: at least 0.7 times as many per second as the
   loop.
-- A finished cell: 2 kB, with the results alive.
+- A finished cell: 2 kB, with the results still referenced.
 
-Frames, the first plan of a process, and a plan of which the history owns a thousand
-cells are shown without a limit. Set `BENCHMARK_ROUNDS` for
-another number of rounds.
+Frames, the first plan of a process, and a plan with a thousand owned cells are shown
+without a limit. Set `BENCHMARK_ROUNDS` to change the number of rounds.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ ROUNDS = int(os.environ.get("BENCHMARK_ROUNDS", "3"))
 CELLS, IN_FLIGHT = 10_000, 50
 MAX_PLAN_S, MAX_PLAN_MB = 0.3, 100.0
 MIN_RATE = 0.7
-"""Cells a second of a sweep as a multiple of those of the loop."""
+"""Cells per second of a sweep as a multiple of those of the loop."""
 
 MAX_CELL_KB = 2.0
 KEY = "a-key-for-the-benchmark"
@@ -77,7 +76,7 @@ Rounds = dict[str, list[float]]
 
 
 def timed(call: Callable[[], object]) -> float:
-    """Return the seconds of a call; what it returns is dropped afterwards."""
+    """Return the seconds of a call; its result is released afterwards."""
     gc.collect()
     began_s = time.perf_counter()
     made = call()
@@ -115,7 +114,7 @@ def plain_frame() -> pd.DataFrame:
 
 
 def pydantic_s() -> float:
-    """Return the seconds of checking a million bodies, by those of some."""
+    """Return the seconds to check a million bodies, extrapolated from some."""
     request_type = mediakit.Catalog.default().function(KIND).request_type
     body = {"prompt": "a kite", "duration": 3, "resolution": "720p", "audio": "off"}
     check = request_type.model_validate
@@ -136,11 +135,11 @@ def million(client: mediakit.Client) -> Any:
     return plan
 
 
-def own_some(client: mediakit.Client) -> None:
-    """Buy the first cells of the million."""
+def submit_some(client: mediakit.Client) -> None:
+    """Submit the first cells of the million."""
     some = {**SLOTS, "animal": SLOTS["animal"][:5], "place": SLOTS["place"][:1]}
     plan = client.sweep(KIND, prompt=TEMPLATE, **some, **FIELDS)
-    assert len(plan) == OWNED, "another number of cells is bought"
+    assert len(plan) == OWNED, "a wrong number of cells was submitted"
     plan.run(in_flight=IN_FLIGHT).wait()
 
 
@@ -156,7 +155,7 @@ def measure_plans(base_url: str, home: str, rounds: Rounds) -> None:
         del plan
         rounds["plan MB"] = [peak_mb(lambda: million(client))]
         rounds["plain MB"] = [peak_mb(plain_frame)]
-        own_some(client)
+        submit_some(client)
         rounds["plan, some owned"] = [
             timed(lambda: million(client)) for _ in range(ROUNDS)
         ]
@@ -165,8 +164,8 @@ def measure_plans(base_url: str, home: str, rounds: Rounds) -> None:
 # -- running ----------------------------------------------------------------------
 
 
-def bought(base_url: str, *, in_turn: bool = False, traced: bool = False) -> Any:
-    """Buy the cells in a process of its own, and return what it measured."""
+def run_cells(base_url: str, *, in_turn: bool = False, traced: bool = False) -> Any:
+    """Run the cells in their own process, and return the measurements."""
     with tempfile.TemporaryDirectory(prefix="mediakit-benchmark-") as home:
         settings = {
             "in_turn": in_turn,
@@ -187,18 +186,18 @@ def bought(base_url: str, *, in_turn: bool = False, traced: bool = False) -> Any
 
 
 def measure_runs(base_url: str, rounds: Rounds) -> None:
-    blocks = bought(base_url, in_turn=True)
+    blocks = run_cells(base_url, in_turn=True)
     cells = blocks.pop("block_cells")
     for way, each in blocks.items():
         rounds[way] = [cells / seconds for seconds, _ in each]
         rounds[f"{way}, CPU"] = [1_000 * cpu_s / cells for _, cpu_s in each]
     for _ in range(ROUNDS):
-        report = bought(base_url)
+        report = run_cells(base_url)
         rounds["one sweep"].append(CELLS / report["seconds"])
         rounds["plan of the run"].append(report["plan_seconds"])
         rounds["results frame"].append(report["frame_seconds"])
         rounds["cell, resident"].append(report["resident_bytes"] / 1_000)
-    traced = bought(base_url, traced=True)
+    traced = run_cells(base_url, traced=True)
     rounds["cell, traced"] = [traced["traced_bytes"] / 1_000]
 
 

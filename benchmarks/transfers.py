@@ -1,20 +1,20 @@
 """One gigabyte up and down, compared with other services' SDKs and raw HTTP clients.
 
-Ours is the whole call: `upload()` hashes the file, asks for a grant, sends the file and
+Ours is the whole call: `upload()` hashes the file, requests a grant, sends the file and
 commits its URL to the history; `download()` saves a job's result with its sidecar. Each
-SDK uploads and saves a file in the way that its documentation shows; where that shows
-two ways, both are measured. The raw clients are shown for context.
+SDK uploads and saves a file as shown in its documentation; if that shows two ways, both
+are measured. The raw clients are shown for context.
 
 Limits, in both directions: at most 8 MiB of memory above idle in every round, and at
-least as fast as each SDK. Of an upload its sending alone is compared, because no SDK
-hashes the file.
+least as fast as each SDK. For uploads, only sending is compared, because no SDK hashes
+the file.
 
-The SDKs are those of `client_overhead.py`. Set `BENCHMARK_ROUNDS` for another number of
-rounds, and `BENCHMARK_SIZE_BYTES` for a smaller file.
+The SDKs are those of `client_overhead.py`. Set `BENCHMARK_ROUNDS` to change the number
+of rounds, and `BENCHMARK_SIZE_BYTES` for a smaller file.
 """
 
 # mypy: disable-error-code="import-not-found"
-# The SDKs are installed in an environment of their own.
+# The SDKs are installed in their own environment.
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SIZE_BYTES = int(os.environ.get("BENCHMARK_SIZE_BYTES", "1_000_000_000"))
 SMALL_BYTES = 1_000
 ROUNDS = int(os.environ.get("BENCHMARK_ROUNDS", "7"))
 MIN_SPEED = 1.0
-"""Our speed as a multiple of an SDK's."""
+"""Our speed as a multiple of that of an SDK."""
 
 MAX_MEMORY_MIB = 8.0
 BLOCK_BYTES = 1 << 20
@@ -56,7 +56,7 @@ OURS = "mediakit"
 COMPARED = {"up": "mediakit, sending alone", "down": OURS}
 
 Transfer = Callable[[], object]
-"""Transfers one file. Where it returns a float, that is the seconds to count."""
+"""Transfers one file. If it returns a float, those are the seconds to count."""
 
 Prepare = Callable[[str, Path, Path], Transfer]
 """Creates a client for a base URL and returns the transfer of a file.
@@ -375,7 +375,7 @@ def _peak_kib() -> int:
 
 
 def serve(folder: Path) -> None:
-    """Send and receive bytes as fast as the kernel moves them."""
+    """Send and receive bytes as fast as the kernel can."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=64)
     print(listener.getsockname()[1], flush=True)
     while True:
@@ -428,7 +428,7 @@ def _head(size_bytes: int, status: str = "200 OK", extra: str = "") -> bytes:
 
 
 def _response(base_url: str, path: str, body: bytes) -> dict[str, object] | None:
-    """Return the JSON that a path responds with; None for an unknown path."""
+    """Return the JSON response for a path; None for an unknown path."""
     if path.startswith("/fal/"):
         return {
             "token": "a-token",
@@ -526,7 +526,7 @@ def file_server(folder: str) -> Iterator[str]:
 def measure(
     python: str, direction: str, into: Measured, base_url: str, folder: Path
 ) -> None:
-    """Transfer once in a process of its own, and add the measurements."""
+    """Transfer once in its own process, and add the measurements."""
     command = [python, __file__, direction, into.way, base_url, str(folder)]
     report = json.loads(subprocess.check_output(command))
     into.label = report["label"]
@@ -540,7 +540,7 @@ def show(direction: str, all_measured: list[Measured]) -> list[str]:
     """Print the table of one direction; return the rows that miss a limit."""
     missed = []
     ours = next(each for each in all_measured if each.way == OURS)
-    # An SDK sends without a hash; ours is what lets the same bytes be sent once.
+    # An SDK sends without a hash; our hash is what avoids sending the same bytes twice.
     compared = next(each for each in all_measured if each.way == COMPARED[direction])
     for each in all_measured:
         speeds = [SIZE_BYTES / took_s / 1e6 for took_s in each.took_s]

@@ -1,15 +1,15 @@
 """A thousand jobs watched at once by one process, over real HTTP.
 
-The jobs end at random times, and a service in a process of its own writes down when
-each was read. Beside ours stands what SDKs of such services do: a loop for each job
-with a fixed pause of half a second.
+The jobs end at random times, and a service in its own process records each read. For
+comparison, the way of such services' SDKs: a loop for each job with a fixed pause of
+half a second.
 
-A gap is the time between two reads of a job. It should be five seconds at the most, or
-as long as all the jobs that are watched take at the steady pace: the share says how
-much of that the gap took in which a job ended.
+An interval is the time between two reads of a job. It should be at most five seconds,
+or the time that all watched jobs need at the steady rate: the share is the delay of a
+job's end as a multiple of that.
 
-To stay quick: never more reads in any one second than the budget; every end seen within
-twice the gap; less than a quarter of a core; no further thread or process.
+Limits: never more reads in any second than the budget; every end seen within twice the
+interval; less than a quarter of a core; no additional thread or process.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def service() -> Iterator[str]:
 
 
 def watched(who: str, base_url: str) -> dict[str, Any]:
-    """Let somebody watch; returns what it took and what the service saw."""
+    """Watch the jobs; return the measurements and what the service recorded."""
     with tempfile.TemporaryDirectory(prefix="mediakit-benchmark-") as home:
         order = {"who": who, "base_url": base_url, "jobs": JOBS, "home": home}
         done = subprocess.run(
@@ -74,7 +74,7 @@ def most_in_a_second(reads: list[tuple[float, str]]) -> int:
 
 
 def ends_seen(found: dict[str, Any]) -> list[tuple[float, float]]:
-    """Return for each job how late its end was seen, and its share of the gap."""
+    """Return for each job how late its end was seen, and its share of the interval."""
     times_s = {job_id: [at_s] for job_id, at_s in found["begins"].items()}
     for at_s, job_id in found["reads"]:
         times_s[job_id].append(at_s)
@@ -91,7 +91,7 @@ def ends_seen(found: dict[str, Any]) -> list[tuple[float, float]]:
 
 
 def report(who: str, found: dict[str, Any]) -> tuple[int, float, float]:
-    """Print what was found; returns reads in a second, share of gap, share of core."""
+    """Print the results; return reads per second, share of interval, share of core."""
     seen = ends_seen(found)
     late_s = sorted(late for late, _ in seen)
     reads, cpu_s = len(found["reads"]), found["cpu_seconds"]
@@ -108,7 +108,7 @@ def report(who: str, found: dict[str, Any]) -> tuple[int, float, float]:
 
 
 def main() -> int:
-    """Watch in turn, print the table, and tell whether the limits hold."""
+    """Watch in turn, print the table, and return the exit status."""
     low_s, high_s = RUNS_S
     print(f"{JOBS:,} jobs that end after {low_s:g} to {high_s:g} s")
     with service() as base_url:
@@ -123,8 +123,8 @@ def main() -> int:
     ]
     print(
         f"  mediakit: {most} reads in a second (at most {READS_PER_S:g}), an end after "
-        f"{share:.2f} gaps (at most {LIMIT_OF_GAP:g}), {core:.0%} of a core (less than "
-        f"{LIMIT_OF_CORE:.0%}), no thread and no process of its own"
+        f"{share:.2f} intervals (at most {LIMIT_OF_GAP:g}), {core:.0%} of a core (less "
+        f"than {LIMIT_OF_CORE:.0%}), no additional thread or process"
     )
     return 0 if all(limits) else 1
 

@@ -1,6 +1,6 @@
-"""Print the path of a Chromium for the browser tests, installing one where it may.
+"""Print the path of a Chromium for the browser tests, installing one if allowed.
 
-Standard library only: it runs before the environment exists as well as inside it.
+It uses only the standard library, because it also runs before the environment exists.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ INSTALL_TIMEOUT_S = 900
 
 
 def find() -> str | None:
-    """Return the path of a browser: the one the environment names, else a known one.
+    """Return the path of a browser: the configured one, else a known one.
 
     Raises:
-        SystemExit: The environment names a file that cannot be run.
+        SystemExit: The configured file cannot be run.
     """
     named = os.environ.get(VARIABLE)
     if named:
         path = shutil.which(named)
         if path is None:
-            message = f"{VARIABLE} is {named!r}, which is not a program that runs here."
+            message = f"{VARIABLE} is {named!r}, which is not an executable file here."
             raise SystemExit(message)
         return path
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
 def privilege() -> list[str] | None:
-    """Return what to put before apt-get: nothing for root, sudo, or None for "no"."""
+    """Return the prefix for apt-get: empty for root, or sudo; None if not allowed."""
     if shutil.which("apt-get") is None:
         return None
     if os.geteuid() == 0:
@@ -46,7 +46,7 @@ def privilege() -> list[str] | None:
 
 
 def install(before: list[str]) -> None:
-    """Install Debian's chromium; what apt-get says goes to standard error."""
+    """Install Debian's chromium; the output of apt-get goes to standard error."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for arguments in (
         ["update"],
@@ -63,7 +63,7 @@ def install(before: list[str]) -> None:
 
 
 def main() -> int:
-    """Print the path and return 0; or say what is missing and return 1."""
+    """Print the path and return 0; if there is none, explain and return 1."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--install", action="store_true", help="install it if missing")
     wanted = parser.parse_args()
@@ -74,8 +74,8 @@ def main() -> int:
         path = find()
     if path is None:
         sys.stderr.write(
-            f"No Chromium here: looked for {', '.join(NAMES)}.\n"
-            f"Install one, or set {VARIABLE} to the path of one.\n"
+            f"Chromium was not found: looked for {', '.join(NAMES)}.\n"
+            f"Install one, or set {VARIABLE} to its path.\n"
         )
         return 1
     sys.stdout.write(path + "\n")

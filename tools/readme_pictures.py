@@ -1,4 +1,4 @@
-"""Make the pictures of the README from what the browser tests saw.
+"""Make the pictures of the README from the screenshots of the browser tests.
 
 Run `make browser` first: it writes build/screenshots/.
 """
@@ -11,8 +11,8 @@ from pathlib import Path
 from PIL import Image
 
 ROOT = Path(__file__).parents[1]
-SEEN = ROOT / "build" / "screenshots"
-SHOWN = ROOT / "docs" / "images"
+SCREENSHOTS = ROOT / "build" / "screenshots"
+IMAGES = ROOT / "docs" / "images"
 PICTURES = {
     "quickstart-done": "form",
     "studio-history-light-1280": "studio",
@@ -22,16 +22,18 @@ MAX_HEIGHT_PX = 900
 
 
 def main() -> None:
-    """Write each picture with few colours; a page of text needs no more."""
-    missing = [name for name in PICTURES if not (SEEN / f"{name}.png").exists()]
+    """Write each picture with few colours, which is enough for text."""
+    missing = [name for name in PICTURES if not (SCREENSHOTS / f"{name}.png").exists()]
     if missing:
-        sys.exit(f"Not in {SEEN}: {', '.join(missing)}. Run `make browser` first.")
+        sys.exit(
+            f"Not in {SCREENSHOTS}: {', '.join(missing)}. Run `make browser` first."
+        )
     for seen, shown in PICTURES.items():
-        with Image.open(SEEN / f"{seen}.png") as picture:
+        with Image.open(SCREENSHOTS / f"{seen}.png") as picture:
             height = min(picture.height, MAX_HEIGHT_PX)
             cut = picture.crop((0, 0, picture.width, height))
             few = cut.convert("RGB").quantize(256, dither=Image.Dither.NONE)
-            few.save(SHOWN / f"{shown}.png", optimize=True)
+            few.save(IMAGES / f"{shown}.png", optimize=True)
 
 
 if __name__ == "__main__":

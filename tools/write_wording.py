@@ -1,6 +1,6 @@
 """Write docs/wording.md: every sentence that forms, errors, jobs and the studio show.
 
-A test fails when the page is not current, so that a change of words is read as a page.
+A test fails if the page is out of date, so that every change of wording is reviewed.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Buys the cells of one grid as a sweep and by loops over the same client.
+"""Runs the cells of one grid as a sweep and by loops over the same client.
 
 It reads its settings as JSON from standard input: `base_url`, `cells`, `in_flight`,
-`traced` and `home`, an empty folder. With `in_turn`, it buys so many cells in each way,
-in blocks that take turns, and writes the seconds and the processor seconds of each
-block as JSON. Otherwise it buys them as one sweep, and writes the seconds of its plan,
-its run and its frame, and the memory of a finished cell: the growth of the process, and
-what Python allocated where that is `traced`.
+`traced` and `home`, an empty folder. With `in_turn`, it runs that number of cells in
+each way, in blocks that take turns, and writes the seconds and the processor seconds of
+each block as JSON. Otherwise it runs them as one sweep, and writes the seconds of its
+plan, its run and its frame, and the memory of a finished cell: the growth of the
+process, and, if `traced`, what Python allocated.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ BUDGET = "$1000000"
 Settings = dict[str, Any]
 Block = Callable[[], object]
 Prepare = Callable[[int, int], Block]
-"""Returns what buys so many cells, whose numbers begin with the first."""
+"""Returns a call that runs the given number of cells, starting at a number."""
 
 
 class Stopwatch:
-    """Measures seconds and processor seconds from its beginning."""
+    """Measures seconds and processor seconds since it was created."""
 
     def __init__(self) -> None:
         self._began_s, self._cpu_s = time.perf_counter(), time.process_time()
@@ -82,7 +82,7 @@ def plan_of(client: mediakit.Client, first: int, cells: int) -> Any:
 async def loop(client: AsyncClient, in_flight: int, first: int, cells: int) -> None:
     slots = asyncio.Semaphore(in_flight)
 
-    async def buy(number: int, duration: int) -> None:
+    async def run_cell(number: int, duration: int) -> None:
         async with slots:
             prompt = TEMPLATE.format(number=number)
             job = await client.submit(KIND, prompt=prompt, duration=duration)
@@ -91,7 +91,7 @@ async def loop(client: AsyncClient, in_flight: int, first: int, cells: int) -> N
             assert job.state.charge_micro_usd is not None, "a cell has no charge"
 
     pairs = product(numbers_of(first, cells), DURATIONS)
-    await asyncio.gather(*(buy(*pair) for pair in pairs))
+    await asyncio.gather(*(run_cell(*pair) for pair in pairs))
 
 
 def sweeping(settings: Settings, budget: str | None = None) -> Prepare:
@@ -117,7 +117,7 @@ def looping(settings: Settings, *, on_network_loop: bool = False) -> Prepare:
 
 
 def in_turn(settings: Settings) -> dict[str, Any]:
-    # Each way has a history of its own, so that all grow at the same pace.
+    # Each way has its own history, so that all grow at the same rate.
     homes = ({**settings, "home": f"{settings['home']}/{n}"} for n in range(4))
     each_way = {
         "loop": looping(next(homes)),
@@ -127,11 +127,11 @@ def in_turn(settings: Settings) -> dict[str, Any]:
     }
     found: dict[str, Any] = {name: [] for name in each_way}
     for block in range(1 + settings["cells"] // BLOCK_CELLS):
-        # Every other time backwards, so that no way is always first.
+        # Every other time in reverse, so that no way is always first.
         for name in list(each_way)[:: 1 if block % 2 else -1]:
-            buy = each_way[name](block * BLOCK_CELLS, BLOCK_CELLS)
+            run_block = each_way[name](block * BLOCK_CELLS, BLOCK_CELLS)
             stopwatch = Stopwatch()
-            buy()
+            run_block()
             if block:  # the first block is a warm-up
                 found[name].append([stopwatch.seconds, stopwatch.cpu_seconds])
     return {**found, "block_cells": BLOCK_CELLS}

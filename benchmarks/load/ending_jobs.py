@@ -1,9 +1,9 @@
-"""A service whose jobs end at random times, in a process of its own.
+"""A service whose jobs end at random times, in its own process.
 
-It writes its port as a line of JSON. Every submit makes a job that runs for a time
-between the two numbers of its command line, in seconds, and is paid at once; every read
-is written down. `GET /report` gives the begins, the ends and the reads, in monotonic
-seconds, and starts over.
+It writes its port as a line of JSON. Every submission makes a job that runs for a time
+between the two numbers of its command line, in seconds, and is settled at its end;
+every read is recorded. `GET /report` returns the starts, the ends and the reads, in
+monotonic seconds, and resets them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PAID = {"state": "settled", "charge_micro_usd": 204_000}
 
 
 class Jobs:
-    """When the jobs end, and when they were read."""
+    """The end times of the jobs, and the times of their reads."""
 
     def __init__(self, shortest_s: float, longest_s: float) -> None:
         self._random = random.Random(1)
@@ -105,4 +105,4 @@ if __name__ == "__main__":
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     shortest_s, longest_s = map(float, sys.argv[1:])
-    asyncio.run(serve(Jobs(shortest_s, longest_s)))  # noqa: TID251 - a process of its own
+    asyncio.run(serve(Jobs(shortest_s, longest_s)))  # noqa: TID251 - its own process

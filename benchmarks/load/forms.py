@@ -1,8 +1,8 @@
-"""Builds forms of one function in turn with plain rows, and tells what each took.
+"""Builds forms of one function in turn with plain rows, and measures each.
 
-Reads one JSON object from standard input: who builds the form, the fields, their JSON
-Schema, and how many rounds; writes one with milliseconds and messages. Every message
-is written as JSON, as a kernel does before it leaves for the browser.
+It reads one JSON object from standard input: the builder, the fields, their JSON Schema
+and the number of rounds; it writes milliseconds and messages as JSON. Every message is
+serialised as JSON, as a kernel does before it sends it to the browser.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Build = Callable[[], object]
 
 
 class PackingComm(BaseComm):
-    """A connection that packs and counts what is sent, and sends it nowhere."""
+    """A connection that serialises and counts messages, and sends them nowhere."""
 
     sent = 0
 
@@ -88,7 +88,7 @@ BUILDERS = {"mediakit": ours, "ipyautoui": autoui, "magicgui": magicgui}
 
 
 def timed(build: Build) -> tuple[float, int]:
-    """Return the milliseconds and the messages that a form takes."""
+    """Return the milliseconds and the messages of building a form."""
     before, started = PackingComm.sent, time.perf_counter()
     form: Any = build()
     took_ms = 1_000 * (time.perf_counter() - started)
@@ -101,12 +101,12 @@ def timed(build: Build) -> tuple[float, int]:
 def main() -> None:
     comm.create_comm = PackingComm
     order = json.load(sys.stdin)
-    form = BUILDERS[order["who"]](order)
+    form = BUILDERS[order["builder"]](order)
     builds = {"plain": lambda: plain_rows(order["fields"]), "form": form}
     for build in builds.values():
         timed(build)
     rounds = [{n: timed(b) for n, b in builds.items()} for _ in range(order["rounds"])]
-    print(json.dumps({"version": metadata.version(order["who"]), "rounds": rounds}))
+    print(json.dumps({"version": metadata.version(order["builder"]), "rounds": rounds}))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""A service that answers at once, in a process of its own: it is never what limits.
+"""A service that responds at once, in its own process, so it is never the limit.
 
-It writes its port as a line of JSON. Every submit makes a job that runs; every read
-says that the job is done and what it cost, in the words that each client expects. With
-`--ended`, a submit to us already makes a job that is done.
+It writes its port as a line of JSON. Every submission makes a running job; every read
+returns the completed job and its cost, in the format that each client expects. With
+`--ended`, a submission by mediakit makes a completed job at once.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def job_of_google(job_id: str, *, is_done: bool) -> dict[str, object]:
 
 
 def answer(method: bytes, path: str, base_url: str) -> dict[str, object] | None:
-    """Return what to say; None for what is not served."""
+    """Return the response; None for an unknown path."""
     is_done = method == b"GET"
     job_id = path.rsplit("/", 1)[-1] if is_done else f"media_{next(numbers)}"
     if path.startswith("/fal/"):
@@ -86,7 +86,7 @@ def answer(method: bytes, path: str, base_url: str) -> dict[str, object] | None:
     if path.startswith("/replicate/"):
         return job_of_replicate(job_id, is_done=is_done)
     if path.startswith("/genai/"):
-        # It reads by a POST, too.
+        # This client also reads with POST.
         return job_of_google("1", is_done=path.endswith(":fetchPredictOperation"))
     if path == "/billing/balance":
         return {"balance_micro_usd": 1_000_000_000_000}
@@ -142,4 +142,4 @@ async def serve() -> None:
 if __name__ == "__main__":
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    asyncio.run(serve())  # noqa: TID251 - a process of its own
+    asyncio.run(serve())  # noqa: TID251 - its own process

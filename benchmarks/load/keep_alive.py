@@ -1,8 +1,9 @@
-"""A quick HTTP/1.1 client in a process of its own: asks, waits, asks again.
+"""A fast HTTP/1.1 client in its own process that sends requests in a loop.
 
-It reads an order as JSON from its input, keeps so many connections busy for so many
-seconds, and writes as JSON what it counted. It knows just enough HTTP to be quick:
-its own processor time is reported, so that one sees it was not what limited.
+It reads its settings as JSON from standard input, keeps a number of connections busy
+for a number of seconds, and writes its counts as JSON. It implements only as much HTTP
+as it needs to be fast, and reports its processor time to show that it was not the
+limit.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 KEY_PLACE = b"{key}"
-"""Stands for another text in each request."""
+"""Replaced by a unique text in each request."""
 
 
 class Conversation(asyncio.Protocol):
-    """One connection that sends the next request when an answer is whole."""
+    """One connection that sends the next request when a response is complete."""
 
     def __init__(self, load: Load) -> None:
         self._load = load
@@ -52,7 +53,7 @@ class Conversation(asyncio.Protocol):
 
 
 class Load:
-    """What all connections share.
+    """The state that all connections share.
 
     Args:
         order: `url`, `method`, `headers`, `body` (a text or null), `connections` and
@@ -83,7 +84,7 @@ class Load:
         }
 
     def next_request(self) -> bytes | None:
-        """Return what to send; None when the time is over."""
+        """Return the next request; None when the time is over."""
         if time.perf_counter() > self._until_s:
             return None
         return self._request.replace(KEY_PLACE, b"%d" % next(self._numbers))
@@ -107,11 +108,11 @@ def _is_whole(head: bytes, rest: bytes) -> bool:
     _, found, after = head.partition(b"\r\ncontent-length:")
     if found:
         return len(rest) >= int(after.partition(b"\r\n")[0])
-    return rest.endswith(b"0\r\n\r\n")  # it comes in chunks
+    return rest.endswith(b"0\r\n\r\n")  # the body is chunked
 
 
 def main() -> None:
-    """Follow the one order of the input."""
+    """Run with the settings from standard input."""
     with asyncio.Runner() as runner:
         print(json.dumps(runner.run(Load(json.load(sys.stdin)).run())))
 

@@ -1,4 +1,4 @@
-"""Submits a job and reads it, again and again, with one client in one way.
+"""Submits jobs and reads them, with one client in one way.
 
 It reads its settings as JSON from standard input: `client`, `way` ("one, blocking",
 "one, async", "50 threads" or "50 tasks"), `base_url`, `pairs` and `home`, an empty
@@ -7,7 +7,7 @@ which of them failed.
 """
 
 # mypy: disable-error-code="import-not-found"
-# The SDKs are installed in an environment of their own.
+# The SDKs are installed in their own environment.
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ Pair = Callable[[int], object]
 AsyncPair = Callable[[int], Awaitable[object]]
 Settings = dict[str, Any]
 
-# The raw httpx clients keep enough connections for 50 requests at once. The SDKs and
-# ours run with their defaults.
+# The raw httpx clients keep enough connections for 50 concurrent requests. The SDKs and
+# mediakit run with their defaults.
 
 
 def httpx_blocking(settings: Settings) -> Pair:

@@ -1,9 +1,9 @@
-"""Submit one job with one SDK, its defaults and a time-out of two seconds.
+"""Submit one job with one SDK, its defaults and a timeout of two seconds.
 
     python submit_once.py SDK BASE_URL FOLDER
 
-prints {"outcome", "seconds"}; an error is an outcome, by the name of its class. Only
-the SDK that is asked for is imported: each lives in an environment that has it.
+prints {"outcome", "seconds"}; an error is an outcome, named by its class. It imports
+only the requested SDK: each is installed in its own environment.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def mediakit(base_url: str, folder: Path) -> Callable[[], object]:
 def fal(base_url: str, folder: Path) -> Callable[[], object]:
     import fal_client.client
 
-    # Its host can be set, https cannot be left out: the URL is a constant.
+    # Its host can be set, but it always uses https: the URL is a constant.
     fal_client.client.QUEUE_URL_FORMAT = f"{base_url}/"
     client = fal_client.SyncClient(key=KEY, default_timeout=TIMEOUT_S)
     arguments = {"prompt": PROMPT}

@@ -1,8 +1,8 @@
-"""Submits many jobs and watches them to their end, in a process of its own.
+"""Submits many jobs and watches them until they end, in its own process.
 
-It reads an order as JSON from its input (`who`, `base_url`, `jobs`, `home`) and writes
-as JSON what the watching took: seconds, processor seconds, and how many threads and
-processes it started.
+It reads its settings as JSON from standard input (`who`, `base_url`, `jobs`, `home`)
+and writes the measurements as JSON: seconds, processor seconds, and how many threads
+and processes it started.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any
 
 KEY = "a-key-for-the-benchmark"
 KIND = "text-to-video"
-POLL_S = 0.5  # what two SDKs of other services have as their fixed pause
+POLL_S = 0.5  # the fixed pause of two SDKs of other services
 AT_ONCE = 50
 
 
 class Meter:
-    """What is taken between the two calls."""
+    """Measures the resources used between the two calls."""
 
     def start(self) -> None:
         self._threads = threading.active_count()
@@ -99,7 +99,7 @@ WHO: dict[str, Callable[[dict[str, Any], Meter], dict[str, Any]]] = {
 
 
 def main() -> None:
-    """Follow the one order of the input."""
+    """Run with the settings from standard input."""
     order = json.load(sys.stdin)
     print(json.dumps(WHO[order["who"]](order, Meter())))
 

@@ -67,7 +67,7 @@ def test_an_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
     assert told.returncode != 0
     said = told.stderr.splitlines()[0]
     assert said.startswith("mediakit needs Python 3.11 or newer, and ")
-    assert "is 3.9.18; name another" in said
+    assert "is 3.9.18; set another" in said
     assert not (tmp_path / "venv").exists()
 
 
@@ -75,7 +75,7 @@ def test_a_python_that_is_not_there_is_named(tmp_path: Path) -> None:
     command = ["make", "lab", "PYTHON=no-such-python", f"VENV={tmp_path / 'venv'}"]
     told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert told.returncode != 0
-    assert "There is no no-such-python here" in told.stdout
+    assert "no-such-python was not found" in told.stdout
 
 
 def find_chromium(
@@ -118,10 +118,10 @@ def test_a_chromium_that_is_named_wins(tmp_path: Path) -> None:
 def test_a_chromium_that_is_named_and_missing_is_told(tmp_path: Path) -> None:
     found = find_chromium(PATH="", MEDIAKIT_CHROMIUM=str(tmp_path / "none"))
     assert found.returncode == 1
-    assert "is not a program that runs here" in found.stderr
+    assert "is not an executable file here" in found.stderr
 
 
 def test_no_chromium_at_all_is_told() -> None:
     found = find_chromium(PATH="")
     assert (found.returncode, found.stdout) == (1, "")
-    assert found.stderr.startswith("No Chromium here")
+    assert found.stderr.startswith("Chromium was not found")

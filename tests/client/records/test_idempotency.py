@@ -1,5 +1,6 @@
 import json
 from hashlib import sha256
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -41,7 +42,12 @@ def test_a_default_that_is_spelt_out_is_the_same_request() -> None:
 
 @given(st.permutations(["prompt", "duration", "resolution", "audio"]))
 def test_the_order_of_the_fields_does_not_matter(names: list[str]) -> None:
-    values = {"prompt": "a", "duration": 7, "resolution": "1080p", "audio": "off"}
+    values: dict[str, Any] = {
+        "prompt": "a",
+        "duration": 7,
+        "resolution": "1080p",
+        "audio": "off",
+    }
 
     estimate = FUNCTION.estimate(values)
     one = FUNCTION.canonical_body({n: values[n] for n in names})
