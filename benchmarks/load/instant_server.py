@@ -99,7 +99,7 @@ class Conversation(asyncio.Protocol):
     """One connection, kept alive."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.ServiceClient)
+        assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._received = b""
 
