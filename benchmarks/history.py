@@ -136,9 +136,7 @@ def claim(history: History) -> None:
 
 def claims_us(history: History) -> float:
     """Return the median microseconds of a block of claims."""
-    return 1e6 * statistics.median(
-        timed(lambda: claim(history)) for _ in range(CLAIMS)
-    )
+    return 1e6 * statistics.median(timed(lambda: claim(history)) for _ in range(CLAIMS))
 
 
 def open_and_close(place: Path) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -272,91 +270,3 @@ def test_what_threads_do_at_once_is_all_in_the_totals(place: Any) -> None:
     with History(place) as history:
         assert history.account_use(**HERE) == BudgetUse(4 * 12 * 7, 0)
         agrees(history, "mine")
-
-
-def test_a_history_without_totals_gets_those_of_its_entries(place: Any) -> None:
-    with History(place) as history:
-        for key, budget in [("k1", "kites"), ("k2", None), ("k3", "kites")]:
-            history.claim(costing(key, 400, budget=budget, draw_key=key))
-        history.claim(costing("k4", 50, account="other", draw_key="k4"))
-        history.record_job("k1", completed(300))
-        history.record_job("k3", failed(job_id="media_3"))
-    make_version_2(place)
-
-    with History(place) as history:
-        mine, other = (
-            history.account_use(service="sandbox", account=account)
-            for account in ("mine", "other")
-        )
-        assert (mine, other) == (BudgetUse(300, 400), BudgetUse(0, 50))
-        assert history.budget_use("kites") == BudgetUse(300, 0)
-        agrees(history, "mine")
-
-
-AS_OLDER_VERSIONS_DO = (
-    "UPDATE mediakit_entries SET state = 'settled', charge_micro_usd = 300, "
-    "settled_at = 1, status = 'completed', revision = revision + 1 WHERE key = 'k1'"
-)
-
-
-def plainly(place: Any) -> Any:
-    """Connect to a database without mediakit."""
-    connect = sqlite3.connect if isinstance(place, Path) else psycopg.connect
-    return closing(connect(place))
-
-
-def test_what_an_older_version_changed_meanwhile_is_counted_at_the_next_start(
-    place: Any,
-) -> None:
-    with History(place) as history:
-        history.claim(costing("k1", 400, budget="kites"))
-        history.claim(costing("k2", 50, draw_key="k2"))
-    with plainly(place) as plain:
-        plain.execute(AS_OLDER_VERSIONS_DO)
-        plain.commit()
-
-    with History(place) as history:
-        assert history.account_use(**HERE) == BudgetUse(300, 50)
-        assert history.budget_use("kites") == BudgetUse(300, 0)
-        agrees(history, "mine")
-
-
-def test_totals_that_agree_are_not_written_again(tmp_path: Path) -> None:
-    path = tmp_path / "history.db"
-    with History(path) as history:
-        history.claim(costing("k1", 400, budget="kites"))
-        with plainly(path) as plain:
-            plain.execute("BEGIN IMMEDIATE")  # whoever writes now would have to wait
-            with History(path) as other:
-                assert other.account_use(**HERE) == BudgetUse(0, 400)
-
-
-VERSION_2 = (
-    "DROP TABLE mediakit_origins",
-    "DROP TABLE mediakit_drafts",
-    "DROP INDEX ix_mediakit_sweep",
-    "DROP INDEX ix_mediakit_function",
-    "DROP TABLE mediakit_parents",
-    "DROP TABLE mediakit_judgements",
-    "DROP TABLE mediakit_preferences",
-    "DROP TABLE mediakit_scores",
-    "DROP TABLE mediakit_hashes",
-    "ALTER TABLE mediakit_entries DROP COLUMN sweep",
-    "DROP TABLE mediakit_totals",
-    "DROP INDEX ix_mediakit_charges",
-    "CREATE INDEX ix_mediakit_state ON mediakit_entries "
-    "(service, account, state, charge_micro_usd)",
-    "CREATE INDEX ix_mediakit_runs ON mediakit_entries "
-    "(service, function, status, number)",
-    "CREATE INDEX ix_mediakit_budget ON mediakit_entries "
-    "(budget, state, charge_micro_usd) WHERE budget IS NOT NULL",
-    "UPDATE mediakit_version SET version = 2",
-)
-
-
-def make_version_2(place: Any) -> None:
-    """Take from a history what version 3 brought."""
-    with plainly(place) as plain:
-        for statement in VERSION_2:
-            plain.execute(statement)
-        plain.commit()

@@ -12,10 +12,8 @@ from mediakit.history.admission.adopting import search_text
 from mediakit.history.admission.limits import NOTHING_USED, BudgetUse
 from mediakit.history.comparing.ratings import Judgement
 from mediakit.history.entries.entries import ENTRY_FIELDS, Entry
-from mediakit.history.storage.batches import batches
-from mediakit.history.storage.database import Database
+from mediakit.history.storage.database import Database, batches, lock_table
 from mediakit.history.storage.file_connection import Connected, FileConnection
-from mediakit.history.storage.locks import lock_table
 from mediakit.history.storage.tables import entries, insert_into, judgements
 
 _KNOWN = select(entries.c.key).where(

@@ -77,12 +77,11 @@ class History(
         clock: What tells the time of each change; the system's by default.
 
     Raises:
-        InputError: The database cannot be opened, or a newer mediakit wrote it.
+        InputError: The database cannot be opened, or is a history of another version.
     """
 
     def __init__(self, url: str | Path, *, clock: Clock | None = None) -> None:
         super().__init__(Database(url), clock or SystemClock())
-        totals.recount(self._database)
 
     def __repr__(self) -> str:
         return f"History({self._database.name!r})"

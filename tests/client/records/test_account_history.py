@@ -25,7 +25,7 @@ from tests.support.submissions import HERE, completed, costing, job, start, subm
 
 BUDGET = BudgetLimit("kites", 1_000)
 BLOCKED = "The history file"
-FILE_TRANSACTION = "mediakit.history.storage.database.FileConnection.transaction"
+TRANSACTION = "mediakit.history.storage.database.Database.transaction"
 PATIENCE_S = 60.0
 
 FORKED = """
@@ -166,7 +166,7 @@ def test_a_write_that_could_not_be_committed_is_an_error_and_is_not_remembered(
         raise MediakitError("The disk is full.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(FILE_TRANSACTION, full)
+        patch.setattr(TRANSACTION, full)
         found = at_once(
             *(account_history.write(History.claim, submission(key=k)) for k in "ab")
         )

@@ -18,9 +18,8 @@ from mediakit.history.entries.entries import (
     plain_values,
 )
 from mediakit.history.entries.merging import News, news_of_job, news_of_rebuilt
-from mediakit.history.storage.database import Database
+from mediakit.history.storage.database import Database, lock_table
 from mediakit.history.storage.file_connection import Connected
-from mediakit.history.storage.locks import lock_table
 from mediakit.history.storage.search_text import SEARCHED, searchable
 from mediakit.records import Job
 

@@ -8,8 +8,7 @@ from sqlalchemy import Insert, bindparam, select
 
 from mediakit.history.entries.entries import Entry
 from mediakit.history.entries.queries import entry_of, whole_entries
-from mediakit.history.storage.batches import batches
-from mediakit.history.storage.database import Database
+from mediakit.history.storage.database import Database, batches
 from mediakit.history.storage.file_connection import Connected
 from mediakit.history.storage.tables import entries, insert_into, parents
 

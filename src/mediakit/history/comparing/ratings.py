@@ -14,8 +14,7 @@ from sqlalchemy.sql.dml import ReturningInsert
 
 from mediakit.clock import Clock
 from mediakit.errors import InputError
-from mediakit.history.storage.batches import batches
-from mediakit.history.storage.database import Database
+from mediakit.history.storage.database import Database, batches
 from mediakit.history.storage.tables import insert_into, judgements, preferences
 
 

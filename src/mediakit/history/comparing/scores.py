@@ -8,8 +8,7 @@ from typing import Any, Protocol
 from sqlalchemy import BindParameter, Insert, Table, bindparam, select
 
 from mediakit.clock import Clock
-from mediakit.history.storage.batches import batches
-from mediakit.history.storage.database import Database
+from mediakit.history.storage.database import Database, batches
 from mediakit.history.storage.tables import hashes, insert_into, scores
 
 

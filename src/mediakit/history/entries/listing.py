@@ -11,8 +11,7 @@ from mediakit.errors import InputError
 from mediakit.history.entries import queries
 from mediakit.history.entries.entries import Entry
 from mediakit.history.entries.ordering import Order, behind, check_order, in_order
-from mediakit.history.storage.batches import batches
-from mediakit.history.storage.database import Database
+from mediakit.history.storage.database import Database, batches
 from mediakit.history.storage.search_text import words_of
 from mediakit.history.storage.tables import entries
 from mediakit.records import JobStatus

@@ -9,22 +9,16 @@ from typing import Any
 
 from sqlalchemy import (
     BindParameter,
-    Column,
     ColumnElement,
     Row,
     Select,
     Update,
-    and_,
     bindparam,
-    case,
     delete,
     exists,
     func,
-    insert,
-    literal,
     or_,
     select,
-    union_all,
     update,
 )
 from sqlalchemy.sql.dml import ReturningInsert
@@ -133,39 +127,6 @@ CHARGES_OF_BUDGET = (
     .where(*_is("budget"), entries.c.charge_micro_usd.is_not(None))
     .order_by(_SETTLED_AT)
 )
-
-
-def _counted(kind: str, *names: Column[Any]) -> Select[Any]:
-    holds = and_(
-        _in(HOLDING),
-        entries.c.gone_at.is_(None),
-        or_(entries.c.status.is_(None), entries.c.status != JobStatus.FAILED),
-    )
-    held = case((holds, entries.c.reserved_micro_usd))
-    name: ColumnElement[str] = literal(kind)
-    for part in names:
-        name = name + " " + part
-    return (
-        select(
-            name,
-            func.coalesce(func.sum(entries.c.charge_micro_usd), 0),
-            func.coalesce(func.sum(held), 0),
-        )
-        .where(*(part.is_not(None) for part in names))
-        .group_by(*names)
-    )
-
-
-TOTALS_OF_ACCOUNTS = select(*totals.c).where(totals.c.name.like("account %"))
-# What totals should be, by the entries themselves.
-ACCOUNTS_COUNTED = _counted("account", entries.c.service, entries.c.account)
-COUNTED = union_all(
-    ACCOUNTS_COUNTED,
-    _counted("budget", entries.c.budget),
-    _counted("sweep", entries.c.sweep),
-)
-CLEAR_TOTALS = delete(totals)
-FILL_TOTALS = insert(totals).from_select([column.name for column in totals.c], COUNTED)
 
 
 def settled(

@@ -1,20 +1,20 @@
 """One open database: transactions, and errors that people can read."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 from weakref import finalize
 
 from sqlalchemy import (
     Connection,
     Engine,
     Executable,
-    PoolProxiedConnection,
     Row,
     Select,
+    text,
 )
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
@@ -36,8 +36,12 @@ from mediakit.history.storage.places import (
     without_secrets,
 )
 
+T = TypeVar("T")
 Values = dict[str, Any]
-Lent = tuple[PoolProxiedConnection, FileConnection]
+
+LONGEST_LIST = 1_000
+"""As long a list as every database takes in a statement."""
+
 _NO_VALUES: Values = {}
 
 
@@ -50,7 +54,7 @@ class Database:
         place: A file's path, which means SQLite, or a database URL.
 
     Raises:
-        InputError: It cannot be opened, or a newer mediakit wrote it.
+        InputError: It cannot be opened, or is a history of another version.
     """
 
     def __init__(self, place: str | Path) -> None:
@@ -58,31 +62,30 @@ class Database:
         self.name = shown_place(self._url)
         self.place = place_of(self._url)
         self.is_local = is_local(self._url)
-        self._is_on_disk = self.is_local and not is_in_memory(self._url)
         with FORKS:
             self._engine = open_engine(self._url)
             FORKS.watch(self)
         self.dialect = self._engine.dialect.name
         self._writer = self._engine.execution_options(**{WRITES: True})
+        # SQLite commits each statement outside of a transaction by itself.
         self._single = (
             self._engine
             if self.is_local
             else self._engine.execution_options(isolation_level="AUTOCOMMIT")
         )
         self._statements = Statements(self._engine.dialect)
-        self._kept: list[Lent] = []
         # Python 3.13 complains about files that are left open.
-        finalize(self, _close, self._kept, self._engine)
+        finalize(self, self._engine.dispose)
         self._inherited: list[object] = []
 
     def close(self) -> None:
         """Close the connections; closing twice does nothing more."""
-        _close(self._kept, self._engine)
+        self._engine.dispose()
 
     def before_fork(self) -> None:
         """Close the file, so that a child does not inherit it open."""
-        if self._is_on_disk:
-            _close(self._kept, self._engine)
+        if self.is_local and not is_in_memory(self._url):
+            self._engine.dispose()
 
     def after_fork_in_child(self) -> None:
         """Leave the parent's connections open and untouched.
@@ -103,41 +106,44 @@ class Database:
             MediakitError: The database is locked, full, damaged or out of reach.
         """
         if self.is_local:
-            with _File(self, "written") as file, file.transaction():
+            with self._file("written") as file, file.transaction():
                 yield file
         else:
-            with _InWords(self, "written"), FORKS, self._writer.begin() as connection:
+            with self._connected(self._writer, "written") as connection:
                 yield connection
 
     def _lone(self, verb: str) -> AbstractContextManager[Connected]:
         """Give a connection for one statement, a transaction of its own."""
-        return _File(self, verb) if self.is_local else self._elsewhere(verb)
+        return (
+            self._file(verb) if self.is_local else self._connected(self._single, verb)
+        )
 
     @contextmanager
-    def _elsewhere(self, verb: str) -> Iterator[Connection]:
-        with _InWords(self, verb), FORKS, self._single.connect() as connection:
+    def _file(self, verb: str) -> Iterator[FileConnection]:
+        with (
+            self._in_words(verb),
+            FORKS,
+            closing(self._engine.raw_connection()) as lent,
+        ):
+            driver: Any = lent.driver_connection
+            yield FileConnection(driver, self._statements)
+
+    @contextmanager
+    def _connected(self, engine: Engine, verb: str) -> Iterator[Connection]:
+        with self._in_words(verb), FORKS, engine.begin() as connection:
             yield connection
 
-    def lend(self) -> Lent:
-        """Lend a connection to the file; one is kept at hand, without the pool."""
+    @contextmanager
+    def _in_words(self, verb: str) -> Iterator[None]:
+        """Turn a driver's error into one for people."""
         try:
-            return self._kept.pop()
-        except IndexError:
-            pooled = self._engine.raw_connection()
-            driver: Any = pooled.driver_connection
-            return pooled, FileConnection(driver, self._statements)
-
-    def take_back(self, lent: Lent, *, is_sound: bool) -> None:
-        """Take a connection back.
-
-        Args:
-            lent: The connection.
-            is_sound: Whether nothing is left open in it; the pool undoes what is.
-        """
-        if is_sound and self._is_on_disk and not self._kept:
-            self._kept.append(lent)
-        else:
-            lent[0].close()
+            yield
+        except (DBAPIError, NoConnectionError, sqlite3.Error) as error:
+            reason = error.orig if isinstance(error, DBAPIError) else error
+            raise MediakitError(
+                f"The history {self.name} could not be {verb}: "
+                f"{without_secrets(reason, self._url)}. {self._advice}"
+            ) from error
 
     def write(self, statement: Executable, values: Values = _NO_VALUES) -> int:
         """Run one statement; return how many rows it changed."""
@@ -154,28 +160,13 @@ class Database:
         self, query: Executable, values: Values = _NO_VALUES
     ) -> Sequence[Row[Any]]:
         """Return all rows, of any query."""
-        with self._elsewhere("read") as connection:
+        with self._connected(self._single, "read") as connection:
             return connection.execute(query, values).all()
 
     def whole(self, query: Select[Any], values: Values = _NO_VALUES) -> int:
         """Return the one number of an aggregate; 0 for no rows."""
-        rows = self.rows(query, values)
-        return int(rows[0][0] or 0) if rows else 0
-
-    def raise_in_words(self, error: BaseException | None, verb: str) -> None:
-        """Raise an error for people if there is one of a driver.
-
-        Args:
-            error: What was raised; None for nothing.
-            verb: What could not be done to the history.
-        """
-        if not isinstance(error, DBAPIError | NoConnectionError | sqlite3.Error):
-            return
-        reason = error.orig if isinstance(error, DBAPIError) else error
-        raise MediakitError(
-            f"The history {self.name} could not be {verb}: "
-            f"{without_secrets(reason, self._url)}. {self._advice}"
-        ) from error
+        row = self.first(query, values)
+        return 0 if row is None else int(row[0] or 0)
 
     @property
     def _advice(self) -> str:
@@ -190,60 +181,17 @@ class Database:
         )
 
 
-def _close(kept: list[Lent], engine: Engine) -> None:
-    while kept:
-        kept.pop()[0].close()
-    engine.dispose()
+def batches(values: Iterable[T], size: int = LONGEST_LIST) -> Iterator[list[T]]:
+    """Split values into lists of at most so many, as a statement takes them."""
+    left = iter(values)
+    while batch := list(islice(left, size)):
+        yield batch
 
 
-class _InWords:
-    """Turns a driver's error into one for people.
+def lock_table(connection: Connected, name: str) -> None:
+    """Wait until no other transaction has changed a table, and let none change it.
 
-    This and those below are no generators: on the way of every submit, these take
-    longer than the statements that they are for.
-
-    Args:
-        database: The history's.
-        verb: What is done to it.
+    An SQLite transaction that writes has the whole file to itself already.
     """
-
-    def __init__(self, database: Database, verb: str) -> None:
-        self._database = database
-        self._verb = verb
-
-    def __enter__(self) -> Any:
-        return None
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._database.raise_in_words(error, self._verb)
-
-
-class _File(_InWords):
-    """A connection to a file, for one at a time; no fork happens meanwhile."""
-
-    def __enter__(self) -> FileConnection:
-        FORKS.__enter__()
-        try:
-            self._lent = self._database.lend()
-        except BaseException as error:
-            FORKS.__exit__()
-            self._database.raise_in_words(error, self._verb)
-            raise
-        return self._lent[1]
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        try:
-            self._database.take_back(self._lent, is_sound=error is None)
-        finally:
-            FORKS.__exit__()
-        self._database.raise_in_words(error, self._verb)
+    if connection.dialect.name == "postgresql":
+        connection.execute(text(f"LOCK TABLE {name} IN EXCLUSIVE MODE"))

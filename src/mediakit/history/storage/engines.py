@@ -7,21 +7,31 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
+from sqlalchemy import (
+    Connection,
+    Engine,
+    QueuePool,
+    create_engine,
+    event,
+    func,
+    insert,
+    select,
+)
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
 from mediakit.errors import InputError
-from mediakit.history.storage.migrations import migrate
 from mediakit.history.storage.places import (
     UNTOUCHED,
     is_in_memory,
     is_local,
+    of_another_version,
     shown_place,
     unusable,
 )
+from mediakit.history.storage.tables import VERSION, metadata, schema_version
 
 BUSY_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 10
@@ -29,26 +39,56 @@ IDLE_TIMEOUT_S = 60.0
 WRITES = "mediakit_writes"
 PAGE_BYTES = 2_048
 LOG_BYTES = 16 << 20
+_SCHEMA_LOCK = int.from_bytes(b"mediakit")
 
 
 def open_engine(url: URL) -> Engine:
-    """Open a database, creating it or moving it up to this version where needed.
+    """Open a database, and make its tables where there are none.
 
     Raises:
-        InputError: It cannot be opened, is no history, or a newer mediakit wrote it.
+        InputError: It cannot be opened, is no history, or is one of another version.
     """
     engine = _sqlite(url) if is_local(url) else _postgres(url)
     try:
-        migrate(
-            engine, engine.execution_options(**{WRITES: True}), name=shown_place(url)
-        )
-    except (DBAPIError, sqlite3.Error) as error:
+        _prepare_tables(engine, url)
+    except DBAPIError as error:
         engine.dispose()
-        raise unusable(url, getattr(error, "orig", error)) from error
+        raise unusable(url, error.orig) from error
     except InputError:
         engine.dispose()
         raise
     return engine
+
+
+def _prepare_tables(engine: Engine, url: URL) -> None:
+    """Make the tables of a new history; of several processes one does it.
+
+    Raises:
+        InputError: It is a history of another version.
+    """
+    with engine.begin() as connection:
+        found = _version(connection)
+    if found is None:
+        with engine.execution_options(**{WRITES: True}).begin() as connection:
+            if not is_local(url):
+                connection.execute(select(func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
+            found = _version(connection) or _make_tables(connection)
+    if found != VERSION:
+        raise of_another_version(url, found)
+
+
+def _version(connection: Connection) -> int | None:
+    """Return the version of a history; None where there is none."""
+    if not connection.dialect.has_table(connection, schema_version.name):
+        return None
+    found: int = connection.execute(select(schema_version.c.version)).scalar_one()
+    return found
+
+
+def _make_tables(connection: Connection) -> int:
+    metadata.create_all(connection)
+    connection.execute(insert(schema_version).values(version=VERSION))
+    return VERSION
 
 
 # -- SQLite -----------------------------------------------------------------------
@@ -119,9 +159,7 @@ def _begin(connection: Connection) -> None:
     # start; SQLite cannot make it wait for the lock later. A lone statement is a
     # transaction of its own.
     if connection.get_execution_options().get(WRITES, False):
-        # Not by way of the engine: that takes longer than the statement itself.
-        file: Any = connection.connection.driver_connection
-        file.execute("BEGIN IMMEDIATE")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 # -- Postgres ---------------------------------------------------------------------

@@ -7,6 +7,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from mediakit.errors import InputError
+from mediakit.history.storage.tables import VERSION
 
 UNTOUCHED = "Nothing was changed."
 POSTGRES = "postgresql+psycopg"
@@ -91,6 +92,18 @@ def unusable(url: URL, reason: object) -> InputError:
         accepted=f"a {kind} that can be opened and written as a history "
         f"({without_secrets(reason, url)})",
         sent=f"{UNTOUCHED} Set MEDIAKIT_HISTORY to another {kind}.",
+    )
+
+
+def of_another_version(url: URL, version: int) -> InputError:
+    """Return the error for a history that another version of mediakit wrote."""
+    kind = "file" if is_local(url) else "database"
+    return InputError(
+        "history",
+        got=version,
+        accepted=f"of version {VERSION}, which this mediakit reads and writes",
+        sent=f"{shown_place(url)} was not changed. Move it away, or name another "
+        f"{kind} with history=... or MEDIAKIT_HISTORY.",
     )
 
 

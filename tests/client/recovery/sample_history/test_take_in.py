@@ -10,7 +10,7 @@ import pytest
 from mediakit.frozen import changed
 from mediakit.history import Entry, EntryState, History, Judgement
 from mediakit.history.entries.entries import fresh_entry
-from mediakit.history.storage.batches import LONGEST_LIST
+from mediakit.history.storage.database import LONGEST_LIST
 from mediakit.records import JobStatus
 from tests.support.submissions import submission
 

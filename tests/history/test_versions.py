@@ -1,0 +1,155 @@
+"""One schema: it is made once, and a history of another version is refused."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from sqlalchemy import inspect
+
+from mediakit.errors import InputError
+from mediakit.history import History
+from mediakit.history.storage import engines
+from mediakit.history.storage.tables import VERSION, metadata
+from tests.support.submissions import race, start, submission
+
+UNIQUE = {"mediakit_entries_key_key"}  # SQLite does not list the index of a constraint
+
+OPEN = """
+import sys
+from mediakit.history import History
+sys.stdin.readline()
+with History(sys.argv[1]) as history:
+    print(len(history.page()))
+"""
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    if request.param == "sqlite":
+        return tmp_path / "history.db"
+    return request.getfixturevalue("postgres_url")
+
+
+def plainly(place: Any) -> Any:
+    """Connect to a database without mediakit."""
+    connect = sqlite3.connect if isinstance(place, Path) else psycopg.connect
+    return closing(connect(place))
+
+
+def set_version(place: Any, version: int) -> None:
+    with plainly(place) as plain:
+        plain.execute(f"UPDATE mediakit_version SET version = {version}")
+        plain.commit()
+
+
+def versions(place: Any) -> list[tuple[int]]:
+    with plainly(place) as plain:
+        found: list[tuple[int]] = plain.execute(
+            "SELECT version FROM mediakit_version"
+        ).fetchall()
+        return found
+
+
+@pytest.mark.parametrize("version", [1, VERSION - 1, VERSION + 1])
+def test_a_history_of_another_version_is_refused_in_words(
+    place: Any, version: int
+) -> None:
+    History(place).close()
+    set_version(place, version)
+
+    with pytest.raises(InputError) as caught:
+        History(place)
+
+    said = str(caught.value)
+    is_file = isinstance(place, Path)
+    name = str(place) if is_file else urlsplit(place).path.removeprefix("/")
+    assert f"history must be of version {VERSION}, " in said
+    assert f"(got {version}). {name} was not changed. Move it away, or name" in said
+    assert f"another {'file' if is_file else 'database'} with history=..." in said
+    assert versions(place) == [(version,)]
+
+
+def test_nothing_is_written_to_a_file_of_another_version(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    with closing(sqlite3.connect(path)) as plain:
+        plain.execute("PRAGMA journal_mode=WAL")
+        plain.execute("CREATE TABLE mediakit_version (version INTEGER NOT NULL)")
+        plain.execute("INSERT INTO mediakit_version VALUES (1)")
+        plain.commit()
+    before = path.read_bytes()
+
+    with pytest.raises(InputError, match="was not changed"):
+        History(path)
+
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["history.db"]
+
+
+def test_a_history_that_was_refused_opens_under_its_own_version(place: Any) -> None:
+    with History(place) as history:
+        history.claim(submission())
+    set_version(place, VERSION + 1)
+    with pytest.raises(InputError):
+        History(place)
+    set_version(place, VERSION)
+
+    with History(place) as history:
+        assert history.find_key("k1") is not None
+
+
+def test_opening_a_history_waits_for_no_writer(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    with History(path) as history:
+        history.claim(submission())
+        with plainly(path) as plain:
+            plain.execute("BEGIN IMMEDIATE")  # whoever writes now would have to wait
+            with History(path) as other:
+                assert other.find_key("k1") is not None
+
+
+def test_processes_that_start_at_once_make_one_history(place: Any) -> None:
+    assert race([start(OPEN, place) for _ in range(3)]) == ["0\n"] * 3
+    assert versions(place) == [(VERSION,)]
+
+
+def test_tables_that_cannot_be_made_leave_the_database_as_it_was(
+    place: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half(connection: Any) -> int:
+        metadata.create_all(connection)
+        connection.exec_driver_sql("ALTER TABLE nowhere ADD COLUMN mood TEXT")
+        return VERSION
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engines, "_make_tables", half)
+        with pytest.raises(InputError, match="nowhere"):
+            History(place)
+
+    with History(place) as history:
+        assert history.claim(submission())[1]
+
+
+def test_postgres_has_the_columns_and_indexes_of_sqlite(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    def shape(place: Any) -> dict[str, tuple[set[str], set[str]]]:
+        with (
+            History(place) as history,
+            history._database._engine.connect() as connection,
+        ):
+            seen = inspect(connection)
+            return {
+                table: (
+                    {column["name"] for column in seen.get_columns(table)},
+                    {str(index["name"]) for index in seen.get_indexes(table)} - UNIQUE,
+                )
+                for table in sorted(seen.get_table_names())
+            }
+
+    assert shape(postgres_url) == shape(tmp_path / "history.db")
