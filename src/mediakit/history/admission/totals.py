@@ -1,8 +1,8 @@
 """What accounts, budgets and sweeps have spent and hold, kept beside the entries.
 
-To sum up a budget's 100,000 jobs takes 7 ms, with an index that holds all that the sum
-reads; a claim takes 0.1 ms (`benchmarks/history.py`). A total changes in the transaction
-that changes the entry, so that the two always agree.
+To sum up the 100,000 jobs of a budget takes 7 ms, with an index that holds all that the
+sum reads; a claim takes 0.1 ms (`benchmarks/history.py`). A total changes in the
+transaction that changes the entry, so that the two always agree.
 """
 
 from mediakit.history.admission.limits import NOTHING_USED, BudgetUse
