@@ -16,7 +16,6 @@ from mediakit.history.storage import tables
 from mediakit.records import BillingState, JobStatus
 from tests.support.submissions import (
     HERE,
-    KITE,
     OUTPUT,
     START,
     URL,
@@ -459,15 +458,6 @@ def test_a_page_of_nothing_is_refused(history):
         history.page(limit=0)
 
 
-def test_the_last_body_of_a_function_can_fill_its_form_again(history):
-    assert history.last_body(kind="text-to-video") is None
-    history.claim(submission("k1"))
-    history.claim(submission("k2", body=b'{"prompt": "newer"}', service="hosted"))
-    history.claim(submission("k3", body=b"{}", kind="keyframes"))
-    assert history.last_body(kind="text-to-video") == {"prompt": "newer"}
-    assert history.last_body(kind="text-to-video", service="sandbox") == KITE
-
-
 def test_what_is_not_there_is_none(history):
     assert history.find("media_1") is None
     assert history.find_key("k1") is None
@@ -549,8 +539,6 @@ def test_the_same_bytes_are_found_again_with_the_url_that_came_first(history):
     assert history.uploaded(**CAT) == first
     assert history.uploaded(**{**CAT, "content_type": "image/jpeg"}) is None
     assert history.uploaded(**{**CAT, "account": "other"}) is None
-    history.forget_upload(**CAT)
-    assert history.uploaded(**CAT) is None
 
 
 # -- the database -----------------------------------------------------------------

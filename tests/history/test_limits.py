@@ -497,7 +497,7 @@ def test_a_claim_waits_until_the_one_before_it_is_decided(
     }[limit]
     waits = "SELECT count(*) FROM pg_locks WHERE NOT granted"
     before_deciding, may_decide = threading.Event(), threading.Event()
-    check = f"mediakit.history.store.check_{limit}"
+    check = f"mediakit.history.claims.check_{limit}"
     decide = getattr(store, f"check_{limit}")
 
     def slowly(*args):

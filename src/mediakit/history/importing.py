@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import Executable, bindparam, func, select
 
 from mediakit.history.admission import totals
-from mediakit.history.admission.adopting import search_text
 from mediakit.history.admission.limits import NOTHING_USED, BudgetUse
 from mediakit.history.comparing.ratings import Judgement
 from mediakit.history.entries.entries import ENTRY_FIELDS, Entry
+from mediakit.history.entries.search_text import search_text
 from mediakit.history.storage.database import Database, batches, lock_table
 from mediakit.history.storage.file_connection import Connected, FileConnection
 from mediakit.history.storage.tables import entries, insert_into, judgements

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam, delete, select
+from sqlalchemy import bindparam, select
 
 from mediakit.clock import Clock
 from mediakit.history.storage.database import Database
@@ -12,7 +12,6 @@ from mediakit.history.storage.tables import insert_into, uploads
 _KEY = tuple(uploads.primary_key)
 _SAME = tuple(column == bindparam(f"its_{column.name}") for column in _KEY)
 _URL = select(uploads.c.url).where(*_SAME)
-_FORGET = delete(uploads).where(*_SAME)
 _AT = select(
     uploads.c.url, uploads.c.sha256, uploads.c.size_bytes, uploads.c.content_type
 ).where(
@@ -109,12 +108,6 @@ class Uploads:
         rows = self._database.rows(_AT, {**owner, "its_urls": sorted(set(urls))})
         sent = (Upload(**row._mapping) for row in rows)
         return sorted(sent, key=lambda upload: upload.url)
-
-    def forget_upload(
-        self, *, service: str, account: str, sha256: str, content_type: str
-    ) -> None:
-        """Forget an upload, so that its bytes are sent again when next needed."""
-        self._database.write(_FORGET, _its(service, account, sha256, content_type))
 
 
 def _its(service: str, account: str, sha256: str, content_type: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What is spent and reserved, and which limits a new submit has to fit.
+"""What is spent and reserved: entries change here together with the totals.
 
-It stands on `entries`; each decision is made in the transaction that writes the entry.
+It stands on `entries`. Limits are compared in the transaction that writes the entry.
 """

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from mediakit.clock import Clock
 from mediakit.frozen import changed
@@ -12,15 +11,14 @@ from mediakit.history.admission import totals
 from mediakit.history.entries import queries
 from mediakit.history.entries.entries import (
     Entry,
-    EntryState,
     Submission,
     fresh_entry,
     plain_values,
 )
 from mediakit.history.entries.merging import News, news_of_job, news_of_rebuilt
+from mediakit.history.entries.search_text import search_text
 from mediakit.history.storage.database import Database, lock_table
 from mediakit.history.storage.file_connection import Connected
-from mediakit.history.storage.search_text import SEARCHED, searchable
 from mediakit.records import Job
 
 REBUILT = "rebuilt-"
@@ -136,7 +134,9 @@ def _claim(
 ) -> str:
     """Write the request down, or find it unanswered; return the key of its entry."""
     statement = queries.claim(connection.dialect.name)
-    row = connection.execute(statement, claim_values(submission, created_at)).first()
+    row = connection.execute(
+        statement, queries.claim_values(submission, created_at)
+    ).first()
     if row is not None:
         entry = fresh_entry(submission, number=row.number, created_at=row.created_at)
         totals.add(connection, totals.of_entry(entry))
@@ -156,18 +156,3 @@ def _tells_the_request(
     if not entry.key.startswith(REBUILT) or submission.key.startswith(REBUILT):
         return False
     return connection.execute(queries.BY_KEY, {"key": submission.key}).first() is None
-
-
-def claim_values(submission: Submission, created_at: datetime) -> dict[str, Any]:
-    """Return what is written of a submission, for `queries.claim`."""
-    values = plain_values(submission)
-    search = searchable(
-        [submission.prompt, submission.kind, submission.function, submission.project]
-    )
-    news = {"state": EntryState.INTENT, "search": search, "created_at": created_at}
-    return values | news
-
-
-def search_text(entry: Entry) -> str:
-    """Return what is kept of an entry to be searched."""
-    return searchable(getattr(entry, name) for name in SEARCHED)

@@ -8,8 +8,39 @@ transaction that changes the entry, so that the two always agree.
 from mediakit.history.admission.limits import NOTHING_USED, BudgetUse
 from mediakit.history.entries import queries
 from mediakit.history.entries.entries import Entry
+from mediakit.history.storage.database import Database
 from mediakit.history.storage.file_connection import Connected
 from mediakit.records import JobStatus
+
+
+class Totals:
+    """The part of the history that knows what was spent and is held."""
+
+    _database: Database
+
+    def reserved_micro_usd(self, *, service: str, account: str) -> int:
+        """Return what is held for submits that may still be charged, in micro-USD.
+
+        Settled, refused, failed and vanished ones hold nothing (spec 7.3).
+        """
+        use = self.account_use(service=service, account=account)
+        return use.reserved_micro_usd
+
+    def account_use(self, *, service: str, account: str) -> BudgetUse:
+        """Return what an account has spent and holds, micro-USD (spec 2.2)."""
+        return self._total(of_account(service, account))
+
+    def budget_use(self, name: str) -> BudgetUse:
+        """Return what is gone of a budget, of all accounts together (spec 2.2)."""
+        return self._total(of_budget(name))
+
+    def sweep_use(self, name: str) -> BudgetUse:
+        """Return what is gone of a sweep's budget, by the sweep's id (spec 2.2)."""
+        return self._total(of_sweep(name))
+
+    def _total(self, name: str) -> BudgetUse:
+        row = self._database.first(queries.TOTAL, {"name": name})
+        return NOTHING_USED if row is None else BudgetUse(*row)
 
 
 def of_account(service: str, account: str) -> str:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import bindparam, exists, func, select
+from sqlalchemy import bindparam, exists, select
 
 from mediakit.history.storage.database import Database
 from mediakit.history.storage.tables import entries
@@ -60,7 +60,6 @@ _DRAWS = (
     .where(*_OF_FUNCTION, ~_HAS_LATER)
     .order_by(entries.c.number)
 )
-_COUNT = select(func.count()).select_from(entries).where(*_OF_FUNCTION)
 
 
 class Draws:
@@ -84,10 +83,6 @@ class Draws:
         """
         rows = self._database.rows(_DRAWS, _its(service, account, function))
         return [OwnedDraw._make(row) for row in rows]
-
-    def count_of(self, *, service: str, account: str, function: str) -> int:
-        """Return how many entries a function has; an index alone answers."""
-        return self._database.whole(_COUNT, _its(service, account, function))
 
 
 def _its(service: str, account: str, function: str) -> dict[str, str]:

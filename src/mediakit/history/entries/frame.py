@@ -9,7 +9,7 @@ import pandas as pd
 from sqlalchemy import BigInteger, Row, Select, and_, select, type_coerce
 
 from mediakit.history.entries.entries import EntryState
-from mediakit.history.entries.texts import text_array
+from mediakit.history.entries.params import columns_of, text_array
 from mediakit.history.storage.tables import Instant, entries, judgements
 from mediakit.rates import EstimateKind
 from mediakit.records import BillingState, JobStatus
@@ -104,8 +104,6 @@ def params_frame(rows: Sequence[Row[Any]], taken: Collection[str] = ()) -> pd.Da
         The columns of `entries_frame`, then runtime_s, rating, keep, and a column for
         each parameter of the bodies.
     """
-    from mediakit.history.entries.params import columns_of
-
     frame = entries_frame([row[: len(_COLUMNS)] for row in rows])
     ratings, keeps, bodies = ([row[place] for row in rows] for place in range(-3, 0))
     took = frame["finished_at"] - frame["submitted_at"]

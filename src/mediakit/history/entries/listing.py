@@ -1,6 +1,5 @@
 """Looking through the history: pages, searches and frames."""
 
-import json
 from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -11,8 +10,8 @@ from mediakit.errors import InputError
 from mediakit.history.entries import queries
 from mediakit.history.entries.entries import Entry
 from mediakit.history.entries.ordering import Order, behind, check_order, in_order
+from mediakit.history.entries.search_text import words_of
 from mediakit.history.storage.database import Database, batches
-from mediakit.history.storage.search_text import words_of
 from mediakit.history.storage.tables import entries
 from mediakit.records import JobStatus
 
@@ -189,16 +188,6 @@ class Listing:
         chosen = _chosen(None, project, kind, status)
         owner = queries.owned_by(service, account)
         return self._frame(*chosen, *owner, params=params)
-
-    def last_body(
-        self, *, kind: str, service: str | None = None, account: str | None = None
-    ) -> dict[str, Any] | None:
-        """Return the newest body of a function, parsed; None before the first."""
-        newest = self.page(limit=1, kind=kind, service=service, account=account)
-        if not newest:
-            return None
-        body: dict[str, Any] = json.loads(newest[0].body)
-        return body
 
     def _frame(
         self,

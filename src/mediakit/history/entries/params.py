@@ -1,13 +1,13 @@
 """The parameters of requests as typed columns; imported only for a frame."""
 
 import json
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 import pandas as pd
 
-from mediakit.history.entries.texts import text_array
-
+# Before pandas 3, "str" means numpy's texts, which turn None into the text "None".
+TEXT = "str" if int(pd.__version__.partition(".")[0]) >= 3 else "object"
 LARGEST = 2**63 - 1
 LONGEST_CATEGORY = 64
 # It may hold a token.
@@ -76,3 +76,8 @@ def _typed(values: list[Any]) -> Any:
 
 def _text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+def text_array(values: Iterable[str | None]) -> Any:
+    """Return texts as an array: str on pandas 3, object before it; None is missing."""
+    return pd.array(list(values), dtype=TEXT)  # type: ignore[call-overload]

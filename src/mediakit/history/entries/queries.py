@@ -30,7 +30,10 @@ from mediakit.history.entries.entries import (
     PAST,
     Entry,
     EntryState,
+    Submission,
+    plain_values,
 )
+from mediakit.history.entries.search_text import searchable
 from mediakit.history.storage.tables import entries, insert_into, totals
 from mediakit.records import BillingState, JobStatus
 
@@ -165,6 +168,16 @@ def claim(dialect: str) -> ReturningInsert[Any]:
         set_=fresh,
         where=entries.c.state == EntryState.REFUSED,
     ).returning(entries.c.number, entries.c.created_at, entries.c.revision)
+
+
+def claim_values(submission: Submission, created_at: datetime) -> dict[str, Any]:
+    """Return what is written of a submission, for `claim`."""
+    values = plain_values(submission)
+    search = searchable(
+        [submission.prompt, submission.kind, submission.function, submission.project]
+    )
+    news = {"state": EntryState.INTENT, "search": search, "created_at": created_at}
+    return values | news
 
 
 @cache

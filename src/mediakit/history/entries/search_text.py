@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from unicodedata import normalize
 
+from mediakit.history.entries.entries import Entry
+
 SEARCHED = (
     "prompt",
     "kind",
@@ -27,6 +29,11 @@ def folded(text: str) -> str:
 def searchable(parts: Iterable[str | None]) -> str:
     """Return what is kept of an entry's texts to be searched."""
     return folded("\n".join(part for part in parts if part))
+
+
+def search_text(entry: Entry) -> str:
+    """Return what is kept of an entry to be searched."""
+    return searchable(getattr(entry, name) for name in SEARCHED)
 
 
 def words_of(text: str) -> list[str]:

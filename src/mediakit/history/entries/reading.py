@@ -1,0 +1,97 @@
+"""Reading single entries, and what is open."""
+
+from datetime import datetime
+from statistics import median
+from typing import Any
+
+from sqlalchemy import Select
+
+from mediakit.history.entries import queries
+from mediakit.history.entries.entries import Entry
+from mediakit.history.storage.database import Database, Values
+
+
+class Reading:
+    """The part of the history that finds entries."""
+
+    _database: Database
+
+    def find(self, job_id: str) -> Entry | None:
+        """Return the entry of a job; None when it is not in this history."""
+        return self._first(queries.BY_JOB, {"job_id": job_id})
+
+    def find_key(self, key: str) -> Entry | None:
+        """Return the entry of an idempotency key; None when it was never claimed."""
+        return self._first(queries.BY_KEY, {"key": key})
+
+    def newest(
+        self, *, service: str, account: str, draw_key: str, take: int
+    ) -> Entry | None:
+        """Return the latest attempt at one take of a content; None without any."""
+        draw = {"service": service, "account": account, "draw_key": draw_key}
+        return self._first(queries.LATEST_ATTEMPT, {**draw, "take": take})
+
+    def last_take(self, *, service: str, account: str, draw_key: str) -> int:
+        """Return the highest take of a content; 0 when it was never asked for."""
+        draw = {"service": service, "account": account, "draw_key": draw_key}
+        return self._database.whole(queries.LAST_TAKE, draw)
+
+    def open_intents(self, *, service: str, account: str) -> list[Entry]:
+        """Return what was written down and not answered, oldest first."""
+        owner = {"service": service, "account": account}
+        return self._all(queries.OPEN_INTENTS, owner)
+
+    def unsettled(
+        self, *, service: str, account: str, gone_since: datetime | None = None
+    ) -> list[Entry]:
+        """Return the jobs whose charge is not recorded, oldest first (spec 2.2).
+
+        Failed jobs are among them until their 0 is settled; jobs that the service
+        does not know any more are not.
+
+        Args:
+            service: Of this service.
+            account: Of this account.
+            gone_since: With jobs that it did not know at this instant or later.
+        """
+        owner = {"service": service, "account": account}
+        return self._all(queries.UNSETTLED, {**owner, "gone_since": gone_since})
+
+    def settled_total_micro_usd(
+        self,
+        since: datetime | None = None,
+        /,
+        *,
+        service: str | None = None,
+        account: str | None = None,
+    ) -> int:
+        """Return the sum of all settled charges, in micro-USD (spec 2.2).
+
+        Args:
+            since: Only those that were first seen settled at this instant or later.
+            service: Only of this service.
+            account: Only of this account.
+        """
+        return self._database.whole(queries.settled(service, account, since))
+
+    def usual_runtime_s(
+        self, *, service: str, kind: str, function: str
+    ) -> float | None:
+        """Return the median seconds of a function's latest completed jobs.
+
+        None before the first. Queueing counts, since it is what one waits for.
+        """
+        values = {"service": service, "kind": kind, "function": function}
+        seconds = [
+            (row.finished_at - row.submitted_at).total_seconds()
+            for row in self._database.rows(queries.RUNTIMES, values)
+            if row.finished_at and row.submitted_at
+        ]
+        return median(seconds) if seconds else None
+
+    def _first(self, query: Select[Any], values: Values) -> Entry | None:
+        row = self._database.first(query, values)
+        return None if row is None else queries.entry_of(row)
+
+    def _all(self, query: Select[Any], values: Values) -> list[Entry]:
+        return [queries.entry_of(row) for row in self._database.rows(query, values)]
