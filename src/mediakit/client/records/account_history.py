@@ -191,6 +191,7 @@ class _FileWriter:
         except BaseException as error:  # noqa: BLE001 - its caller raises it
             self._began_s = None
             outcome.set_exception(error)
+            del outcome  # the error's traceback holds this frame
         else:
             self._began_s = None
             outcome.set_result(result)
