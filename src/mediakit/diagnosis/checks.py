@@ -19,9 +19,9 @@ from mediakit.diagnosis.installed import (
 )
 from mediakit.diagnosis.report import Diagnosis, Finding
 from mediakit.errors import AuthError, InputError, MediakitError
-from mediakit.public import Client, in_notebook
 from mediakit.history.storage.places import history_url, is_local, shown_place
 from mediakit.money import format_usd
+from mediakit.public import Client, in_notebook
 
 IN_MEMORY = ":memory:"
 MEGABYTE = 1_000_000

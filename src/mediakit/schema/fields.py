@@ -302,7 +302,11 @@ def fields_of(part_type: type[Part]) -> Mapping[str, FieldSpec]:
     """
     if issubclass(part_type, MediaRequest) and part_type.one_of is not None:
         return dict(_of_all(part_type.one_of))
-    return {name: _named(name, info) for name, info in infos_of(part_type).items()}
+    docs = part_type.docs()
+    return {
+        info.alias or name: _named(info.alias or name, info, docs.get(name, ""))
+        for name, info in part_type.model_fields.items()
+    }
 
 
 def is_open(part_type: type[BaseModel]) -> bool:
@@ -347,7 +351,7 @@ def _loosened(one: FieldSpec, other: FieldSpec) -> Iterator[tuple[str, Any]]:
             yield name, None
 
 
-def _named(name: str, info: FieldInfo) -> FieldSpec:
+def _named(name: str, info: FieldInfo, doc: str) -> FieldSpec:
     spec = _describe(info.annotation, (*info.metadata, info))
     default = (
         None if info.is_required() else info.get_default(call_default_factory=True)
@@ -357,7 +361,7 @@ def _named(name: str, info: FieldInfo) -> FieldSpec:
         name=name,
         required=info.is_required(),
         default=default,
-        doc=info.description or "",
+        doc=info.description or doc,
     )
 
 
