@@ -302,10 +302,12 @@ def fields_of(part_type: type[Part]) -> Mapping[str, FieldSpec]:
     """
     if issubclass(part_type, MediaRequest) and part_type.one_of is not None:
         return dict(_of_all(part_type.one_of))
-    docs = part_type.docs()
+    docs, infos = part_type.docs(), infos_of(part_type)
     return {
-        info.alias or name: _named(info.alias or name, info, docs.get(name, ""))
-        for name, info in part_type.model_fields.items()
+        name: _named(name, info, docs.get(attribute, ""))
+        for attribute, (name, info) in zip(
+            part_type.model_fields, infos.items(), strict=True
+        )
     }
 
 

@@ -83,7 +83,6 @@ from mediakit.catalog.reference import reference_page
 from mediakit.media import probe
 from mediakit.sandbox.seeding.past_jobs import US_PER_DAY, past_jobs
 from mediakit.sandbox.server.running import Sandbox, start
-from mediakit.widgets.form_state import FormState
 
 folder = Path(sys.argv[1])
 spec.FOLDER = folder
@@ -97,15 +96,16 @@ for case in spec.refused():
 for row in spec.prices():
     assert function.estimate(row["body"]).high == row["high"]
 
-state = FormState.start(function, {"prompt": "rain"})
-assert state.body()["duration"] == 2
-assert state.disabled == {"flashes": "applies only when mood is storm"}
 assert "## r7" in reference_page(catalog)
 past = past_jobs(catalog, days=90, jobs=900, buyers=1, seed=1, now_us=99 * US_PER_DAY)
 assert function.path in {job.function for job in past}
 
 running = start(Sandbox(folder / "sandbox", speed=20))
 with Client(running.base_url, running.api_key, home=folder / "home") as client:
+    form = client.form("r7", prompt="rain")
+    assert form.state.body()["duration"] == 2
+    assert form.state.disabled == {"flashes": "applies only when mood is storm"}
+    form.close()
     for case in spec.refused():
         answer = httpx.post(
             f"{running.base_url}/v1/media/{function.path}",
@@ -127,7 +127,7 @@ def test_a_class_and_a_table_are_all_of_a_new_function(tmp_path: Path) -> None:
     shutil.copytree(Path(mediakit.__file__).parent, package)
     (package / "catalog" / "functions" / "r7.py").write_text(CLASS)
     (tmp_path / "r7.toml").write_text(TABLE)
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
 
     walked = subprocess.run(
         [sys.executable, "-W", "error", "-c", WALK, str(tmp_path)],
