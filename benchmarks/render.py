@@ -30,7 +30,7 @@ CASES = [
     ("text-to-video", {"duration": 5, "resolution": "720p", "audio": "native"}),
     ("r1", {"duration": 5, "resolution": "720p"}),
     ("text-to-video", {"duration": 15, "resolution": "4k", "audio": "native"}),
-    ("r2", {"duration": 15, "resolution": "4k"}),
+    ("r2", {"duration": 15, "resolution": "4k", "generate_audio": True}),
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from mediakit.catalog import Catalog
 from tests.browser.harness import Lab, LabServer, video_facts
 
 pytestmark = pytest.mark.browser
@@ -72,5 +73,5 @@ def test_every_function_shows_its_form_without_an_error_in_the_console(
     lab.run_cell(0, timeout_s=JOB_S)
     buttons = lab.cell(0).get_by_role("button", name="Generate")
 
-    expect(buttons).to_have_count(17, timeout=90_000)
+    expect(buttons).to_have_count(len(Catalog.default()), timeout=90_000)
     assert lab.console_errors() == []

@@ -26,15 +26,17 @@ def test_an_unknown_function_is_refused_with_the_nearest_names() -> None:
 
 
 def test_a_name_that_is_near_to_nothing_gets_the_whole_list() -> None:
-    with pytest.raises(
-        InputError, match=r"compose-video, image-to-image.* or video-up"
-    ):
+    kinds = sorted(function.kind for function in CATALOG)
+
+    with pytest.raises(InputError) as caught:
         CATALOG.function("zzzzz")
+
+    assert f"{', '.join(kinds[:-1])} or {kinds[-1]}" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", [None, 3, ["text-to-video"], b"r1"], ids=repr)
 def test_a_name_that_is_no_text_is_refused_with_the_whole_list(name: object) -> None:
-    with pytest.raises(InputError, match=r"^function must be .*a known function: comp"):
+    with pytest.raises(InputError, match=r"^function must be .*a known function: "):
         CATALOG.function(name)  # type: ignore[arg-type]
 
 
@@ -50,7 +52,7 @@ def test_a_path_has_three_segments(path: str) -> None:
 
 
 def test_an_unknown_kind_cannot_be_bound() -> None:
-    with pytest.raises(InputError, match="a kind: compose-video, image-to-image"):
+    with pytest.raises(InputError, match=f"a kind: {min(f.kind for f in CATALOG)}, "):
         Catalog.bind({"r99": "a/b/c"})
 
 

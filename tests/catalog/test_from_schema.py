@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from mediakit.catalog import Function, request_type_of
+from mediakit.catalog import Function
+from mediakit.catalog.documents.requests import request_type_of
 from mediakit.catalog.documents.types import CHECKED_BY_SERVICE
 from mediakit.errors import InputError
 from mediakit.media_limits import MediaLimits

@@ -295,7 +295,3 @@ def check_charge(
     else:
         assert estimate.kind in (EstimateKind.EXACT, EstimateKind.NOMINAL)
         assert charge == estimate.low == estimate.high
-
-
-def test_every_function_stands_in_a_row() -> None:
-    assert {row.kind for row in ROWS} == {f.kind for f in Catalog.default()}

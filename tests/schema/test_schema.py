@@ -1,3 +1,4 @@
+import linecache
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -162,3 +163,21 @@ def test_every_field_of_the_catalog_is_described(function: Any) -> None:
     for name, spec in function.fields.items():
         assert spec.doc.endswith("."), name
         assert spec.accepted, name
+
+
+def test_the_sentences_below_fields_are_read_in_a_notebook_s_cell_too() -> None:
+    source = (
+        "from mediakit.schema import Part\n"
+        "class Cell(Part):\n"
+        "    size: int = 1\n"
+        "    '''How large it is.\n\n    In metres.'''\n"
+        "    name: str = ''\n"
+    )
+    # As a kernel does it: the source of a cell is kept under a name of its own.
+    linecache.cache["<cell 1>"] = (len(source), None, source.splitlines(True), "")
+    cell: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(source, "<cell 1>", "exec"), cell)
+
+    docs = {name: spec.doc for name, spec in fields_of(cell["Cell"]).items()}
+
+    assert docs == {"size": "How large it is.\n\nIn metres.", "name": ""}

@@ -6,7 +6,6 @@ It stands on the schema; a function is one class in `functions/`.
 from mediakit.catalog.bindings import Bindings
 from mediakit.catalog.catalog import Catalog
 from mediakit.catalog.declarations import REQUEST_TYPES
-from mediakit.catalog.documents.requests import request_type_of
 from mediakit.catalog.function import Function, MediaItem
 from mediakit.catalog.own_rates import OwnRate
 
@@ -17,5 +16,4 @@ __all__ = [
     "Function",
     "MediaItem",
     "OwnRate",
-    "request_type_of",
 ]

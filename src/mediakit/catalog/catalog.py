@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from mediakit.catalog.declarations import REQUEST_TYPES
-from mediakit.catalog.documents.loading import load
-from mediakit.catalog.documents.openapi import functions_in
 from mediakit.catalog.function import Function
 from mediakit.catalog.own_rates import OwnRate
 from mediakit.catalog.paths import path_of
@@ -98,6 +96,10 @@ class Catalog:
         Raises:
             InputError: It cannot be read, or describes no function.
         """
+        # A tenth of a sandbox's start, which reads no document.
+        from mediakit.catalog.documents.loading import load
+        from mediakit.catalog.documents.openapi import functions_in
+
         loaded = load("document", document)
         return cls(*functions_in(loaded, recognise=recognise))
 

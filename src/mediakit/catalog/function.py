@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from mediakit.catalog.documents.requests import request_type_of
 from mediakit.catalog.own_rates import OwnRate
 from mediakit.catalog.paths import path_of
 from mediakit.catalog.places import (
@@ -157,6 +156,9 @@ class Function:
             InputError: The path has not three segments, or the schema is not one of
                 an object.
         """
+        # A tenth of a sandbox's start, which reads no document.
+        from mediakit.catalog.documents.requests import request_type_of
+
         path = path_of(path)
         segment = path.rsplit("/", 1)[-1]
         request_type = request_type_of(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from threading import Lock
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,6 +12,9 @@ from mediakit.rules import Problem, all_of, any_of
 from mediakit.schema.bodies import is_left_out, with_defaults
 from mediakit.schema.fields import FieldSpec, fields_of, further_of, is_open
 from mediakit.schema.requests import MediaRequest
+
+# Before 2.12 pydantic builds a validator in two threads at once when both need it.
+_BUILDING = Lock()
 
 
 def check(
@@ -77,6 +81,9 @@ def own_problems(
 def _validated(
     request_type: type[MediaRequest], body: Mapping[str, object]
 ) -> tuple[MediaRequest | None, list[Problem]]:
+    if not request_type.__pydantic_complete__:
+        with _BUILDING:
+            request_type.model_rebuild()
     try:
         request = request_type.model_validate(dict(body))
     except ValidationError as error:

@@ -302,7 +302,13 @@ def fields_of(part_type: type[Part]) -> Mapping[str, FieldSpec]:
     """
     if issubclass(part_type, MediaRequest) and part_type.one_of is not None:
         return dict(_of_all(part_type.one_of))
-    return {name: _named(name, info) for name, info in infos_of(part_type).items()}
+    docs, infos = part_type.docs(), infos_of(part_type)
+    return {
+        name: _named(name, info, docs.get(attribute, ""))
+        for attribute, (name, info) in zip(
+            part_type.model_fields, infos.items(), strict=True
+        )
+    }
 
 
 def is_open(part_type: type[BaseModel]) -> bool:
@@ -347,7 +353,7 @@ def _loosened(one: FieldSpec, other: FieldSpec) -> Iterator[tuple[str, Any]]:
             yield name, None
 
 
-def _named(name: str, info: FieldInfo) -> FieldSpec:
+def _named(name: str, info: FieldInfo, doc: str) -> FieldSpec:
     spec = _describe(info.annotation, (*info.metadata, info))
     default = (
         None if info.is_required() else info.get_default(call_default_factory=True)
@@ -357,7 +363,7 @@ def _named(name: str, info: FieldInfo) -> FieldSpec:
         name=name,
         required=info.is_required(),
         default=default,
-        doc=info.description or "",
+        doc=info.description or doc,
     )
 
 

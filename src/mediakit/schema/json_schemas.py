@@ -75,6 +75,8 @@ def completed(part_type: type[Part], schema: Json) -> Json:
         if entry is None:
             continue
         entry.pop("title", None)
+        if spec.doc:
+            entry["description"] = spec.doc
         if spec.default is None and not spec.nullable:
             entry.pop("default", None)
         extension = dict(_extension(spec))

@@ -24,6 +24,7 @@ from mediakit.media_limits import MediaLimits
 from mediakit.money import divide_half_up
 from mediakit.rates import MS_PER_S, Line
 from mediakit.rules import Rule
+from mediakit.schema.field_docs import Place, docs_at, place_in
 from mediakit.schema.purposes import Purpose
 
 T = TypeVar("T")
@@ -174,9 +175,25 @@ class Part(BaseModel):
         extra="forbid",
         frozen=True,
         allow_inf_nan=False,
-        use_attribute_docstrings=True,
+        defer_build=True,
         protected_namespaces=(),
     )
+    written_at: ClassVar[Place | None] = None
+
+    def __init_subclass__(cls) -> None:
+        """Keep where the class is written; its fields have sentences below them."""
+        super().__init_subclass__()
+        cls.written_at = place_in(cls.__module__)
+
+    @classmethod
+    def docs(cls) -> dict[str, str]:
+        """Return the sentences below its fields, inherited ones too, by attribute."""
+        docs: dict[str, str] = {}
+        for each in reversed(cls.__mro__):
+            place = vars(each).get("written_at")
+            if place is not None:
+                docs |= docs_at(place, each.__name__)
+        return docs
 
 
 @dataclass(frozen=True)

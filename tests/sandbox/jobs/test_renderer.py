@@ -17,14 +17,9 @@ import pytest
 
 from mediakit.media import probe
 from mediakit.media_limits import MediaLimits
-from mediakit.records import ErrorCode
-from mediakit.sandbox.jobs.renderer import (
-    ProbeError,
-    Renderer,
-    RenderRequest,
-    RenderResult,
-)
+from mediakit.sandbox.jobs.renderer import Renderer
 from mediakit.sandbox.render.process import worker_environment
+from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
 from tests.support.samples.media_samples import make_mp3, make_mp4, make_png, make_wav
 
 T = TypeVar("T")
@@ -46,11 +41,11 @@ def use(work: Use[T], renderer: Renderer | None = None) -> T:
 
 
 @pytest.fixture
-def quick(tmp_path: Path) -> RenderRequest:
+def quick(tmp_path: Path) -> Order:
     """A job of a few milliseconds."""
     path = make_png(tmp_path / "p.png", (20, 10))
     url = "https://media.test/p.png"
-    return RenderRequest(
+    return Order(
         job="media_quick",
         kind="image-upscale",
         body={"image_url": url, "upscale_factor": "x2"},
@@ -60,9 +55,9 @@ def quick(tmp_path: Path) -> RenderRequest:
 
 
 @pytest.fixture
-def slow(tmp_path: Path) -> RenderRequest:
+def slow(tmp_path: Path) -> Order:
     """A job of many seconds."""
-    return RenderRequest(
+    return Order(
         job="media_slow",
         kind="r1",
         body={"prompt": "waves", "duration": 30, "resolution": "1080p"},
@@ -86,7 +81,7 @@ def pids(caplog: pytest.LogCaptureFixture) -> Callable[[], list[int]]:
     return started
 
 
-async def until_it_writes(request: RenderRequest) -> None:
+async def until_it_writes(request: Order) -> None:
     """Wait until a job is being rendered."""
 
     def wait() -> None:
@@ -94,6 +89,13 @@ async def until_it_writes(request: RenderRequest) -> None:
             time.sleep(0.01)
 
     await asyncio.to_thread(wait)
+
+
+async def failure(renderer: Renderer, order: Order) -> RenderError:
+    """Return why a job was not rendered."""
+    with pytest.raises(RenderError) as failed:
+        await renderer.render(order)
+    return failed.value
 
 
 def gone(pid: int) -> bool:
@@ -107,7 +109,7 @@ def gone(pid: int) -> bool:
 def test_a_job_is_rendered_by_a_process_that_leaves_when_closed(
     tmp_path: Path, pids: Callable[[], list[int]]
 ) -> None:
-    request = RenderRequest(
+    request = Order(
         job="media_1",
         kind="text-to-video",
         body={"prompt": "a kite over dunes", "duration": 3, "audio": "native"},
@@ -116,9 +118,7 @@ def test_a_job_is_rendered_by_a_process_that_leaves_when_closed(
         seed=4,
     )
     result = use(lambda renderer: renderer.render(request))
-    assert result == RenderResult(
-        job="media_1",
-        ok=True,
+    assert result == Rendered(
         content_type="video/mp4",
         width=1280,
         height=720,
@@ -133,22 +133,22 @@ def test_a_job_is_rendered_by_a_process_that_leaves_when_closed(
 
 
 def test_no_process_is_started_before_it_is_needed(
-    quick: RenderRequest, pids: Callable[[], list[int]]
+    quick: Order, pids: Callable[[], list[int]]
 ) -> None:
     async def work(renderer: Renderer) -> None:
         assert pids() == []
         await renderer.warm()
         assert len(pids()) == 1
-        assert (await renderer.render(quick)).ok
+        await renderer.render(quick)
         assert len(pids()) == 1
 
     use(work, Renderer(workers=2))
 
 
 def test_it_works_on_the_loop_of_another_thread_while_the_main_loop_runs(
-    quick: RenderRequest,
+    quick: Order,
 ) -> None:
-    results: list[RenderResult] = []
+    results: list[Rendered] = []
     thread = threading.Thread(
         target=lambda: results.append(use(lambda renderer: renderer.render(quick)))
     )
@@ -158,83 +158,78 @@ def test_it_works_on_the_loop_of_another_thread_while_the_main_loop_runs(
         await asyncio.to_thread(thread.join)
 
     asyncio.run(kernel())
-    assert [result.ok for result in results] == [True]
+    assert [result.content_type for result in results] == ["image/jpeg"]
 
 
 def test_a_killed_worker_is_watched_and_replaced_in_another_thread(
-    quick: RenderRequest,
-    slow: RenderRequest,
+    quick: Order,
+    slow: Order,
     pids: Callable[[], list[int]],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    results: list[RenderResult] = []
+    failures: list[RenderError] = []
 
     async def work(renderer: Renderer) -> None:
-        task = asyncio.create_task(renderer.render(slow))
+        task = asyncio.create_task(failure(renderer, slow))
         await until_it_writes(slow)
         os.kill(pids()[0], signal.SIGKILL)
-        results.append(await task)
-        results.append(await renderer.render(quick))
+        failures.append(await task)
+        await renderer.render(quick)
 
     thread = threading.Thread(target=lambda: use(work))
     thread.start()
     thread.join()
-    assert [(result.ok, result.code) for result in results] == [
-        (False, "internal"),
-        (True, None),
-    ]
-    assert results[0].message == (
-        "The render worker failed: it ended without an answer."
-    )
+    [failed] = failures
+    assert failed.code == "internal"
+    assert failed.message == "The render worker failed: it ended without an answer."
     assert len(set(pids())) == 2
     assert f"The render worker {pids()[0]} ended with code -9" in caplog.text
 
 
 def test_a_worker_that_died_between_two_jobs_is_replaced(
-    quick: RenderRequest, pids: Callable[[], list[int]]
+    quick: Order, pids: Callable[[], list[int]]
 ) -> None:
-    async def work(renderer: Renderer) -> RenderResult:
+    async def work(renderer: Renderer) -> None:
         await renderer.warm()
         os.kill(pids()[0], signal.SIGKILL)
         while len(pids()) < 2:
             await asyncio.sleep(0.05)
-            result = await renderer.render(quick)
-        return result
+            await renderer.render(quick)
 
-    assert use(work).ok
+    use(work)
 
 
 def test_a_job_that_takes_too_long_is_stopped(
-    quick: RenderRequest, slow: RenderRequest, pids: Callable[[], list[int]]
+    quick: Order, slow: Order, pids: Callable[[], list[int]]
 ) -> None:
-    async def work(renderer: Renderer) -> list[RenderResult]:
-        return [await renderer.render(slow), await renderer.render(quick)]
+    async def work(renderer: Renderer) -> RenderError:
+        late = await failure(renderer, slow)
+        await renderer.render(quick)
+        return late
 
-    late, next_one = use(work, Renderer(timeout_s=1.5))
-    assert (late.ok, late.code) == (False, "timed_out")
+    late = use(work, Renderer(timeout_s=1.5))
+    assert late.code == "timed_out"
     assert late.message == "The render took longer than 1.5 s and was stopped."
-    assert next_one.ok
     assert len(pids()) == 2
     assert all(gone(pid) for pid in pids())
 
 
 def test_a_worker_is_replaced_after_its_number_of_jobs(
-    quick: RenderRequest, pids: Callable[[], list[int]]
+    quick: Order, pids: Callable[[], list[int]]
 ) -> None:
-    async def work(renderer: Renderer) -> list[bool]:
-        return [(await renderer.render(quick)).ok for _ in range(5)]
+    async def work(renderer: Renderer) -> None:
+        for _ in range(5):
+            await renderer.render(quick)
 
-    assert use(work, Renderer(max_jobs_per_worker=2)) == [True] * 5
+    use(work, Renderer(max_jobs_per_worker=2))
     assert len(set(pids())) == 3
 
 
-def test_two_workers_render_two_jobs_at_once(
-    quick: RenderRequest, slow: RenderRequest
-) -> None:
+def test_two_workers_render_two_jobs_at_once(quick: Order, slow: Order) -> None:
     async def work(renderer: Renderer) -> None:
         task = asyncio.create_task(renderer.render(slow))
         await until_it_writes(slow)
-        assert (await renderer.render(quick)).ok
+        await renderer.render(quick)
         assert not task.done()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -244,42 +239,40 @@ def test_two_workers_render_two_jobs_at_once(
 
 
 def test_a_cancelled_render_does_not_answer_for_the_next_one(
-    quick: RenderRequest, slow: RenderRequest
+    quick: Order, slow: Order
 ) -> None:
-    async def work(renderer: Renderer) -> RenderResult:
+    async def work(renderer: Renderer) -> Rendered:
         task = asyncio.create_task(renderer.render(slow))
         await until_it_writes(slow)
         task.cancel()
         return await renderer.render(quick)
 
-    result = use(work)
-    assert (result.job, result.ok) == ("media_quick", True)
+    assert use(work).content_type == "image/jpeg"
 
 
 def test_closing_ends_what_is_rendered_and_refuses_what_comes_after(
-    quick: RenderRequest, slow: RenderRequest, pids: Callable[[], list[int]]
+    quick: Order, slow: Order, pids: Callable[[], list[int]]
 ) -> None:
-    async def work(renderer: Renderer) -> list[RenderResult]:
-        tasks = [asyncio.create_task(renderer.render(job)) for job in (slow, quick)]
+    async def work(renderer: Renderer) -> list[RenderError]:
+        tasks = [asyncio.create_task(failure(renderer, job)) for job in (slow, quick)]
         await until_it_writes(slow)
         await renderer.close()
-        return [*await asyncio.gather(*tasks), await renderer.render(quick)]
+        return [*await asyncio.gather(*tasks), await failure(renderer, quick)]
 
-    results = use(work)
-    assert [(result.ok, result.code) for result in results] == [(False, "internal")] * 3
+    assert [failed.code for failed in use(work)] == ["internal"] * 3
     assert all(gone(pid) for pid in pids())
 
 
-def test_a_failed_render_says_why(quick: RenderRequest) -> None:
+def test_a_failed_render_says_why(quick: Order) -> None:
     Path(next(iter(quick.inputs.values()))).write_bytes(b"no picture")
-    result = use(lambda renderer: renderer.render(quick))
-    assert (result.ok, result.code) == (False, "invalid_input")
-    assert str(result.message).startswith("image_url: the file cannot be decoded")
+    failed = use(lambda renderer: failure(renderer, quick))
+    assert failed.code == "invalid_input"
+    assert failed.message.startswith("image_url: the file cannot be decoded")
 
 
 def test_a_limit_of_the_request_is_held_by_the_worker(tmp_path: Path) -> None:
     clip = make_mp4(tmp_path / "c.mp4", (320, 180), 0.5, 60)
-    request = RenderRequest(
+    request = Order(
         job="media_1",
         kind="video-upscale",
         body={"video_url": "https://media.test/c.mp4"},
@@ -287,9 +280,9 @@ def test_a_limit_of_the_request_is_held_by_the_worker(tmp_path: Path) -> None:
         output=tmp_path / "out.part",
         limits={"video_url": MediaLimits(formats=("mp4",), max_fps=30)},
     )
-    result = use(lambda renderer: renderer.render(request))
-    assert (result.ok, result.code) == (False, "invalid_input")
-    assert result.message == (
+    failed = use(lambda renderer: failure(renderer, request))
+    assert failed.code == "invalid_input"
+    assert failed.message == (
         "video_url: got 60 frames per second, accepted are at most 30 frames per "
         "second."
     )
@@ -328,9 +321,9 @@ def test_what_cannot_be_measured_is_an_invalid_input_with_its_url(
     path = tmp_path / "broken"
     path.write_bytes(content)
     media = {"https://media.test/a": (medium, path)}
-    with pytest.raises(ProbeError) as refused:
+    with pytest.raises(RenderError) as refused:
         use(lambda renderer: renderer.probe("media_1", media))
-    assert refused.value.code == ErrorCode.INVALID_INPUT
+    assert refused.value.code == "invalid_input"
     assert refused.value.message.startswith("https://media.test/a: the file cannot be ")
     assert str(path) not in refused.value.message
 
@@ -339,9 +332,9 @@ def test_a_clip_of_an_unknown_codec_is_not_measured(tmp_path: Path) -> None:
     path = make_mp4(tmp_path / "clip.mp4", (320, 180), 0.5)
     path.write_bytes(path.read_bytes().replace(b"avc1", b"zz9z"))
     media = {"https://media.test/a": ("video", path)}
-    with pytest.raises(ProbeError, match="cannot be decoded as a video") as refused:
+    with pytest.raises(RenderError, match="cannot be decoded as a video") as refused:
         use(lambda renderer: renderer.probe("media_1", media))
-    assert refused.value.code == ErrorCode.INVALID_INPUT
+    assert refused.value.code == "invalid_input"
 
 
 def test_measuring_without_a_worker_is_an_internal_failure(
@@ -349,34 +342,33 @@ def test_measuring_without_a_worker_is_an_internal_failure(
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     media = {"https://media.test/b": ("audio", make_wav(tmp_path / "b"))}
-    with pytest.raises(ProbeError, match="The render worker failed") as refused:
+    with pytest.raises(RenderError, match="The render worker failed") as refused:
         use(lambda renderer: renderer.probe("media_1", media))
-    assert refused.value.code == ErrorCode.INTERNAL
+    assert refused.value.code == "internal"
 
 
 def test_what_a_worker_says_goes_to_the_log(
-    quick: RenderRequest,
+    quick: Order,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setenv("PYTHONVERBOSE", "1")  # some hundred kilobytes of it
     caplog.set_level(logging.INFO, "mediakit.sandbox")
-    assert use(lambda renderer: renderer.render(quick)).ok
+    use(lambda renderer: renderer.render(quick))
     assert re.search(r"render worker \d+: import 'numpy'", caplog.text)
 
 
 @pytest.mark.parametrize("program", ["/nonexistent/python", "/bin/false"])
 def test_a_worker_that_does_not_start_is_an_internal_failure(
-    program: str, quick: RenderRequest, monkeypatch: pytest.MonkeyPatch
+    program: str, quick: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", program)
 
-    async def work(renderer: Renderer) -> RenderResult:
+    async def work(renderer: Renderer) -> RenderError:
         await renderer.warm()
-        return await renderer.render(quick)
+        return await failure(renderer, quick)
 
-    result = use(work)
-    assert (result.ok, result.code) == (False, "internal")
+    assert use(work).code == "internal"
 
 
 def test_a_worker_is_given_no_key() -> None:

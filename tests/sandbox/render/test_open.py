@@ -28,7 +28,6 @@ from tests.sandbox.render.test_scenes import (
     difference,
     look,
     middle,
-    order_line,
     pitch_hz,
     pixels,
 )
@@ -107,7 +106,7 @@ def test_a_function_of_one_s_own_renders_an_empty_body(
 
 
 def test_the_answer_for_a_sound_has_no_size(studio: Studio) -> None:
-    fields = json.loads(order_line(studio.order("mine", {"seconds": 1})))
+    fields = json.loads(studio.order("mine", {"seconds": 1}).line())
     line = json.dumps({**fields, "media_type": "audio"}).encode()
     answer = json.loads(answer_line(line))
     assert answer == {

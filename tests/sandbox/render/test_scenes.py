@@ -8,7 +8,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image, ImageFilter
 
+from mediakit.catalog import Catalog
 from mediakit.media_limits import MediaLimits
+from mediakit.sandbox.jobs.renderer import order_of
 from mediakit.sandbox.render.__main__ import answer_line
 from mediakit.sandbox.render.film.film import Film, write_film
 from mediakit.sandbox.render.frames.planes import Planes
@@ -57,6 +59,9 @@ from tests.support.samples.media_samples import (
 )
 
 Rgb = NDArray[np.uint8]
+
+CATALOG = Catalog.default()
+DECLARED = {function.kind for function in CATALOG}
 
 # Spec 4.4.
 R1_LIMITS = {
@@ -151,8 +156,13 @@ class Studio:
         self, kind: str, body: Mapping[str, object], *files: Path, seed: int = 1
     ) -> Order:
         inputs = {self.url(path): path for path in files}
+        if kind not in DECLARED:
+            return Order("media_1", kind, body, inputs, self.output, seed)
+        function = CATALOG.function(kind)
+        canonical = function.canonical_body(body)
+        order = order_of("media_1", function, canonical, inputs, self.output, seed)
         limits = R1_LIMITS if kind == "r1" else {}
-        return Order("media_1", kind, body, inputs, self.output, seed, limits)
+        return dataclasses.replace(order, limits=limits)
 
     def make(
         self, kind: str, body: Mapping[str, object], *files: Path, seed: int = 1
@@ -942,26 +952,9 @@ def _png_header_of(side: int) -> bytes:
 # The worker
 
 
-def order_line(order: Order) -> bytes:
-    return json.dumps(
-        {
-            "job": order.job,
-            "kind": order.kind,
-            "body": order.body,
-            "inputs": {url: str(path) for url, path in order.inputs.items()},
-            "output": str(order.output),
-            "seed": order.seed,
-            "limits": {name: asdict(each) for name, each in order.limits.items()},
-            "media_type": order.media_type,
-        }
-    ).encode()
-
-
 def test_the_worker_answers_each_line_with_a_line_and_leaves(studio: Studio) -> None:
     path = make_png(studio.folder / "p.png", (20, 10))
-    good = order_line(
-        studio.order("image-upscale", {"image_url": studio.url(path)}, path)
-    )
+    good = studio.order("image-upscale", {"image_url": studio.url(path)}, path).line()
     lines = [b"{not json", b"[]", b'{"job": "a"}', b"\xff\xfe", good]
     worker = subprocess.run(
         [sys.executable, "-P", "-m", "mediakit.sandbox.render"],
@@ -998,7 +991,7 @@ def test_a_malformed_line_is_answered(line: bytes) -> None:
 
 def test_an_order_brings_its_limits_and_its_media_type(studio: Studio) -> None:
     order = dataclasses.replace(studio.order("r1", R1), media_type="audio")
-    read = parse_order(order_line(order))
+    read = parse_order(order.line())
     assert read == order
     assert read.limits_of("video_urls") == R1_LIMITS["video_urls"]
     assert read.limits_of("image_urls") == MediaLimits()
@@ -1010,7 +1003,7 @@ def test_an_order_brings_its_limits_and_its_media_type(studio: Studio) -> None:
 def test_an_order_with_malformed_limits_is_an_internal_failure(
     studio: Studio, limits: object
 ) -> None:
-    fields = json.loads(order_line(studio.order("r1", R1))) | {"limits": limits}
+    fields = json.loads(studio.order("r1", R1).line()) | {"limits": limits}
     answer = json.loads(answer_line(json.dumps(fields).encode()))
     assert (answer["ok"], answer["code"]) == (False, "internal")
 
@@ -1019,14 +1012,14 @@ def test_an_order_with_malformed_limits_is_an_internal_failure(
 def test_only_clips_and_sounds_have_a_length(studio: Studio, medium: object) -> None:
     order = studio.order("probe", {studio.url(studio.folder / "a"): medium})
     order = dataclasses.replace(order, inputs={studio.url(studio.folder / "a"): Path()})
-    answer = json.loads(answer_line(order_line(order)))
+    answer = json.loads(answer_line(order.line()))
     assert (answer["ok"], answer["code"]) == (False, "internal")
 
 
 def test_an_input_that_is_gone_cannot_be_measured(studio: Studio) -> None:
     nowhere = studio.folder / "gone.mp4"
     order = studio.order("probe", {studio.url(nowhere): "video"}, nowhere)
-    answer = json.loads(answer_line(order_line(order)))
+    answer = json.loads(answer_line(order.line()))
     assert (answer["ok"], answer["code"]) == (False, "internal")
 
 
@@ -1043,7 +1036,7 @@ def test_only_decoding_counts_against_the_time_for_decoding() -> None:
 
 
 def test_a_worker_says_when_it_is_warm(studio: Studio) -> None:
-    answer = json.loads(answer_line(order_line(studio.order("warm", {}))))
+    answer = json.loads(answer_line(studio.order("warm", {}).line()))
     assert answer == {"job": "media_1", "ok": True}
 
 
@@ -1054,15 +1047,15 @@ def test_a_worker_says_when_it_is_warm(studio: Studio) -> None:
         ("text-to-video", {"prompt": "a", "resolution": "8k"}, "invalid_input"),
         ("text-to-video", {"prompt": "a", "aspect_ratio": "0:0"}, "invalid_input"),
         ("text-to-video", {"prompt": "a", "duration": "5"}, "invalid_input"),
-        ("r1", {"prompt": "a", "image_urls": "https://a.test"}, "invalid_input"),
-        ("r1", {"prompt": "a", "image_urls": ["https://a.test"]}, "internal"),
+        ("keyframes", {"images": "https://a.test"}, "invalid_input"),
+        ("image-upscale", {"image_url": "https://a.test"}, "internal"),
         ("keyframes", {"images": []}, "invalid_input"),
     ],
 )
 def test_an_order_that_cannot_be_followed_is_answered(
     studio: Studio, kind: str, body: dict[str, object], code: str
 ) -> None:
-    answer = json.loads(answer_line(order_line(studio.order(kind, body))))
+    answer = json.loads(answer_line(studio.order(kind, body).line()))
     assert (answer["job"], answer["ok"], answer["code"]) == ("media_1", False, code)
     assert answer["message"].endswith(".")
 
@@ -1072,9 +1065,7 @@ def test_a_failed_order_leaves_no_half_file(studio: Studio) -> None:
     broken = studio.folder / "bad.png"
     broken.write_bytes(picture.read_bytes()[:100])
     body = {**R1, "image_urls": [studio.url(picture), studio.url(broken)]}
-    answer = json.loads(
-        answer_line(order_line(studio.order("r1", body, picture, broken)))
-    )
+    answer = json.loads(answer_line(studio.order("r1", body, picture, broken).line()))
     assert answer["code"] == "invalid_input"
     assert "image_urls[1]" in answer["message"]
     assert not studio.output.exists()
@@ -1085,7 +1076,7 @@ def test_an_output_that_cannot_be_written_is_an_internal_failure(
 ) -> None:
     order = studio.order("text-to-video", {"prompt": "a", "duration": 3})
     nowhere = dataclasses.replace(order, output=studio.folder / "none" / "out.part")
-    answer = json.loads(answer_line(order_line(nowhere)))
+    answer = json.loads(answer_line(nowhere.line()))
     assert (answer["ok"], answer["code"]) == (False, "internal")
 
 
@@ -1104,7 +1095,7 @@ def test_4k_is_rendered_in_bounded_memory(studio: Studio) -> None:
     body = {"prompt": "night at sea", "duration": 5, "resolution": "4k"}
     worker = subprocess.run(
         [sys.executable, "-P", "-c", MEASURED_WORKER],
-        input=order_line(studio.order("text-to-video", body)),
+        input=studio.order("text-to-video", body).line(),
         capture_output=True,
         check=True,
     )

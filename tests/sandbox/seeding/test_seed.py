@@ -300,7 +300,7 @@ def test_every_function_has_a_past_with_a_price() -> None:
     assert {job.function for job in completed} == {f.path for f in catalog}
     assert all(job.charge_micro_usd > 0 for job in completed)
     assert all(job.charge_micro_usd == 0 for job in past if job.failure is not None)
-    video = {"prompt": "x", "duration": 10, "resolution": "1080p", "audio": "native"}
+    video = {"prompt": "x", "duration": 15, "resolution": "4k"}
     most = hold_of(catalog.function("text-to-video"), video)
     kites = [job for job in completed if "text-to-video" in job.function]
     assert most == max(job.charge_micro_usd for job in kites)

@@ -64,8 +64,8 @@ def made_class(
         __module__=__name__,
         __cls_kwargs__={
             "extra": "allow" if is_open else "forbid",
-            # The source of a class with the same name would be searched for them.
-            "use_attribute_docstrings": False,
+            # A document that no validator can be built from is refused now.
+            "defer_build": False,
             **declared,
         },
         **extra,

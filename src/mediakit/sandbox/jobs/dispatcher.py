@@ -18,13 +18,9 @@ from mediakit.sandbox.core.service import Service
 from mediakit.sandbox.delivery.events import announce
 from mediakit.sandbox.jobs.inputs import InputRefusedError, Inputs, undeclared_media
 from mediakit.sandbox.jobs.pricing import charge_of, is_open_ended, price_of, usage_of
-from mediakit.sandbox.jobs.renderer import (
-    ProbeError,
-    Renderer,
-    RenderRequest,
-    RenderResult,
-)
+from mediakit.sandbox.jobs.renderer import Renderer, order_of
 from mediakit.sandbox.jobs.requested_failures import asked_failure
+from mediakit.sandbox.render.protocol import Rendered, RenderError
 from mediakit.sandbox.scheduling.alarm import keep_doing
 from mediakit.sandbox.scheduling.clock import US_PER_S
 from mediakit.sandbox.scheduling.health import until_done
@@ -191,7 +187,7 @@ class Dispatcher:
         )
         return Finished(
             media_type=function.media_type,
-            content_type=str(result.content_type),
+            content_type=result.content_type,
             usage=usage,
             charge_micro_usd=charge,
             runtime_ms=runtime_ms,
@@ -226,7 +222,7 @@ class Dispatcher:
 
     async def _render(
         self, job: JobRow, function: Function, body: dict[str, Any]
-    ) -> tuple[RenderResult, Mapping[str, float]]:
+    ) -> tuple[Rendered, Mapping[str, float]]:
         files = self._service.files
         part = files.part(job.file)
         try:
@@ -235,25 +231,14 @@ class Dispatcher:
                 paths = await self._inputs.gather(media, folder)
                 seconds = await self._lengths(job, function, body, media, paths)
                 self._hold_price(job, function, body, seconds)
-                request = RenderRequest(
-                    job=job.id,
-                    kind=function.kind,
-                    body=body,
-                    inputs=paths,
-                    output=part,
-                    seed=_seed(job, body),
-                    limits=function.media_limits(body),
-                    media_type=function.media_type,
-                )
-                result = await self._renderer.render(request)
-            if not result.ok:
-                code = ErrorCode(result.code or ErrorCode.INTERNAL)
-                raise _FailureError(code, str(result.message))
+                seed = _seed(job, body)
+                order = order_of(job.id, function, body, paths, part, seed)
+                result = await self._renderer.render(order)
             await files.keep(part, job.file)
         except InputRefusedError as problem:
             raise _FailureError(ErrorCode.INVALID_INPUT, str(problem)) from None
-        except ProbeError as problem:
-            raise _FailureError(problem.code, str(problem)) from None
+        except RenderError as problem:
+            raise _FailureError(ErrorCode(problem.code), problem.message) from None
         finally:
             part.unlink(missing_ok=True)
         return result, seconds

@@ -1,96 +1,49 @@
 """The server's end of the renderer: warm worker processes, one job at a time each."""
 
 import asyncio
-import json
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mediakit.media_limits import MediaLimits
-from mediakit.records import ErrorCode
+from mediakit.catalog import Function
 from mediakit.sandbox.render.process import Worker, WorkerGoneError
-from mediakit.sandbox.render.protocol import PROBE
+from mediakit.sandbox.render.protocol import PROBE, Order, Rendered, RenderError
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class RenderRequest:
-    """One job to render.
+def order_of(
+    job: str,
+    function: Function,
+    body: Mapping[str, object],
+    inputs: Mapping[str, Path],
+    output: Path,
+    seed: int = 0,
+) -> Order:
+    """Write the order for a job.
 
-    Attributes:
+    Args:
         job: The job's id.
-        kind: The function's kind, such as `text-to-video`.
-        body: The canonical body: nulls dropped, defaults filled.
+        function: The function. What its declaration does not name is passed over.
+        body: The canonical body.
         inputs: Where the media of the body lie on disk, by URL.
         output: The file to write.
         seed: Makes two draws of one body differ, and one draw repeat itself.
-        limits: What the function accepts of the media of each field.
-        media_type: What the function makes: "video", "image" or "audio".
     """
-
-    job: str
-    kind: str
-    body: Mapping[str, object]
-    inputs: Mapping[str, Path]
-    output: Path
-    seed: int = 0
-    limits: Mapping[str, MediaLimits] = field(default_factory=dict)
-    media_type: str = "video"
-
-    def line(self) -> bytes:
-        """Return the order as the worker reads it."""
-        fields = {
-            "job": self.job,
-            "kind": self.kind,
-            "body": dict(self.body),
-            "inputs": {url: str(path) for url, path in self.inputs.items()},
-            "output": str(self.output),
-            "seed": self.seed,
-            "limits": {name: asdict(each) for name, each in self.limits.items()},
-            "media_type": self.media_type,
-        }
-        return json.dumps(fields).encode() + b"\n"
-
-
-@dataclass(frozen=True)
-class RenderResult:
-    """What became of a job; a failed one has a code and a message instead of a file.
-
-    Attributes:
-        job: The job's id.
-        ok: Whether the output was written.
-        code: Of spec 7.3, when it failed.
-        message: A sentence, when it failed.
-        content_type: The media type of the output.
-        width: In pixels.
-        height: In pixels.
-        duration_ms: Length of a video; None for a picture.
-        frames: Number of frames of a video; None for a picture.
-        output_seconds: Length of a video in seconds; None for a picture.
-    """
-
-    job: str
-    ok: bool
-    code: str | None = None
-    message: str | None = None
-    content_type: str | None = None
-    width: int | None = None
-    height: int | None = None
-    duration_ms: int | None = None
-    frames: int | None = None
-    output_seconds: float | None = None
-
-
-class ProbeError(Exception):
-    """Inputs that could not be measured, with a code of spec 7.3 and a sentence."""
-
-    def __init__(self, code: ErrorCode, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
+    function = function.of(body)
+    every, fields = function.is_open, function.fields
+    return Order(
+        job=job,
+        kind=function.kind,
+        body={n: value for n, value in body.items() if every or n in fields},
+        inputs=inputs,
+        output=output,
+        seed=seed,
+        limits=function.media_limits(body),
+        media_type=function.media_type,
+        media={item.label: item.kind for item in function.media(body)},
+    )
 
 
 class Renderer:
@@ -137,15 +90,14 @@ class Renderer:
         finally:
             self._slots.put_nowait(slot)
 
-    async def render(self, request: RenderRequest) -> RenderResult:
+    async def render(self, order: Order) -> Rendered:
         """Render one job, once a worker is free.
 
-        Returns:
-            What was written, or why it was not: code `invalid_input` for an input
-            that cannot be used, `timed_out` for a job that took too long, `internal`
-            otherwise. Nothing is raised for a failed render.
+        Raises:
+            RenderError: `invalid_input` for an input that cannot be used, `timed_out`
+                for a job that took too long, `internal` otherwise.
         """
-        return RenderResult(**await self._answer(request.job, request.line()))
+        return Rendered(**await self._answer(order))
 
     async def probe(
         self, job: str, media: Mapping[str, tuple[str, Path]]
@@ -161,37 +113,40 @@ class Renderer:
             Seconds by field, as the client measures them.
 
         Raises:
-            ProbeError: A file is not what it should be (`invalid_input`), or the
+            RenderError: A file is not what it should be (`invalid_input`), or the
                 worker failed (`timed_out`, `internal`).
         """
-        answer = await self._answer(job, _probe_line(job, media))
-        if not answer["ok"]:
-            raise ProbeError(ErrorCode(answer["code"]), answer["message"])
-        seconds: dict[str, float] = answer["seconds"]
+        media_types = {field: medium for field, (medium, _) in media.items()}
+        paths = {field: path for field, (_, path) in media.items()}
+        order = Order(job, PROBE, media_types, paths, output=Path())
+        seconds: dict[str, float] = (await self._answer(order))["seconds"]
         return seconds
 
-    async def _answer(self, job: str, line: bytes) -> dict[str, Any]:
-        """Have a free worker follow an order; what goes wrong is an answer, too."""
+    async def _answer(self, order: Order) -> dict[str, Any]:
+        """Have a free worker follow an order; return the fields of its answer."""
         slot = await self._slots.get()
         try:
             worker = await self._worker(slot)
             async with asyncio.timeout(self._timeout_s):
-                return await worker.ask(job, line)
+                answer = await worker.ask(order.job, order.line())
         except TimeoutError:
             await slot.drop()
             message = (
                 f"The render took longer than {self._timeout_s:g} s and was stopped."
             )
-            return _failed(job, ErrorCode.TIMED_OUT, message)
+            raise RenderError("timed_out", message) from None
         except WorkerGoneError as problem:
             await slot.drop(crashed=True)
             message = f"The render worker failed: {problem}."
-            return _failed(job, ErrorCode.INTERNAL, message)
+            raise RenderError.internal(message) from None
         except asyncio.CancelledError:
             await slot.drop()  # its answer would be taken for the next job's
             raise
         finally:
             self._slots.put_nowait(slot)
+        if not answer["ok"]:
+            raise RenderError(answer["code"], answer["message"])
+        return {name: v for name, v in answer.items() if name not in ("job", "ok")}
 
     async def close(self) -> None:
         """Stop every worker; a job that is being rendered fails with `internal`."""
@@ -242,18 +197,3 @@ class _Slot:
         """Kill a worker that is busy, without waiting for it."""
         if self._worker is not None:
             self._worker.interrupt()
-
-
-def _probe_line(job: str, media: Mapping[str, tuple[str, Path]]) -> bytes:
-    request = RenderRequest(
-        job=job,
-        kind=PROBE,
-        body={url: medium for url, (medium, _) in media.items()},
-        inputs={url: path for url, (_, path) in media.items()},
-        output=Path(),
-    )
-    return request.line()
-
-
-def _failed(job: str, code: ErrorCode, message: str) -> dict[str, Any]:
-    return {"job": job, "ok": False, "code": code.value, "message": message}

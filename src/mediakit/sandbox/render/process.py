@@ -9,9 +9,10 @@ import sys
 from asyncio.subprocess import PIPE, Process
 from collections import deque
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from mediakit.sandbox.render.protocol import WARM
+from mediakit.sandbox.render.protocol import WARM, Order
 
 logger = logging.getLogger(__name__)
 
@@ -22,14 +23,7 @@ _START_LIMIT_S = 60.0
 _ENDING_LIMIT_S = 0.5
 _STOP_LIMIT_S = 5.0
 _LAST_WORDS = 20
-_WARM_ORDER = {
-    "job": WARM,
-    "kind": WARM,
-    "body": {},
-    "inputs": {},
-    "output": "",
-    "seed": 0,
-}
+_WARM_ORDER = Order(WARM, WARM, {}, {}, Path())
 
 
 class WorkerGoneError(Exception):
@@ -55,10 +49,9 @@ class Worker:
     async def warmed(cls) -> "Worker":
         """Start a worker and wait until every import is done."""
         worker = await cls._launched()
-        order = json.dumps(_WARM_ORDER).encode() + b"\n"
         try:
             async with asyncio.timeout(_START_LIMIT_S):
-                await worker.ask(WARM, order)
+                await worker.ask(WARM, _WARM_ORDER.line())
         except TimeoutError as problem:
             await worker.killed()
             raise WorkerGoneError("it did not get ready") from problem

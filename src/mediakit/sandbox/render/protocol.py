@@ -17,7 +17,7 @@ WARM = "warm"
 PROBE = "probe"
 
 T = TypeVar("T")
-Code = Literal["invalid_input", "internal"]
+Code = Literal["invalid_input", "internal", "timed_out"]
 
 
 class RenderError(Exception):
@@ -61,6 +61,8 @@ class Order:
         seed: Makes two draws of one body differ, and one draw repeat itself.
         limits: What the function accepts of the media of each field.
         media_type: What the function makes: "video", "image" or "audio".
+        media: Which medium is declared for each place in the body that names one,
+            such as "image" for "images[0]".
     """
 
     job: str
@@ -68,9 +70,14 @@ class Order:
     body: Mapping[str, object]
     inputs: Mapping[str, Path]
     output: Path
-    seed: int
+    seed: int = 0
     limits: Mapping[str, MediaLimits] = field(default_factory=dict)
     media_type: str = "video"
+    media: Mapping[str, str] = field(default_factory=dict)
+
+    def line(self) -> bytes:
+        """Return the order as the worker reads it."""
+        return json.dumps(vars(self), default=_plain).encode() + b"\n"
 
     def text(self, name: str, default: str = "") -> str:
         """Return a text field; `default` where the body has none."""
@@ -175,6 +182,7 @@ def parse_order(line: bytes) -> Order:
             seed=_typed(fields["seed"], int),
             limits=_limits(fields.get("limits", {})),
             media_type=_typed(fields.get("media_type", "video"), str),
+            media=_typed(fields.get("media", {}), dict),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
         raise RenderError.internal(
@@ -201,6 +209,10 @@ def answer(job: str | None, outcome: Rendered | RenderError) -> bytes:
     else:
         fields |= {"ok": True, **asdict(outcome)}
     return json.dumps(fields).encode() + b"\n"
+
+
+def _plain(value: object) -> object:
+    return asdict(value) if isinstance(value, MediaLimits) else str(value)
 
 
 def _limits(fields: Mapping[str, Mapping[str, Any]]) -> dict[str, MediaLimits]:

@@ -1,20 +1,21 @@
 """A plausible past: jobs that were never made, with prices from the catalogue."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 from mediakit.catalog import Catalog, Function
-from mediakit.rates import MS_PER_S
+from mediakit.catalog.examples import example, variations
+from mediakit.catalog.purposes import purpose_of
+from mediakit.rates import MS_PER_S, Per
 from mediakit.records import ErrorCode
 from mediakit.sandbox.jobs.pricing import charge_of, hold_of, price_of, usage_of
 from mediakit.sandbox.scheduling.clock import US_PER_S, to_instant
-from mediakit.sandbox.seeding.past_requests import CLIP, PICTURE, request_of
-from mediakit.schema import InputFacts
+from mediakit.sandbox.seeding.past_requests import CLIP, request_of
+from mediakit.schema import InputFacts, Purpose
 
 US_PER_DAY = 86_400 * US_PER_S
-PROMPT = ["a kite over dunes"]
 CONTENT_TYPES = {"video": "video/mp4", "image": "image/png", "audio": "audio/wav"}
 SECONDS_OF_CLIPS = (4, 6, 10, 15)
 DEFAULT_S = 5
@@ -25,95 +26,6 @@ FAILURES = {
     ErrorCode.PROVIDER_TIMEOUT: "The generation took too long. Nothing was charged.",
     ErrorCode.CONTENT_MODERATION: "The request was not accepted. Nothing was charged.",
     ErrorCode.INVALID_INPUT: "An input could not be used. Nothing was charged.",
-}
-TIMELINE_S = 30
-_TIMELINE = [
-    {
-        "id": "clips",
-        "type": "video",
-        "keyframes": [{"timestamp": 0, "duration": TIMELINE_S * MS_PER_S, "url": CLIP}],
-    }
-]
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """What people ask of a function.
-
-    Args:
-        weight: How often it is used, compared with others.
-        fields: Values to choose from, by field.
-    """
-
-    weight: int
-    fields: Mapping[str, Sequence[object]]
-
-
-_PLAIN = Recipe(1, {"prompt": PROMPT})
-_FRAMES = {"image_urls": [None, [PICTURE], [PICTURE] * 3]}
-RECIPES: Mapping[str, Recipe] = {
-    "text-to-video": Recipe(
-        9,
-        {
-            "prompt": PROMPT,
-            "duration": [3, 5, 5, 8, 10],
-            "resolution": ["720p", "720p", "1080p"],
-            "audio": ["off", "native"],
-        },
-    ),
-    "r1": Recipe(
-        4,
-        {
-            "prompt": PROMPT,
-            "duration": [5, 8, 10],
-            "resolution": ["480p", "720p", "1080p"],
-            **_FRAMES,
-        },
-    ),
-    "r2": Recipe(
-        2,
-        {
-            "prompt": PROMPT,
-            "duration": [5, 10],
-            "resolution": ["480p", "720p", "1080p"],
-            **_FRAMES,
-        },
-    ),
-    "r3": Recipe(
-        2,
-        {
-            "prompt": PROMPT,
-            "duration": [5, 8],
-            "resolution": ["720P", "1080P"],
-            "reference_image_urls": [[PICTURE]],
-        },
-    ),
-    "r4": Recipe(
-        1, {"prompt": PROMPT, "duration": [5, 8, 10], "image_urls": [[PICTURE]]}
-    ),
-    "r6": Recipe(
-        2,
-        {
-            "prompt": PROMPT,
-            "duration": [3, 5, 8],
-            "resolution": ["480p", "720p"],
-            "reference_image_urls": [[PICTURE], [PICTURE] * 2],
-        },
-    ),
-    "keyframes": Recipe(
-        2,
-        {
-            "images": [[PICTURE] * 2, [PICTURE] * 3],
-            "resolution": ["720p", "1080p"],
-            "transition_duration_s": [3, 5],
-        },
-    ),
-    "image-upscale": Recipe(6, {"image_url": [PICTURE]}),
-    "video-upscale": Recipe(2, {"video_url": [CLIP]}),
-    "compose-video": Recipe(2, {"tracks": [_TIMELINE]}),
-    "region-replace": Recipe(
-        1, {"video": [CLIP], "prompt": PROMPT, "modify_region_roi": ["the sky"]}
-    ),
 }
 
 
@@ -159,7 +71,7 @@ def past_jobs(
     today_us = now_us - now_us % US_PER_DAY
     weights = [_bustle(today_us, day, days) for day in range(days, 0, -1)]
     starts = [today_us - day * US_PER_DAY for day in range(days, 0, -1)]
-    functions = _priced(catalog)
+    functions = _functions(catalog)
     chosen = random.choices(starts, weights, k=jobs)
     made = [_past_job(random, words, functions, buyers, day) for day in chosen]
     return sorted(made, key=lambda job: job.created_us)
@@ -170,27 +82,44 @@ def _bustle(today_us: int, days_ago: int, days: int) -> float:
     return (0.3 if weekend else 1.0) * (1.5 - days_ago / days)
 
 
-def _priced(catalog: Catalog) -> list[tuple[Function, Recipe]]:
-    """List the functions whose recipes have a price, with the recipes."""
-    all_of_them = [(f, RECIPES.get(f.kind, _PLAIN)) for f in catalog]
-    return [(f, r) for f, r in all_of_them if hold_of(f, _first_body(r)) is not None]
+@dataclass(frozen=True)
+class _Used:
+    """A function with bodies that people may have sent it, and how often they did."""
+
+    function: Function
+    bodies: Sequence[Mapping[str, Any]]
+    weight: float
 
 
-def _first_body(recipe: Recipe) -> dict[str, object]:
-    return {name: values[0] for name, values in recipe.fields.items()}
+def _functions(catalog: Catalog) -> list[_Used]:
+    """List the functions as they are offered; the first is used most."""
+    order = list(Purpose)
+    offered = sorted(catalog, key=lambda f: (order.index(purpose_of(f)), f.kind))
+    found = ((function, _bodies(function)) for function in offered)
+    return [
+        _Used(function, bodies, weight=1 / place)
+        for place, (function, bodies) in enumerate(found, 1)
+        if bodies
+    ]
+
+
+def _bodies(function: Function) -> list[dict[str, Any]]:
+    """Give bodies that differ in one or two of the fields that bear on the price."""
+    first = example(function)
+    others = [body for _, body in variations(function, first)]
+    further = [body for each in others for _, body in variations(function, each)]
+    return [
+        function.canonical_body(body)
+        for body in (first, *others, *further)
+        if not function.check(body) and hold_of(function, body) is not None
+    ]
 
 
 def _past_job(
-    random: Random,
-    words: Random,
-    functions: list[tuple[Function, Recipe]],
-    buyers: int,
-    day_us: int,
+    random: Random, words: Random, functions: list[_Used], buyers: int, day_us: int
 ) -> PastJob:
-    weights = [recipe.weight for _, recipe in functions]
-    ((function, recipe),) = random.choices(functions, weights)
-    chosen = {name: random.choice(values) for name, values in recipe.fields.items()}
-    body = function.canonical_body(chosen)
+    (used,) = random.choices(functions, [each.weight for each in functions])
+    function, body = used.function, random.choice(used.bodies)
     failed = random.random() < FAILED_SHARE
     clip_s = random.choice(SECONDS_OF_CLIPS)
     usage, charge = _bill(function, body, clip_s)
@@ -217,29 +146,24 @@ def _bill(
     function: Function, body: Mapping[str, Any], clip_s: int
 ) -> tuple[dict[str, Any] | None, int]:
     seconds = {CLIP: float(clip_s)}
-    output_ms = None
-    if function.media_type != "image":
-        output_ms = _output_s(body, clip_s) * MS_PER_S
-    usage = usage_of(function, body, output_ms)
-    highest = price_of(function, body, InputFacts(seconds=seconds))
+    facts = InputFacts(seconds=seconds)
+    usage = usage_of(function, body, _output_ms(function, body, facts))
+    highest = price_of(function, body, facts)
     hold = highest if highest is not None else hold_of(function, body) or 0
     charge = charge_of(function, body, usage, seconds=seconds, hold_micro_usd=hold)
     return usage, charge
 
 
-def _output_s(body: Mapping[str, Any], clip_s: int) -> int:
-    """Return how long an output is, as the fields of the recipes tell it."""
-    return next(_lengths_s(body, clip_s))
-
-
-def _lengths_s(body: Mapping[str, Any], clip_s: int) -> Iterator[int]:
-    if "tracks" in body:
-        yield TIMELINE_S
-    if "images" in body:
-        yield (len(body["images"]) - 1) * body["transition_duration_s"]
-    if "video_url" in body:
-        yield clip_s
-    for name in ("duration", "duration_s"):
-        if isinstance(body.get(name), int):
-            yield body[name]
-    yield DEFAULT_S
+def _output_ms(
+    function: Function, body: Mapping[str, Any], facts: InputFacts
+) -> int | None:
+    """Return how long an output is, as its price counts it; None for a picture."""
+    if function.media_type == "image":
+        return None
+    for line in function.estimate(body, facts).lines:
+        if line.per is Per.MILLISECOND:
+            return line.quantity_low
+        if line.per is Per.TOKEN:
+            tokens_per_s = function.nominal_tokens(body, MS_PER_S) or 1
+            return line.quantity_low * MS_PER_S // tokens_per_s
+    return DEFAULT_S * MS_PER_S

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
-PICTURE = "https://example.com/picture.png"
-CLIP = "https://example.com/clip.mp4"
+from mediakit.catalog.examples import FILES, SITE
+
+PICTURE = f"{SITE}/{FILES['image']}"
+CLIP = f"{SITE}/{FILES['video']}"
 PICTURES = 48
 PROMPTS = (
     "a kite over dunes",
@@ -39,11 +41,11 @@ def request_of(
     Neither bears on the price: a clip is named by its length.
 
     Args:
-        body: The body, as a recipe gives it.
+        body: The body, as the function's examples give it.
         random: Chooses; the price is drawn from another one.
         clip_s: How long the clips are, seconds.
     """
-    names = {CLIP: f"https://example.com/clip-{clip_s}s.mp4"}
+    names = {CLIP: f"{SITE}/clip-{clip_s}s.mp4"}
     first = random.randrange(PICTURES)
     prompt = random.choice(PROMPTS)
     named: dict[str, Any] = _named(body, names, first)
@@ -56,5 +58,5 @@ def _named(value: Any, names: Mapping[str, str], first: int) -> Any:
     if isinstance(value, list):
         return [_named(item, names, first + n) for n, item in enumerate(value)]
     if value == PICTURE:
-        return f"https://example.com/picture-{first % PICTURES + 1:02}.png"
+        return f"{SITE}/picture-{first % PICTURES + 1:02}.png"
     return names.get(value, value) if isinstance(value, str) else value

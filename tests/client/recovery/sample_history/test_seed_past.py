@@ -79,7 +79,7 @@ def test_the_takes_of_one_request_are_numbered(seeded: Client) -> None:
     frame = seeded.history.frame(params=True)
     upscaled = frame[frame["kind"].eq("image-upscale")].sort_values("created_at")
 
-    for _, same in upscaled.groupby(["account", "image_url"], observed=True):
+    for _, same in upscaled.groupby(["account", "image_url", "model"], observed=True):
         assert list(same["take"]) == list(range(1, len(same) + 1))
 
 

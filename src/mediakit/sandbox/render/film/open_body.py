@@ -1,4 +1,4 @@
-"""Bodies that no table describes: what can be understood, and defaults for the rest."""
+"""Reads a body by the names that fields commonly have."""
 
 import math
 import re
@@ -22,9 +22,16 @@ _SHORTEST_S = 0.5
 _RATIOS = ("aspect_ratio", "ratio")
 _SIZES = ("size", "image_size", "resolution")
 _SECONDS = ("duration", "duration_s", "seconds")
+# R1 and R2 say `auto`, R4 says 0 (spec 4.8).
+_AUTOMATIC = ("auto", 0)
 _SOUNDS = ("generate_audio", "audio")
 _WATERMARKS = ("watermark", "aigc_watermark")
 _FORMATS = ("output_format", "format")
+_DECLARED: Mapping[str, Medium] = {
+    "image": "picture",
+    "video": "video",
+    "audio": "sound",
+}
 
 _PAIR = re.compile(r"(\d{1,5}) ?[x*] ?(\d{1,5})")
 _SPAN = re.compile(r"(\d{1,4}(?:\.\d{1,3})?) ?s?")
@@ -79,12 +86,17 @@ class OpenBody:
     @property
     def automatic(self) -> bool:
         """Whether the length is left to the model."""
-        return any(self._text(name) == "auto" for name in _SECONDS)
+        return any(self._fields.get(name) in _AUTOMATIC for name in _SECONDS)
 
     @property
     def watermark(self) -> bool:
         """Whether the output is to be marked."""
         return any(self._fields.get(name) is True for name in _WATERMARKS)
+
+    @property
+    def high_bitrate(self) -> bool:
+        """Whether a larger and better file is wanted."""
+        return self._text("bitrate_mode") == "high"
 
     @property
     def output_format(self) -> str:
@@ -119,13 +131,17 @@ class OpenBody:
     def media(self) -> Iterator[GivenMedium]:
         """Find the media that the body names, at any depth, in its order.
 
+        What a field declares is believed; other files are looked at.
+
         Raises:
             RenderError: `invalid_input` when a file is no medium that can be read.
         """
         for label, value in _texts(self._order.body):
             if value in self._order.inputs:
                 given = Given(self._order.file(value), label)
-                yield GivenMedium(_medium(given), given)
+                declared = self._order.media.get(label)
+                medium = _DECLARED[declared] if declared else _medium(given)
+                yield GivenMedium(medium, given)
 
     def _text(self, name: str) -> str:
         value = self._fields.get(name)

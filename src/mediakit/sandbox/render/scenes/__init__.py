@@ -4,44 +4,44 @@ It stands on all other rooms of the renderer.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 
 from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
 from mediakit.sandbox.render.scenes import (
     compose_video,
+    general,
     image_upscale,
     keyframes,
-    open_functions,
     pictures_made,
-    references,
+    r1,
     region_replace,
     text_to_video,
     video_upscale,
 )
 
+# Functions that do what no other one does, or whose declaration does not say how
+# large or how loud they are. All others are made by what they make.
 SCENES: Mapping[str, Callable[[Order], Rendered]] = MappingProxyType(
     {
         "compose-video": compose_video.render,
         "image-upscale": image_upscale.render,
         "keyframes": keyframes.render,
-        "image-to-image": pictures_made.render,
-        **references.SCENES,
-        "r1-finalize": open_functions.render_final,
-        "r3b": open_functions.render_r3b,
-        "r5b": open_functions.render_r5b,
+        "r1": r1.render,
+        "r1-finalize": general.render_final,
+        "r3b": partial(general.render_film, resolution="1080P"),
+        "r5": partial(general.render_film, audible=True),
+        "r5b": partial(general.render_film, resolution="2K", audible=True),
         "region-replace": region_replace.render,
-        "text-to-image": pictures_made.render,
         "text-to-video": text_to_video.render,
         "video-upscale": video_upscale.render,
     }
 )
-
-# For a function that the sandbox does not know by name, by what it makes.
-OTHERS: Mapping[str, Callable[[Order], Rendered]] = MappingProxyType(
+BY_MEDIA_TYPE: Mapping[str, Callable[[Order], Rendered]] = MappingProxyType(
     {
-        "audio": open_functions.render_sound,
+        "audio": general.render_sound,
         "image": pictures_made.render,
-        "video": open_functions.render_video,
+        "video": general.render_film,
     }
 )
 
@@ -52,9 +52,10 @@ def render(order: Order) -> Rendered:
     Raises:
         RenderError: The scene cannot be rendered, or there is none.
     """
-    scene = SCENES.get(order.kind) or OTHERS.get(order.media_type)
+    scene = SCENES.get(order.kind) or BY_MEDIA_TYPE.get(order.media_type)
     if scene is None:
         raise RenderError.internal(
-            f"The sandbox makes no {order.media_type!r}; it makes {', '.join(OTHERS)}."
+            f"The sandbox cannot make {order.media_type!r}; it makes "
+            f"{', '.join(BY_MEDIA_TYPE)}."
         )
     return scene(order)

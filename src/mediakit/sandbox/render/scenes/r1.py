@@ -1,12 +1,24 @@
-"""Family R1: what is to be done with the references (spec 4.4)."""
+"""Family R1: it also makes drafts, and edits and extends clips (spec 4.4)."""
 
 import re
 
-from mediakit.sandbox.render.film.reels import Task
-from mediakit.sandbox.render.protocol import Order, RenderError
+from mediakit.sandbox.render.film.film import write_film
+from mediakit.sandbox.render.film.reels import Task, film_of
+from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.scenes.general import reel_of
 
 _EXTEND_WORDS = re.compile(r"\b(extend|continu|prolong)", re.IGNORECASE)
 _EDIT_WORDS = re.compile(r"\b(edit|replac|remov|chang|restyl|recolou?r)", re.IGNORECASE)
+
+
+def render(order: Order) -> Rendered:
+    """Render the film that a body asks for; a draft has 480p whatever it says."""
+    draft = order.flag("draft")
+    resolution = "480p" if draft else "720p"
+    reel = reel_of(
+        order, resolution=resolution, audible=True, fixed=draft, task=task_of(order)
+    )
+    return write_film(film_of(reel), order.output)
 
 
 def task_of(order: Order) -> Task:

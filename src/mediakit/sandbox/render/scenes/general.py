@@ -1,18 +1,26 @@
-"""Functions whose request shape is not told, or that nobody declared to the sandbox."""
+"""What any function makes: its body is read by the names that fields commonly have."""
 
 import re
 import wave
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
-from mediakit.media_limits import MediaLimits
-from mediakit.sandbox.render.film.film import FPS, Film, sync, write_film
+from mediakit.sandbox.render.film.film import (
+    FPS,
+    HIGH_CRF,
+    STANDARD_CRF,
+    Film,
+    sync,
+    write_film,
+)
 from mediakit.sandbox.render.film.open_body import LONGEST_S, Medium, OpenBody
 from mediakit.sandbox.render.film.reels import (
     Given,
     Reel,
+    Task,
     chosen_seconds,
     film_of,
     own_sound,
@@ -22,7 +30,7 @@ from mediakit.sandbox.render.film.reels import (
 from mediakit.sandbox.render.film.scenery import scene_sound
 from mediakit.sandbox.render.film.shots import ClipShot
 from mediakit.sandbox.render.frames.planes import Floats
-from mediakit.sandbox.render.inputs.clips import Clip, read_clip
+from mediakit.sandbox.render.inputs.clips import Clip, check_total, read_clip
 from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, frame_size
 from mediakit.sandbox.render.sound.melody import SAMPLE_RATE_HZ
@@ -33,26 +41,26 @@ _DEFAULT_S = 5
 _CHOSEN_S = range(4, 11)
 
 
-def render_r3b(order: Order) -> Rendered:
-    """Render R3b: its fields are known, what they accept is not (spec 4.7)."""
-    return _render_film(order, "1080P", audible=False)
+def render_film(
+    order: Order, *, resolution: str = "720p", audible: bool = False
+) -> Rendered:
+    """Render a video of the references that a body names, else a scene.
 
-
-def render_r5b(order: Order) -> Rendered:
-    """Render R5b, of which only the name is told, as R5 is rendered (spec 4.9)."""
-    return _render_film(order, "2K", audible=True)
-
-
-def render_video(order: Order) -> Rendered:
-    """Render a video from whatever is understood of a body."""
-    return _render_film(order, "720p", audible=False)
+    Args:
+        order: The order.
+        resolution: The resolution that an omitted one means.
+        audible: Whether there is sound where the body says nothing about it.
+    """
+    reel = reel_of(order, resolution=resolution, audible=audible)
+    return write_film(film_of(reel), order.output)
 
 
 def render_final(order: Order) -> Rendered:
     """Render a draft at 1080p: the clip that the body names (spec 4.4)."""
     clips = _clips(order, _Media.of(order).videos[:1])
     if not clips:
-        return _render_film(order, _FINAL, audible=True, fixed=True)
+        reel = reel_of(order, resolution=_FINAL, audible=True, fixed=True)
+        return write_film(film_of(reel), order.output)
     clip = clips[0]
     if clip.seconds > LONGEST_S:
         raise RenderError.invalid(
@@ -90,6 +98,47 @@ def render_sound(order: Order) -> Rendered:
     )
 
 
+def reel_of(
+    order: Order,
+    *,
+    resolution: str,
+    audible: bool,
+    fixed: bool = False,
+    task: Task = "reference",
+) -> Reel:
+    """Read what a film is made of.
+
+    Args:
+        order: The order.
+        resolution: The resolution that an omitted one means.
+        audible: Whether there is sound where the body says nothing about it.
+        fixed: Take that resolution whatever the body says.
+        task: What is done with the first clip.
+    """
+    body, media = OpenBody(order), _Media.of(order)
+    clips = _clips(order, media.videos)
+    asked_px = None if fixed else body.short_side_px
+    shown = media.pictures if task == "reference" else []
+    seconds = clips[0].seconds if task == "edit" else _seconds(body)
+    return Reel(
+        prompt=body.prompt,
+        seed=order.seed,
+        size=frame_size(
+            asked_px or SHORT_SIDES_PX[resolution],
+            body.ratio or source_ratio(shown, clips),
+        ),
+        seconds=seconds,
+        pictures=media.pictures,
+        clips=clips,
+        sound=_sound(order, media.sounds, round(seconds * SAMPLE_RATE_HZ)),
+        audible=body.audible(default=audible),
+        watermark=body.watermark,
+        task=task,
+        container="mov" if body.output_format == "mov" else "mp4",
+        crf=HIGH_CRF if body.high_bitrate else STANDARD_CRF,
+    )
+
+
 @dataclass(frozen=True)
 class _Media:
     """The media of a body, by what they are."""
@@ -106,48 +155,38 @@ class _Media:
         return cls(found["picture"], found["video"], found["sound"])
 
 
-def _render_film(
-    order: Order, resolution: str, *, audible: bool, fixed: bool = False
-) -> Rendered:
-    """Render a film of references; `fixed` takes the resolution whatever is asked."""
-    body, media = OpenBody(order), _Media.of(order)
-    clips = _clips(order, media.videos)
-    asked_px = None if fixed else body.short_side_px
-    ratio = body.ratio or source_ratio(media.pictures, clips)
-    seconds = _seconds(body)
-    reel = Reel(
-        prompt=body.prompt,
-        seed=order.seed,
-        size=frame_size(asked_px or SHORT_SIDES_PX[resolution], ratio),
-        seconds=seconds,
-        pictures=media.pictures,
-        clips=clips,
-        sound=_sound(order, media.sounds, round(seconds * SAMPLE_RATE_HZ)),
-        audible=body.audible(default=audible),
-        watermark=body.watermark,
-    )
-    return write_film(film_of(reel), order.output)
-
-
 def _seconds(body: OpenBody) -> float:
     if body.automatic:
         return chosen_seconds(body.prompt, _CHOSEN_S)
     return body.seconds or _DEFAULT_S
 
 
-def _limits(order: Order, given: Given) -> MediaLimits:
-    field = re.split(r"[.\[]", given.field)[0]
-    return order.limits_of(field)
+def _field(given: Given) -> str:
+    return re.split(r"[.\[]", given.field)[0]
 
 
 def _clips(order: Order, given: Sequence[Given]) -> list[Clip]:
-    return [read_clip(*each, _limits(order, each)) for each in given]
+    clips: list[Clip] = []
+    for field, named in groupby(given, _field):
+        limits = order.limits_of(field)
+        together = [read_clip(*each, limits) for each in named]
+        check_total(together, field, limits)
+        clips += together
+    return clips
 
 
 def _sound(order: Order, given: Sequence[Given], enough: int) -> Floats | None:
-    """Decode sounds one after the other until there are `enough` samples."""
+    """Decode sounds one after the other until there are `enough` samples.
+
+    All are decoded where their length together is limited.
+    """
     parts: list[Floats] = []
-    for each in given:
-        if sum(part.shape[1] for part in parts) < enough:
-            parts.append(read_sounds([each], _limits(order, each)))
+    for field, named in groupby(given, _field):
+        limits, sounds = order.limits_of(field), list(named)
+        if limits.total_s is not None:
+            parts.append(read_sounds([*sounds], limits))
+            continue
+        for each in sounds:
+            if sum(part.shape[1] for part in parts) < enough:
+                parts.append(read_sounds([each], limits))
     return np.concatenate(parts, axis=1) if parts else None
