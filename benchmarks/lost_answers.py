@@ -238,8 +238,11 @@ class Cell:
 async def submitted(sdk: str, row: Row, turns: asyncio.Semaphore) -> Cell:
     """Run an SDK's program with its own server."""
     server = Server(row)
-    async with turns, await asyncio.start_server(server.connected, "127.0.0.1") as door:
-        port = door.sockets[0].getsockname()[1]
+    async with (
+        turns,
+        await asyncio.start_server(server.connected, "127.0.0.1") as listener,
+    ):
+        port = listener.sockets[0].getsockname()[1]
         cell = Cell()
         with tempfile.TemporaryDirectory(prefix="mediakit-benchmark-") as folder:
             for _ in range(row.runs):
@@ -274,10 +277,10 @@ def install() -> dict[str, str]:
     pip = [str(python), "-m", "pip", "install", *quiet, *PACKAGES.values()]
     subprocess.run(pip, check=True)
     asked = "import sys, importlib.metadata as m; print(*map(m.version, sys.argv[1:]))"
-    told = subprocess.run(
+    done = subprocess.run(
         [str(python), "-c", asked, *PACKAGES.values()], check=True, capture_output=True
     )
-    found = zip(PACKAGES, told.stdout.decode().split(), strict=True)
+    found = zip(PACKAGES, done.stdout.decode().split(), strict=True)
     return {"mediakit": version("mediakit"), **dict(found)}
 
 

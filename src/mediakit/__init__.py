@@ -73,7 +73,7 @@ _HOMES = {
     "verify_webhook": "webhooks",
 }
 
-# `mk.webhooks.receiver(...)` needs no import of its own.
+# `mk.webhooks.receiver(...)` needs no separate import.
 _WEBHOOKS = "webhooks"
 
 __all__ = [*_HOMES]

@@ -213,7 +213,7 @@ def _refuse_unserved(base_url: str, catalog: Catalog, home: Path) -> None:
         raise ServiceError(
             f"The sandbox in {home} was started before and does not serve "
             f"{all_of(unserved)}. Restart the kernel that started it, or connect "
-            'with a folder of its own: home="another-folder".'
+            'with another folder: home="another-folder".'
         )
 
 

@@ -16,6 +16,6 @@ def made(kind: type[T], values: Mapping[str, Any]) -> T:
     return new
 
 
-def changed(old: T, news: Mapping[str, Any]) -> T:
+def changed(old: T, changes: Mapping[str, Any]) -> T:
     """Return a copy with some fields changed, as `dataclasses.replace` does."""
-    return made(type(old), {**vars(old), **news})
+    return made(type(old), {**vars(old), **changes})

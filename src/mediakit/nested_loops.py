@@ -11,7 +11,7 @@ FIRST_VERSION_OF_THE_FORK_ONLY = (3, 14)
 def allow_nested_loops() -> None:
     """Allow code with `asyncio.run(...)` to run in a cell, until the kernel stops.
 
-    mediakit never needs this: its blocking calls wait on a thread of its own. This
+    mediakit never needs this: its blocking calls wait on their own thread. This
     function uses the maintained fork `nest-asyncio2` if it is installed, and always on
     Python 3.14 and later, where the original breaks every request. With `nest-asyncio`
     1.6.0, clicks made during a nested wait are lost and text boxes can stop responding.

@@ -104,11 +104,11 @@ class Output(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _is_of_its_file(cls, said: Any) -> Any:
-        if not isinstance(said, dict) or said.get("media_type") is not None:
-            return said
-        found = [medium for medium in _MEDIA if said.get(medium) is not None]
-        return {**said, "media_type": found[0] if found else "unknown"}
+    def _set_media_type_from_file(cls, raw: Any) -> Any:
+        if not isinstance(raw, dict) or raw.get("media_type") is not None:
+            return raw
+        found = [medium for medium in _MEDIA if raw.get(medium) is not None]
+        return {**raw, "media_type": found[0] if found else "unknown"}
 
     @property
     def file(self) -> MediaFile | None:
@@ -132,26 +132,26 @@ class Billing(Record):
     """The charge of a job (spec 2.2).
 
     An unknown state, and a settled charge that is not an amount, are `unavailable`:
-    they are read again and never count as a charge. `said` is then the original value.
+    they are read again and never count as a charge. `raw` is then the original value.
     """
 
     state: BillingState
     charge_micro_usd: Annotated[int, Field(strict=True)] | None = None
-    said: Any = Field(default=None, repr=False)
+    raw: Any = Field(default=None, repr=False)
 
     @model_validator(mode="before")
     @classmethod
-    def _is_no_charge_unless_it_can_be_read(cls, said: Any) -> Any:
-        if said is None or isinstance(said, Billing):
-            return said
-        fields = said if isinstance(said, dict) else {}
+    def _parse_leniently(cls, raw: Any) -> Any:
+        if raw is None or isinstance(raw, Billing):
+            return raw
+        fields = raw if isinstance(raw, dict) else {}
         state, charge = _billing_state(fields), fields.get("charge_micro_usd")
         is_open = state in (BillingState.PENDING, BillingState.UNAVAILABLE)
         if state is not None and (_is_charge(charge) or (is_open and charge is None)):
-            return said
+            return raw
         if not is_open:
             state = BillingState.UNAVAILABLE
-        return {**fields, "state": state, "charge_micro_usd": None, "said": said}
+        return {**fields, "state": state, "charge_micro_usd": None, "raw": raw}
 
 
 def _billing_state(fields: dict[str, Any]) -> BillingState | None:
@@ -188,25 +188,23 @@ class Job(Record):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _is_read_leniently(
-        cls, said: Any, read: ModelWrapValidatorHandler[Self]
-    ) -> Self:
+    def _parse_leniently(cls, raw: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
         try:
-            return read(said)
+            return read(raw)
         except ValidationError as error:
             names = {str(each["loc"][0]) for each in error.errors() if each["loc"]}
-            if not names or not isinstance(said, dict) or names & {"id", "status"}:
+            if not names or not isinstance(raw, dict) or names & {"id", "status"}:
                 raise
-        fields = {name: value for name, value in said.items() if name not in names}
-        return read(fields | {"unreadable": {name: said[name] for name in names}})
+        fields = {name: value for name, value in raw.items() if name not in names}
+        return read(fields | {"unreadable": {name: raw[name] for name in names}})
 
     @model_validator(mode="before")
     @classmethod
-    def _goes_on_in_an_unknown_status(cls, said: Any) -> Any:
-        status = said.get("status") if isinstance(said, dict) else None
+    def _treat_unknown_status_as_running(cls, raw: Any) -> Any:
+        status = raw.get("status") if isinstance(raw, dict) else None
         if not status or not isinstance(status, str) or status in _STATUSES:
-            return said
-        return {**said, "status": JobStatus.RUNNING, "unknown_status": status}
+            return raw
+        return {**raw, "status": JobStatus.RUNNING, "unknown_status": status}
 
     @property
     def settled_charge_micro_usd(self) -> MicroUSD | None:

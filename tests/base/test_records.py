@@ -59,7 +59,7 @@ def test_a_billing_that_cannot_be_read_is_unavailable_and_shows_what_it_said(
     assert job.settled_charge_micro_usd is None
     assert job.billing is not None
     assert job.billing.state is BillingState.UNAVAILABLE
-    assert job.billing.said == billing
+    assert job.billing.raw == billing
 
 
 @pytest.mark.parametrize("charge", ["soon", "", False, -1])
@@ -72,7 +72,7 @@ def test_a_pending_billing_stays_so_whatever_it_names_as_the_charge(
     assert job.billing is not None
     assert job.billing.state is BillingState.PENDING
     assert job.billing.charge_micro_usd is None
-    assert job.billing.said == billing
+    assert job.billing.raw == billing
 
 
 @pytest.mark.spec("2.2")
@@ -84,7 +84,7 @@ def test_what_can_be_read_of_a_billing_is_kept_as_it_is(said: object) -> None:
     job = Job.model_validate({**JOB, "billing": said})
 
     assert job.billing is not None
-    assert job.billing.said is None
+    assert job.billing.raw is None
     assert job.billing.model_dump(mode="json", exclude_unset=True) == said
     assert Job.model_validate(job.model_dump()) == job
 

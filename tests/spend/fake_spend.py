@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from mediakit.errors import ServiceError
-from mediakit.spend.answers.columns import as_category
 from mediakit.spend.dates import month_text, read_day
+from mediakit.spend.responses.columns import as_category
 
 TODAY = date(2026, 10, 20)
 FUNCTIONS = {

@@ -335,9 +335,9 @@ def test_something_that_is_no_report_is_an_error_in_words() -> None:
     class Odd(Books):
         async def daily(self, *args: Any, **options: Any) -> Any:
             report = await super().daily(*args, **options)
-            return type(report)("soon", report.told_at)
+            return type(report)("soon", report.responded_at)
 
-    with pytest.raises(ServiceError, match="without any list of rows"):
+    with pytest.raises(ServiceError, match="has no list of rows"):
         daily(Odd(), "2026-11-01", "2026-11-02")
 
 

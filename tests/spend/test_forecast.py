@@ -18,7 +18,7 @@ from mediakit.spend.forecasting.forecast import (
     first_day_needed,
     forecast_month,
 )
-from mediakit.spend.forecasting.habits import daily_totals, habits
+from mediakit.spend.forecasting.weekday_medians import daily_totals, weekday_medians
 from tests.spend.made_up_spend import daily_of, made_up_days
 
 NOVEMBER = "2026-11"
@@ -267,7 +267,7 @@ def test_amounts_that_no_float_can_hold_are_added_exactly() -> None:
 
 def test_a_habit_is_the_median_of_the_days_before_and_knows_no_later_one() -> None:
     totals = np.array([*range(1, 8)] * 3 + [100] * 7)
-    known = habits(totals)
+    known = weekday_medians(totals)
     assert known[21].tolist() == [1, 2, 3, 4, 5, 6, 7]
     assert known[22].tolist()[:2] == [1, 2]
     assert np.isnan(known[3][3:]).all()

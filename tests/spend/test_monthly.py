@@ -103,7 +103,7 @@ def test_a_csv_whose_total_disagrees_says_so_and_changes_nothing() -> None:
     class Wrong(Books):
         async def monthly_csv(self, month: str) -> Report:
             report = await super().monthly_csv(month)
-            return Report(report.body.replace(",2,6,0", ",2,7,0"), report.told_at)
+            return Report(report.body.replace(",2,6,0", ",2,7,0"), report.responded_at)
 
     frame = read(Wrong(ROWS), "monthly_csv", "2026-10")
     assert frame["charge_micro_usd"].tolist() == [2, 4]

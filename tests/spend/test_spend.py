@@ -277,7 +277,7 @@ def test_lists_as_names_are_texts():
 
 @pytest.mark.parametrize("body", [None, "spend", 7, {}, {"rows": 3}, ["a"]])
 def test_a_body_without_any_list_of_rows_is_an_error_that_shows_it(body):
-    with pytest.raises(ServiceError, match="without any list of rows") as caught:
+    with pytest.raises(ServiceError, match="has no list of rows") as caught:
         daily_frame(body)
     assert repr(body) in str(caught.value)
 

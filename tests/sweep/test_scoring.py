@@ -295,7 +295,7 @@ def test_progress_is_told_from_what_is_known_to_all(tmp_path: Path) -> None:
         size_bytes,
         fetch=fetch,
         batch=2,
-        tell=lambda done, of: told.append((done, of)),
+        on_progress=lambda done, of: told.append((done, of)),
         store=kept,
     )
 
@@ -342,7 +342,7 @@ def test_an_interrupt_keeps_what_ended_on_workers_and_starts_no_more(
             fetch=fetch,
             executor=threads,
             batch=2,
-            tell=interrupted,
+            on_progress=interrupted,
             store=kept,
         )
     assert len(kept.rows) >= 2

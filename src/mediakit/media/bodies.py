@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Any duration works to see whether the price depends on it.
 SUPPOSED_S = 1.0
-# Looks like the URL of a scheme other than http(s).
+# The URL of a scheme other than http(s).
 _OTHER_URL = re.compile(r"[a-z][a-z0-9+.-]+://|data:", re.IGNORECASE)
 
 

@@ -215,10 +215,10 @@ class RemoteFile(RawIOBase):
     async def _take_start(self, response: Response) -> None:
         self._has_ranges = False
         content = await self._content(response, MAX_BYTES)
-        said = response.header("Content-Length") or ""
-        if not said.isdecimal() and len(content) == MAX_BYTES:
+        length = response.header("Content-Length") or ""
+        if not length.isdecimal() and len(content) == MAX_BYTES:
             raise OSError("its length is not known")
-        self.size_bytes = int(said) if said.isdecimal() else len(content)
+        self.size_bytes = int(length) if length.isdecimal() else len(content)
         for start in range(0, len(content), BLOCK_BYTES):
             block = content[start : start + BLOCK_BYTES]
             self._blocks[start // BLOCK_BYTES] = block

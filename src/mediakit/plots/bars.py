@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mediakit.money import MICRO_PER_USD
-from mediakit.plots.dollars import dress_x
+from mediakit.plots.dollars import format_x
 from mediakit.plots.style import as_written
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ class Bar:
     Args:
         name: The name, short enough to fit beside the bar.
         micro_usd: The length; 0 for none.
-        says: The label at the right edge.
+        label: The label at the right edge.
         colour: The colour.
     """
 
     name: str
     micro_usd: int
-    says: str
+    label: str
     colour: str
 
 
@@ -46,28 +46,28 @@ def draw_bars(canvas: Canvas, bars: Sequence[Bar]) -> None:
         color=[bar.colour for bar in bars],
         linewidth=0,
     )
-    dress_x(canvas)
+    format_x(canvas)
     axes.grid(visible=False, axis="y")
     missing = max(_FEWEST_ROWS_TALL - len(bars), 0) / 2
     axes.set_ylim(len(bars) - 0.5 + missing, -0.5 - missing)
     axes.set_yticks(places, [bar.name for bar in bars])
     names = axes.get_yticklabels()
     for name in names:
-        name.set_color(canvas.look.ink)
+        name.set_color(canvas.palette.ink)
     as_written(names)
-    _say(canvas, [bar.says for bar in bars])
+    _write_labels(canvas, [bar.label for bar in bars])
 
 
-def _say(canvas: Canvas, texts: Sequence[str]) -> None:
+def _write_labels(canvas: Canvas, texts: Sequence[str]) -> None:
     axes = canvas.axes
     for place, text in enumerate(texts):
-        said = axes.text(
+        message = axes.text(
             1.01,
             place,
             text,
             transform=axes.get_yaxis_transform(),
             va="center",
-            color=canvas.look.ink,
+            color=canvas.palette.ink,
             fontsize=canvas.text_size,
         )
-        as_written([said])
+        as_written([message])

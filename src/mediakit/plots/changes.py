@@ -53,15 +53,15 @@ def changes(
     canvas = canvas_on(ax, theme)
     canvas.title(drawn.attrs["title"])
     if drawn.empty:
-        canvas.say(drawn.attrs["alt_text"].removesuffix("."))
-        return canvas.carrying(drawn)
-    look = canvas.look
+        canvas.show_message(drawn.attrs["alt_text"].removesuffix("."))
+        return canvas.with_frame(drawn)
+    palette = canvas.palette
     bars = [
         Bar(
             canvas.name(name),
             difference,
             f"{signed(difference)}{_relation(before, after)}",
-            look.up if difference > 0 else look.down,
+            palette.up if difference > 0 else palette.down,
         )
         for name, before, after, difference in _rows(drawn)
     ]
@@ -71,13 +71,13 @@ def changes(
         *notes_of(drawn.attrs["left_out"], "a charge"),
     ]
     canvas.label_x("USD less or more", notes)
-    return canvas.carrying(drawn)
+    return canvas.with_frame(drawn)
 
 
 def changes_frame(
     monthly_before: pd.DataFrame, monthly_after: pd.DataFrame, *, by: str = "function"
 ) -> pd.DataFrame:
-    """Return what `changes` draws.
+    """Return the data that `changes` draws.
 
     Args:
         monthly_before: As for `changes`.
@@ -114,7 +114,7 @@ def changes_frame(
     drawn = drawn.rename(columns={column: by})
     months = tuple(_month_text(frame) for frame in frames.values())
     left_out = sum(int(frame[CHARGE].isna().sum()) for frame in frames.values())
-    drawn.attrs = _said(drawn, months, total) | {
+    drawn.attrs = _description(drawn, months, total) | {
         "unchanged": unchanged,
         "left_out": left_out,
     }
@@ -160,7 +160,7 @@ def _month_text(frame: pd.DataFrame) -> str | None:
         return None
 
 
-def _said(
+def _description(
     drawn: pd.DataFrame, months: tuple[str | None, ...], total: int
 ) -> dict[Hashable, Any]:
     before, after = months

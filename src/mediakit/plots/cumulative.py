@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from mediakit.errors import InputError
 from mediakit.money import MICRO_PER_USD, format_usd, parse_usd
-from mediakit.plots.days import day_text, dress_days, notes_of, nothing_spent
-from mediakit.plots.dollars import cents, dress_y
+from mediakit.plots.days import day_text, format_days, notes_of, nothing_spent
+from mediakit.plots.dollars import cents, format_y
 from mediakit.plots.month import (
     AHEAD,
     EXPECTED,
@@ -76,17 +76,17 @@ def cumulative(
     canvas = canvas_on(ax, theme)
     canvas.title(drawn.attrs["title"])
     if not _has_lines(drawn):
-        canvas.say(drawn.attrs["alt_text"].removesuffix("."))
-        return canvas.carrying(drawn)
+        canvas.show_message(drawn.attrs["alt_text"].removesuffix("."))
+        return canvas.with_frame(drawn)
     _draw_ahead(canvas, drawn)
     _draw_spent(canvas, drawn)
     _draw_budget(canvas, drawn)
     days = [date_of(number) for number in day_numbers(drawn[DAY]).tolist()]
-    dress_days(canvas, days, margin=0.0, notes=notes_of(drawn.attrs["left_out"]))
-    dress_y(canvas, "USD, cumulative")
+    format_days(canvas, days, margin=0.0, notes=notes_of(drawn.attrs["left_out"]))
+    format_y(canvas, "USD, cumulative")
     if drawn[[EXPECTED, _BUDGET]].notna().to_numpy().any():
         canvas.legend()  # the title already states the spend
-    return canvas.carrying(drawn)
+    return canvas.with_frame(drawn)
 
 
 def cumulative_frame(
@@ -94,7 +94,7 @@ def cumulative_frame(
     budget: HasLimit | str | int | Decimal | None = None,
     forecast: HasFrame | None = None,
 ) -> pd.DataFrame:
-    """Return what `cumulative` draws.
+    """Return the data that `cumulative` draws.
 
     Args:
         frame: As for `cumulative`.
@@ -127,7 +127,7 @@ def cumulative_frame(
         columns[name] = unknown if ahead is None else ahead[name].astype("Int64").array
     columns[_BUDGET] = unknown if limit is None else unknown.fillna(limit)
     drawn = pd.DataFrame(columns)
-    drawn.attrs = _said(drawn, stack) | {"left_out": stack.left_out}
+    drawn.attrs = _description(drawn, stack) | {"left_out": stack.left_out}
     return drawn
 
 
@@ -140,7 +140,7 @@ def _limit_of(budget: HasLimit | str | int | Decimal | None) -> int | None:
     return budget.limit_micro_usd
 
 
-def _said(drawn: pd.DataFrame, stack: DailyStack) -> dict[Hashable, Any]:
+def _description(drawn: pd.DataFrame, stack: DailyStack) -> dict[Hashable, Any]:
     if not _has_lines(drawn):
         return {"title": "Spend, cumulative", "alt_text": f"{nothing_spent(stack)}."}
     days = day_numbers(drawn[DAY]).tolist()
@@ -186,7 +186,7 @@ def _draw_spent(canvas: Canvas, drawn: pd.DataFrame) -> None:
     ends = _ends(known)
     usd = known[SPENT].to_numpy("int64") / MICRO_PER_USD
     x, y = np.append(ends[0] - 1, ends), np.append(0, usd)
-    colour = canvas.look.accent
+    colour = canvas.palette.accent
     canvas.axes.fill_between(x, 0, y, color=colour, alpha=0.12, linewidth=0)
     label = f"spent {format_usd(_last(drawn, SPENT))}"
     canvas.axes.plot(x, y, color=colour, linewidth=2, label=label)
@@ -210,7 +210,7 @@ def _draw_ahead(canvas: Canvas, drawn: pd.DataFrame) -> None:
         ends = np.append(start, ends)
         values = np.vstack([np.full(len(AHEAD), spent), values])
     expected, low, high = values.T / MICRO_PER_USD
-    colour = canvas.look.accent
+    colour = canvas.palette.accent
     canvas.axes.plot(
         ends,
         expected,
@@ -238,7 +238,7 @@ def _draw_budget(canvas: Canvas, drawn: pd.DataFrame) -> None:
     canvas.axes.plot(
         [ends[0] - 1, ends[-1]],
         [limit / MICRO_PER_USD] * 2,
-        color=canvas.look.up,
+        color=canvas.palette.up,
         linewidth=1.5,
         linestyle=(0, (6, 3)),
         label=f"budget {format_usd(limit)}",

@@ -6,7 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from mediakit.money import MICRO_PER_USD, format_usd
-from mediakit.plots.dollars import alike, decimals_of, dress_y
+from mediakit.plots.dollars import decimals_of, format_y, with_decimals
 from mediakit.plots.names import CHARGE, DAY
 from mediakit.plots.stack import EPOCH, DailyStack, daily_stack, instants
 from mediakit.plots.style import MOST_NAMES, Canvas, Theme, canvas_on
@@ -55,19 +55,19 @@ def spend_by_day(
     drawn = _frame_of(stack, by)
     canvas.title(drawn.attrs["title"])
     if not stack.micro_usd.any():
-        canvas.say(nothing_spent(stack))
-        return canvas.carrying(drawn)
+        canvas.show_message(nothing_spent(stack))
+        return canvas.with_frame(drawn)
     _draw(canvas, stack)
     count = stack.micro_usd.shape[1]
     margin = max(_FEWEST_DAYS_WIDE - count, 0) / 2 + count * 0.005
-    dress_days(canvas, stack.days, margin=margin, notes=notes_of(stack.left_out))
-    dress_y(canvas, "USD per day")
+    format_days(canvas, stack.days, margin=margin, notes=notes_of(stack.left_out))
+    format_y(canvas, "USD per day")
     _add_legend(canvas, stack, by)
-    return canvas.carrying(drawn)
+    return canvas.with_frame(drawn)
 
 
 def spend_by_day_frame(frame: pd.DataFrame, *, by: str = "function") -> pd.DataFrame:
-    """Return what `spend_by_day` draws.
+    """Return the data that `spend_by_day` draws.
 
     Args:
         frame: As for `spend_by_day`.
@@ -136,7 +136,7 @@ def _draw(canvas: Canvas, stack: DailyStack) -> None:
     import numpy as np
 
     x = _edges(stack)
-    colours = canvas.look.series(len(stack.names))
+    colours = canvas.palette.series(len(stack.names))
     # Credits may make a day negative; they are stacked below zero, not into the rest.
     up, down = np.clip(stack.micro_usd, 0, None), np.clip(stack.micro_usd, None, 0)
     for part in (up, down) if down.any() else (up,):
@@ -176,7 +176,7 @@ def _outline(micro_usd: npt.NDArray[np.int64], points: int) -> npt.NDArray[np.fl
     return np.stack([usd, np.zeros_like(usd)], axis=1).ravel()
 
 
-def dress_days(
+def format_days(
     canvas: Canvas, days: list[date], *, margin: float, notes: list[str]
 ) -> None:
     """Format the x axis as days, from the first to the last.
@@ -192,7 +192,7 @@ def dress_days(
     axes.set_xlim(start - margin, start + len(days) + margin)
     most = _MOST_COMPACT_LABELS if canvas.compact else _MOST_LABELS
     labels = day_labels(days, most=most)
-    # A day's label stands in the middle of the day.
+    # The label of a day is in its middle.
     axes.set_xticks([start + place + 0.5 for place in labels], list(labels.values()))
     axes.tick_params(axis="x", pad=6)
     canvas.label_x("day in UTC", notes)
@@ -264,11 +264,11 @@ def _add_legend(canvas: Canvas, stack: DailyStack, by: str) -> None:
 
     sums = [int(row.sum()) for row in stack.micro_usd]
     decimals = decimals_of(sums)
-    colours = canvas.look.series(len(sums))
+    colours = canvas.palette.series(len(sums))
     handles = [
         Patch(
             color=colour,
-            label=f"{alike(amount, decimals)}  {canvas.name(name)}",
+            label=f"{with_decimals(amount, decimals)}  {canvas.name(name)}",
         )
         for name, amount, colour in zip(stack.names, sums, colours, strict=True)
     ]

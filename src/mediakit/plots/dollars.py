@@ -26,8 +26,8 @@ def decimals_of(amounts_micro_usd: Iterable[int]) -> int:
     return max(places, default=2)
 
 
-def alike(amount_micro_usd: int, decimals: int) -> str:
-    """Format an amount exactly, with at least so many decimals."""
+def with_decimals(amount_micro_usd: int, decimals: int) -> str:
+    """Format an amount exactly, with at least this many decimals."""
     whole, _, part = format_usd(amount_micro_usd).partition(".")
     return f"{whole}.{part.ljust(decimals, '0')}"
 
@@ -56,29 +56,29 @@ def percent(part_micro_usd: int, whole_micro_usd: int) -> str:
     return f"{mille // 10}.{mille % 10} %"
 
 
-def dress_y(canvas: Canvas, text: str) -> None:
+def format_y(canvas: Canvas, text: str) -> None:
     """Format the y axis in dollars, from zero or below to above the data."""
     axes = canvas.axes
     low, top = _limits(axes.dataLim.y0, axes.dataLim.y1)
     axes.set_ylim(low, top)
     if low < 0:
-        axes.axhline(0, color=canvas.look.ink, linewidth=0.8)
-    _dress(canvas, axes.yaxis, 4 if canvas.compact else 6)
+        axes.axhline(0, color=canvas.palette.ink, linewidth=0.8)
+    _format(canvas, axes.yaxis, 4 if canvas.compact else 6)
     canvas.label_y(text)
     canvas.quiet_frame("bottom")
 
 
-def dress_x(canvas: Canvas) -> None:
+def format_x(canvas: Canvas) -> None:
     """Format the x axis in dollars, including zero."""
     axes = canvas.axes
     low, top = _limits(axes.dataLim.x0, axes.dataLim.x1)
     axes.set_xlim(low, top if axes.dataLim.x1 > 0 or low == 0 else 0)
-    _dress(canvas, axes.xaxis, 3 if canvas.compact else 5)
+    _format(canvas, axes.xaxis, 3 if canvas.compact else 5)
     canvas.quiet_frame()
-    axes.axvline(0, color=canvas.look.quiet, linewidth=0.8)
+    axes.axvline(0, color=canvas.palette.quiet, linewidth=0.8)
 
 
-def dress_at(canvas: Canvas, ticks_micro_usd: list[int]) -> None:
+def format_at(canvas: Canvas, ticks_micro_usd: list[int]) -> None:
     """Format both axes in dollars, with ticks at these amounts."""
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
@@ -88,7 +88,7 @@ def dress_at(canvas: Canvas, ticks_micro_usd: list[int]) -> None:
         axis.set_major_locator(FixedLocator(places))
         axis.set_major_formatter(FixedFormatter(texts))
         axis.set_minor_locator(NullLocator())
-        axis.grid(visible=True, color=canvas.look.grid, linewidth=0.8)
+        axis.grid(visible=True, color=canvas.palette.grid, linewidth=0.8)
     canvas.quiet_frame()
 
 
@@ -96,17 +96,17 @@ def _limits(low_usd: float, top_usd: float) -> tuple[float, float]:
     return min(low_usd, 0.0) * _HEADROOM, max(top_usd, _LEAST_TOP_USD) * _HEADROOM
 
 
-def _dress(canvas: Canvas, axis: Axis, most_steps: int) -> None:
+def _format(canvas: Canvas, axis: Axis, most_steps: int) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis.set_major_locator(MaxNLocator(most_steps, steps=_STEPS))
     axis.set_major_formatter(FuncFormatter(_tick_of(axis)))
-    axis.grid(visible=True, color=canvas.look.grid, linewidth=0.8)
+    axis.grid(visible=True, color=canvas.palette.grid, linewidth=0.8)
 
 
 def _tick_of(axis: Axis) -> Callable[[float, int | None], str]:
     def write(usd: float, _: int | None) -> str:
         ticks = (round(tick * MICRO_PER_USD) for tick in axis.get_ticklocs())
-        return alike(round(usd * MICRO_PER_USD), decimals_of(ticks))
+        return with_decimals(round(usd * MICRO_PER_USD), decimals_of(ticks))
 
     return write

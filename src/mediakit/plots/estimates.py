@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mediakit.money import MICRO_PER_USD, format_usd
 from mediakit.plots.days import notes_of
-from mediakit.plots.dollars import dress_at, signed
+from mediakit.plots.dollars import format_at, signed
 from mediakit.plots.names import (
     CHARGE,
     WHOLE,
@@ -29,7 +29,7 @@ _VARIANCE = "variance_micro_usd"
 _FURTHER = ("job_id", "estimate_kind")
 _MARKERS = "osD^vPX<*"
 _MANY_JOBS = 500
-_ROOM = 1.6  # beyond the smallest and the largest, as a factor
+_ROOM = 1.6  # margin beyond the smallest and the largest, as a factor
 _MUCH_ROOM = 3.0  # if they are so close that there is no round amount between them
 _CLOSE = 4
 
@@ -65,23 +65,23 @@ def estimates(
     canvas.title(drawn.attrs["title"])
     notes = notes_of(drawn.attrs["left_out"], "an estimate or a charge")
     if drawn.empty:
-        canvas.say("\n".join(["No charges with an estimate", *notes]))
-        return canvas.carrying(drawn)
-    _dress(canvas, drawn)
+        canvas.show_message("\n".join(["No charges with an estimate", *notes]))
+        return canvas.with_frame(drawn)
+    _format(canvas, drawn)
     for part, colour, marker in zip(
-        _parts(drawn, by), canvas.look.series(MOST_NAMES + 1), _MARKERS, strict=False
+        _parts(drawn, by), canvas.palette.series(MOST_NAMES + 1), _MARKERS, strict=False
     ):
         _draw(canvas, *part, colour, marker, many=len(drawn) > _MANY_JOBS)
     canvas.label_x("estimate in USD; a line is its range", notes)
     canvas.label_y("charge in USD")
     canvas.legend(f"by {by.replace('_', ' ')}")
-    return canvas.carrying(drawn)
+    return canvas.with_frame(drawn)
 
 
 def estimates_frame(
     charges: pd.DataFrame, *, by: str = "estimate_kind"
 ) -> pd.DataFrame:
-    """Return what `estimates` draws.
+    """Return the data that `estimates` draws.
 
     Args:
         charges: As for `estimates`.
@@ -111,7 +111,7 @@ def estimates_frame(
     columns |= {name: known[name].astype("int64") for name in money}
     drawn = pd.DataFrame(columns).reset_index(drop=True)
     drawn[_VARIANCE] = drawn[CHARGE] - drawn[_HIGH]
-    drawn.attrs = _said(drawn, by) | {"left_out": len(charges) - len(known)}
+    drawn.attrs = _description(drawn, by) | {"left_out": len(charges) - len(known)}
     return drawn
 
 
@@ -135,7 +135,7 @@ def _gathered(known: pd.DataFrame, column: str) -> pd.Categorical:
     )
 
 
-def _said(drawn: pd.DataFrame, by: str) -> dict[Hashable, Any]:
+def _description(drawn: pd.DataFrame, by: str) -> dict[Hashable, Any]:
     title = "Charge against estimate"
     if drawn.empty:
         return {"title": title, "alt_text": "No charges with an estimate."}
@@ -190,7 +190,7 @@ def _draw(
     )
 
 
-def _dress(canvas: Canvas, drawn: pd.DataFrame) -> None:
+def _format(canvas: Canvas, drawn: pd.DataFrame) -> None:
     """Format both axes as logarithmic dollars, with zero if the data has it."""
     axes = canvas.axes
     amounts = drawn[[_LOW, _HIGH, CHARGE]].to_numpy()
@@ -212,12 +212,12 @@ def _dress(canvas: Canvas, drawn: pd.DataFrame) -> None:
     axes.plot(
         limits,
         limits,
-        color=canvas.look.quiet,
+        color=canvas.palette.quiet,
         linewidth=1,
         zorder=1,
         label="charge = estimate",
     )
-    dress_at(canvas, ticks)
+    format_at(canvas, ticks)
 
 
 def _ticks(low: float, high: float, most_ticks: int) -> list[int]:

@@ -53,28 +53,28 @@ def cost_per_keeper(
     canvas = canvas_on(ax, theme)
     canvas.title(drawn.attrs["title"])
     if drawn.empty:
-        canvas.say(drawn.attrs["alt_text"].removesuffix("."))
-        return canvas.carrying(drawn)
+        canvas.show_message(drawn.attrs["alt_text"].removesuffix("."))
+        return canvas.with_frame(drawn)
     keep: Literal["begin", "end"] = "end" if by in _PATHS else "begin"
     bars = [
         Bar(
             canvas.name(row[by], keep=keep),
             row[COST] or 0,
-            _says(row, compact=canvas.compact),
-            canvas.look.accent,
+            _label(row, compact=canvas.compact),
+            canvas.palette.accent,
         )
         for row in _rows(drawn)
     ]
     draw_bars(canvas, bars)
     notes = [*_unrated(drawn), *notes_of(drawn.attrs["left_out"], "a charge")]
     canvas.label_x("USD per kept result", notes)
-    return canvas.carrying(drawn)
+    return canvas.with_frame(drawn)
 
 
 def cost_per_keeper_frame(
     charges: pd.DataFrame, *, by: str = "function"
 ) -> pd.DataFrame:
-    """Return what `cost_per_keeper` draws.
+    """Return the data that `cost_per_keeper` draws.
 
     Args:
         charges: As for `cost_per_keeper`.
@@ -118,7 +118,7 @@ def cost_per_keeper_frame(
     )
     drawn = drawn.sort_values(COST, na_position="last", kind="stable")
     drawn = drawn.reset_index(drop=True).rename(columns={column: by})
-    drawn.attrs = _said(drawn, by) | {"left_out": len(charges) - len(known)}
+    drawn.attrs = _description(drawn, by) | {"left_out": len(charges) - len(known)}
     return drawn
 
 
@@ -131,16 +131,16 @@ def _rows(drawn: pd.DataFrame) -> list[dict[Hashable, Any]]:
     return drawn.astype("object").where(drawn.notna(), None).to_dict("records")
 
 
-def _said(drawn: pd.DataFrame, by: str) -> dict[Hashable, Any]:
+def _description(drawn: pd.DataFrame, by: str) -> dict[Hashable, Any]:
     title = f"Cost per kept result, by {by}"
     if drawn.empty:
         return {"title": title, "alt_text": "No charges."}
-    parts = "; ".join(f"{row[by]} {_says(row)}" for row in _rows(drawn))
-    said = " ".join(f"{note}." for note in _unrated(drawn))
-    return {"title": title, "alt_text": f"{title}. {parts}. {said}".strip()}
+    parts = "; ".join(f"{row[by]} {_label(row)}" for row in _rows(drawn))
+    notes = " ".join(f"{note}." for note in _unrated(drawn))
+    return {"title": title, "alt_text": f"{title}. {parts}. {notes}".strip()}
 
 
-def _says(row: dict[Hashable, Any], *, compact: bool = False) -> str:
+def _label(row: dict[Hashable, Any], *, compact: bool = False) -> str:
     if row[COST] is None:
         words = "" if compact else " kept"
         return f"none of {row[_JOBS]:,}{words}, {format_usd(row[CHARGE])}"

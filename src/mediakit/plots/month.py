@@ -1,4 +1,4 @@
-"""A month's days: which to draw, the known spend, and the forecast."""
+"""A month's days: the days to draw, the known spend, and the forecast."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def known_days(
     # A day with a charge is always included, whatever the frame says about today.
     charged = offset + max(sums.nonzero()[0].tolist(), default=-1 - offset) + 1
     if ahead is not None:
-        told = ahead[SPENT].notna().to_numpy().nonzero()[0].tolist()
-        return max(charged, max(told, default=-1) + 1)
+        known = ahead[SPENT].notna().to_numpy().nonzero()[0].tolist()
+        return max(charged, max(known, default=-1) + 1)
     if today := _first_incomplete(frame):
         return max(charged, today - span.start + 1)
     return offset + len(sums)

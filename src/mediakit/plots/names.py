@@ -86,7 +86,7 @@ def coded(
 ) -> tuple[npt.NDArray[np.intp], list[str]]:
     """Return each row's place in a list of names, and that list.
 
-    A function is shown under our own short name where the frame knows it as `kind`.
+    A function is shown under its short name if the frame has the column `kind`.
     Rows share a name only if both columns agree: functions of one kind, and kinds of
     one function, are separate.
 
@@ -176,7 +176,7 @@ def summed(
 
 
 def others(count: int) -> str:
-    """Return the name for a group of so many names."""
+    """Return the name for a group of names."""
     return f"{OTHER} ({count})"
 
 

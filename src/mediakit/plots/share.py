@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mediakit.money import format_usd
 from mediakit.plots.bars import Bar, draw_bars
 from mediakit.plots.days import notes_of
-from mediakit.plots.dollars import alike, decimals_of, percent
+from mediakit.plots.dollars import decimals_of, percent, with_decimals
 from mediakit.plots.names import (
     CHARGE,
     WHOLE,
@@ -52,26 +52,26 @@ def share(
     canvas.title(drawn.attrs["title"])
     charges = drawn[CHARGE].tolist()
     if not any(charges):
-        canvas.say(drawn.attrs["alt_text"].removesuffix("."))
-        return canvas.carrying(drawn)
+        canvas.show_message(drawn.attrs["alt_text"].removesuffix("."))
+        return canvas.with_frame(drawn)
     decimals = decimals_of(charges)
-    rows = zip(drawn[by], charges, canvas.look.series(len(drawn)), strict=True)
+    rows = zip(drawn[by], charges, canvas.palette.series(len(drawn)), strict=True)
     bars = [
         Bar(
             canvas.name(name),
             charge,
-            f"{alike(charge, decimals)}{_part(charge, charges)}",
+            f"{with_decimals(charge, decimals)}{_part(charge, charges)}",
             colour,
         )
         for name, charge, colour in rows
     ]
     draw_bars(canvas, bars)
     canvas.label_x("USD", notes_of(drawn.attrs["left_out"], "a charge"))
-    return canvas.carrying(drawn)
+    return canvas.with_frame(drawn)
 
 
 def share_frame(frame: pd.DataFrame, *, by: str = "function") -> pd.DataFrame:
-    """Return what `share` draws.
+    """Return the data that `share` draws.
 
     Args:
         frame: As for `share`.
@@ -91,11 +91,11 @@ def share_frame(frame: pd.DataFrame, *, by: str = "function") -> pd.DataFrame:
     drawn = summed(known, column, [CHARGE], most=MOST_NAMES)
     drawn = drawn.rename(columns={column: by})
     left_out = len(frame) - len(known)
-    drawn.attrs = _said(drawn, by) | {"left_out": left_out}
+    drawn.attrs = _description(drawn, by) | {"left_out": left_out}
     return drawn
 
 
-def _said(drawn: pd.DataFrame, by: str) -> dict[Hashable, Any]:
+def _description(drawn: pd.DataFrame, by: str) -> dict[Hashable, Any]:
     charges = drawn[CHARGE].tolist()
     total = sum(charges)
     title = f"Spend by {by}: {format_usd(total)}"

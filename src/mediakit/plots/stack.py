@@ -88,7 +88,7 @@ def daily_stack(frame: pd.DataFrame, by: str | None, *, most_names: int) -> Dail
 
 
 def day_numbers(days: pd.Series) -> npt.NDArray[np.int64]:
-    """Return days since 1970, by the wall clock of the column as it is.
+    """Return days since 1970, by the wall clock of the column.
 
     Days are never converted to another zone.
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Theme = Literal["light", "dark"]
 
-# Paul Tol's muted scheme, which people with any colour vision tell apart.
+# Paul Tol's muted scheme, which people with any colour vision can distinguish.
 COLOURS = (
     "#332288",
     "#88ccee",
@@ -29,7 +29,7 @@ COLOURS = (
     "#44aa99",
     "#999933",
 )
-# The same hues in the same order, as light as a dark background needs.
+# The same hues in the same order, light enough for a dark background.
 DARK_COLOURS = (
     "#7468e0",
     "#9adcff",
@@ -50,7 +50,7 @@ _LONGEST_COMPACT_NAME = 20
 
 
 @dataclass(frozen=True)
-class Look:
+class Palette:
     """The colours of a theme.
 
     Args:
@@ -78,9 +78,9 @@ class Look:
         return [*self.colours, self.other][:count]
 
 
-# Orange-red and blue are told apart with any colour vision.
-_LOOKS = {
-    "light": Look(
+# Orange-red and blue can be distinguished with any colour vision.
+_PALETTES = {
+    "light": Palette(
         ink="#212121",
         quiet="#555555",
         grid="#dddddd",
@@ -90,7 +90,7 @@ _LOOKS = {
         up="#c4501b",
         down="#1976d2",
     ),
-    "dark": Look(
+    "dark": Palette(
         ink="#eeeeee",
         quiet="#bdbdbd",
         grid="#444444",
@@ -109,12 +109,12 @@ class Canvas:
 
     Args:
         axes: Where to draw.
-        look: The theme's colours.
+        palette: The theme's colours.
         compact: Whether the Axes is small, as in a dashboard.
     """
 
     axes: Axes
-    look: Look
+    palette: Palette
     compact: bool
 
     @property
@@ -140,7 +140,7 @@ class Canvas:
         """Draw the title, aligned left above the plot."""
         size = 9 if self.compact else 11
         shown = self.axes.set_title(
-            text, loc="left", color=self.look.ink, fontsize=size, fontweight="bold"
+            text, loc="left", color=self.palette.ink, fontsize=size, fontweight="bold"
         )
         as_written([shown])
 
@@ -148,21 +148,21 @@ class Canvas:
         """Label the x axis, with notes on omitted rows below."""
         lines = "\n".join([text, *notes])
         shown = self.axes.set_xlabel(
-            lines, color=self.look.quiet, fontsize=self.text_size
+            lines, color=self.palette.quiet, fontsize=self.text_size
         )
         as_written([shown])
 
     def label_y(self, text: str) -> None:
         """Label the y axis."""
-        self.axes.set_ylabel(text, color=self.look.quiet, fontsize=self.text_size)
+        self.axes.set_ylabel(text, color=self.palette.quiet, fontsize=self.text_size)
 
     def quiet_frame(self, *sides: str) -> None:
         """Hide all spines except these, and colour ticks and labels."""
         for side, spine in self.axes.spines.items():
             spine.set_visible(side in sides)
-            spine.set_color(self.look.quiet)
+            spine.set_color(self.palette.quiet)
         self.axes.tick_params(
-            length=0, labelsize=self.text_size, labelcolor=self.look.quiet
+            length=0, labelsize=self.text_size, labelcolor=self.palette.quiet
         )
         self.axes.set_axisbelow(True)
 
@@ -191,11 +191,11 @@ class Canvas:
         )
         texts = [*legend.get_texts(), legend.get_title()]
         for text in texts:
-            text.set_color(self.look.ink)
+            text.set_color(self.palette.ink)
             text.set_fontsize(self.text_size)
         as_written(texts)
 
-    def say(self, text: str) -> None:
+    def show_message(self, text: str) -> None:
         """Show in the middle of an empty plot why it is empty."""
         shown = self.axes.text(
             0.5,
@@ -204,7 +204,7 @@ class Canvas:
             transform=self.axes.transAxes,
             ha="center",
             va="center",
-            color=self.look.quiet,
+            color=self.palette.quiet,
             fontsize=self.text_size + 1,
             wrap=True,
         )
@@ -214,7 +214,7 @@ class Canvas:
         for spine in self.axes.spines.values():
             spine.set_visible(False)
 
-    def carrying(self, frame: pd.DataFrame) -> Axes:
+    def with_frame(self, frame: pd.DataFrame) -> Axes:
         """Attach the plotted frame to the Axes as `frame`, and return the Axes."""
         setattr(self.axes, _FRAME, frame)
         return self.axes
@@ -235,7 +235,7 @@ def canvas_on(ax: Axes | None, theme: Theme) -> Canvas:
     axes = _new_axes() if ax is None else ax
     axes.patch.set_alpha(0)
     inches = axes.get_window_extent().width / axes.figure.dpi
-    return Canvas(axes, _LOOKS[theme], inches < _COMPACT_BELOW)
+    return Canvas(axes, _PALETTES[theme], inches < _COMPACT_BELOW)
 
 
 def _new_axes() -> Axes:

@@ -288,18 +288,18 @@ class Check(Rule):
 
     Args:
         text: The rule for people.
-        looks_at: The fields that the function reads.
+        reads_fields: The fields that the function reads.
         find: Returns the problems of the values.
     """
 
     text: str
-    looks_at: frozenset[str]
+    reads_fields: frozenset[str]
     find: Callable[[Values], Iterable[Problem]]
 
     @property
     def reads(self) -> frozenset[str]:
         """Return the fields that this rule reads."""
-        return self.looks_at
+        return self.reads_fields
 
     @property
     def sentence(self) -> str:

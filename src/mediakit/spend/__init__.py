@@ -1,14 +1,14 @@
-"""What was spent, as frames: integers of micro-USD, days in UTC.
+"""Spend as frames: integers of micro-USD, days in UTC.
 
-It stands on the client's billing and on the history.
+It depends on the client's billing and on the history.
 """
 
-from mediakit.spend.answers import csv_frame, daily_frame, monthly_frame
 from mediakit.spend.api import AsyncSpend
 from mediakit.spend.blocking import Spend
 from mediakit.spend.dates import day_range, month_text
 from mediakit.spend.days.grouping import weekly
 from mediakit.spend.days.rolling import rolling
+from mediakit.spend.responses import csv_frame, daily_frame, monthly_frame
 from mediakit.spend.usd import with_usd
 
 __all__ = [

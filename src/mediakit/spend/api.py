@@ -18,7 +18,7 @@ from mediakit.client.submissions.admission import budget_of
 from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.spend.charges import charges_frame
-from mediakit.spend.daily import DailyReader, DaysAsked
+from mediakit.spend.daily import DailyReader, DayQuery
 from mediakit.spend.dates import (
     day_range,
     end_of_month,
@@ -27,8 +27,8 @@ from mediakit.spend.dates import (
     read_day,
 )
 from mediakit.spend.days.grouping import By, Every
-from mediakit.spend.days.pieces import DEFAULT_DAYS, days_before
-from mediakit.spend.days.today import ServiceClock
+from mediakit.spend.days.ranges import DEFAULT_DAYS, days_before
+from mediakit.spend.days.service_clock import ServiceClock
 from mediakit.spend.monthly import MonthlyReader, Months, write_bytes
 from mediakit.spend.rate_audit import audited
 from mediakit.spend.reconciliation import Reconciler, Reconciliation
@@ -118,7 +118,7 @@ class AsyncSpend:
                 range is in the future, or another argument is invalid.
             ServiceError: The service does not respond.
         """
-        asked = DaysAsked(
+        asked = DayQuery(
             None if start is None else read_day("start", start),
             None if end is None else read_day("end", end),
             api_key_id,
@@ -258,7 +258,7 @@ class AsyncSpend:
             ServiceError: The service does not respond.
         """
         from mediakit.spend.forecasting import forecast
-        from mediakit.spend.forecasting.habits import daily_totals, unread_text
+        from mediakit.spend.forecasting.weekday_medians import daily_totals, unread_text
 
         compared = budget_of("forecast", budget)
         asked = None if month is None else month_text(month)
@@ -318,7 +318,7 @@ class AsyncSpend:
 
     async def _today(self) -> date:
         """Return today by the service's clock, from its responses."""
-        await self._days.rows(DaysAsked(None, None))
+        await self._days.rows(DayQuery(None, None))
         return self._service_clock.today()
 
     async def csv_bytes(self, month: str | None = None) -> bytes:

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from mediakit.history import History
-from mediakit.spend.days.numbers import day_numbers, days_of
+from mediakit.spend.days.day_numbers import day_numbers, days_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,9 +13,9 @@ from anyio import to_thread
 from mediakit.catalog import Catalog
 from mediakit.client.account.billing import Billing
 from mediakit.errors import InputError
-from mediakit.spend.answers import daily_frame
-from mediakit.spend.days.cache import DayCache, Kept, missing
-from mediakit.spend.days.concurrency import few_at_once
+from mediakit.spend.days.cache import CachedDays, DayCache, missing
+from mediakit.spend.days.concurrency import gather_limited
+from mediakit.spend.days.day_numbers import DAYS_IN_WEEK, is_over
 from mediakit.spend.days.grouping import (
     COLUMNS,
     Every,
@@ -27,16 +27,16 @@ from mediakit.spend.days.grouping import (
 )
 from mediakit.spend.days.joining import joined
 from mediakit.spend.days.kinds import kinds_of, with_column
-from mediakit.spend.days.numbers import DAYS_IN_WEEK, is_over
-from mediakit.spend.days.pieces import (
+from mediakit.spend.days.projects import with_projects
+from mediakit.spend.days.ranges import (
     DEFAULT_DAYS,
     Range,
     by_month,
     days_before,
     month_end,
 )
-from mediakit.spend.days.projects import with_projects
-from mediakit.spend.days.today import ServiceClock
+from mediakit.spend.days.service_clock import ServiceClock
+from mediakit.spend.responses import daily_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +50,7 @@ Charges = Callable[[date], Awaitable["pd.DataFrame"]]
 
 
 @dataclass(frozen=True)
-class DaysAsked:
+class DayQuery:
     """The query for a range of days.
 
     Args:
@@ -96,33 +96,33 @@ class DailyReader:
         self._clock = clock
         self.cache = DayCache()
 
-    async def rows(self, asked: DaysAsked) -> pd.DataFrame:
+    async def rows(self, query: DayQuery) -> pd.DataFrame:
         """Read some days, one row per day, key and function.
 
         Raises:
             InputError: The range is not acceptable, or all of it is in the future.
-            ServiceError: The service does not answer.
+            ServiceError: The service does not respond.
         """
-        frame, whole = await self._read_until_today(asked)
+        frame, whole = await self._read_until_today(query)
         return await to_thread.run_sync(self._named, frame, whole)
 
-    async def _read_until_today(self, asked: DaysAsked) -> tuple[pd.DataFrame, Range]:
+    async def _read_until_today(self, query: DayQuery) -> tuple[pd.DataFrame, Range]:
         """Read the days; repeat if the response shows that today is another day."""
         today = self._clock.today()
         for _ in range(MOST_TRIES):
-            whole = asked.range(today)
+            whole = query.range(today)
             wanted = _readable(whole, today)
-            frame = await self._read(asked, wanted, today)
+            frame = await self._read(query, wanted, today)
             today = self._clock.today()
-            if _readable(asked.range(today), today) == wanted:
+            if _readable(query.range(today), today) == wanted:
                 break
         _check_begun(whole, today)
         return frame, whole
 
-    async def _read(self, asked: DaysAsked, whole: Range, today: date) -> pd.DataFrame:
-        pieces = by_month(*whole)
-        reads = [partial(self._piece, asked, piece, today) for piece in pieces]
-        found = [frame for frames in await few_at_once(reads) for frame in frames]
+    async def _read(self, query: DayQuery, whole: Range, today: date) -> pd.DataFrame:
+        months = by_month(*whole)
+        reads = [partial(self._month, query, days, today) for days in months]
+        found = [frame for frames in await gather_limited(reads) for frame in frames]
         if len(found) == 1 and found[0].attrs["report"]:
             return found[0]
         frame = await to_thread.run_sync(joined, found)
@@ -131,27 +131,27 @@ class DailyReader:
         frame.attrs["report"] = ends | total
         return frame
 
-    async def _piece(
-        self, asked: DaysAsked, piece: Range, today: date
+    async def _month(
+        self, query: DayQuery, days: Range, today: date
     ) -> list[pd.DataFrame]:
         """Return the days of one month, from memory and from the service."""
-        filters = (asked.api_key_id, asked.model)
-        kept = self.cache.find(filters, piece)
-        wanted = missing(kept, piece)
-        frames = [] if kept is None else [_kept_part(kept, piece)]
+        filters = (query.api_key_id, query.model)
+        cached = self.cache.find(filters, days)
+        wanted = missing(cached, days)
+        frames = [] if cached is None else [_cached_part(cached, days)]
         if wanted is None:
             return frames
         report = await self._billing.daily(
             wanted[0].isoformat(),
             wanted[1].isoformat(),
-            api_key_id=asked.api_key_id,
-            model=asked.model,
+            api_key_id=query.api_key_id,
+            model=query.model,
         )
-        self._clock.note(report.told_at)
+        self._clock.note(report.responded_at)
         frame = await to_thread.run_sync(daily_frame, report.body)
         # A local clock that is ahead of the service's must not end a day too early.
         until = min(today, self._clock.today())
-        self.cache.keep(filters, wanted, frame, until)
+        self.cache.store(filters, wanted, frame, until)
         return [*frames, frame]
 
     def _named(self, frame: pd.DataFrame, whole: Range) -> pd.DataFrame:
@@ -171,33 +171,33 @@ class DailyReader:
         return frame
 
     async def summed(
-        self, asked: DaysAsked, by: By, every: Every, charges: Charges
+        self, query: DayQuery, by: By, every: Every, charges: Charges
     ) -> pd.DataFrame:
         """Read some days and sum them; see `AsyncSpend.daily`.
 
         Args:
-            asked: The days.
+            query: The days.
             by: What to group by.
             every: A day or a week.
             charges: Reads the history's charges from a day on.
 
         Raises:
             InputError: An argument is not acceptable.
-            ServiceError: The service does not answer.
+            ServiceError: The service does not respond.
         """
         names = read_by(by)
         check_every(every)
         if names and "project" in names:
             # Charges can be assigned to projects only when all keys are read.
-            frame = await self.rows(replace(asked, api_key_id=None))
-            first, _ = asked.range(self._clock.today())
+            frame = await self.rows(replace(query, api_key_id=None))
+            first, _ = query.range(self._clock.today())
             known = await charges(first)
-            if "key" not in names and asked.api_key_id is None:
+            if "key" not in names and query.api_key_id is None:
                 frame = await to_thread.run_sync(of_all_keys, frame)
             frame = await to_thread.run_sync(with_projects, frame, known)
-            frame = _of_key(frame, asked.api_key_id)
+            frame = _of_key(frame, query.api_key_id)
         else:
-            frame = await self.rows(asked)
+            frame = await self.rows(query)
         return await to_thread.run_sync(self._grouped, frame, names, every)
 
     def _grouped(
@@ -214,8 +214,8 @@ class DailyReader:
         return frame
 
 
-def _kept_part(kept: Kept, piece: Range) -> pd.DataFrame:
-    return kept.part(piece[0], min(piece[1], kept.last))
+def _cached_part(cached: CachedDays, days: Range) -> pd.DataFrame:
+    return cached.part(days[0], min(days[1], cached.last))
 
 
 def _readable(whole: Range, today: date) -> Range:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from mediakit.catalog import Catalog
 from mediakit.client.account.billing import Billing, Report
 from mediakit.errors import InputError
-from mediakit.spend.answers import csv_frame, monthly_frame
 from mediakit.spend.dates import month_text
-from mediakit.spend.days.concurrency import few_at_once
+from mediakit.spend.days.concurrency import gather_limited
 from mediakit.spend.days.joining import joined
 from mediakit.spend.days.kinds import kinds_of, with_column
-from mediakit.spend.days.pieces import months_between
-from mediakit.spend.days.today import ServiceClock
+from mediakit.spend.days.ranges import months_between
+from mediakit.spend.days.service_clock import ServiceClock
+from mediakit.spend.responses import csv_frame, monthly_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +65,7 @@ class MonthlyReader:
         until = min(last, self._clock.month())
         months = months_between(first, until)[1:]
         reads = [partial(self._one, each, self._billing.monthly) for each in months]
-        return reports + await few_at_once(reads)
+        return reports + await gather_limited(reads)
 
     async def csv(self, month: str | None) -> pd.DataFrame:
         """Read the CSV of a month; see `AsyncSpend.monthly_csv`."""
@@ -91,11 +91,11 @@ class MonthlyReader:
         different month. Its first response shows this, and the right month is read.
 
         Raises:
-            InputError: It is no month, or in the future.
+            InputError: It is not a month, or is in the future.
         """
         asked = self._clock.month() if month is None else month_text(month)
         report = await read(asked)
-        self._clock.note(report.told_at)
+        self._clock.note(report.responded_at)
         now = self._clock.month()
         if month is None and now != asked:
             return now, await read(now)
@@ -118,7 +118,7 @@ def _range_of(months: object) -> tuple[str, str]:
     """Read a pair of months, both included.
 
     Raises:
-        InputError: It is no pair of months, or ends before it begins.
+        InputError: It is not a pair of months, or ends before it begins.
     """
     if not isinstance(months, tuple | list) or len(months) != 2:
         accepted = 'a month "YYYY-MM", or a pair of the first and the last'

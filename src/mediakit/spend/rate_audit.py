@@ -17,7 +17,7 @@ from mediakit.history import Entry, History
 from mediakit.money import PER_MILLION, divide_half_up, format_usd
 from mediakit.rates import EstimateKind
 from mediakit.records import JobStatus
-from mediakit.spend.answers.columns import as_category, as_days, as_texts
+from mediakit.spend.responses.columns import as_category, as_days, as_texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ async def audited(
     Args:
         history: The request history.
         catalog: Prices requests again, to find their lines.
-        by: What each row stands for.
+        by: What each row is for.
     """
     if by not in ("function", "line"):
         raise InputError("by", got=by, accepted='"function" or "line"', spec="8")
@@ -162,7 +162,7 @@ class _Audit:
 
     @property
     def better_estimate_ppm(self) -> int | None:
-        """Return what nominal estimates fall short by, as parts per million."""
+        """Return the correction factor for nominal estimates, in parts per million."""
         return self._ppm if self._kind is EstimateKind.NOMINAL else None
 
     @property

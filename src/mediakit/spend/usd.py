@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from mediakit.spend.answers.rows import MONEY
+from mediakit.spend.responses.rows import MONEY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +22,7 @@ def with_usd(frame: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         A new frame. The dollars are exact `Decimal` values (object), None where an
-        amount is unknown. `attrs` stays, in micro-USD.
+        amount is unknown. `attrs` is unchanged, in micro-USD.
     """
     names = {
         name: f"{str(name).removesuffix(MONEY)}{USD}"

@@ -1,4 +1,4 @@
-"""What a run may still spend: its budget minus the sweep's charges and holds."""
+"""The remaining budget of a run: its limit minus the sweep's charges and holds."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ class Cells:
 
     # -- writing ------------------------------------------------------------------
 
-    def take_state(self, cell: int, state: JobState) -> None:
+    def record_state(self, cell: int, state: JobState) -> None:
         """Record the state of a cell's job."""
         record = state.record
         status = _OF_JOBS[record.status]
@@ -199,7 +199,7 @@ class Cells:
             runtime_s = (state.finished_at - state.submitted_at).total_seconds()
         self._write(cell, status, state.charge_micro_usd, runtime_s, texts)
 
-    def take_entry(self, cell: int, entry: Entry) -> None:
+    def record_entry(self, cell: int, entry: Entry) -> None:
         """Record a cell whose job ended before this run."""
         status = _OF_JOBS[entry.status or JobStatus.QUEUED]
         texts = {"job_id": entry.job_id or ""}
@@ -219,7 +219,7 @@ class Cells:
             runtime_s = (entry.finished_at - entry.submitted_at).total_seconds()
         self._write(cell, status, entry.charge_micro_usd, runtime_s, texts)
 
-    def take_problem(
+    def record_problem(
         self,
         cell: int,
         status: CellStatus,
@@ -233,7 +233,7 @@ class Cells:
             texts["job_id"] = job_id
         self._write(cell, status, None, np.nan, texts)
 
-    def take_all(
+    def set_status(
         self,
         cells: np.ndarray[Any, np.dtype[np.int64]],
         status: CellStatus,

@@ -79,7 +79,7 @@ async def job_of(client: AsyncClient, job_id: str) -> AsyncJob:
     Raises:
         NotFoundError: The history has no such job.
     """
-    return await client._jobs.taken_up(await entry_of(client, job_id))
+    return await client._jobs.resume(await entry_of(client, job_id))
 
 
 async def entry_of(client: AsyncClient, job_id: str) -> Entry:

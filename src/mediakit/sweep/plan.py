@@ -203,7 +203,7 @@ class BasePlan:
             raise RuntimeError("a plan is made by client.sweep")
         return self._ownership
 
-    async def look(self) -> Ownership:
+    async def read_ownership(self) -> Ownership:
         """Read again what the history has."""
         if self._keys.is_incomplete:
             self._keys = await keys_of(
@@ -227,7 +227,7 @@ class BasePlan:
         return Ownership(states, found)
 
     async def _refresh(self) -> None:
-        await self.look()
+        await self.read_ownership()
         self.spendable_micro_usd = await _spendable(self.client)
 
     @property
@@ -268,7 +268,7 @@ class BasePlan:
         self, budget: AnyBudget | None = None, in_flight: int | None = None
     ) -> AsyncResults:
         limit_micro_usd, shared = self._limits(budget)
-        await self.look()
+        await self.read_ownership()
         made = self.async_results_type
         return made(self, self.client, limit_micro_usd, in_flight, shared=shared)
 
@@ -509,7 +509,7 @@ class Plan(BasePlan):
             InputError: No new cell fits the budget; nothing was sent.
         """
         (limit_micro_usd, shared), owner = self._limits(budget), self.owner
-        owner.io.call(self.look)
+        owner.io.call(self.read_ownership)
         return self.results_type(
             self,
             self.client,
@@ -589,7 +589,7 @@ async def planned(
         keys=await keys_of(client, function, sources, grid, draws),
         spendable_micro_usd=await _spendable(client),
     )
-    await plan.look()
+    await plan.read_ownership()
     return plan
 
 

@@ -59,8 +59,8 @@ JobT_co = TypeVar("JobT_co", bound=Job, covariant=True)
 
 MOST_IN_FLIGHT = 1_000
 MEDIA_TYPES = ("video", "image", "audio")
-GOES_ON = "The sweep continues; call results.wait() to wait again."
-ELSEWHERE = (
+CONTINUES = "The sweep continues; call results.wait() to wait again."
+OTHER_PROCESS = (
     "This run belongs to the process that started it. Call plan.run() to continue it "
     "here; cells that are already owned are not paid for again."
 )
@@ -169,7 +169,7 @@ class AsyncResults(ProcessBound):
         return self
 
     def _left(self, waited_s: float) -> WaitTimeoutError:
-        said = GOES_ON
+        said = CONTINUES
         if self.runner.is_closed:
             said = (
                 "The client was closed. Jobs continue at the service; run the plan "
@@ -181,7 +181,7 @@ class AsyncResults(ProcessBound):
 
     def _refuse_elsewhere(self) -> None:
         if not self.runner.is_here:
-            raise ConflictError(ELSEWHERE)
+            raise ConflictError(OTHER_PROCESS)
 
     @networked
     async def stop(self) -> Self:
@@ -340,7 +340,7 @@ class AsyncResults(ProcessBound):
     @networked
     async def _kept(self) -> list[AsyncJob]:
         entries = await to_thread.run_sync(self._kept_entries)
-        return [await self.client._jobs.taken_up(entry) for entry in entries]
+        return [await self.client._jobs.resume(entry) for entry in entries]
 
     def _kept_entries(self) -> list[Entry]:
         job_ids = dict(sorted(self.runner.cells.job_ids().items()))
@@ -603,7 +603,7 @@ class AsyncResults(ProcessBound):
             raise NotFoundError(f"{shown(job_id)} is not in this history.")
         owner: dict[str, Any] = {**account_history.owner, "job_id": entry.job_id}
         await account_history.write(History.judge, **owner, **said)
-        self.runner.note_change()
+        self.runner.notify_change()
 
 
 class Results(ProcessBound, Generic[JobT_co]):

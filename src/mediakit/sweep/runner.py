@@ -46,17 +46,17 @@ Numbers = np.ndarray[Any, np.dtype[np.int64]]
 IN_FLIGHT = 16
 PAUSE_S = 60.0
 """Seconds to wait after 429 if the service does not specify a time."""
-LOOK_S = 1.0
+CLOSED_CHECK_INTERVAL_S = 1.0
 """Seconds between checks whether the client was closed."""
-NEWS_GAP_S = 0.2
+PROGRESS_INTERVAL_S = 0.2
 LONGEST_TURN_S = 0.01
 BESIDE_FIELDS = ("seconds", "webhook_url", "extra")
-SILENT_N = 16
+MAX_UNANSWERED_N = 16
 """The rest is not sent after this many unanswered submissions in a row."""
 STOPPED = f"The sweep was stopped. {NOTHING_SENT} Call results.retry() to send it."
 
 
-class _NotNowError(Exception):
+class _OverBudgetError(Exception):
     """A cell does not fit the budget while others are in flight."""
 
     def __init__(self, high_micro_usd: int) -> None:
@@ -105,10 +105,10 @@ class Runner:
         self._in_flight = in_flight
         self._slots_n = float(in_flight)
         self._round = 0
-        self._silent_n = 0
+        self._unanswered_n = 0
         self._order = np.flatnonzero(plan.valid)
         self._next = 0
-        self._again: deque[int] = deque()
+        self._retried: deque[int] = deque()
         self._waiting: list[tuple[int, int]] = []
         self._has_release = False
         self._is_short = self._is_last_try = False
@@ -122,8 +122,8 @@ class Runner:
         self._owned_n = self._sent_n = self._finished_n = 0
         self._began_s = self._turn_began_s = perf_counter()
         self._listeners: list[Callable[[Progress], object]] = []
-        self._news: asyncio.TimerHandle | None = None
-        self._told_s = 0.0
+        self._notification: asyncio.TimerHandle | None = None
+        self._notified_s = 0.0
 
     # -- called from outside, on the I/O thread -----------------------------------
 
@@ -155,15 +155,15 @@ class Runner:
         if self.stopped is None and not self.done.is_set():
             self.stopped = why
             waiting = [cell for _, cell in self._waiting]
-            rest = [*self._order[self._next :].tolist(), *self._again, *waiting]
-            self._forget_rest()
+            rest = [*self._order[self._next :].tolist(), *self._retried, *waiting]
+            self._drop_remaining()
             self._unsend(np.array(sorted(rest), np.int64), why)
             self._pause_until_s = 0.0
             self._end_if_over()
 
-    def _forget_rest(self) -> None:
+    def _drop_remaining(self) -> None:
         self._next = len(self._order)
-        self._again.clear()
+        self._retried.clear()
         self._waiting.clear()
 
     def retry(self, code: str | None = None, cell: int | None = None) -> int:
@@ -188,10 +188,10 @@ class Runner:
             if job_id and self.cells.text("error_code", again):
                 self._failed_jobs[again] = job_id
         if len(cells):
-            self.cells.take_all(cells, CellStatus.PLANNED)
+            self.cells.set_status(cells, CellStatus.PLANNED)
             self._order = np.union1d(self._order[self._next :], cells)
             self._next = 0
-            self.stopped, self._silent_n, self._is_short = None, 0, False
+            self.stopped, self._unanswered_n, self._is_short = None, 0, False
             self.done.clear()
             self._changed()
             self._pump()
@@ -207,7 +207,7 @@ class Runner:
 
         return unsubscribe
 
-    def note_change(self) -> None:
+    def notify_change(self) -> None:
         """Notify the listeners that a cell has changed."""
         self._changed()
 
@@ -283,15 +283,15 @@ class Runner:
         return task
 
     def _has_planned(self) -> bool:
-        return bool(self._again) or self._next < len(self._order)
+        return bool(self._retried) or self._next < len(self._order)
 
     def _take_cell(self) -> int | None:
         """Return the next cell to send; None if there is none."""
         is_held_up = self._is_short or self._is_last_try or self._pause is not None
         if is_held_up or self.stopped is not None:
             return None
-        if self._again:
-            return self._again.popleft()
+        if self._retried:
+            return self._retried.popleft()
         if self._next < len(self._order):
             self._next += 1
             return int(self._order[self._next - 1])
@@ -305,10 +305,10 @@ class Runner:
             self._pump()
             if self._workers_n > int(self._slots_n):
                 return
-            await self._breathe()
+            await self._yield_to_loop()
             cell = self._take_cell()
 
-    async def _breathe(self) -> None:
+    async def _yield_to_loop(self) -> None:
         """Yield to other tasks of the I/O thread after a long turn without waiting."""
         if perf_counter() - self._turn_began_s > LONGEST_TURN_S:
             await asyncio.sleep(0)
@@ -349,10 +349,10 @@ class Runner:
         """Submit a cell and wait until it ends; any error is recorded for the cell."""
         its_round = self._round
         try:
-            job = await self._bought(cell)
+            job = await self._submitted(cell)
             if job is not None:
                 await self._follow(cell, job)
-        except _NotNowError as error:
+        except _OverBudgetError as error:
             self._put_back(cell, error.high_micro_usd)
         except _UnsentError as error:
             self._unsent(cell, str(error))
@@ -365,26 +365,26 @@ class Runner:
             self._is_last_try = False
             log.exception("a cell of a sweep failed")
             problem = f"Sending it failed: {type(error).__name__}: {error}"
-            self.cells.take_problem(cell, CellStatus.FAILED, problem)
+            self.cells.record_problem(cell, CellStatus.FAILED, problem)
         self._changed()
 
-    async def _bought(self, cell: int) -> AsyncJob | None:
+    async def _submitted(self, cell: int) -> AsyncJob | None:
         """Find or submit the job of a cell; None if its result is already known."""
         failed_id = self._failed_jobs.get(cell)
         try:
             if failed_id is not None:
-                return await self._bought_again(cell, failed_id)
-            return await self._found_or_bought(cell)
+                return await self._resubmitted(cell, failed_id)
+            return await self._found_or_submitted(cell)
         except BaseException as error:
             # If something may have been sent, the history knows what is held.
-            nothing_sent = isinstance(error, _NotNowError | _UnsentError)
+            nothing_sent = isinstance(error, _OverBudgetError | _UnsentError)
             if nothing_sent or NOTHING_SENT in str(error):
                 self._reservations.dropped(cell)
             else:
                 self._reservations.claimed(cell)
             raise
 
-    async def _found_or_bought(self, cell: int) -> AsyncJob | None:
+    async def _found_or_submitted(self, cell: int) -> AsyncJob | None:
         key = self.plan.key(cell)
         entry = None if key is None else await self._entry(cell, key)
         if entry is not None and self._is_known(cell, entry):
@@ -405,10 +405,10 @@ class Runner:
         job = await self.submit(request, self.plan.take(cell))
         was_owned = entry is not None and entry.job_id == job.id
         is_counted = self.shared is not None or not self._is_of_others(entry)
-        self._got(cell, was_owned=was_owned, counts=is_counted)
+        self._record_job(cell, was_owned=was_owned, counts=is_counted)
         return job
 
-    async def _bought_again(self, cell: int, failed_id: str) -> AsyncJob:
+    async def _resubmitted(self, cell: int, failed_id: str) -> AsyncJob:
         """Submit a request whose job failed again, with a new key."""
         await self._reserve(cell, self._high_micro_usd(cell))
         self._refuse_stopped()
@@ -416,7 +416,7 @@ class Runner:
             failed_id, sweep=self.plan.id, budget=self.shared
         )
         del self._failed_jobs[cell]
-        self._got(cell, was_owned=False)
+        self._record_job(cell, was_owned=False)
         return job
 
     def _unheld_micro_usd(self, cell: int, entry: Entry | None) -> int | None:
@@ -439,7 +439,7 @@ class Runner:
         high_micro_usd = int(self.plan.high_micro_usd[cell])
         return high_micro_usd if high_micro_usd >= 0 else None
 
-    def _got(self, cell: int, *, was_owned: bool, counts: bool = True) -> None:
+    def _record_job(self, cell: int, *, was_owned: bool, counts: bool = True) -> None:
         """Record that a cell has a job.
 
         Args:
@@ -451,7 +451,7 @@ class Runner:
         if counts:
             self._reservations.claimed(cell)
         self._is_last_try = False
-        self._silent_n = 0
+        self._unanswered_n = 0
         self._slots_n = min(self._in_flight, self._slots_n + 1 / self._slots_n)
         if was_owned:
             self._owned_n += 1
@@ -473,7 +473,7 @@ class Runner:
         is_completed = entry.status is JobStatus.COMPLETED and has_settled
         if entry.job_id is None or not (has_failed or is_completed):
             return False
-        self.cells.take_entry(cell, entry)
+        self.cells.record_entry(cell, entry)
         self._is_last_try = False
         self._owned_n += 1
         return True
@@ -488,7 +488,7 @@ class Runner:
         if not await self._reservations.reserve(
             cell, high_micro_usd, is_alone=is_alone
         ):
-            raise _NotNowError(high_micro_usd)
+            raise _OverBudgetError(high_micro_usd)
         self._pump()
 
     async def _request_of(self, cell: int) -> ValidatedRequest:
@@ -521,7 +521,7 @@ class Runner:
             return
         except MediakitError as error:
             text, job_id = str(error), job.id
-            self.cells.take_problem(cell, CellStatus.FAILED, text, job_id=job_id)
+            self.cells.record_problem(cell, CellStatus.FAILED, text, job_id=job_id)
             self._released()
             return
         finally:
@@ -538,12 +538,12 @@ class Runner:
             try:
                 await wait()
             except RateLimitError:
-                await self.core._clock.sleep(LOOK_S)
+                await self.core._clock.sleep(CLOSED_CHECK_INTERVAL_S)
             else:
                 return
 
     def _seen(self, cell: int, state: JobState) -> None:
-        self.cells.take_state(cell, state)
+        self.cells.record_state(cell, state)
         self._changed()
 
     async def _settle(self, cell: int, job: AsyncJob) -> None:
@@ -560,7 +560,7 @@ class Runner:
         self._ended(task)
 
     def _finished(self, cell: int, state: JobState) -> None:
-        self.cells.take_state(cell, state)
+        self.cells.record_state(cell, state)
         self._finished_n += 1
         charge_micro_usd = state.charge_micro_usd
         if charge_micro_usd is not None and state.record.status is JobStatus.COMPLETED:
@@ -579,7 +579,7 @@ class Runner:
     def _refused(self, cell: int, error: MediakitError, its_round: int) -> None:
         """Record the error of a cell, and apply its consequences for the others."""
         if isinstance(error, JobFailedError) and isinstance(error.job, AsyncJob):
-            self._got(cell, was_owned=error.job.state.reused)
+            self._record_job(cell, was_owned=error.job.state.reused)
             self._finished(cell, error.job.state)
         elif isinstance(error, ClosedError):
             self._unsent(cell, str(error))
@@ -588,7 +588,7 @@ class Runner:
             if self.stopped is not None:
                 self._unsent(cell, self.stopped)
                 return
-            self._again.append(cell)
+            self._retried.append(cell)
             self._wait_for_service(error, its_round)
         elif isinstance(error, AuthError | RateLimitError):
             self._unsent(cell, str(error))
@@ -628,11 +628,11 @@ class Runner:
         was_sent = "Nothing was sent" not in str(error)
         status = CellStatus.FAILED if was_sent else CellStatus.UNSENT
         job_id = getattr(error, "job_id", None)
-        self.cells.take_problem(cell, status, str(error), job_id=job_id)
+        self.cells.record_problem(cell, status, str(error), job_id=job_id)
         self._released()
         if isinstance(error, ServiceError) and error.status is None:
-            self._silent_n += 1
-            if self._silent_n >= SILENT_N:
+            self._unanswered_n += 1
+            if self._unanswered_n >= MAX_UNANSWERED_N:
                 self.stop(f"The service does not answer. {NOTHING_SENT} {error}")
 
     def _wait_for_service(self, error: RateLimitError, its_round: int) -> None:
@@ -649,25 +649,25 @@ class Runner:
         self._pause_until_s = max(self._pause_until_s, until_s)
         self._pause_text = str(error)
         if self._pause is None:
-            self._pause = self._keep(self._rest(), self._rested)
+            self._pause = self._keep(self._wait_for_pause(), self._pause_ended)
 
-    async def _rest(self) -> None:
+    async def _wait_for_pause(self) -> None:
         clock = self.core._clock
         while (left_s := self._pause_until_s - clock.monotonic_s()) > 0:
             if self.core._transport.closed:
                 return
-            await clock.sleep(min(left_s, LOOK_S))
+            await clock.sleep(min(left_s, CLOSED_CHECK_INTERVAL_S))
 
-    def _rested(self, task: asyncio.Task[None]) -> None:
+    def _pause_ended(self, task: asyncio.Task[None]) -> None:
         self._pause = self._pause_text = None
         self._ended(task)
 
     def _unsend(self, cells: Numbers, why: str) -> None:
-        self.cells.take_all(cells, CellStatus.UNSENT, why)
+        self.cells.set_status(cells, CellStatus.UNSENT, why)
         self._changed()
 
     def _unsent(self, cell: int, why: str) -> None:
-        self.cells.take_problem(cell, CellStatus.UNSENT, why)
+        self.cells.record_problem(cell, CellStatus.UNSENT, why)
 
     def _close(self) -> None:
         """End the run because the client was closed; jobs continue at the service."""
@@ -680,19 +680,19 @@ class Runner:
         """Notify the listeners soon, but not more often than every 0.2 s."""
         if not self._listeners:
             return
-        if self._news is not None and self.done.is_set():
-            self._news.cancel()
-            self._news = None
-        if self._news is None:
-            due_s = self._told_s + NEWS_GAP_S - self._loop.time()
+        if self._notification is not None and self.done.is_set():
+            self._notification.cancel()
+            self._notification = None
+        if self._notification is None:
+            due_s = self._notified_s + PROGRESS_INTERVAL_S - self._loop.time()
             delay_s = 0.0 if self.done.is_set() else max(0.0, due_s)
-            self._news = self._loop.call_later(delay_s, self._tell_soon)
+            self._notification = self._loop.call_later(delay_s, self._start_notify)
 
-    def _tell_soon(self) -> None:
-        self._news, self._told_s = None, self._loop.time()
-        self._keep(self._tell(), self._tasks.discard)
+    def _start_notify(self) -> None:
+        self._notification, self._notified_s = None, self._loop.time()
+        self._keep(self._notify(), self._tasks.discard)
 
-    async def _tell(self) -> None:
+    async def _notify(self) -> None:
         try:
             use = await self.use()
         except Exception:

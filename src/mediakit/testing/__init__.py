@@ -1,19 +1,19 @@
-"""Fixtures for pytest: the whole service for your tests, without an account.
+"""Fixtures for pytest: a complete service for your tests, without an account.
 
 Name the plugin in the `conftest.py` at the root of your tests, and install
-`mediakit[sandbox]` with what the tests need:
+`mediakit[sandbox]` with your test dependencies:
 
     pytest_plugins = ["mediakit.testing"]
 
-A test then asks for `mediakit_sandbox`, a sandbox of its own, or for
-`mediakit_client`, a client that is connected to it:
+A test can then use `mediakit_sandbox`, its own sandbox, or `mediakit_client`, a client
+that is connected to it:
 
-    def test_a_thumbnail_is_bought_once(mediakit_client):
+    def test_a_thumbnail_costs_five_cents(mediakit_client):
         job = mediakit_client.run("text-to-image", prompt="a red kite")
         assert job.settle().charge_micro_usd == 50_000
 
-Code that calls `mediakit.connect()` itself finds the same sandbox. Nothing is sent to a
-service that this machine is configured for, and nothing is written to its history.
+Code that calls `mediakit.connect()` connects to the same sandbox. Nothing is sent to a
+service that is configured on this machine, and nothing is written to its history.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["RunningSandbox", "mediakit_client", "mediakit_sandbox"]
 
 
 def __getattr__(name: str) -> Any:
-    # The sandbox is imported when it is needed, not when pytest reads its plugins.
+    # Import the sandbox on first use, not when pytest loads its plugins.
     if name == "RunningSandbox":
         from mediakit.sandbox.server.running import RunningSandbox
 
@@ -44,7 +44,7 @@ def __getattr__(name: str) -> Any:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker that chooses the settings of a test's sandbox."""
+    """Register the marker for the settings of a test's sandbox."""
     config.addinivalue_line(
         "markers",
         f"{MARKER}(**settings): the settings of the sandbox of `mediakit_sandbox`, "
@@ -58,18 +58,19 @@ def mediakit_sandbox(
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[RunningSandbox]:
-    """Serve a fresh sandbox while the test runs.
+    """Serve a new sandbox while the test runs.
 
-    Its clock runs twenty times as fast as real time, so that a charge settles in less
-    than a tenth of a second. Callbacks and input URLs may reach this machine, and the
-    balance is $1,000.
-    `advance(hours=2)` moves the clock, `fault("fail_render", count=1)` lets something
-    go wrong, `seed(days=90)` makes up a past.
+    Its clock is twenty times as fast as real time, so that a charge settles in less
+    than a tenth of a second. Callbacks and input URLs on this machine are allowed,
+    and the balance is $1,000.
+    `advance(hours=2)` moves the clock, `fault("fail_render", count=1)` makes a render
+    fail, and `seed(days=90)` adds sample jobs.
 
     `@pytest.mark.mediakit_sandbox(balance_micro_usd=0)` on the test, its class or its
     module changes the settings; they are those of `mediakit.sandbox.settings.Sandbox`.
 
-    The environment names the sandbox, and a temporary home, while the test runs.
+    While the test runs, environment variables point to the sandbox and a temporary
+    home.
     """
     from mediakit.sandbox.settings import Sandbox
 
@@ -93,10 +94,10 @@ def mediakit_sandbox(
 
 
 def _start() -> Any:
-    """Import what starts a sandbox.
+    """Import the function that starts a sandbox.
 
     Raises:
-        ServiceError: What only the sandbox needs is not installed.
+        ServiceError: A dependency of the sandbox is not installed.
     """
     try:
         from mediakit.sandbox.server.running import start
@@ -112,7 +113,7 @@ def _start() -> Any:
 
 @pytest.fixture
 def mediakit_client(mediakit_sandbox: RunningSandbox) -> Iterator[Client]:
-    """Connect a client to `mediakit_sandbox`, with an empty history of its own."""
+    """Connect a client with an empty history to `mediakit_sandbox`."""
     from mediakit.public import Client
 
     with Client(mediakit_sandbox.base_url, mediakit_sandbox.api_key) as client:

@@ -15,8 +15,8 @@ from typing import Any
 import pandas as pd
 
 from mediakit.history.entries.frame import _COLUMNS, entries_frame
-from mediakit.spend.answers import csv_frame, daily_frame, monthly_frame
 from mediakit.spend.reconciliation import Reconciliation, Sources, Span, compared
+from mediakit.spend.responses import csv_frame, daily_frame, monthly_frame
 
 MONTH = "2026-10"
 FIRST, LAST = date(2026, 10, 1), date(2026, 10, 31)

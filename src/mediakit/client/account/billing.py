@@ -20,12 +20,12 @@ class Report:
 
     Args:
         body: The parsed JSON, or the text of a CSV.
-        told_at: When the service says that it answered; None when it does not.
-        content: The bytes of a CSV, as they were sent.
+        responded_at: The `Date` of the response; None if it has none.
+        content: The bytes of a CSV, as sent.
     """
 
     body: Any
-    told_at: datetime | None
+    responded_at: datetime | None
     content: bytes = b""
 
 

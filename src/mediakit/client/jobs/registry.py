@@ -247,7 +247,7 @@ class Jobs:
         record = record_of_entry(entry, self.service)
         return self._one(state_of_entry(entry, record, self._catalog, self.service))
 
-    async def taken_up(self, entry: Entry) -> AsyncJob:
+    async def resume(self, entry: Entry) -> AsyncJob:
         """Return a job as the history knows it; its watching reads it at once.
 
         However many an earlier process left, they are read within the budget.

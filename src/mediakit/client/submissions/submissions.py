@@ -307,7 +307,7 @@ class Submissions:
             History.unsettled, **self._account_history.owner, gone_since=gone_since
         ):
             if entry.job_id and entry.job_id not in known:
-                jobs.append(await self._jobs.taken_up(entry))
+                jobs.append(await self._jobs.resume(entry))
         return jobs
 
     async def _asked_again(self, entry: Entry) -> AsyncJob | None:

@@ -1,4 +1,4 @@
 """Daily spend: ranges split and joined, days cached, rows named and summed.
 
-It stands on the frames of answers.
+It depends on the frames of responses.
 """

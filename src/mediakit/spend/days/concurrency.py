@@ -12,10 +12,10 @@ AT_ONCE = 4
 T = TypeVar("T")
 
 
-async def few_at_once(reads: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
+async def gather_limited(reads: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
     """Run reads, a few at a time; return their results in order.
 
-    The first error is raised as it is, and the other reads are cancelled.
+    The first error is raised unchanged, and the other reads are cancelled.
     """
     found: dict[int, T] = {}
     slots = anyio.Semaphore(AT_ONCE)

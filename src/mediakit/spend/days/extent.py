@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
-from mediakit.spend.days.numbers import day_numbers, number_of
+from mediakit.spend.days.day_numbers import day_numbers, number_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,14 +7,14 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from mediakit.errors import InputError
-from mediakit.spend.answers.rows import MONEY
-from mediakit.spend.days.numbers import (
+from mediakit.spend.days.day_numbers import (
     DAYS_IN_WEEK,
     day_numbers,
     days_of,
     is_over,
     mondays,
 )
+from mediakit.spend.responses.rows import MONEY
 
 if TYPE_CHECKING:
     import numpy as np

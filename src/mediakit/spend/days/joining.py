@@ -15,7 +15,7 @@ def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Concatenate the rows of frames, in this order.
 
     Args:
-        frames: At least one, as the readers of `spend.answers` make them.
+        frames: At least one, as the readers of `spend.responses` make them.
 
     Returns:
         All columns that occur; a missing one is <NA>. int64 stays int64, categories

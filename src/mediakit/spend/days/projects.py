@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from mediakit.spend.days.day_numbers import day_numbers
 from mediakit.spend.days.grouping import CHARGE
 from mediakit.spend.days.kinds import with_column
-from mediakit.spend.days.numbers import day_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +24,7 @@ Share = tuple[str | None, int | None, int | None]
 
 
 @dataclass
-class Room:
+class Remainder:
     """The unassigned remainder of one service row.
 
     Args:
@@ -37,11 +37,11 @@ class Room:
     micro_usd: int
     shares: dict[str, tuple[int, int]] = field(default_factory=dict)
 
-    def has_room(self, charge_micro_usd: int) -> bool:
+    def fits(self, charge_micro_usd: int) -> bool:
         """Tell whether a job with this charge fits in the remainder."""
         return self.jobs != 0 and charge_micro_usd <= self.micro_usd
 
-    def take(self, project: str, charge_micro_usd: int) -> None:
+    def assign(self, project: str, charge_micro_usd: int) -> None:
         """Count a job for a project."""
         jobs, micro_usd = self.shares.get(project, (0, 0))
         self.shares[project] = (jobs + 1, micro_usd + charge_micro_usd)
@@ -70,13 +70,13 @@ def with_projects(frame: pd.DataFrame, charges: pd.DataFrame) -> pd.DataFrame:
         charges: As `AsyncSpend.charges` returns them.
 
     Returns:
-        The same columns and project (category, <NA> where it is not known).
+        The same columns and project (category, <NA> if unknown).
     """
     import pandas as pd
 
-    rooms, several = _rooms(frame)
-    _fill(rooms, charges)
-    by_row = {row: room for days in rooms.values() for row, room in days.values()}
+    remainders, several = _remainders(frame)
+    _fill(remainders, charges)
+    by_row = {row: rest for days in remainders.values() for row, rest in days.values()}
     amounts = zip(_whole(frame["jobs"]), _whole(frame[CHARGE]), strict=True)
     parts = [
         by_row[row].parts() if row in by_row else [(None, *amount)]
@@ -96,12 +96,12 @@ def with_projects(frame: pd.DataFrame, charges: pd.DataFrame) -> pd.DataFrame:
     return divided
 
 
-Rooms = dict[str, dict[int, tuple[int, Room]]]
+Remainders = dict[str, dict[int, tuple[int, Remainder]]]
 
 
-def _rooms(frame: pd.DataFrame) -> tuple[Rooms, bool]:
-    """Return each row by its path and day, where it is the only one there."""
-    rooms: Rooms = defaultdict(dict)
+def _remainders(frame: pd.DataFrame) -> tuple[Remainders, bool]:
+    """Return each row by path and day, if it is the only one with these."""
+    remainders: Remainders = defaultdict(dict)
     seen: set[tuple[str, int]] = set()
     several = False
     rows = zip(_paths(frame), day_numbers(frame["day"]).tolist(), strict=True)
@@ -112,11 +112,11 @@ def _rooms(frame: pd.DataFrame) -> tuple[Rooms, bool]:
             continue
         if (path, day) in seen:
             several = True
-            rooms[path].pop(day, None)
+            remainders[path].pop(day, None)
         elif amount[1] is not None and amount[1] >= 0:
-            rooms[path][day] = (row, Room(amount[0], amount[1]))
+            remainders[path][day] = (row, Remainder(amount[0], amount[1]))
         seen.add((path, day))
-    return rooms, several
+    return remainders, several
 
 
 def _paths(frame: pd.DataFrame) -> list[str | None]:
@@ -136,18 +136,18 @@ def _path(names: dict[str, Any]) -> str | None:
     return f"{texts['model']}/{function}"
 
 
-def _fill(rooms: Rooms, charges: pd.DataFrame) -> None:
-    """Count each completed job on a day that has room for it."""
+def _fill(remainders: Remainders, charges: pd.DataFrame) -> None:
+    """Count each completed job on a day that it fits on."""
     for path, project, micro_usd, first, last in _jobs(charges):
-        days = rooms.get(path, {})
+        days = remainders.get(path, {})
         for day in range(first, last + 1):
-            if day in days and days[day][1].has_room(micro_usd):
-                days[day][1].take(project, micro_usd)
+            if day in days and days[day][1].fits(micro_usd):
+                days[day][1].assign(project, micro_usd)
                 break
 
 
 def _jobs(charges: pd.DataFrame) -> Iterator[tuple[str, str, int, int, int]]:
-    """Give path, project, charge, and the days of end and settlement, oldest first."""
+    """Yield path, project, charge, and the days of end and settlement, oldest first."""
     is_job = (charges["status"] == "completed") & charges["project"].notna()
     rows = charges[is_job].iloc[::-1]
     settled = day_numbers(rows["settled_at"])

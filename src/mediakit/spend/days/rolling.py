@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mediakit.errors import InputError
+from mediakit.spend.days.day_numbers import day_numbers, days_of
 from mediakit.spend.days.extent import extent
 from mediakit.spend.days.grouping import (
     CHARGE,
@@ -13,7 +14,6 @@ from mediakit.spend.days.grouping import (
     coded,
     summed,
 )
-from mediakit.spend.days.numbers import day_numbers, days_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,6 +1,6 @@
 """Spend frames as files: CSV, Parquet and Excel, and charges in FOCUS columns.
 
-It stands on the frames alone.
+It depends only on frames.
 """
 
 from mediakit.spend.exporting.files import SUFFIXES, export, export_bytes

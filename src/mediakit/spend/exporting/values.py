@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mediakit.spend.answers.rows import MONEY
+from mediakit.spend.responses.rows import MONEY
 from mediakit.spend.usd import USD, dollars
 
 if TYPE_CHECKING:

@@ -130,7 +130,7 @@ def _text_cell(sheet: Any, text: str) -> Any:
     if len(legal) > LONGEST_TEXT:
         legal = f"{legal[: LONGEST_TEXT - 1]}…"
     cell = WriteOnlyCell(sheet, legal)
-    # Otherwise "=1+1" is a formula, at once or when somebody edits the cell.
+    # Otherwise "=1+1" is a formula, at once or when someone edits the cell.
     cell.data_type = "s"
     cell.quotePrefix = True
     return cell

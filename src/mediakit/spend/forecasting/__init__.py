@@ -1,6 +1,6 @@
 """Forecasts of a month's total, and days with unusual spend.
 
-It stands on the daily frames.
+It depends on the daily frames.
 """
 
 from mediakit.spend.forecasting.anomalies import anomalies_frame

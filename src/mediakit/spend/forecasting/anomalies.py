@@ -17,9 +17,9 @@ import numpy as np
 
 from mediakit.errors import InputError
 from mediakit.money import format_usd
-from mediakit.spend.forecasting.habits import (
+from mediakit.spend.forecasting.weekday_medians import (
     A_DAY,
-    HABIT_WEEKS,
+    MEDIAN_WEEKS,
     WEEK,
     Real,
     Whole,
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 HISTORY_DAYS = 13 * WEEK
 FEWEST = 3
-"""How many earlier days of its weekday a day is compared with, at least."""
+"""The minimum number of earlier days of the same weekday to compare with."""
 THRESHOLD = 3.5
-"""How many usual distances away a day is unusual."""
+"""The distance from the median, in usual distances, that makes a day unusual."""
 TO_DEVIATION = 1.4826
 LEAST_FACTOR = 2.0
 LEAST_SPREAD = 0.15
 SMALL_SHARE = 20
-"""Amounts below a twentieth of a usual day count as nothing."""
+"""Amounts below a twentieth of a usual day count as zero."""
 BY_COLUMNS = {
     "function": "function",
     "key": "api_key_id",
@@ -66,7 +66,7 @@ class Unusual:
 
     @property
     def factor(self) -> float:
-        """Return how many times the usual it cost; infinity where that is nothing."""
+        """Return the charge as a multiple of the usual; infinity if that is 0."""
         if not self.usual_micro_usd:
             return float("inf")
         ratio = Fraction(self.charge_micro_usd, self.usual_micro_usd)
@@ -137,7 +137,7 @@ def anomalies_frame(
         by: Columns whose values are each judged on their own.
 
     Returns:
-        A row an unusual day, in order: day (datetime64[us, UTC]), the columns `by`
+        One row per unusual day, in order: day (datetime64[us, UTC]), the columns `by`
         (category), charge_micro_usd and usual_micro_usd (int64), factor (float64),
         direction (category: high, low) and text. `attrs["notes"]` says what could not
         be judged.
@@ -200,7 +200,7 @@ def _judged(totals: Whole, begin: date, start: date) -> _Judged:
     usual = np.zeros(len(totals), "int64")
     compared = np.zeros(len(totals), "int64")
     for place in range(FEWEST * WEEK, len(totals)):
-        before = totals[place % WEEK : place : WEEK][-HABIT_WEEKS:]
+        before = totals[place % WEEK : place : WEEK][-MEDIAN_WEEKS:]
         usual[place] = int(np.median(before))
         compared[place] = len(before)
         ratio = (int(totals[place]) + small) / (int(usual[place]) + small)
@@ -237,7 +237,7 @@ def _framed(
 ) -> pd.DataFrame:
     import pandas as pd
 
-    from mediakit.spend.answers.columns import as_category
+    from mediakit.spend.responses.columns import as_category
 
     days = [each for _, each in found]
     midnights = np.array([each.day for each in days], "datetime64[us]")

@@ -19,13 +19,13 @@ from mediakit.client.records.budgets import Budget
 from mediakit.errors import InputError
 from mediakit.money import format_usd
 from mediakit.spend.dates import end_of_month, month_of
-from mediakit.spend.forecasting.habits import (
+from mediakit.spend.forecasting.weekday_medians import (
     A_DAY,
     WEEK,
     Real,
     Whole,
-    habits,
     since_first_spend,
+    weekday_medians,
 )
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Forecast:
         """Return the cumulative forecast by day.
 
         Returns:
-            A row a day of the month: day (datetime64[us, UTC]); spent_micro_usd
+            One row per day of the month: day (datetime64[us, UTC]); spent_micro_usd
             (Int64, <NA> after today); expected_micro_usd, low_micro_usd and
             high_micro_usd (Int64, <NA> before today, and everywhere for a month that
             is over).
@@ -208,7 +208,7 @@ def _ahead(
     """
     if not len(complete):
         return [(so_far, so_far, so_far)] * left_n
-    known = habits(complete)
+    known = weekday_medians(complete)
     ranges = [_range(complete, known, days_n) for days_n in range(1, left_n + 1)]
     # What today has cost beyond the usual is known and not part of the forecast.
     surplus = max(0.0, of_today - ranges[0].expected)

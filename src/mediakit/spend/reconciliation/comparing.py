@@ -29,7 +29,7 @@ from mediakit.spend.reconciliation.sides import (
     history_side,
     report_side,
 )
-from mediakit.spend.reconciliation.words import MISSING, REPORTS, sentence
+from mediakit.spend.reconciliation.texts import MISSING, REPORTS, sentence
 
 if TYPE_CHECKING:
     import pandas as pd

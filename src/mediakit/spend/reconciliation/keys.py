@@ -115,7 +115,7 @@ class _Scale:
         more = apart.clip(min=0).sum(axis=2)
         left_over = (self._certain - more).clip(min=0).sum(axis=1)
         open_over = (self._undated - more).clip(min=0).sum(axis=1)
-        # Jobs of ours that wait for a charge imply that at least one key is ours.
+        # Our jobs without a charge imply that at least one key is ours.
         has_waiting = bool(self._waiting.any())
         costs = zip(
             self._unmet(_evened_out(apart)).tolist(),

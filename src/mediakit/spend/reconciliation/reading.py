@@ -20,11 +20,11 @@ from mediakit.errors import (
     NotFoundError,
     ServiceError,
 )
-from mediakit.spend.answers import csv_frame, daily_frame, monthly_frame
 from mediakit.spend.dates import month_text
 from mediakit.spend.reconciliation.comparing import Sources, compared, month_span
 from mediakit.spend.reconciliation.explaining import Span
 from mediakit.spend.reconciliation.result import Reconciliation
+from mediakit.spend.responses import csv_frame, daily_frame, monthly_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +118,7 @@ class _Reads:
     """The reads of one comparison: refusals, and the service's time."""
 
     clock: Clock
-    told_at: datetime | None = None
+    responded_at: datetime | None = None
     asked_at: datetime | None = None
     refusals: dict[str, str] = field(default_factory=dict)
     errors: list[MediakitError] = field(default_factory=list)
@@ -126,14 +126,14 @@ class _Reads:
     @property
     def now(self) -> datetime:
         """Return the service's time, or the local time if it is unknown."""
-        return self.told_at or self.clock.now()
+        return self.responded_at or self.clock.now()
 
     @property
     def ahead(self) -> timedelta:
         """Return how far the service's clock is ahead; 0 within an hour."""
-        if self.told_at is None or self.asked_at is None:
+        if self.responded_at is None or self.asked_at is None:
             return timedelta()
-        ahead = self.told_at - self.asked_at
+        ahead = self.responded_at - self.asked_at
         return ahead if abs(ahead) > SAME_CLOCK else timedelta()
 
     async def read(
@@ -146,8 +146,8 @@ class _Reads:
         except (AuthError, NotFoundError, ServiceError) as error:
             self._refused(name, error)
             return None
-        if report.told_at is not None:
-            self.told_at, self.asked_at = report.told_at, self.clock.now()
+        if report.responded_at is not None:
+            self.responded_at, self.asked_at = report.responded_at, self.clock.now()
         return report
 
     def frame(

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mediakit.spend.answers.columns import whole_number
 from mediakit.spend.reconciliation.parts import Part, Reason
+from mediakit.spend.responses.columns import whole_number
 
 _MOVEMENTS = (
     "opening_balance_micro_usd",

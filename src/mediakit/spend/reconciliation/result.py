@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mediakit.errors import InputError
 from mediakit.markup import html_text
-from mediakit.spend.answers.columns import as_category, as_days
 from mediakit.spend.reconciliation.parts import (
     Part,
     Reason,
@@ -16,7 +15,8 @@ from mediakit.spend.reconciliation.parts import (
     by_month,
     in_order,
 )
-from mediakit.spend.reconciliation.words import note
+from mediakit.spend.reconciliation.texts import note
+from mediakit.spend.responses.columns import as_category, as_days
 
 if TYPE_CHECKING:
     import pandas as pd

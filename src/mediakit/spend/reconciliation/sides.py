@@ -23,7 +23,7 @@ CHARGE = "charge_micro_usd"
 RESTATED = "restated_charge_micro_usd"
 NO_KEY = "not named"
 # A request whose response was never read may or may not have made a job.
-INTENT_DAYS = 2
+UNANSWERED_DAYS = 2
 
 
 @dataclass
@@ -250,15 +250,15 @@ def _open_job(row: dict[str, Any]) -> OpenJob | None:
     if row["state"] == EntryState.REFUSED or row["status"] == JobStatus.FAILED:
         return None
     began: datetime = row["submitted_at"] or row["created_at"]
-    is_intent = row["state"] == EntryState.INTENT
+    is_unanswered = row["state"] == EntryState.INTENT
     low, high = _bounds(row)
-    latest = timedelta(days=INTENT_DAYS)
+    latest = timedelta(days=UNANSWERED_DAYS)
     return OpenJob(
         name=str(row["job_id"] or row["key"]),
         path=str(row["function"]),
         day=(row["finished_at"] or began).date(),
         first=began.date() - timedelta(days=1),
-        last=began.date() + latest if is_intent else date.max,
+        last=began.date() + latest if is_unanswered else date.max,
         low_micro_usd=low,
         high_micro_usd=high,
         has_ended=row["state"] == EntryState.TERMINAL,

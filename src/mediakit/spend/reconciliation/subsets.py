@@ -1,4 +1,4 @@
-"""Which of a few amounts add up to a sum, searched within fixed bounds."""
+"""Find amounts that add up to a sum, with a bounded search."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def adding_up(
     Args:
         amounts: Whole amounts above 0, the likeliest first.
         total: Their sum, above 0.
-        count: Exactly so many; None for any number.
+        count: The exact number of amounts; None for any.
 
     Returns:
         Their places; None if there are none.

@@ -68,7 +68,7 @@ body:has(#kept:checked) figure:not(.kept){display:none}
 
 
 @dataclass(frozen=True)
-class Shown:
+class ReportCell:
     """One cell in the report; None is unknown.
 
     Args:
@@ -99,7 +99,7 @@ class Shown:
 
 
 def report_html(
-    title: str, cells: Sequence[Shown], numbers: Mapping[str, object], code: str
+    title: str, cells: Sequence[ReportCell], numbers: Mapping[str, object], code: str
 ) -> str:
     """Write the report.
 
@@ -146,57 +146,59 @@ def _numbers_html(numbers: Mapping[str, object]) -> str:
     return f'<dl class="numbers">{"".join(pairs)}</dl>'
 
 
-def _kept_switch_html(cells: Sequence[Shown]) -> str:
+def _kept_switch_html(cells: Sequence[ReportCell]) -> str:
     kept = sum(cell.keep for cell in cells)
     if kept in (0, len(cells)):
         return ""
     return f'<label><input type="checkbox" id="kept"> Kept only ({kept:,})</label>'
 
 
-def _common_prompt(cells: Sequence[Shown]) -> str | None:
+def _common_prompt(cells: Sequence[ReportCell]) -> str | None:
     prompts = {cell.prompt for cell in cells}
     return prompts.pop() if len(prompts) == 1 else None
 
 
-def _common_prompt_html(cells: Sequence[Shown]) -> str:
+def _common_prompt_html(cells: Sequence[ReportCell]) -> str:
     prompt = _common_prompt(cells)
     return f'<p class="quiet">{html_text(prompt)}</p>' if prompt else ""
 
 
-def _sections_html(cells: Sequence[Shown]) -> Iterator[str]:
+def _sections_html(cells: Sequence[ReportCell]) -> Iterator[str]:
     """Yield a grid for each value of the first axis, if there is another axis."""
-    told = _common_prompt(cells)
+    common_prompt = _common_prompt(cells)
     if not cells:
         yield '<p class="quiet">No cell has a file yet.</p>'
         return
     if len(cells[0].values) < 2:
-        yield _grid_html(cells, told, skip=0)
+        yield _grid_html(cells, common_prompt, skip=0)
         return
     by_first = groupby(_sorted_by_first(cells), lambda cell: cell.values[0])
     for (axis, value), group in by_first:
         heading = f"{html_text(value)} <small>{html_text(axis)}</small>"
-        yield f"<h2>{heading}</h2>{_grid_html(list(group), told or value, skip=1)}"
+        grid = _grid_html(list(group), common_prompt or value, skip=1)
+        yield f"<h2>{heading}</h2>{grid}"
 
 
-def _sorted_by_first(cells: Sequence[Shown]) -> list[Shown]:
+def _sorted_by_first(cells: Sequence[ReportCell]) -> list[ReportCell]:
     order = {cell.values[0]: None for cell in cells}
     place = {value: index for index, value in enumerate(order)}
     return sorted(cells, key=lambda cell: place[cell.values[0]])
 
 
-def _grid_html(cells: Sequence[Shown], told: str | None, skip: int) -> str:
-    figures = "\n".join(_figure_html(cell, told, skip) for cell in cells)
+def _grid_html(
+    cells: Sequence[ReportCell], common_prompt: str | None, skip: int
+) -> str:
+    figures = "\n".join(_figure_html(cell, common_prompt, skip) for cell in cells)
     return f'<div class="grid">{figures}</div>'
 
 
-def _figure_html(cell: Shown, told: str | None, skip: int) -> str:
+def _figure_html(cell: ReportCell, common_prompt: str | None, skip: int) -> str:
     kept = ' class="kept"' if cell.keep else ""
-    return (
-        f"<figure{kept}>{_media_html(cell)}{_caption_html(cell, told, skip)}</figure>"
-    )
+    caption = _caption_html(cell, common_prompt, skip)
+    return f"<figure{kept}>{_media_html(cell)}{caption}</figure>"
 
 
-def _media_html(cell: Shown) -> str:
+def _media_html(cell: ReportCell) -> str:
     source = f'src="{_link(cell.file or "")}"'
     label = escape(cell.prompt or cell.job_id or "", quote=True)
     if cell.media_type == "image":
@@ -212,14 +214,14 @@ def _link(name: str) -> str:
     return escape(quote(name), quote=True)
 
 
-def _caption_html(cell: Shown, told: str | None, skip: int) -> str:
+def _caption_html(cell: ReportCell, common_prompt: str | None, skip: int) -> str:
     facts = [
         *(_value_html(axis, value) for axis, value in cell.values[skip:]),
         _stars_html(cell.rating),
         '<span class="keep">kept</span>' if cell.keep else "",
         _charge_html(cell.charge_micro_usd),
     ]
-    prompt = cell.prompt if cell.prompt != told else None
+    prompt = cell.prompt if cell.prompt != common_prompt else None
     is_axis = any(value == prompt for _, value in cell.values)
     prompt_html = f"<p>{html_text(prompt)}</p>" if prompt and not is_axis else ""
     link = f'<a href="{_link(cell.file or "")}">{html_text(cell.file or "")}</a>'
@@ -249,7 +251,7 @@ def _charge_html(charge_micro_usd: int | None) -> str:
     return f"<span>{html_text(format_usd(charge_micro_usd))}</span>"
 
 
-def _without_file_html(cells: Sequence[Shown]) -> str:
+def _without_file_html(cells: Sequence[ReportCell]) -> str:
     if not cells:
         return ""
     rows = "".join(

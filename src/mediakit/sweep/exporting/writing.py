@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mediakit.media import poster_jpeg
 from mediakit.sweep.exporting.folder import MANIFEST, PARQUET, POSTERS, REPORT, Folder
 from mediakit.sweep.exporting.names import file_names, value_text
-from mediakit.sweep.exporting.report import Shown, report_html
+from mediakit.sweep.exporting.report import ReportCell, report_html
 from mediakit.sweep.scoring import Fetch, Output
 from mediakit.sweep.scoring.workers import problem_of
 
@@ -32,7 +32,7 @@ NO_PARQUET = (
 
 @dataclass(frozen=True)
 class Exported:
-    """What an export wrote.
+    """The result of an export.
 
     Args:
         place: The folder: a path or a URL.
@@ -271,9 +271,9 @@ def _write_texts(folder: Folder, manifest: pd.DataFrame, page: str) -> Iterator[
     folder.write(PARQUET, content.getvalue())
 
 
-def _shown(cell: _Cell, file: _File) -> Shown:
+def _shown(cell: _Cell, file: _File) -> ReportCell:
     row = cell.row
-    return Shown(
+    return ReportCell(
         values=cell.values,
         status=str(row.get("status") or ""),
         file=file.name,

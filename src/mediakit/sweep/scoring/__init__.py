@@ -8,7 +8,7 @@ from mediakit.sweep.scoring.run import BATCH, score_outputs
 from mediakit.sweep.scoring.scores import (
     Fetch,
     HistoryScores,
-    NothingKept,
+    NoScoreStore,
     Output,
     Score,
     ScoreStore,
@@ -20,7 +20,7 @@ __all__ = [
     "BATCH",
     "Fetch",
     "HistoryScores",
-    "NothingKept",
+    "NoScoreStore",
     "Output",
     "Score",
     "ScoreStore",

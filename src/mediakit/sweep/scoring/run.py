@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from mediakit.errors import InputError
 from mediakit.sweep.scoring.scores import (
     Fetch,
-    NothingKept,
+    NoScoreStore,
     Output,
     Score,
     ScoreStore,
@@ -44,10 +44,10 @@ EXECUTORS = (
 )
 
 
-Tell = Callable[[int, int], object]
+OnProgress = Callable[[int, int], object]
 
 
-def tell_nobody(done: int, of: int) -> None:
+def ignore_progress(done: int, of: int) -> None:
     """Report no progress."""
 
 
@@ -59,7 +59,7 @@ def score_outputs(
     executor: Executor | None = None,
     batch: int = BATCH,
     store: ScoreStore | None = None,
-    tell: Tell = tell_nobody,
+    on_progress: OnProgress = ignore_progress,
 ) -> pd.DataFrame:
     """Score outputs, each content once.
 
@@ -83,7 +83,7 @@ def score_outputs(
         batch: The number of outputs per task.
         store: Where scores are looked up, and stored after each batch; None for
             nowhere.
-        tell: Called with the number of outputs done and the total.
+        on_progress: Called with the number of outputs done and the total.
 
     Returns:
         One row per output, in the given order: job_id (string), one column per number
@@ -93,13 +93,13 @@ def score_outputs(
         InputError: An argument is not acceptable; nothing was scored.
     """
     _check(fn, executor, batch)
-    store = NothingKept() if store is None else store
-    scoring = _Scoring(outputs, fn, store, tell)
+    store = NoScoreStore() if store is None else store
+    scoring = _Scoring(outputs, fn, store, on_progress)
     batches = scoring.batches(fetch, batch)
     if executor is None:
-        score_here(fn, batches, scoring.took)
+        score_here(fn, batches, scoring.record)
     else:
-        score_on(executor, fn, batches, scoring.took)
+        score_on(executor, fn, batches, scoring.record)
     return scoring.frame()
 
 
@@ -122,11 +122,15 @@ class _Scoring:
     """
 
     def __init__(
-        self, outputs: Sequence[Output], fn: Scorer, store: ScoreStore, tell: Tell
+        self,
+        outputs: Sequence[Output],
+        fn: Scorer,
+        store: ScoreStore,
+        on_progress: OnProgress,
     ) -> None:
         self._outputs = list(outputs)
         self._name, self._version = identity_of(fn)
-        self._store, self._tell = store, tell
+        self._store, self._on_progress = store, on_progress
         self._answers: dict[str, Answer] = {}  # by hash
         self._sha256s: dict[str, str] = {}  # by job, if it was not known before
         self._unfetched: dict[str, str] = {}  # the reason, by hash or by job
@@ -143,7 +147,7 @@ class _Scoring:
 
     def _report(self) -> None:
         done = sum(self._answer(output) is not None for output in self._outputs)
-        self._tell(done, len(self._outputs))
+        self._on_progress(done, len(self._outputs))
 
     def _answer(self, output: Output) -> Answer | None:
         key = output.sha256 or output.job_id
@@ -178,7 +182,7 @@ class _Scoring:
         self._look_up([i.sha256 for i in items if i.sha256 not in self._sent])
         return items
 
-    def took(self, batch: Sequence[Item], answers: Sequence[Answer]) -> None:
+    def record(self, batch: Sequence[Item], answers: Sequence[Answer]) -> None:
         """Store the scores of a batch."""
         if not batch:
             return

@@ -65,7 +65,7 @@ class ScoreStore(Protocol):
         """Store the hash of a job's output, so that it need not be fetched for it."""
 
 
-class NothingKept:
+class NoScoreStore:
     """A store that stores nothing."""
 
     def known(

@@ -58,7 +58,7 @@ class Answer:
 
 
 Scorer = Callable[[Path], Any]
-Took = Callable[[Sequence[Item], Sequence[Answer]], object]
+OnBatch = Callable[[Sequence[Item], Sequence[Answer]], object]
 
 
 def score_files(
@@ -141,7 +141,9 @@ def _start_method(pool: ProcessPoolExecutor) -> str | None:
     return context.get_start_method() if context else get_start_method()
 
 
-def score_here(fn: Scorer, batches: Iterable[Sequence[Item]], took: Took) -> None:
+def score_here(
+    fn: Scorer, batches: Iterable[Sequence[Item]], on_batch: OnBatch
+) -> None:
     """Score in this process; an interrupt keeps the scores so far."""
     for batch in batches:
         answers: list[Answer] = []
@@ -149,11 +151,11 @@ def score_here(fn: Scorer, batches: Iterable[Sequence[Item]], took: Took) -> Non
             for item in batch:
                 answers.append(Answer(*_score_file(fn, item.path)))
         finally:
-            took(batch[: len(answers)], answers)
+            on_batch(batch[: len(answers)], answers)
 
 
 def score_on(
-    executor: Executor, fn: Scorer, batches: Iterable[Sequence[Item]], took: Took
+    executor: Executor, fn: Scorer, batches: Iterable[Sequence[Item]], on_batch: OnBatch
 ) -> None:
     """Score on the workers of an executor, one task per batch.
 
@@ -165,9 +167,9 @@ def score_on(
         executor: Any executor; it is not shut down.
         fn: The scorer.
         batches: What to score; read as capacity becomes available.
-        took: Called with each batch and its answers, in the order of completion.
+        on_batch: Called with each batch and its answers, in the order of completion.
     """
-    run = _Run(executor, fn, took)
+    run = _Run(executor, fn, on_batch)
     try:
         run.score(batches)
     except KeyboardInterrupt:
@@ -180,11 +182,11 @@ def score_on(
 class _Run:
     """The batches of one call that are in flight."""
 
-    def __init__(self, executor: Executor, fn: Scorer, took: Took) -> None:
+    def __init__(self, executor: Executor, fn: Scorer, on_batch: OnBatch) -> None:
         self._executor = executor
         self._own: ProcessPoolExecutor | None = None
         self._fn = fn
-        self._took = took
+        self._on_batch = on_batch
         self._most = _most_in_flight(executor)
         self._running: dict[Future[Any], Sequence[Item]] = {}
         self._suspects: list[Item] = []
@@ -196,7 +198,7 @@ class _Run:
         while self._running:
             self._collect(timeout_s=None)
         for item in self._suspects:
-            self._took([item], [self._alone(item)])
+            self._on_batch([item], [self._alone(item)])
 
     def _submit(self, batch: Sequence[Item], attempt: int = 0) -> Future[Any]:
         paths = [str(item.path) for item in batch]
@@ -226,7 +228,7 @@ class _Run:
             if answers is None:
                 self._suspects.extend(batch)
             else:
-                self._took(batch, answers)
+                self._on_batch(batch, answers)
 
     def _alone(self, item: Item) -> Answer:
         for attempt in range(1, TRIES_ALONE + 1):

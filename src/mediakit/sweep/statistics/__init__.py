@@ -1,4 +1,4 @@
-"""Which results are better, and what they cost: pure functions on frames of results.
+"""Compare results and their costs: pure functions on frames of results.
 
 They depend only on numpy and pandas, and do not change their arguments.
 """

@@ -49,7 +49,7 @@ def with_repairs(frame: pd.DataFrame) -> pd.DataFrame:
     np.add.at(sums, root, charge.fillna(0).to_numpy("int64"))
     np.add.at(unsettled, root, charge.isna().to_numpy("int64"))
     np.logical_or.at(kept, root, keep.to_numpy("bool", na_value=False))
-    rating[root[rated]] = given[rated]  # the last one stays
+    rating[root[rated]] = given[rated]  # the last one counts
     whole = frame.assign(_charge=sums, _unsettled=unsettled, _keep=kept, _rating=rating)
     cells: pd.DataFrame = whole.loc[root == np.arange(count)]
     return cells

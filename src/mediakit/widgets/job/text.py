@@ -281,7 +281,7 @@ def _unsettled_text(state: JobState) -> str:
     text = "settling…"
     if billing is not None and billing.state is BillingState.UNAVAILABLE:
         text = "settling… (the service cannot read it at the moment)"
-        if billing.said is not None:
+        if billing.raw is not None:
             text = "settling… (what the service says of it cannot be read here)"
     return text
 

@@ -163,7 +163,7 @@ class FormMemory:
         """Watch the jobs again whose charge is not settled."""
         for entry in entries:
             if entry.job_id is not None and not is_over(entry):
-                await self._core._jobs.taken_up(entry)
+                await self._core._jobs.resume(entry)
 
     async def answered(self, entries: Sequence[Entry], clock: Clock) -> Sequence[Entry]:
         """Wait for the jobs of requests that an earlier kernel left unanswered.

@@ -61,7 +61,7 @@ def month_end(day: date) -> date:
 
 
 def days_before(last: date, days: int) -> date:
-    """Return the day that is so many days earlier, or the first day of the calendar."""
+    """Return the day a number of days earlier, or the first day of the calendar."""
     return date.fromordinal(max(last.toordinal() - days, 1))
 
 

@@ -1,4 +1,4 @@
-"""What a weekday usually costs: the median of its last weeks."""
+"""The usual cost of each weekday: the median of its last weeks."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WEEK = 7
-HABIT_WEEKS = 8
-"""How many recent days of a weekday the median uses: enough to ignore a burst, few
-enough to follow a change of level."""
+MEDIAN_WEEKS = 8
+"""The number of recent days in a weekday's median: enough to ignore a burst, few enough
+to follow a change of level."""
 A_DAY = timedelta(days=1)
 
 Whole = np.ndarray[Any, np.dtype[np.int64]]
@@ -45,7 +45,7 @@ def daily_totals(frame: pd.DataFrame, first: date, last: date) -> Whole:
 
 
 def unread_text(frame: pd.DataFrame) -> str:
-    """Say how many rows have no charge; an empty text if all have one."""
+    """Describe how many rows have no charge; empty if all have one."""
     count = int(frame["charge_micro_usd"].isna().sum())
     if not count:
         return ""
@@ -62,11 +62,11 @@ def since_first_spend(totals: Whole) -> Whole:
     return totals[spent[0] :] if len(spent) else totals[:0]
 
 
-def habits(totals: Whole) -> Real:
-    """Return what each weekday usually cost, as known on each day.
+def weekday_medians(totals: Whole) -> Real:
+    """Return the usual cost of each weekday, as known on each day.
 
     Args:
-        totals: A number a day, without gaps.
+        totals: One number per day, without gaps.
 
     Returns:
         One more row than days: row n uses only the first n days. Column k is the
@@ -78,6 +78,6 @@ def habits(totals: Whole) -> Real:
         for count in range(1, len(its) + 1):
             last = weekday + (count - 1) * WEEK
             # It holds until the next day of this weekday has been seen.
-            usual = np.median(its[max(0, count - HABIT_WEEKS) : count])
+            usual = np.median(its[max(0, count - MEDIAN_WEEKS) : count])
             known[last + 1 : last + 1 + WEEK, weekday] = usual
     return known

@@ -30,7 +30,7 @@ def rows_of(body: object, what: str) -> tuple[list[Row], dict[str, Any]]:
 
     Returns:
         The body's own list, or its "rows", or else every list of records inside it;
-        when those are several, each row says in `section` where it was found.
+        if there are several, the column `section` says where each row was found.
 
     Raises:
         ServiceError: There is no list anywhere.
@@ -40,8 +40,8 @@ def rows_of(body: object, what: str) -> tuple[list[Row], dict[str, Any]]:
     lists = list(_lists("rows", body))
     if not lists:
         raise ServiceError(
-            f"The service answered the {what} without any list of rows: "
-            f"{shown(body)}. Nothing was changed; ask again, or read it in the portal."
+            f"The service's response for the {what} has no list of rows: "
+            f"{shown(body)}. Nothing was changed; try again, or read it in the portal."
         )
     report = _around_lists(body)
     filled = [(section, found) for section, found in lists if found]
@@ -58,9 +58,9 @@ def rows_of(body: object, what: str) -> tuple[list[Row], dict[str, Any]]:
 def columns_of(rows: Sequence[Row]) -> dict[str, list[Any]]:
     """Turn rows into columns, in the order in which names first appear.
 
-    A list of finer records that name money is opened: each becomes a row of its own
-    which takes over the texts of the record around it, not its sums. A column of
-    objects, such as usage, is opened to one column per key.
+    A list of nested records with amounts is expanded: each becomes a row, with the
+    texts of the outer record but not its sums. A column of objects, such as usage,
+    becomes one column per key.
     """
     columns, kinds = _columns(rows)
     if any(list in types for types in kinds.values()):

@@ -1,4 +1,4 @@
-"""The billing endpoints' answers as typed frames (spec 4.19).
+"""The responses of the billing endpoints as typed frames (spec 4.19).
 
 Money is int64 micro-USD, so sums are exact; a day is a UTC midnight and is never
 converted to another zone. Unknown columns are kept. `frame.attrs["notes"]` reports
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from mediakit.errors import ServiceError, shown
 from mediakit.money import format_usd
-from mediakit.spend.answers.columns import (
+from mediakit.spend.responses.columns import (
     as_category,
     as_days,
     as_sent,
     as_whole,
     whole_number,
 )
-from mediakit.spend.answers.rows import MONEY, columns_of, rows_of
+from mediakit.spend.responses.rows import MONEY, columns_of, rows_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +34,7 @@ Columns = dict[str, list[Any]]
 
 
 def daily_frame(body: object) -> "pd.DataFrame":
-    """Make a frame of a daily spend answer (spec 4.19).
+    """Make a frame of a daily spend response (spec 4.19).
 
     Args:
         body: The parsed JSON: any list of records, alone or inside.
@@ -46,7 +46,7 @@ def daily_frame(body: object) -> "pd.DataFrame":
         total_micro_usd (None if not sent), notes, and the report around the rows.
 
     Raises:
-        ServiceError: There is no list in it.
+        ServiceError: It has no list.
     """
     rows, report = rows_of(body, "daily spend")
     columns = columns_of(rows)
@@ -71,7 +71,7 @@ def monthly_frame(body: object, month: str) -> "pd.DataFrame":
         column per unit. `attrs` as for the days; invoices are in its report.
 
     Raises:
-        ServiceError: There is no list in it.
+        ServiceError: It has no list.
     """
     rows, report = rows_of(body, "monthly report")
     columns = columns_of(rows)

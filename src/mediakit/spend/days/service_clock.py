@@ -23,10 +23,10 @@ class ServiceClock:
         self._clock = clock
         self._ahead = NO_DIFFERENCE
 
-    def note(self, told_at: datetime | None) -> None:
+    def note(self, responded_at: datetime | None) -> None:
         """Record the time at which the service responded; None is ignored."""
-        if told_at is not None:
-            self._ahead = told_at - self._clock.now()
+        if responded_at is not None:
+            self._ahead = responded_at - self._clock.now()
 
     def now(self) -> datetime:
         """Return the instant at the service, in UTC."""
