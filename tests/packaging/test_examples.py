@@ -61,7 +61,7 @@ def project(
     """Copy the example; in the soak, install it and the wheel where nothing else is."""
     place = tmp_path_factory.mktemp("example")
     folder = place / request.param.name
-    shutil.copytree(request.param, folder)
+    shutil.copytree(request.param, folder, ignore=shutil.ignore_patterns(".*"))
     if not IS_SOAK:
         paths = [str(folder / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
         variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

@@ -13,6 +13,7 @@ import pytest
 from nbclient import NotebookClient
 
 from mediakit.history import History
+from tests.support.offline import Offline
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
@@ -54,7 +55,11 @@ def test_the_quickstart_is_there() -> None:
 
 
 def run(path: Path, tmp_path: Path, **settings: str) -> Any:
-    """Execute a notebook in a copy of the folder; return it with its outputs."""
+    """Execute a notebook in a copy of the folder and without a network.
+
+    Returns:
+        The notebook with its outputs.
+    """
     folder = tmp_path / "notebooks"
     shutil.copytree(NOTEBOOKS, folder)
     notebook = read(path)
@@ -64,7 +69,10 @@ def run(path: Path, tmp_path: Path, **settings: str) -> Any:
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
     )
-    client.execute(env=kernel_environment(tmp_path) | settings)
+    offline = Offline(tmp_path)
+    client.execute(env=kernel_environment(tmp_path) | offline.variables | settings)
+    assert offline.tried
+    assert offline.outside == set()
     return notebook
 
 

@@ -34,7 +34,8 @@ def make_clips(client: mk.Client, products: Iterable[Product], folder: Path) -> 
 
     A second run buys nothing twice: it finds the jobs of the first one.
     """
-    clips, jobs = Clips(), {}
+    clips = Clips()
+    jobs: dict[str, mk.Job] = {}
     for product in products:
         try:
             jobs[product.sku] = order_clip(client, product)
