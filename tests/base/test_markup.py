@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Callable
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import mediakit
 from mediakit import Client
 from mediakit.catalog import Catalog
 from mediakit.client import JobState
@@ -19,8 +23,7 @@ from mediakit.records import Attempt, Delivery
 from mediakit.widgets.deliveries.html import Told, told_html
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.form.view import values_html
-from mediakit.widgets.job.card import card_html, details_html, prompt_html
-from mediakit.widgets.job.html import head_html
+from mediakit.widgets.job.card import card_html, details_html, head_html, prompt_html
 from mediakit.widgets.job.waiting.html import kept_html as waits_html
 from mediakit.widgets.studio.history.rows import Row
 from mediakit.widgets.studio.html import kept_html
@@ -38,7 +41,7 @@ class Texts(HTMLParser):
         super().__init__()
         self.texts: list[str] = []
         self._skipped = 0
-        self.feed(html)
+        self.feed(str(html))
         self.close()
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
@@ -50,6 +53,20 @@ class Texts(HTMLParser):
     def handle_data(self, data: str) -> None:
         if not self._skipped:
             self.texts.append(data)
+
+
+def test_no_html_of_widgets_is_put_together_without_escaping() -> None:
+    tag = re.compile(
+        r"</?(a|b|code|div|h\d|img|li|p|pre|span|summary|t[dhr]|table|ul)\b"
+    )
+    found = []
+    for folder in ("widgets", "magics"):
+        for path in (Path(mediakit.__file__).parent / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.JoinedStr) and tag.search(ast.unparse(node)):
+                    found.append(f"{path.name}:{node.lineno}")
+
+    assert found == []
 
 
 def assert_no_formulas(html: str) -> None:

@@ -42,12 +42,13 @@ PARTS = (
 )
 """Whose sentences people see in forms, jobs, the studio and errors."""
 SENTENCE = re.compile(r"[A-Z{].*\w .*\w.*")
+HOLE = re.compile(r"\{(:[^}]*)?\}")
 NO_SENTENCE = re.compile(r"mk-|[;{]\s*[\w-]+:|^\{\w+\}$|^[A-Z_ ]+$")
 HEAD = """# Wording
 
 Everything that forms, jobs, the studio and errors say, to be read through.
 `python tools/write_wording.py` writes this page, and a test fails when it is not
-current. A name in braces stands for a value.
+current. A name in braces or "…" stands for a value.
 """
 
 
@@ -219,7 +220,7 @@ def _not_shown(tree: ast.AST) -> Iterator[int]:
 
 def _text_of(node: ast.AST) -> str:
     if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str) else ""
+        return HOLE.sub("…", node.value) if isinstance(node.value, str) else ""
     if isinstance(node, ast.JoinedStr):
         return "".join(_text_of(each) for each in node.values)
     if isinstance(node, ast.FormattedValue):

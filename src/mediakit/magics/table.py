@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from mediakit.history import Entry, EntryState
-from mediakit.markup import html_text
+from mediakit.markup import NO_HTML, html_text
 from mediakit.money import format_usd
 from mediakit.rates import NOT_KNOWN_YET
 from mediakit.records import JobStatus
@@ -41,19 +43,20 @@ class JobsTable:
             for row in rows
         )
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> Markup:
         if not self.entries:
-            return "<p>No jobs yet.</p>"
-        heads = "".join(f"<th style='text-align:left'>{head}</th>" for head in HEADS)
-        body = "".join(_row_html(row) for row in self.rows)
-        return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+            return Markup("<p>No jobs yet.</p>")
+        head = Markup("<th style='text-align:left'>{}</th>").format
+        table = Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>")
+        return table.format(
+            NO_HTML.join(map(head, HEADS)), NO_HTML.join(map(_row_html, self.rows))
+        )
 
 
-def _row_html(row: tuple[str, ...]) -> str:
-    cells = "".join(
-        f"<td style='text-align:left'>{html_text(cell)}</td>" for cell in row
-    )
-    return f"<tr>{cells}</tr>"
+def _row_html(row: tuple[str, ...]) -> Markup:
+    cell = Markup("<td style='text-align:left'>{}</td>").format
+    cells = NO_HTML.join(cell(html_text(text)) for text in row)
+    return Markup("<tr>{}</tr>").format(cells)
 
 
 def _row(entry: Entry) -> tuple[str, ...]:

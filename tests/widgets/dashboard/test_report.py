@@ -38,7 +38,7 @@ class Page(HTMLParser):
         self.attributes: list[tuple[str, str, str]] = []
         self.open: list[str] = []
         self.text = ""
-        self.feed(html)
+        self.feed(str(html))
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

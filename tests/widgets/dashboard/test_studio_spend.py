@@ -111,13 +111,13 @@ def test_the_studio_forecasts_the_month_on_the_spend_tab_and_does_without_it(
     bought(own_client, "a kite")
     studio = make_studio(own_client)
     go(studio, Place.SPEND)
-    until(lambda: "month&#x27;s end" in shown(studio), studio)
+    until(lambda: "month&#39;s end" in shown(studio), studio)
 
     async def fails(*_: object) -> object:
         raise ServiceError("The service does not answer.")
 
     monkeypatch.setattr(AsyncSpend, "forecast", fails)
     studio._view.refresh.click()
-    until(lambda: "month&#x27;s end" not in shown(studio), studio)
+    until(lambda: "month&#39;s end" not in shown(studio), studio)
     assert "this month" in shown(studio)
     assert studio.state.said == ""

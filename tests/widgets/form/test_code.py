@@ -277,10 +277,10 @@ def test_the_form_shows_its_call_as_it_is_now_and_escaped(
     assert "client.submit(" not in shown(form)
 
     fold = unfold_code(form)
-    assert "client.submit(&quot;text-to-video&quot;, prompt=" in shown(form)
+    assert "client.submit(&#34;text-to-video&#34;, prompt=" in shown(form)
     assert "<script" not in shown(form)
     box(form, "prompt").value = "a kite"
-    assert "prompt=&quot;a kite&quot;" in shown(form)
+    assert "prompt=&#34;a kite&#34;" in shown(form)
     assert fold._copy.code == form.as_python()
     fold._button.value = False
     assert "client.submit(" not in shown(form)

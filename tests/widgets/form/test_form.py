@@ -493,7 +493,7 @@ def test_values_from_code_show_and_a_wrong_one_is_told_in_the_form(
     assert form.values["prompt"] == "a"
     assert form.values["resolution"] == "720p"
     assert "Must be a whole number from 3 to 15 seconds" in shown(form)
-    assert "(got &#x27;8k&#x27;)" in error_of(form)
+    assert "(got &#39;8k&#39;)" in error_of(form)
     assert "(did you mean prompt?). Not changed." in error_of(form)
 
 

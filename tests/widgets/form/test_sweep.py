@@ -316,7 +316,7 @@ def test_what_cannot_be_read_stands_below_its_box_and_keeps_from_running(
     until_planned(form, "Run 1 cell · $0.204")
     named(form, "values of duration (s)").value = "three"
 
-    assert "&quot;three&quot; is not a number" in shown(form)
+    assert "&#34;three&#34; is not a number" in shown(form)
     assert INCOMPLETE in shown(form)
     assert run_button(form).disabled
 
@@ -425,7 +425,7 @@ def test_the_code_is_the_plan_that_is_shown(form: Form) -> None:
     assert isinstance(form._sweep._code, CodeView)
     code = form._sweep.as_python()
     assert 'resolution=["720p", "4k"]' in code
-    assert code.split("resolution")[0] in shown(form).replace("&quot;", '"')
+    assert code.split("resolution")[0] in shown(form).replace("&#34;", '"')
 
 
 def test_a_rerun_keeps_what_was_chosen_to_vary(form: Form, own_client: Client) -> None:

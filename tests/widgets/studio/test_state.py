@@ -36,7 +36,7 @@ from mediakit.widgets.studio.history.query import (
     HistoryQuery,
 )
 from mediakit.widgets.studio.history.rows import row_of, settings_of, state_of
-from mediakit.widgets.studio.html import glance_html, kept_html, kept_text
+from mediakit.widgets.studio.html import kept_html, kept_text, summary_html
 from mediakit.widgets.studio.state import Place, StudioState
 from mediakit.widgets.studio.summary import (
     UNKNOWN,
@@ -390,7 +390,7 @@ def test_nothing_from_outside_becomes_markup() -> None:
         row_html(row),
         row_html(replace(row, thumb=b"jpeg")),
         offer_html(offer),
-        glance_html(glance),
+        summary_html(glance),
         kept_html(MARKUP, glance, [row]),
     )
 

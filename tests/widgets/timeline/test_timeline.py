@@ -255,7 +255,7 @@ def test_a_still_picture_is_to_scale_and_escaped() -> None:
     assert "left:25.000%;width:75.000%" in html
     assert "1 to 4 s" in html
     assert "<img" not in html
-    assert "a&quot;b&lt;c&gt;.png" in html
+    assert "a&#34;b&lt;c&gt;.png" in html
     assert still_html(AXIS, BLANK) == ""
 
 

@@ -10,6 +10,7 @@ from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.base import Control
 from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.messages import within
+from mediakit.widgets.toolkit.html import line_html
 
 
 class ItemList(Control):
@@ -128,5 +129,5 @@ class ItemList(Control):
             words = f"{count} of at most {self.spec.max_length}"
         else:
             words = f"{count}"
-        self._head.value = f'<span class="mk-quiet">{words}</span>'
+        self._head.value = line_html(words)
         self.set_enabled(enabled=True)

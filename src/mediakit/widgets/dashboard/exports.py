@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from mediakit.errors import InputError
 from mediakit.money import format_usd
 from mediakit.spend.exporting import add_usd, export_bytes, to_focus
 from mediakit.spend.exporting.files import write_file
 from mediakit.widgets.dashboard.reading import CHARGE
+from mediakit.widgets.toolkit.html import data_url, line_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,16 +118,13 @@ def save(prepared: Prepared, folder: str) -> Path:
     return path
 
 
-def data_link(prepared: Prepared, words: str) -> str:
+def data_link(prepared: Prepared, words: str) -> Markup:
     """Return an HTML link with the file embedded."""
-    data = b64encode(prepared.content).decode()
-    return (
-        f'<a download="{escape(prepared.name)}" '
-        f'href="data:{prepared.media_type};base64,{data}">{escape(words)}</a>'
-    )
+    url = data_url(prepared.content, prepared.media_type)
+    return Markup('<a download="{}" href="{}">{}</a>').format(prepared.name, url, words)
 
 
-def link_html(prepared: Prepared, *, may_save: bool) -> str:
+def link_html(prepared: Prepared, *, may_save: bool) -> Markup:
     """Return the link, or the reason if the file is too large for one."""
     if len(prepared.content) > MOST_LINK_BYTES:
         instead = 'Use "Save to folder".' if may_save else "Use client.spend.charges()."
@@ -134,9 +132,9 @@ def link_html(prepared: Prepared, *, may_save: bool) -> str:
             f"{prepared.name} ({prepared.facts}) is too large for a download link; "
             f"the limit is {size_text(MOST_LINK_BYTES)}. {instead}"
         )
-        return f'<span class="mk-warn">{escape(text)}</span>'
+        return line_html(text, "warn")
     link = data_link(prepared, f"Download {prepared.name}")
-    return f'{link} <span class="mk-quiet">{escape(prepared.facts)}</span>'
+    return link + " " + line_html(prepared.facts)
 
 
 def size_text(size_bytes: int) -> str:

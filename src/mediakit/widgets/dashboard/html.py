@@ -7,16 +7,17 @@ variables; the static copy is readable without a style sheet.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from html import escape
 from typing import TYPE_CHECKING, Any
 
-from mediakit.markup import html_text
+from markupsafe import Markup
+
+from mediakit.markup import NO_HTML, html_text
 from mediakit.money import format_usd
 from mediakit.widgets.dashboard.figures import Figure, figures_of, verdict_of
 from mediakit.widgets.dashboard.panels import Panel, Swatch
 from mediakit.widgets.dashboard.state import DashboardState
 from mediakit.widgets.job.card import LINE, QUIET
-from mediakit.widgets.toolkit.html import error_html, line_html, style_block
+from mediakit.widgets.toolkit.html import error_html, line_html, style_block, style_tag
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,12 +105,12 @@ CSS = f"""
 """
 
 
-def head_html(title: str) -> str:
+def head_html(title: str) -> Markup:
     """Return the heading, with the style sheets of the dashboard."""
-    return f"{style_block()}<style>{CSS}</style><h3>{escape(title)}</h3>"
+    return style_block() + style_tag(CSS) + Markup("<h3>{}</h3>").format(title)
 
 
-def status_html(state: DashboardState) -> str:
+def status_html(state: DashboardState) -> Markup:
     """Return the figures and the verdict, or the notice in their place."""
     if state.trouble:
         return error_html(state.trouble)
@@ -119,26 +120,26 @@ def status_html(state: DashboardState) -> str:
     return figures_html(figures_of(state.reading, state.only)) + _checks_html(state)
 
 
-def _loading_html(text: str) -> str:
-    spinner = '<i aria-hidden="true"></i>'
-    return f'<div class="mk-sp-loading">{spinner}{escape(text)}</div>'
+def _loading_html(text: str) -> Markup:
+    return Markup(
+        '<div class="mk-sp-loading"><i aria-hidden="true"></i>{}</div>'
+    ).format(text)
 
 
-def figures_html(figures: Iterable[Figure]) -> str:
+def figures_html(figures: Iterable[Figure]) -> Markup:
     """Return the figures; rounded numbers show all digits in a tooltip."""
-    pairs = "".join(
-        f"<div><b{_tooltip(figure.exact)}>{html_text(figure.text)}</b> "
-        f"<span>{html_text(figure.label)}</span></div>"
-        for figure in figures
+    pairs = NO_HTML.join(map(_figure_html, figures))
+    return Markup('<div class="mk-sp-figures">{}</div>').format(pairs)
+
+
+def _figure_html(figure: Figure) -> Markup:
+    tooltip = Markup(' title="{}"').format(figure.exact) if figure.exact else ""
+    return Markup("<div><b{}>{}</b> <span>{}</span></div>").format(
+        tooltip, html_text(figure.text), html_text(figure.label)
     )
-    return f'<div class="mk-sp-figures">{pairs}</div>'
 
 
-def _tooltip(text: str) -> str:
-    return f' title="{escape(text)}"' if text else ""
-
-
-def _checks_html(state: DashboardState) -> str:
+def _checks_html(state: DashboardState) -> Markup:
     if state.is_loading or state.reading is None:
         return _loading_html(state.notice)
     if state.is_checking:
@@ -147,56 +148,62 @@ def _checks_html(state: DashboardState) -> str:
     verdict = verdict_of(state.reading)
     if verdict is not None:
         lines.append(
-            f'<div class="mk-sp-verdict mk-{verdict.tone}">'
-            f'<span aria-hidden="true">{verdict.mark}</span>'
-            f"<span>{html_text(verdict.text)}</span></div>"
+            Markup(
+                '<div class="mk-sp-verdict mk-{}">'
+                '<span aria-hidden="true">{}</span><span>{}</span></div>'
+            ).format(verdict.tone, verdict.mark, html_text(verdict.text))
         )
-    lines += [f"<div>{line_html(t, 'warn')}</div>" for t in state.reading.troubles]
-    return "".join(lines)
+    trouble = Markup("<div>{}</div>").format
+    lines += [trouble(line_html(text, "warn")) for text in state.reading.troubles]
+    return NO_HTML.join(lines)
 
 
-def panels_html(panels: Iterable[Panel]) -> str:
+def panels_html(panels: Iterable[Panel]) -> Markup:
     """Return plots side by side, in the colours of the page's theme."""
-    figures = "".join(map(_panel_html, panels))
-    return f'<div class="mk-sp-panels">{figures}</div>' if figures else ""
+    figures = NO_HTML.join(map(_panel_html, panels))
+    if not figures:
+        return NO_HTML
+    return Markup('<div class="mk-sp-panels">{}</div>').format(figures)
 
 
-def _panel_html(panel: Panel) -> str:
-    head = f"<h4>{html_text(panel.title)}</h4>"
+def _panel_html(panel: Panel) -> Markup:
     if panel.trouble:
-        return f"<figure>{head}{line_html(panel.trouble, 'warn')}</figure>"
-    pictures = panel.picture("light", 'class="mk-sp-light"') + panel.picture(
-        "dark", 'class="mk-sp-dark"'
-    )
-    return (
-        f"<figure>{head}{pictures}{_legend_html(panel)}{_behind_html(panel)}</figure>"
-    )
+        below = line_html(panel.trouble, "warn")
+    else:
+        below = (
+            panel.picture("light", Markup('class="mk-sp-light"'))
+            + panel.picture("dark", Markup('class="mk-sp-dark"'))
+            + legend_html(panel, "mk-sp-legend")
+            + _behind_html(panel)
+        )
+    figure = Markup("<figure><h4>{}</h4>{}</figure>")
+    return figure.format(html_text(panel.title), below)
 
 
-def _legend_html(panel: Panel) -> str:
-    lines = "".join(
-        f"<li>{each.sign}{html_text(each.text)}</li>" for each in panel.legend
-    )
-    return f'<ul class="mk-sp-legend">{lines}</ul>' if lines else ""
+def legend_html(panel: Panel, style_class: str) -> Markup:
+    """Return what the colours of a plot mean; nothing where there are none."""
+    if not panel.legend:
+        return NO_HTML
+    item = Markup("<li>{}{}</li>").format
+    items = NO_HTML.join(item(each.sign, html_text(each.text)) for each in panel.legend)
+    return Markup('<ul class="{}">{}</ul>').format(style_class, items)
 
 
-def _behind_html(panel: Panel) -> str:
+def _behind_html(panel: Panel) -> Markup:
     if panel.frame is None or panel.frame.empty:
-        return ""
+        return NO_HTML
     count = len(panel.frame)
     rows = f"{count:,} row{'' if count == 1 else 's'}"
-    return (
-        f"<details><summary>Data ({rows})</summary>"
-        f'<div class="mk-sp-rows" tabindex="0" role="region" '
-        f'aria-label="{escape(panel.title)}: data">'
-        f"{table_html(panel.frame)}</div></details>"
-    )
+    return Markup(
+        '<details><summary>Data ({})</summary><div class="mk-sp-rows" '
+        'tabindex="0" role="region" aria-label="{}: data">{}</div></details>'
+    ).format(rows, panel.title, table_html(panel.frame))
 
 
 # -- frames as tables ---------------------------------------------------------------
 
 
-def table_html(frame: pd.DataFrame, most_rows: int | None = MOST_ROWS) -> str:
+def table_html(frame: pd.DataFrame, most_rows: int | None = MOST_ROWS) -> Markup:
     """Return the first rows of a frame, and the number of remaining rows.
 
     Args:
@@ -205,25 +212,28 @@ def table_html(frame: pd.DataFrame, most_rows: int | None = MOST_ROWS) -> str:
     """
     names = [str(name) for name in frame.columns]
     shown = frame if most_rows is None else frame.head(most_rows)
-    body = "".join(f"<tr>{row}</tr>" for row in _rows_html(shown, names))
-    head = "".join(
-        f"<th{_align(frame, n)}>{html_text(_head_text(n))}</th>" for n in names
-    )
+    body = NO_HTML.join(_rows_html(shown, names))
+    th = Markup("<th{}>{}</th>").format
+    head = NO_HTML.join(th(_align(frame, n), html_text(_head_text(n))) for n in names)
     more = len(frame) - len(shown)
-    rest = f'<div class="mk-quiet">and {more:,} more</div>' if more else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+    rest = Markup('<div class="mk-quiet">and {:,} more</div>').format(more)
+    return Markup(
+        "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>{}"
+    ).format(head, body, rest if more else "")
 
 
-def _rows_html(frame: pd.DataFrame, names: list[str]) -> Iterator[str]:
+def _rows_html(frame: pd.DataFrame, names: list[str]) -> Iterator[Markup]:
+    td, tr = Markup("<td{}>{}</td>").format, Markup("<tr>{}</tr>").format
     aligned = [_align(frame, name) for name in names]
     columns = [[_cell_text(n, v) for v in frame[n].astype(object)] for n in names]
     for values in zip(*columns, strict=True):
         pairs = zip(aligned, values, strict=True)
-        yield "".join(f"<td{how}>{html_text(text)}</td>" for how, text in pairs)
+        yield tr(NO_HTML.join(td(how, html_text(text)) for how, text in pairs))
 
 
-def _align(frame: pd.DataFrame, name: str) -> str:
-    return ' class="mk-num"' if frame[name].dtype.kind in "iuf" else ""
+def _align(frame: pd.DataFrame, name: str) -> Markup:
+    is_number = frame[name].dtype.kind in "iuf"
+    return Markup(' class="mk-num"') if is_number else NO_HTML
 
 
 def _head_text(name: str) -> str:
@@ -249,53 +259,58 @@ def _cell_text(name: str, value: Any) -> str:
 # -- the copy in a saved notebook ---------------------------------------------------
 
 
-def kept_html(state: DashboardState) -> str:
+def kept_html(state: DashboardState) -> Markup:
     """Return the same numbers and pictures without style sheets or scripts."""
-    return (
-        f'<div style="margin:4px 0 8px"><div><b>{html_text(state.title)}</b>. '
-        f"Run the cell to use it.</div>{''.join(_kept_parts(state))}</div>"
-    )
+    return Markup(
+        '<div style="margin:4px 0 8px"><div><b>{}</b>. '
+        "Run the cell to use it.</div>{}</div>"
+    ).format(html_text(state.title), NO_HTML.join(_kept_parts(state)))
 
 
-def _kept_parts(state: DashboardState) -> Iterator[str]:
+def _kept_parts(state: DashboardState) -> Iterator[Markup]:
     if state.reading is None or state.notice:
-        yield f'<div style="{QUIET}">{html_text(state.notice)}</div>'
+        notice = Markup('<div style="{}">{}</div>')
+        yield notice.format(QUIET, html_text(state.notice))
         return
     for figure in figures_of(state.reading, state.only):
-        yield (
+        yield Markup(
             '<div style="display:inline-block;margin:6px 22px 6px 0">'
-            f'<b style="font-size:17px">{html_text(figure.text)}</b> '
-            f'<span style="{QUIET}">{html_text(figure.label)}</span></div>'
-        )
+            '<b style="font-size:17px">{}</b> <span style="{}">{}</span></div>'
+        ).format(html_text(figure.text), QUIET, html_text(figure.label))
     verdict = verdict_of(state.reading)
     if verdict is not None:
-        yield f"<div>{verdict.mark} {html_text(verdict.text)}</div>"
+        yield Markup("<div>{} {}</div>").format(verdict.mark, html_text(verdict.text))
     yield from map(_kept_panel_html, state.panels)
 
 
-def _kept_panel_html(panel: Panel) -> str:
+def _kept_panel_html(panel: Panel) -> Markup:
     if not panel.light:
-        return ""
+        return NO_HTML
     # One picture for all themes: the theme of the page is unknown here.
-    style = 'style="background:#fff;border-radius:4px;max-width:100%;width:520px"'
-    legend = " ".join(map(_kept_swatch_html, panel.legend))
-    return (
-        f'<div style="display:inline-block;vertical-align:top;margin:6px 18px 0 0;'
-        f'max-width:100%;border:1px solid {LINE};border-radius:4px;padding:8px">'
-        f"<div><b>{html_text(panel.title)}</b></div>{panel.picture('light', style)}"
-        f'<div style="{QUIET};max-width:520px">{legend}</div></div>'
+    style = Markup(
+        'style="background:#fff;border-radius:4px;max-width:100%;width:520px"'
+    )
+    return Markup(
+        '<div style="display:inline-block;vertical-align:top;margin:6px 18px 0 0;'
+        'max-width:100%;border:1px solid {};border-radius:4px;padding:8px">'
+        '<div><b>{}</b></div>{}<div style="{};max-width:520px">{}</div></div>'
+    ).format(
+        LINE,
+        html_text(panel.title),
+        panel.picture("light", style),
+        QUIET,
+        Markup(" ").join(map(_kept_swatch_html, panel.legend)),
     )
 
 
-def _kept_swatch_html(swatch: Swatch) -> str:
+def _kept_swatch_html(swatch: Swatch) -> Markup:
     # Without a style sheet, the swatch is a character.
     sign = {"line": "━", "dashed": "┅"}.get(swatch.shape, "■")
     faint = ";opacity:.35" if len(swatch.light) > 7 and swatch.light[7:] != "ff" else ""
-    return (
+    return Markup(
         '<span style="white-space:nowrap;margin-right:10px">'
-        f'<span style="color:{swatch.light[:7]}{faint}" aria-hidden="true">{sign}'
-        f"</span> {html_text(swatch.text)}</span>"
-    )
+        '<span style="color:{}{}" aria-hidden="true">{}</span> {}</span>'
+    ).format(swatch.light[:7], faint, sign, html_text(swatch.text))
 
 
 def kept_text(state: DashboardState) -> str:

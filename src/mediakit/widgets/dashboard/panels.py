@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import io
 import threading
-from base64 import b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 from mediakit import plots
 from mediakit.errors import MediakitError
+from mediakit.markup import NO_HTML
 from mediakit.widgets.dashboard.figures import cents_text, named
 from mediakit.widgets.dashboard.reading import CHARGE, By, MonthReading
+from mediakit.widgets.toolkit.html import data_url
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,10 +49,12 @@ class Swatch:
     shape: str = "patch"
 
     @property
-    def sign(self) -> str:
+    def sign(self) -> Markup:
         """Return the swatch as a tag; a style sheet selects the theme's colour."""
         colours = f"--mk-light:{self.light};--mk-dark:{self.dark}"
-        return f'<i class="mk-{self.shape}" style="{colours}" aria-hidden="true"></i>'
+        return Markup('<i class="mk-{}" style="{}" aria-hidden="true"></i>').format(
+            self.shape, colours
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +81,12 @@ class Panel:
 
     def uri(self, theme: Theme) -> str:
         """Return the picture as a `data:` URI."""
-        data = b64encode(self.light if theme == "light" else self.dark).decode()
-        return f"data:image/png;base64,{data}"
+        return data_url(self.light if theme == "light" else self.dark, "image/png")
 
-    def picture(self, theme: Theme, attributes: str = "") -> str:
+    def picture(self, theme: Theme, attributes: Markup = NO_HTML) -> Markup:
         """Return the picture as a tag, with its text alternative."""
-        return f'<img src="{self.uri(theme)}" alt="{escape(self.alt)}" {attributes}>'
+        tag = Markup('<img src="{}" alt="{}" {}>')
+        return tag.format(self.uri(theme), self.alt, attributes)
 
 
 def day_panel(reading: MonthReading) -> Panel:

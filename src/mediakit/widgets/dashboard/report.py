@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
+from markupsafe import Markup
 
-from mediakit.markup import html_text
+from mediakit.markup import NO_HTML, html_text
 from mediakit.money import divide_half_up, format_usd
 from mediakit.spend.exporting.files import write_file
 from mediakit.widgets.dashboard import panels
@@ -24,7 +24,7 @@ from mediakit.widgets.dashboard.figures import (
     named,
     verdict_of,
 )
-from mediakit.widgets.dashboard.html import SIGNS, table_html
+from mediakit.widgets.dashboard.html import SIGNS, legend_html, table_html
 from mediakit.widgets.dashboard.months import month_title, readable_month
 from mediakit.widgets.dashboard.reading import (
     CHARGE,
@@ -34,6 +34,7 @@ from mediakit.widgets.dashboard.reading import (
     read_checks,
     read_month,
 )
+from mediakit.widgets.toolkit.html import style_tag
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,79 +111,78 @@ async def write_report(
     return await to_thread.run_sync(write)
 
 
-def page_html(reading: MonthReading) -> str:
+def page_html(reading: MonthReading) -> Markup:
     """Draw the plots and return the page; blocks."""
     title = f"Spend · {month_title(reading.month)}"
-    body = _empty_html(reading) if reading.is_empty else "\n".join(_parts(reading))
-    return "\n".join(
-        [
-            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width,initial-scale=1">',
-            '<meta name="generator" content="mediakit spend report">',
-            f"<title>{escape(title)}</title><style>{CSS}{SIGNS}</style></head><body>",
-            f"<h1>{html_text(title)}</h1>",
-            f'<p class="quiet">Read on {reading.today:%B} {reading.today.day}, '
-            f"{reading.today.year}. Days are in UTC, amounts in US dollars.</p>",
-            body,
-            "</body></html>\n",
-        ]
+    return Markup(
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
+        '<meta name="generator" content="mediakit spend report">\n'
+        "<title>{}</title>{}</head><body>\n<h1>{}</h1>\n"
+        '<p class="quiet">Read on {:%B} {}, {}. '
+        "Days are in UTC, amounts in US dollars.</p>\n{}\n</body></html>\n"
+    ).format(
+        title,
+        style_tag(CSS + SIGNS),
+        html_text(title),
+        reading.today,
+        reading.today.day,
+        reading.today.year,
+        Markup("\n").join(_parts(reading)),
     )
 
 
-def _empty_html(reading: MonthReading) -> str:
-    return f"<p>Nothing was charged in {month_title(reading.month)}.</p>"
-
-
-def _parts(reading: MonthReading) -> Iterator[str]:
-    figures = "".join(
-        f"<div><dt>{html_text(f.label)}</dt>"
-        f'<dd title="{escape(f.exact)}">{html_text(f.text)}</dd></div>'
+def _parts(reading: MonthReading) -> Iterator[Markup]:
+    if reading.is_empty:
+        nothing = Markup("<p>Nothing was charged in {}.</p>")
+        yield nothing.format(month_title(reading.month))
+        return
+    figure = Markup('<div><dt>{}</dt><dd title="{}">{}</dd></div>')
+    figures = NO_HTML.join(
+        figure.format(html_text(f.label), f.exact, html_text(f.text))
         for f in figures_of(reading, None)
     )
-    yield f'<dl class="numbers">{figures}</dl>'
+    yield Markup('<dl class="numbers">{}</dl>').format(figures)
     yield from _verdict_parts(reading)
+    plots = Markup('<div class="plots">{}</div>')
     drawn = (panels.day_panel(reading), panels.budget_panel(reading))
-    yield f'<div class="plots">{"".join(map(_figure_html, drawn))}</div>'
-    yield f"<h2>By function</h2>{_sums_html(reading)}"
-    more = "".join(map(_figure_html, panels.further_panels(reading)))
-    yield f'<h2>In detail</h2><div class="plots">{more}</div>'
+    yield plots.format(NO_HTML.join(map(_figure_html, drawn)))
+    yield Markup("<h2>By function</h2>{}").format(_sums_html(reading))
+    more = NO_HTML.join(map(_figure_html, panels.further_panels(reading)))
+    yield Markup("<h2>In detail</h2>") + plots.format(more)
     yield from _charges_parts(reading)
 
 
-def _verdict_parts(reading: MonthReading) -> Iterator[str]:
+def _verdict_parts(reading: MonthReading) -> Iterator[Markup]:
     verdict = verdict_of(reading)
+    wide = Markup('<div class="wide">{}</div>')
     if verdict is not None:
-        yield (
-            f'<p class="{verdict.tone}"><span aria-hidden="true">{verdict.mark}</span> '
-            f"{html_text(verdict.text)}</p>"
+        yield Markup('<p class="{}"><span aria-hidden="true">{}</span> {}</p>').format(
+            verdict.tone, verdict.mark, html_text(verdict.text)
         )
         if not reading.reconciliation.is_explained:
             found = reading.reconciliation.frame()
             differing = found[found["verdict"] != "match"]
-            yield f'<div class="wide">{table_html(differing, None)}</div>'
+            yield wide.format(table_html(differing, None))
     for trouble in reading.troubles:
-        yield f'<p class="warn">{html_text(trouble)}</p>'
+        yield Markup('<p class="warn">{}</p>').format(html_text(trouble))
 
 
-def _figure_html(panel: panels.Panel) -> str:
-    head = f"<h3>{html_text(panel.title)}</h3>"
+def _figure_html(panel: panels.Panel) -> Markup:
     if panel.trouble:
-        return f'<figure>{head}<p class="quiet">{html_text(panel.trouble)}</p></figure>'
-    legend = "".join(
-        f"<li>{each.sign}{html_text(each.text)}</li>" for each in panel.legend
-    )
-    picture = (
-        f'<picture><source media="{DARK}" srcset="{panel.uri("dark")}">'
-        f"{panel.picture('light')}</picture>"
-    )
-    return (
-        f"<figure>{head}{picture}"
-        + (f'<ul class="legend">{legend}</ul>' if legend else "")
-        + "</figure>"
-    )
+        below = Markup('<p class="quiet">{}</p>').format(html_text(panel.trouble))
+    else:
+        below = Markup('<picture><source media="{}" srcset="{}">{}</picture>{}').format(
+            DARK,
+            panel.uri("dark"),
+            panel.picture("light"),
+            legend_html(panel, "legend"),
+        )
+    figure = Markup("<figure><h3>{}</h3>{}</figure>")
+    return figure.format(html_text(panel.title), below)
 
 
-def _sums_html(reading: MonthReading) -> str:
+def _sums_html(reading: MonthReading) -> Markup:
     daily = named(reading.daily)
     sums = daily.groupby("function")[["jobs", CHARGE]].sum()
     order = sums.sort_values(CHARGE, ascending=False)
@@ -191,14 +191,14 @@ def _sums_html(reading: MonthReading) -> str:
     ]
     total = sum(charge for *_, charge in rows)
     write = aligned([total, *(charge for *_, charge in rows)])
-    body = "".join(_sum_row(*row, total, write) for row in rows)
+    body = NO_HTML.join(_sum_row(*row, total, write) for row in rows)
     jobs = sum(count for _, count, _ in rows)
     foot = _sum_row("Total", jobs, total, total, write)
-    return (
+    return Markup(
         '<table class="sums"><thead><tr><th>Function</th><th class="num">Jobs</th>'
         '<th class="num">Charge</th><th class="num">Share</th></tr></thead>'
-        f"<tbody>{body}</tbody><tfoot>{foot}</tfoot></table>"
-    )
+        "<tbody>{}</tbody><tfoot>{}</tfoot></table>"
+    ).format(body, foot)
 
 
 def aligned(amounts: Sequence[int]) -> Callable[[int], str]:
@@ -214,43 +214,44 @@ def aligned(amounts: Sequence[int]) -> Callable[[int], str]:
 
 def _sum_row(
     name: str, jobs: int, charge: int, total: int, write: Callable[[int], str]
-) -> str:
+) -> Markup:
     share = ""
     if total > 0 and charge >= 0:
         whole, tenth = divmod(divide_half_up(charge * 1000, total), 10)
         share = f"{whole}.{tenth} %"
-    return (
-        f'<tr><td>{html_text(name)}</td><td class="num">{jobs:,}</td>'
-        f'<td class="num">{html_text(write(charge))}</td>'
-        f'<td class="num">{share}</td></tr>'
-    )
+    return Markup(
+        '<tr><td>{}</td><td class="num">{:,}</td>'
+        '<td class="num">{}</td><td class="num">{}</td></tr>'
+    ).format(html_text(name), jobs, html_text(write(charge)), share)
 
 
 # -- the charges --------------------------------------------------------------------
 
 
-def _charges_parts(reading: MonthReading) -> Iterator[str]:
+def _charges_parts(reading: MonthReading) -> Iterator[Markup]:
     charges = reading.charges
     file = prepare(charges, Format.CSV, f"spend-{reading.month}")
     link = data_link(file, f"Download {file.name}")
     total = format_usd(file.total_micro_usd)
-    yield f"<h2>Charges</h2><p>{len(charges):,} settled, {html_text(total)}."
-    yield f'<span class="download">{link}</span></p>'
-    yield f'<div class="wide">{_charges_html(charges.head(MOST_CHARGES))}</div>'
+    yield Markup(
+        "<h2>Charges</h2><p>{:,} settled, {}.\n"
+        '<span class="download">{}</span></p>\n<div class="wide">{}</div>'
+    ).format(
+        len(charges), html_text(total), link, _charges_html(charges.head(MOST_CHARGES))
+    )
     more = len(charges) - MOST_CHARGES
     if more > 0:
-        yield f'<p class="quiet">and {more:,} more, which are in the CSV.</p>'
+        rest = Markup('<p class="quiet">and {:,} more, which are in the CSV.</p>')
+        yield rest.format(more)
 
 
-def _charges_html(charges: pd.DataFrame) -> str:
-    heads = ("Settled (UTC)", "Function", "Project", "Prompt", "Job")
-    head = "".join(f"<th>{name}</th>" for name in heads)
+def _charges_html(charges: pd.DataFrame) -> Markup:
     write = aligned(charges[CHARGE].tolist())
-    body = "".join(_charge_row(row, write) for row in _records(charges))
-    return (
-        f'<table><thead><tr>{head}<th class="num">Charge</th></tr></thead>'
-        f"<tbody>{body}</tbody></table>"
-    )
+    return Markup(
+        "<table><thead><tr><th>Settled (UTC)</th><th>Function</th><th>Project</th>"
+        '<th>Prompt</th><th>Job</th><th class="num">Charge</th></tr></thead>'
+        "<tbody>{}</tbody></table>"
+    ).format(NO_HTML.join(_charge_row(row, write) for row in _records(charges)))
 
 
 def _records(charges: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -260,15 +261,18 @@ def _records(charges: pd.DataFrame) -> Iterator[dict[str, Any]]:
         yield {str(name): value for name, value in row.items()}
 
 
-def _charge_row(row: dict[str, Any], write: Callable[[int], str]) -> str:
+def _charge_row(row: dict[str, Any], write: Callable[[int], str]) -> Markup:
     texts = (
         function_title(row["function"], row["kind"]),
         row["project"] or "",
         " ".join((row["prompt"] or "").split()),
     )
-    cells = "".join(f"<td>{html_text(text)}</td>" for text in texts)
-    return (
-        f'<tr><td class="when">{row["settled_at"]:%Y-%m-%d %H:%M}</td>{cells}'
-        f"<td><code>{html_text(str(row['job_id']))}</code></td>"
-        f'<td class="num">{html_text(write(int(row[CHARGE])))}</td></tr>'
+    return Markup(
+        '<tr><td class="when">{:%Y-%m-%d %H:%M}</td><td>{}</td><td>{}</td><td>{}</td>'
+        '<td><code>{}</code></td><td class="num">{}</td></tr>'
+    ).format(
+        row["settled_at"],
+        *map(html_text, texts),
+        html_text(str(row["job_id"])),
+        html_text(write(int(row[CHARGE]))),
     )

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import ipywidgets as w
+from markupsafe import Markup
 
 from mediakit.widgets.dashboard.exports import TOOLTIPS, Format, link_html
 from mediakit.widgets.dashboard.html import head_html, panels_html, status_html
@@ -173,7 +174,8 @@ class DashboardView:
             parts += [self.folder, self.save]
         link = ""
         if state.export is not None:
-            link = f"<div>{link_html(state.export, may_save=self._may_save)}</div>"
+            link = link_html(state.export, may_save=self._may_save)
+            link = Markup("<div>{}</div>").format(link)
         self._link.value = link + line_html(state.said, "plain")
         self._export_row.children = (*parts, self._link)
         for button in self.formats.values():

@@ -10,10 +10,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from html import escape
 from urllib.parse import urlsplit
 
-from mediakit.markup import html_text
+from markupsafe import Markup
+
+from mediakit.markup import NO_HTML, html_text
 from mediakit.records import Attempt, Delivery, DeliveryStatus
 from mediakit.widgets.job.card import BAD, LINE, QUIET
 
@@ -36,19 +37,22 @@ class Told:
     attempts: Sequence[Attempt]
 
 
-def told_html(told: Sequence[Told], *, more: bool = False) -> str:
+def told_html(told: Sequence[Told], *, more: bool = False) -> Markup:
     """Return deliveries as HTML.
 
     Args:
         told: The deliveries.
         more: There are further ones.
     """
+    line = Markup('<div style="{}">{}</div>')
     if not told:
-        return f'<div style="{QUIET}">{NOTHING}</div>'
-    tail = f'<div style="{QUIET}">{_MORE}</div>' if more else ""
-    blocks = "".join(_block_html(one) for one in told)
-    size = "font-size:13px;font-size:var(--jp-ui-font-size1,13px)"
-    return f'<div style="max-width:1000px;{size}">{blocks}{tail}</div>'
+        return line.format(QUIET, NOTHING)
+    return Markup(
+        '<div style="max-width:1000px;font-size:13px;'
+        'font-size:var(--jp-ui-font-size1,13px)">{}{}</div>'
+    ).format(
+        NO_HTML.join(map(_block_html, told)), line.format(QUIET, _MORE) if more else ""
+    )
 
 
 _MORE = "There are more: client.deliveries.list() goes through all of them."
@@ -93,17 +97,21 @@ def _place(url: str | None) -> str:
     return f"to {host}{port}{parts.path}"
 
 
-def _block_html(told: Told) -> str:
+def _block_html(told: Told) -> Markup:
     status, *facts = _head(told.delivery)
     tone = _TONES.get(DeliveryStatus(status), QUIET) if status in _KNOWN else QUIET
-    head = (
-        f'<b style="{tone}">{html_text(status)}</b> '
-        f'<span style="{QUIET}">{" · ".join(html_text(fact) for fact in facts)}</span>'
-    )
-    return (
-        f'<div style="padding:8px 0 10px;border-bottom:1px solid {LINE};'
-        f'overflow-wrap:anywhere"><div>{head}</div>{_line_html(told)}'
-        f"{_table_html(told)}</div>"
+    return Markup(
+        '<div style="padding:8px 0 10px;border-bottom:1px solid {};'
+        'overflow-wrap:anywhere"><div><b style="{}">{}</b> '
+        '<span style="{}">{}</span></div>{}{}</div>'
+    ).format(
+        LINE,
+        tone,
+        html_text(status),
+        QUIET,
+        html_text(" · ".join(facts)),
+        _line_html(told),
+        _table_html(told),
     )
 
 
@@ -113,44 +121,41 @@ _KNOWN = frozenset(DeliveryStatus)
 # -- the line ---------------------------------------------------------------------
 
 
-def _line_html(told: Told) -> str:
+def _line_html(told: Told) -> Markup:
     """Return the attempts on a line whose pieces grow with the time between them."""
     if not told.attempts:
-        return f'<div style="{QUIET}">not attempted yet</div>'
-    pieces = []
+        return Markup('<div style="{}">not attempted yet</div>').format(QUIET)
+    pieces: list[Markup] = []
     before: datetime | None = None
     for attempt in told.attempts:
         pieces += [*_stretch(before, attempt.attempted_at), _dot(attempt)]
         before = attempt.attempted_at
     next_at = told.delivery.next_attempt_at
     if next_at is not None:
-        title = escape(f"next attempt {_at(next_at)}")
-        dot = f'<span style="{QUIET}" title="{title}">○</span>'
-        pieces += [*_stretch(before, next_at), dot]
-    label = escape(summary_text(told), quote=True)
-    return (
-        f'<div role="img" aria-label="{label}" style="display:flex;flex-wrap:wrap;'
-        f'align-items:center;max-width:900px;margin:6px 0 4px">{"".join(pieces)}</div>'
-    )
+        dot = Markup('<span style="{}" title="next attempt {}">○</span>')
+        pieces += [*_stretch(before, next_at), dot.format(QUIET, _at(next_at))]
+    return Markup(
+        '<div role="img" aria-label="{}" style="display:flex;flex-wrap:wrap;'
+        'align-items:center;max-width:900px;margin:6px 0 4px">{}</div>'
+    ).format(summary_text(told), NO_HTML.join(pieces))
 
 
-def _stretch(since: datetime | None, until: datetime | None) -> Iterator[str]:
+def _stretch(since: datetime | None, until: datetime | None) -> Iterator[Markup]:
     if since is None or until is None:
         return
     gap_s = max(0.0, (until - since).total_seconds())
     # Gaps go from seconds to a day: their length on the line is that of their number.
     weight = round(10 + 10 * math.log10(1 + gap_s))
-    yield (
-        f'<span style="flex:{weight} 1 0;min-width:36px;text-align:center;'
-        f"margin:0 3px;font-size:11px;line-height:1.2;border-bottom:1px solid {LINE};"
-        f'{QUIET}">{span_text(gap_s)}</span>'
-    )
+    yield Markup(
+        '<span style="flex:{} 1 0;min-width:36px;text-align:center;margin:0 3px;'
+        'font-size:11px;line-height:1.2;border-bottom:1px solid {};{}">{}</span>'
+    ).format(weight, LINE, QUIET, span_text(gap_s))
 
 
-def _dot(attempt: Attempt) -> str:
+def _dot(attempt: Attempt) -> Markup:
     tone, sign = (GOOD, "✓") if attempt.reason is None else (BAD, "✗")
-    title = escape(f"{_at(attempt.attempted_at)}: {attempt.words}", quote=True)
-    return f'<b style="{tone}" title="{title}">{sign}</b>'
+    title = f"{_at(attempt.attempted_at)}: {attempt.words}"
+    return Markup('<b style="{}" title="{}">{}</b>').format(tone, title, sign)
 
 
 def summary_text(told: Told) -> str:
@@ -167,32 +172,33 @@ def summary_text(told: Told) -> str:
 # -- the table --------------------------------------------------------------------
 
 
-def _table_html(told: Told) -> str:
+def _table_html(told: Told) -> Markup:
     if not told.attempts:
-        return ""
-    rows = "".join(
+        return NO_HTML
+    rows = NO_HTML.join(
         _row_html(attempt, gap)
         for attempt, gap in zip(told.attempts, _gaps(told), strict=True)
     )
     names = ("attempt", "at (UTC)", "after", "what came of it", "took")
-    head = "".join(f'<th scope="col" style="{_CELL}{QUIET}">{n}</th>' for n in names)
-    return (
-        f'<details><summary style="cursor:pointer;{QUIET}">'
-        f"{html_text(summary_text(told))}</summary>"
-        f'<table style="border-collapse:collapse;font-size:12px"><tr>{head}</tr>'
-        f"{rows}</table></details>"
-    )
+    th = Markup('<th scope="col" style="{}{}">{}</th>')
+    head = NO_HTML.join(th.format(_CELL, QUIET, name) for name in names)
+    return Markup(
+        '<details><summary style="cursor:pointer;{}">{}</summary>'
+        '<table style="border-collapse:collapse;font-size:12px"><tr>{}</tr>'
+        "{}</table></details>"
+    ).format(QUIET, html_text(summary_text(told)), head, rows)
 
 
 _CELL = "text-align:left;padding:2px 14px 2px 0;font-weight:400;"
 
 
-def _row_html(attempt: Attempt, gap: str | None) -> str:
+def _row_html(attempt: Attempt, gap: str | None) -> Markup:
     took = "" if attempt.duration_ms is None else f"{attempt.duration_ms:,} ms"
     number = "" if attempt.number is None else str(attempt.number)
     cells = (number, _at(attempt.attempted_at), gap or "", attempt.words, took)
-    marked = "".join(f'<td style="{_CELL}">{html_text(cell)}</td>' for cell in cells)
-    return f'<tr style="background:none">{marked}</tr>'
+    td = Markup('<td style="{}">{}</td>')
+    marked = NO_HTML.join(td.format(_CELL, html_text(cell)) for cell in cells)
+    return Markup('<tr style="background:none">{}</tr>').format(marked)
 
 
 def _gaps(told: Told) -> list[str | None]:

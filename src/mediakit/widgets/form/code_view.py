@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import ipywidgets as w
+from markupsafe import Markup
 
 from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.toolkit.anywidgets import has_anywidget
@@ -17,13 +17,12 @@ TITLE = "Copy as Python"
 HINT = "This call does the same. A click into it selects it whole."
 
 
-def code_html(code: str) -> str:
+def code_html(code: str) -> Markup:
     """Write code so that one click selects all of it."""
-    return (
-        f'<div class="mk-quiet mk-small-print">{HINT}</div>'
-        f'<pre class="mk-code" tabindex="0" role="region" aria-label="Code">'
-        f"{escape(code, quote=True)}</pre>"
-    )
+    return Markup(
+        '<div class="mk-quiet mk-small-print">{}</div>'
+        '<pre class="mk-code" tabindex="0" role="region" aria-label="Code">{}</pre>'
+    ).format(HINT, code)
 
 
 class CodeView:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from html import escape
 from typing import Any
 
 import ipywidgets as w
+from markupsafe import Markup
 
 from mediakit.catalog import Function
-from mediakit.markup import html_text
+from mediakit.markup import NO_HTML, html_text
 from mediakit.rules import NeedsAny, OnlyWhen
 from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.base import Control
@@ -428,28 +428,29 @@ class FormView:
         self._context.factory.close()
 
 
-def head_html(function: Function, meta: tuple[str, ...]) -> str:
+def head_html(function: Function, meta: tuple[str, ...]) -> Markup:
     """Write the head of a form, with the style sheet of everything below."""
-    facts = "".join(f"<span>{escape(fact, quote=True)}</span>" for fact in meta)
-    return (
-        f"{style_block()}<div class=mk-top><h3>{escape(title_of(function))}</h3>"
-        f"<div class=mk-meta>{facts}</div></div>"
-        f"<div class=mk-quiet>{escape(function.doc)}</div>"
-    )
+    facts = NO_HTML.join(map(Markup("<span>{}</span>").format, meta))
+    return style_block() + Markup(
+        "<div class=mk-top><h3>{}</h3><div class=mk-meta>{}</div></div>"
+        "<div class=mk-quiet>{}</div>"
+    ).format(title_of(function), facts, function.doc)
 
 
-def fields_html(function: Function) -> str:
+def fields_html(function: Function) -> Markup:
     """Write what each field means, folded away, with the name to type in code."""
-    rows = "".join(
-        f"<tr><td>{escape(label_of(spec))}</td><td><code>{escape(name)}</code></td>"
-        f"<td>{escape(spec.doc)} <span class=mk-quiet>{escape(_accepted(spec))}</span>"
-        "</td></tr>"
+    row = Markup(
+        "<tr><td>{}</td><td><code>{}</code></td>"
+        "<td>{} <span class=mk-quiet>{}</span></td></tr>"
+    )
+    rows = (
+        row.format(label_of(spec), name, spec.doc, _accepted(spec))
         for name, spec in _places(function.fields, "")
     )
-    return (
+    return Markup(
         "<details class=mk-fields-help><summary>What the fields mean</summary>"
-        f"<table class=mk-lines>{rows}</table></details>"
-    )
+        "<table class=mk-lines>{}</table></details>"
+    ).format(NO_HTML.join(rows))
 
 
 def _places(
@@ -475,20 +476,20 @@ def _accepted(spec: FieldSpec) -> str:
     return f"{spec.accepted}{limits}"
 
 
-def values_html(state: FormState) -> str:
+def values_html(state: FormState) -> Markup:
     """Write a form as it stands, for a copy of the notebook without a kernel."""
-    rows = "".join(
-        f"<tr><td>{html_text(name)}</td><td>{_value_html(state, name, value)}</td></tr>"
+    row = Markup("<tr><td>{}</td><td>{}</td></tr>").format
+    rows = NO_HTML.join(
+        row(html_text(name), _value_html(state, name, value))
         for name, value in state.body().items()
     )
     price = state.estimate.text if state.estimate else state.estimate_gap or ""
-    return (
-        f"<div><b>{html_text(title_of(state.function))}</b>"
-        f"<table>{rows}<tr><td>price</td><td>{html_text(price)}</td></tr></table></div>"
+    return Markup("<div><b>{}</b><table>{}{}</table></div>").format(
+        html_text(title_of(state.function)), rows, row("price", html_text(price))
     )
 
 
-def _value_html(state: FormState, name: str, value: object) -> str:
+def _value_html(state: FormState, name: str, value: object) -> Markup:
     spec = state.function.fields.get(name)
     axis = None if spec is None else Axis.of(spec, state.function.rules)
     picture = "" if axis is None else still_html(axis, value)

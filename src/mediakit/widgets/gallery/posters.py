@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from binascii import Error as NoBase64
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,7 @@ from functools import lru_cache
 from io import BytesIO
 
 from mediakit.widgets.job.player import web_url
+from mediakit.widgets.toolkit.html import data_url
 
 DATA = "data:image/"
 WIDTHS_PX = (240, 192, 160, 128, 96, 72)
@@ -63,4 +64,4 @@ def _small(poster: str, width_px: int) -> str:
     picture.thumbnail((width_px, width_px))
     out = BytesIO()
     picture.save(out, "JPEG", quality=JPEG_QUALITY, optimize=True)
-    return f"data:image/jpeg;base64,{b64encode(out.getvalue()).decode()}"
+    return data_url(out.getvalue())

@@ -8,10 +8,11 @@ is bounded, whatever the number of cells.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from html import escape
 from itertools import groupby
 
-from mediakit.markup import html_text
+from markupsafe import Markup
+
+from mediakit.markup import NO_HTML, html_text
 from mediakit.widgets.gallery.arrangement import Arrangement, arranged
 from mediakit.widgets.gallery.cells import (
     BEST_RATING,
@@ -24,7 +25,7 @@ from mediakit.widgets.gallery.differences import Marked, marked
 from mediakit.widgets.gallery.payload import NO_ADDRESS, prompts_of
 from mediakit.widgets.gallery.posters import is_embedded, small_posters
 from mediakit.widgets.job.card import BAD, LINE, QUIET
-from mediakit.widgets.job.player import NO_ENVIRONMENT, browser_url, web_url
+from mediakit.widgets.job.player import NO_ENVIRONMENT, browser_url, link_html, web_url
 
 # A notebook of 0.3 MB has room for it, and for the code beside it.
 WALL_BYTES = 275_000
@@ -59,7 +60,7 @@ def static_html(
     title: str = "",
     summary: WallSummary | None = None,
     environment: Mapping[str, str] = NO_ENVIRONMENT,
-) -> str:
+) -> Markup:
     """Write a wall as HTML that stays readable whatever is stripped from it.
 
     The first page is a table with players and small posters; further cells are rows
@@ -81,13 +82,9 @@ def static_html(
     first = pages[0] if pages else []
     later = [position for page in pages[1:] for position in page]
     wall = _Wall(cells, arrangement, first, environment)
-    page = "".join(
-        [
-            f"<div><b>{html_text(_brief(title))}</b></div>" if title else "",
-            _header_html(cells, summary or WallSummary()),
-            wall.table_html(),
-        ]
-    )
+    page = _header_html(cells, summary or WallSummary()) + wall.table_html()
+    if title:
+        page = Markup("<div><b>{}</b></div>{}").format(html_text(_brief(title)), page)
     room = WALL_BYTES - len(page.encode()) - page.count('"')
     return page + _later_html(cells, arrangement, later, environment, room)
 
@@ -101,14 +98,18 @@ def static_text(
     return "\n".join(filter(None, (title, ", ".join(figures), header.progress)))
 
 
-def _header_html(cells: Sequence[WallCell], summary: WallSummary) -> str:
+def _header_html(cells: Sequence[WallCell], summary: WallSummary) -> Markup:
     header = header_of(cells, summary)
-    figures = " &nbsp; ".join(
-        f'<b>{html_text(figure)}</b> <span style="{QUIET}">{html_text(name)}</span>'
+    pair = Markup('<b>{}</b> <span style="{}">{}</span>')
+    figures = Markup(" &nbsp; ").join(
+        pair.format(html_text(figure), QUIET, html_text(name))
         for figure, name in header.figures
     )
-    progress = f'<div style="{QUIET}">{html_text(header.progress)}</div>'
-    return f"<div>{figures}</div>{progress if header.progress else ''}"
+    html = Markup("<div>{}</div>").format(figures)
+    if header.progress:
+        progress = Markup('<div style="{}">{}</div>')
+        html += progress.format(QUIET, html_text(header.progress))
+    return html
 
 
 class _Wall:
@@ -143,46 +144,44 @@ class _Wall:
         room = max(0, min(room, POSTERS_BYTES)) // 2
         self._posters = small_posters([cell.poster for cell in shown], room)
 
-    def table_html(self) -> str:
+    def table_html(self) -> Markup:
         if not self._page:
-            return f'<div style="{QUIET}">There are no cells.</div>'
+            return Markup('<div style="{}">There are no cells.</div>').format(QUIET)
         if self._at.col_axis is None and self._at.row_axis is None:
             return self._flow_html(self._page)
         cols = sorted({self._at.places[at][1] for at in self._page})
-        body = "".join(
+        body = NO_HTML.join(
             self._row_html(row, list(group), cols)
             for row, group in groupby(self._page, lambda at: self._at.places[at][0])
         )
-        return f'<table style="{TABLE}">{self._head_html(cols)}{body}</table>'
+        table = Markup('<table style="{}">{}{}</table>')
+        return table.format(TABLE, self._head_html(cols), body)
 
-    def _head_html(self, cols: Sequence[int]) -> str:
+    def _head_html(self, cols: Sequence[int]) -> Markup:
         if self._at.col_axis is None:
-            return ""
-        heads = "".join(_head_html(self._at.cols[col], "col") for col in cols)
-        corner = "<td></td>" if self._at.row_axis is not None else ""
-        return f"<thead><tr>{corner}{heads}</tr></thead>"
+            return NO_HTML
+        heads = NO_HTML.join(_head_html(self._at.cols[col], "col") for col in cols)
+        corner = Markup("<td></td>") if self._at.row_axis is not None else NO_HTML
+        return Markup("<thead><tr>{}</tr></thead>").format(corner + heads)
 
-    def _row_html(self, row: int, page: list[int], cols: Sequence[int]) -> str:
+    def _row_html(self, row: int, page: list[int], cols: Sequence[int]) -> Markup:
         at_col = {
             col: [at for at in page if self._at.places[at][1] == col] for col in cols
         }
         head = _head_html(self._at.rows[row], "row") if self._at.row_axis else ""
-        flow = self._at.col_axis is None
-        tiles = "".join(
-            f'<td style="{CELL}">'
-            f"{self._flow_html(found) if flow else self._tiles_html(found)}</td>"
-            for found in at_col.values()
-        )
-        return f"<tr>{head}{tiles}</tr>"
+        write = self._flow_html if self._at.col_axis is None else self._tiles_html
+        td = Markup('<td style="{}">{}</td>')
+        tiles = NO_HTML.join(td.format(CELL, write(found)) for found in at_col.values())
+        return Markup("<tr>{}{}</tr>").format(head, tiles)
 
-    def _tiles_html(self, positions: Sequence[int]) -> str:
-        return "".join(map(self._tile_html, positions))
+    def _tiles_html(self, positions: Sequence[int]) -> Markup:
+        return NO_HTML.join(map(self._tile_html, positions))
 
-    def _flow_html(self, positions: Sequence[int]) -> str:
-        tiles = self._tiles_html(positions)
-        return f'<div style="display:flex;flex-wrap:wrap;gap:10px">{tiles}</div>'
+    def _flow_html(self, positions: Sequence[int]) -> Markup:
+        flow = Markup('<div style="display:flex;flex-wrap:wrap;gap:10px">{}</div>')
+        return flow.format(self._tiles_html(positions))
 
-    def _tile_html(self, position: int) -> str:
+    def _tile_html(self, position: int) -> Markup:
         cell = self._cells[position]
         said = [
             self._media_html(cell, position),
@@ -192,27 +191,28 @@ class _Wall:
             _quiet_html(_brief(" ".join(f"#{tag}" for tag in cell.tags))),
             _quiet_html(_brief(cell.note, NOTE_SHOWN)),
         ]
-        rows = "".join(f"<div>{text}</div>" for text in said if text)
-        return f'<div style="width:{self._tile_px}px;margin:0 0 4px">{rows}</div>'
+        rows = NO_HTML.join(map(Markup("<div>{}</div>").format, filter(None, said)))
+        tile = Markup('<div style="width:{}px;margin:0 0 4px">{}</div>')
+        return tile.format(self._tile_px, rows)
 
-    def _media_html(self, cell: WallCell, position: int) -> str:
+    def _media_html(self, cell: WallCell, position: int) -> Markup:
         address = web_url(cell.url) if cell.url else None
         if cell.status != "completed" or address is None:
             unopened = cell.status == "completed" and cell.url
             return _state_html(cell, NO_ADDRESS if unopened else cell.problem)
-        src = escape(browser_url(address, self._environment), quote=True)
-        name = escape(self._at.names[position], quote=True)
+        src = browser_url(address, self._environment)
+        name = self._at.names[position]
         return _TAGS.get(cell.media_type or "", _link)(src, name, self._poster(cell))
 
     def _poster(self, cell: WallCell) -> str:
         poster = self._posters.get(cell.poster or "", "")
         if poster and not is_embedded(poster):
             poster = browser_url(poster, self._environment)
-        return escape(poster, quote=True)
+        return poster
 
-    def _prompt_html(self, cell: WallCell) -> str:
+    def _prompt_html(self, cell: WallCell) -> Markup:
         if not (self._at.shows_prompt and cell.prompt):
-            return ""
+            return NO_HTML
         return marked_html(_shortened(self._prompts[cell.prompt]))
 
 
@@ -226,38 +226,43 @@ def _shortened(pieces: Marked, most: int = PROMPT_SHOWN) -> Marked:
     return short
 
 
-def marked_html(pieces: Marked) -> str:
+def marked_html(pieces: Marked) -> Markup:
     """Write a text with what differs in bold."""
-    return "".join(
-        f"<b>{html_text(text)}</b>" if differs else html_text(text)
+    bold = Markup("<b>{}</b>").format
+    return NO_HTML.join(
+        bold(html_text(text)) if differs else html_text(text)
         for text, differs in pieces
     )
 
 
-def _head_html(text: str, scope: str) -> str:
-    return f'<th scope="{scope}" style="{HEAD}">{html_text(_brief(text))}</th>'
+def _head_html(text: str, scope: str) -> Markup:
+    head = Markup('<th scope="{}" style="{}">{}</th>')
+    return head.format(scope, HEAD, html_text(_brief(text)))
 
 
-def _facts_html(cell: WallCell) -> str:
-    facts = [
-        f"<span>{stars(cell.rating)}</span>" if cell.rating else "",
-        f'<b style="{KEPT}">kept</b>' if cell.keep else "",
-        html_text(price_text(cell)),
-    ]
-    return " ".join(fact for fact in facts if fact)
+def _facts_html(cell: WallCell) -> Markup:
+    facts = [html_text(price_text(cell))]
+    if cell.keep:
+        facts.insert(0, Markup('<b style="{}">kept</b>').format(KEPT))
+    if cell.rating:
+        facts.insert(0, Markup("<span>{}</span>").format(stars(cell.rating)))
+    return Markup(" ").join(filter(None, facts))
 
 
-def _state_html(cell: WallCell, problem: str | None) -> str:
-    word = f'<span style="{QUIET}">{STATUS[cell.status]}</span>'
+def _state_html(cell: WallCell, problem: str | None) -> Markup:
+    said = _quiet_html(STATUS[cell.status])
+    if not problem:
+        return said
     tone = BAD if cell.status == "failed" else QUIET
-    said = (
-        f' <span style="{tone}">{html_text(_brief(problem))}</span>' if problem else ""
+    return said + Markup(' <span style="{}">{}</span>').format(
+        tone, html_text(_brief(problem))
     )
-    return f"{word}{said}"
 
 
-def _quiet_html(text: str) -> str:
-    return f'<span style="{QUIET}">{html_text(text)}</span>' if text else ""
+def _quiet_html(text: str) -> Markup:
+    if not text:
+        return NO_HTML
+    return Markup('<span style="{}">{}</span>').format(QUIET, html_text(text))
 
 
 def stars(rating: int | None) -> str:
@@ -274,35 +279,37 @@ def _brief(text: str | None, most: int = TEXT_SHOWN) -> str:
 _PLACE = "display:block;width:100%;height:auto;border-radius:3px"
 
 
-def _video(src: str, name: str, poster: str) -> str:
+def _video(src: str, name: str, poster: str) -> Markup:
     # Where a sanitiser drops the player it keeps what is inside.
-    picture = f' poster="{poster}"' if poster else ""
-    still = f'<img src="{poster}" alt="{name}" style="{_PLACE}">' if poster else name
-    return (
-        f'<video controls preload="none" playsinline src="{src}"{picture} '
-        f'aria-label="{name}" style="{_PLACE}">{still}</video>'
-        f"<div>{_link(src, 'Open the video')}</div>"
-    )
+    picture, still = "", name
+    if poster:
+        picture = Markup(' poster="{}"').format(poster)
+        still = Markup('<img src="{}" alt="{}" style="{}">').format(
+            poster, name, _PLACE
+        )
+    return Markup(
+        '<video controls preload="none" playsinline src="{}"{} '
+        'aria-label="{}" style="{}">{}</video><div>{}</div>'
+    ).format(src, picture, name, _PLACE, still, link_html(src, "Open the video"))
 
 
-def _image(src: str, name: str, poster: str) -> str:
-    picture = (
-        f'<img loading="lazy" src="{poster or src}" alt="{name}" style="{_PLACE}">'
-    )
-    return _link(src, picture)
+def _image(src: str, name: str, poster: str) -> Markup:
+    picture = Markup('<img loading="lazy" src="{}" alt="{}" style="{}">')
+    return link_html(src, picture.format(poster or src, name, _PLACE))
 
 
-def _audio(src: str, name: str, poster: str) -> str:
-    tag = f'<audio controls preload="none" src="{src}" aria-label="{name}" '
-    return f'{tag}style="width:100%"></audio><div>{_link(src, "Open the sound")}</div>'
+def _audio(src: str, name: str, poster: str) -> Markup:
+    return Markup(
+        '<audio controls preload="none" src="{}" aria-label="{}" '
+        'style="width:100%"></audio><div>{}</div>'
+    ).format(src, name, link_html(src, "Open the sound"))
 
 
-def _link(src: str, content: str, poster: str = "") -> str:
-    link = f'<a href="{src}" target="_blank" rel="noopener noreferrer">'
-    return f"{link}{content}</a>"
+def _link(src: str, name: str, poster: str) -> Markup:
+    return link_html(src, name)
 
 
-_TAGS: Mapping[str, Callable[[str, str, str], str]] = {
+_TAGS: Mapping[str, Callable[[str, str, str], Markup]] = {
     "video": _video,
     "image": _image,
     "audio": _audio,
@@ -315,22 +322,23 @@ def _later_html(
     later: Sequence[int],
     environment: Mapping[str, str],
     room: int,
-) -> str:
+) -> Markup:
     """Write the cells behind the first page as rows, as many as there is room for."""
     if not later:
-        return ""
-    written: list[str] = []
+        return NO_HTML
+    written: list[Markup] = []
     for row in _plain_rows(cells, arrangement, later, environment):
         room -= len(row.encode())
         if room < 0:
             break
         written.append(row)
     left = len(later) - len(written)
-    more = f"<div>{left:,} more cells are not written here.</div>" if left else ""
-    return (
-        f"<details><summary>{len(later):,} more cells, after the first page of "
-        f"{len(cells) - len(later)}</summary><table><tr><th>Cell<th>Judged<th>USD"
-        f"{''.join(written)}</table>{more}</details>"
+    more = Markup("<div>{:,} more cells are not written here.</div>").format(left)
+    return Markup(
+        "<details><summary>{:,} more cells, after the first page of "
+        "{}</summary><table><tr><th>Cell<th>Judged<th>USD{}</table>{}</details>"
+    ).format(
+        len(later), len(cells) - len(later), NO_HTML.join(written), more if left else ""
     )
 
 
@@ -339,20 +347,21 @@ def _plain_rows(
     arrangement: Arrangement,
     later: Sequence[int],
     environment: Mapping[str, str],
-) -> Iterator[str]:
+) -> Iterator[Markup]:
     # As few bytes as will do: double quotes would take two in a notebook's file.
     for position in later:
         cell = cells[position]
         name = html_text(_brief(arrangement.names[position]))
         address = web_url(cell.url) if cell.url else None
         if address is not None:
-            src = escape(browser_url(address, environment), quote=True)
-            name = f"<a href='{src}'>{name}</a>"
+            link = Markup("<a href='{}'>{}</a>")
+            name = link.format(browser_url(address, environment), name)
         facts = [
             STATUS[cell.status] if cell.status != "completed" else "",
             f"{cell.rating}★" if cell.rating else "",
             "kept" if cell.keep else "",
             _brief(cell.problem),
         ]
-        said = " ".join(html_text(fact) for fact in facts if fact)
-        yield f"<tr><td>{name}<td>{said}<td>{price_text(cell).replace('$', '')}"
+        said = html_text(" ".join(filter(None, facts)))
+        price = price_text(cell).replace("$", "")
+        yield Markup("<tr><td>{}<td>{}<td>{}").format(name, said, price)

@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 import ipywidgets as w
+from markupsafe import Markup
 
 from mediakit.history import Entry
 from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.inputs.results import Found, Result, Results
-from mediakit.widgets.job.uses.style import PICK_CSS, style_tag
+from mediakit.widgets.job.uses.style import PICK_CSS
 from mediakit.widgets.media.lists import MediaControl
-from mediakit.widgets.media.row import data_url
 from mediakit.widgets.toolkit.factory import close_tree
-from mediakit.widgets.toolkit.html import line_html
+from mediakit.widgets.toolkit.html import data_url, line_html, style_tag
 
 NAMES = {"image": "pictures", "video": "clips", "audio": "sounds"}
 SEARCH_PAUSE_S = 0.3
@@ -181,9 +181,11 @@ class ResultPicker:
         self.button.focus()
 
 
-def poster_html(poster: bytes | None) -> str:
+def poster_html(poster: bytes | None) -> Markup:
     """Write a small picture, or the room for it."""
-    return f'<img src="{data_url(poster)}" alt="">' if poster else "<span></span>"
+    if not poster:
+        return Markup("<span></span>")
+    return Markup('<img src="{}" alt="">').format(data_url(poster))
 
 
 def _changed(results: Sequence[Result], at: int, result: Result) -> tuple[Result, ...]:

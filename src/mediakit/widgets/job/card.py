@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from html import escape
+
+from markupsafe import Markup
 
 from mediakit.client import JobState
-from mediakit.markup import html_text
+from mediakit.markup import NO_HTML, html_text
 from mediakit.records import JobStatus
 from mediakit.widgets.controls.messages import title_at
 from mediakit.widgets.job.player import (
@@ -118,7 +119,7 @@ def card_html(
     environment: Mapping[str, str] = NO_ENVIRONMENT,
     embedded: Embedded | None = None,
     facts: OutputFacts = NO_FACTS,
-) -> str:
+) -> Markup:
     """Return a job as HTML that stays readable whatever is stripped from it.
 
     Args:
@@ -133,45 +134,47 @@ def card_html(
     media = _media_html(
         state, poster, codec, environment, player=player, embedded=embedded
     )
-    words = "".join(
-        [
-            prompt_html(state),
-            line_html(state, facts),
-            failure_html(failure_of(state)),
-            reused_html(state),
-            details_html(state),
-        ]
-    )
-    return (
-        f'<div style="display:flex;flex-wrap:wrap;gap:8px 16px;padding:12px;'
-        f'margin:4px 0;max-width:960px;border:1px solid {LINE};border-radius:4px">'
-        + (f'<div style="flex:0 1 {CARD_MAX_PX}px">{media}</div>' if media else "")
-        + f'<div style="flex:1 1 300px">{words}</div></div>'
+    if media:
+        place = Markup('<div style="flex:0 1 {}px">{}</div>')
+        media = place.format(CARD_MAX_PX, media)
+    return Markup(
+        '<div style="display:flex;flex-wrap:wrap;gap:8px 16px;padding:12px;'
+        'margin:4px 0;max-width:960px;border:1px solid {};border-radius:4px">{}'
+        '<div style="flex:1 1 300px">{}{}{}</div></div>'
+    ).format(
+        LINE, media, prompt_html(state), head_html(state, facts), details_html(state)
     )
 
 
-def line_html(state: JobState, facts: OutputFacts = NO_FACTS) -> str:
+def head_html(state: JobState, facts: OutputFacts = NO_FACTS) -> Markup:
+    """Return how a job stands, its facts in one line, and what went wrong."""
+    failure = failure_html(failure_of(state))
+    return line_html(state, facts) + failure + reused_html(state)
+
+
+def line_html(state: JobState, facts: OutputFacts = NO_FACTS) -> Markup:
     """Return how a job stands, and its facts, in one line."""
-    tag = (
-        '<b style="border:1px solid currentColor;border-radius:9px;padding:0 8px;'
-        f'font-size:11px;{tone_of(state)}">{html_text(status_word(state))}</b>'
-    )
-    texts = " · ".join(html_text(text) for text in line_texts(state, facts))
-    return (
-        f'<div style="margin:0 0 6px;font-variant-numeric:tabular-nums">{tag} '
-        f'<span style="{QUIET}">{texts}</span></div>'
+    return Markup(
+        '<div style="margin:0 0 6px;font-variant-numeric:tabular-nums"><b style="'
+        "border:1px solid currentColor;border-radius:9px;padding:0 8px;"
+        'font-size:11px;{}">{}</b> <span style="{}">{}</span></div>'
+    ).format(
+        tone_of(state),
+        html_text(status_word(state)),
+        QUIET,
+        html_text(" · ".join(line_texts(state, facts))),
     )
 
 
-def details_html(state: JobState) -> str:
+def details_html(state: JobState) -> Markup:
     """Return what few people need: names, settings, times and ids, folded away."""
-    return (
-        f'<details style="margin:6px 0 0"><summary style="cursor:pointer;{QUIET}">'
-        f"Details</summary>{facts_html(facts_of(state))}</details>"
-    )
+    return Markup(
+        '<details style="margin:6px 0 0"><summary style="cursor:pointer;{}">'
+        "Details</summary>{}</details>"
+    ).format(QUIET, facts_html(facts_of(state)))
 
 
-def prompt_html(state: JobState) -> str:
+def prompt_html(state: JobState) -> Markup:
     """Return the prompt; a long one is shortened and unfolds.
 
     A job without a prompt is headed by its function.
@@ -179,50 +182,60 @@ def prompt_html(state: JobState) -> str:
     prompt = state.prompt or title_text(state)
     style = "white-space:pre-wrap;word-break:break-word;margin:0 0 6px"
     if len(prompt) <= PROMPT_SHOWN:
-        return f'<div style="{style};font-weight:600">{html_text(prompt)}</div>'
-    brief = html_text(shortened(prompt, PROMPT_SHOWN))
-    return (
-        f'<details style="margin:0 0 6px"><summary><b>{brief}</b> '
-        f'<span style="{QUIET}">(all {len(prompt):,} characters)</span></summary>'
-        f'<div style="{style};padding:6px 0 0 12px">{html_text(prompt)}</div></details>'
+        line = Markup('<div style="{};font-weight:600">{}</div>')
+        return line.format(style, html_text(prompt))
+    return Markup(
+        '<details style="margin:0 0 6px"><summary><b>{}</b> '
+        '<span style="{}">(all {:,} characters)</span></summary>'
+        '<div style="{};padding:6px 0 0 12px">{}</div></details>'
+    ).format(
+        html_text(shortened(prompt, PROMPT_SHOWN)),
+        QUIET,
+        len(prompt),
+        style,
+        html_text(prompt),
     )
 
 
-def failure_html(failure: Failure | None) -> str:
+def failure_html(failure: Failure | None) -> Markup:
     """Return why a job failed and what to do; the service's words come last."""
     if failure is None:
-        return ""
-    return (
-        f'<div style="margin:0 0 6px"><div><span style="{BAD}">'
-        f"{html_text(failure.happened)}</span> {html_text(failure.advice)}</div>"
-        f'<div style="{QUIET};word-break:break-word">{html_text(failure.said)}</div>'
-        "</div>"
+        return NO_HTML
+    return Markup(
+        '<div style="margin:0 0 6px"><div><span style="{}">{}</span> {}</div>'
+        '<div style="{};word-break:break-word">{}</div></div>'
+    ).format(
+        BAD,
+        html_text(failure.happened),
+        html_text(failure.advice),
+        QUIET,
+        html_text(failure.said),
     )
 
 
-def reused_html(state: JobState) -> str:
+def reused_html(state: JobState) -> Markup:
     """Return that nothing was bought, where that is so."""
     if not state.reused:
-        return ""
-    return f'<div style="margin:0 0 6px">{REUSED}</div>'
+        return NO_HTML
+    return Markup('<div style="margin:0 0 6px">{}</div>').format(REUSED)
 
 
-def facts_html(facts: list[Fact]) -> str:
+def facts_html(facts: list[Fact]) -> Markup:
     """Return facts as lines that read as lines without any style too."""
-    return "".join(_fact_html(fact) for fact in facts)
+    return NO_HTML.join(map(_fact_html, facts))
 
 
-def _fact_html(fact: Fact) -> str:
+def _fact_html(fact: Fact) -> Markup:
     text = html_text(fact.text)
     if fact.code:
-        text = (
-            f'<code style="{MONO};user-select:all;word-break:break-all">{text}</code>'
-        )
-    return (
+        text = Markup(
+            '<code style="{};user-select:all;word-break:break-all">{}</code>'
+        ).format(MONO, text)
+    return Markup(
         '<div style="display:flex;gap:8px;line-height:1.6">'
-        f'<span style="flex:0 0 72px;{QUIET}">{html_text(fact.label)}:</span> '
-        f'<span style="flex:1 1 0;word-break:break-word">{text}</span></div>'
-    )
+        '<span style="flex:0 0 72px;{}">{}:</span> '
+        '<span style="flex:1 1 0;word-break:break-word">{}</span></div>'
+    ).format(QUIET, html_text(fact.label), text)
 
 
 def _media_html(
@@ -233,10 +246,10 @@ def _media_html(
     *,
     player: bool,
     embedded: Embedded | None,
-) -> str:
+) -> Markup:
     output = state.record.output
     if erased(state) or output is None or output.file is None:
-        return ""
+        return NO_HTML
     still = still_of(state, poster)
     if player or still is None or web_url(output.file.url) is None:
         return player_html(
@@ -249,9 +262,9 @@ def _media_html(
             environment=environment,
             embedded=embedded,
         )
-    src = escape(browser_url(output.file.url, environment), quote=True)
     what = WHAT.get(output.media_type, "result")
-    return f"{still.html(CARD_MAX_PX)}<div>{link_html(src, f'Open the {what}')}</div>"
+    link = link_html(browser_url(output.file.url, environment), f"Open the {what}")
+    return still.html(CARD_MAX_PX) + Markup("<div>{}</div>").format(link)
 
 
 def still_of(state: JobState, poster: bytes | None) -> Still | None:

@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from html import escape
+
+from markupsafe import Markup
 
 from mediakit.client import JobState
+from mediakit.markup import NO_HTML
 from mediakit.records import JobStatus
-from mediakit.widgets.job.card import (
-    QUIET,
-    failure_html,
-    line_html,
-    reused_html,
-    still_of,
-)
+from mediakit.widgets.job.card import QUIET, still_of
 from mediakit.widgets.job.player import (
     NO_ENVIRONMENT,
     VIEW_MAX_PX,
@@ -30,12 +26,10 @@ from mediakit.widgets.job.player import (
     web_url,
 )
 from mediakit.widgets.job.preview import Preview
-from mediakit.widgets.job.results.output_facts import NO_FACTS, OutputFacts
 from mediakit.widgets.job.text import (
     clock_text,
     elapsed_s,
     erased,
-    failure_of,
     has_output,
     over_usual,
     sent_at,
@@ -84,59 +78,51 @@ SHAPE = re.compile(r"(\d{1,2}):(\d{1,2})")
 USUAL_SHAPE = {"video": "16/9", "image": "1/1"}
 
 
-def place_html(state: JobState) -> str:
+def place_html(state: JobState) -> Markup:
     """Return the place of a result that is to come, in the shape that it will have."""
     usual = USUAL_SHAPE.get(state.media_type)
     if usual is None or (state.record.status.terminal and not has_output(state)):
-        return ""
+        return NO_HTML
     found = SHAPE.fullmatch(str(state.body.get("aspect_ratio")))
     shape = f"{found[1]}/{found[2]}" if found and int(found[2]) else usual
-    return f'<div class="mk-job-place" style="aspect-ratio:{shape}"></div>'
+    place = Markup('<div class="mk-job-place" style="aspect-ratio:{}"></div>')
+    return place.format(shape)
 
 
-def clock_html(state: JobState, now: datetime) -> str:
+def clock_html(state: JobState, now: datetime) -> Markup:
     """Return where the time goes, and the trouble while there is some."""
     lines = []
     if not state.record.status.terminal:
-        lines.append(f"<div>{escape(clock_text(state, now))}</div>")
+        lines.append(Markup("<div>{}</div>").format(clock_text(state, now)))
     if state.trouble:
-        lines.append(f'<div style="{WARN}">{escape(state.trouble)}</div>')
-    return "".join(lines)
+        trouble = Markup('<div style="{}">{}</div>')
+        lines.append(trouble.format(WARN, state.trouble))
+    return NO_HTML.join(lines)
 
 
-def bar_html(state: JobState, now: datetime) -> str:
+def bar_html(state: JobState, now: datetime) -> Markup:
     """Return a bar of the time against the usual time.
 
     How much of the work is done is not known, so no share of it is shown: without a
     usual time, and after it, the bar only says that the job is running.
     """
     if state.record.status is not JobStatus.RUNNING:
-        return ""
+        return NO_HTML
     usual_s, since = state.usual_runtime_s, sent_at(state)
     if not usual_s or since is None or over_usual(state, now):
-        return '<progress aria-label="running"></progress>'
+        return Markup('<progress aria-label="running"></progress>')
     gone_s = min(elapsed_s(since, now), usual_s)
     label = f"{gone_s:.0f} s of usually {usual_s:.0f} s"
-    scale = f'value="{gone_s:.0f}" max="{usual_s:.0f}"'
-    return f'<progress {scale} aria-label="{label}"></progress>'
-
-
-def head_html(state: JobState, facts: OutputFacts = NO_FACTS) -> str:
-    """Return how a job stands, its facts in one line, and what went wrong."""
-    return "".join(
-        [
-            line_html(state, facts),
-            failure_html(failure_of(state)),
-            reused_html(state),
-        ]
-    )
+    return Markup(
+        '<progress value="{:.0f}" max="{:.0f}" aria-label="{}"></progress>'
+    ).format(gone_s, usual_s, label)
 
 
 def stage_html(
     state: JobState,
     preview: Preview,
     environment: Mapping[str, str] = NO_ENVIRONMENT,
-) -> str:
+) -> Markup:
     """Return the result, or what became of it.
 
     Args:
@@ -146,16 +132,17 @@ def stage_html(
     """
     if erased(state):
         at = f"{state.record.deleted_at:%Y-%m-%d %H:%M} UTC"
-        return f"The service erased the result and the request on {at}."
+        erasure = Markup("The service erased the result and the request on {}.")
+        return erasure.format(at)
     output = state.record.output
     if not has_output(state) or output is None or output.file is None:
-        return ""
+        return NO_HTML
     url = web_url(output.file.url)
     if preview.clip and url is not None:
         # The copy is a widget of its own beside this; see `JobPanel.play`.
-        src = escape(browser_url(url, environment), quote=True)
+        src = browser_url(url, environment)
         notice = playback_notice(preview.codec)
-        said = [notice_html(notice), quiet_html(preview.clip_note)]
+        said: list[str] = [notice_html(notice), quiet_html(preview.clip_note)]
         return rows_html([*said, original_html(src, "video", notice)], VIEW_MAX_PX)
     # The first frame is sharper than the poster, where the browser can decode it.
     poster = preview.poster if preview.needs_clip else None
@@ -168,9 +155,9 @@ def stage_html(
         shape=jpeg_size(preview.poster) if preview.poster else None,
         environment=environment,
     )
-    return f"{player}{quiet_html(preview.clip_note or preview.trouble or '')}"
+    return player + quiet_html(preview.clip_note or preview.trouble or "")
 
 
-def quiet_html(text: str) -> str:
+def quiet_html(text: str) -> Markup:
     """Return a line in the colour of asides; no text is no line."""
-    return f'<div style="{QUIET}">{escape(text)}</div>' if text else ""
+    return Markup('<div style="{}">{}</div>').format(QUIET, text) if text else NO_HTML

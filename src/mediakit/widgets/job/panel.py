@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import ipywidgets as w
+from markupsafe import Markup
 
+from mediakit.markup import NO_HTML
 from mediakit.widgets.job.card import BAD
 from mediakit.widgets.job.html import CSS
 from mediakit.widgets.job.player import VIEW_MAX_PX, fitted, jpeg_size
 from mediakit.widgets.job.results.arrival import arrival_widgets
 from mediakit.widgets.toolkit.callbacks import Guard
 from mediakit.widgets.toolkit.factory import WidgetFactory, close_tree
+from mediakit.widgets.toolkit.html import style_tag
 
 NOTHING = '<span class="mk-none"></span>'
 PARTS = ("stage", "prompt", "title", "clock", "note", "details")
@@ -99,7 +101,7 @@ class JobPanel:
 
     def add_style(self, tag: str) -> None:
         """Put a style tag on the page for as long as the panel is on it."""
-        self._style.value = f"{tag}<style>{CSS}</style>{NOTHING}"
+        self._style.value = f"{tag}{style_tag(CSS)}{NOTHING}"
 
     def append(self, widget: Any) -> None:
         """Put something below everything else."""
@@ -163,7 +165,8 @@ class JobPanel:
 
     def complain(self, sentence: str) -> None:
         """Show what went wrong, as plain text."""
-        self.show("note", f'<span role="alert" style="{BAD}">{escape(sentence)}</span>')
+        alert = Markup('<span role="alert" style="{}">{}</span>')
+        self.show("note", alert.format(BAD, sentence))
 
     def offer(self, *buttons: Any) -> None:
         """Show these buttons, once no question is open."""
@@ -215,10 +218,11 @@ class JobPanel:
         self._factory.close()
 
 
-def _question_html(question: Question) -> str:
-    points = "".join(f"<li>{escape(point)}</li>" for point in question.points)
-    return f"<b>{escape(question.text)}</b>" + (f"<ul>{points}</ul>" if points else "")
+def _question_html(question: Question) -> Markup:
+    text = Markup("<b>{}</b>").format(question.text)
+    points = NO_HTML.join(map(Markup("<li>{}</li>").format, question.points))
+    return text + Markup("<ul>{}</ul>").format(points) if points else text
 
 
-def _plain(text: str) -> str:
-    return f"<span>{escape(text)}</span>" if text else ""
+def _plain(text: str) -> Markup:
+    return Markup("<span>{}</span>").format(text) if text else NO_HTML

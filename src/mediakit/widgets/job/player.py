@@ -7,12 +7,15 @@ try an H.264 mov that it could play.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
 from io import BytesIO
 from urllib.parse import urlsplit
+
+from markupsafe import Markup
+
+from mediakit.markup import NO_HTML
+from mediakit.widgets.toolkit.html import data_url
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 HUB_PREFIX = "JUPYTERHUB_SERVICE_PREFIX"
@@ -89,17 +92,17 @@ class Still:
     @property
     def uri(self) -> str:
         """Return the picture as a `data:` URI."""
-        return f"data:image/jpeg;base64,{b64encode(self.jpeg).decode()}"
+        return data_url(self.jpeg)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Return its width and height, which have the shape of the result."""
         return jpeg_size(self.jpeg)
 
-    def html(self, max_px: int) -> str:
+    def html(self, max_px: int) -> Markup:
         """Return the picture as a tag, at most so many pixels wide and high."""
         box = _box(self.shape, max_px)
-        return f'<img src="{self.uri}" alt="{escape(self.alt)}"{box}>'
+        return Markup('<img src="{}" alt="{}"{}>').format(self.uri, self.alt, box)
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,7 @@ class Embedded:
         """Return the file as a `data:` URI of a type that browsers try to play."""
         known = self.content_type if self.content_type in _PLAIN_TYPES else ""
         kind = known or _USUAL_TYPES.get(self.medium, "application/octet-stream")
-        return f"data:{kind};base64,{b64encode(self.data).decode()}"
+        return data_url(self.data, kind)
 
     @property
     def note(self) -> str:
@@ -167,7 +170,7 @@ def player_html(
     max_px: int = VIEW_MAX_PX,
     environment: Mapping[str, str] = NO_ENVIRONMENT,
     embedded: Embedded | None = None,
-) -> str:
+) -> Markup:
     """Return the player or the picture of a result, with a plain link under it.
 
     Args:
@@ -185,11 +188,11 @@ def player_html(
     """
     address = web_url(url)
     if address is None:
-        return (
+        return Markup(
             "<div>The result's address is not a web address, so it is not opened: "
-            f"<code>{escape(url[:200])}</code></div>"
-        )
-    src = escape(browser_url(address, environment), quote=True)
+            "<code>{}</code></div>"
+        ).format(url[:200])
+    src = browser_url(address, environment)
     medium = media_type
     if medium not in WHAT:
         medium = (content_type or "").split("/", 1)[0]
@@ -201,16 +204,16 @@ def player_html(
         # A player would play the sound alone, and look broken.
         tag = link_html(src, still.html(max_px))
     else:
-        tag = _TAGS[medium](src, box, still, max_px) if medium in _TAGS else ""
-    said = (notice_html(notice), escape(embedded.note) if embedded else "")
+        tag = _TAGS[medium](src, box, still, max_px) if medium in _TAGS else NO_HTML
+    said = (notice_html(notice), embedded.note if embedded else "")
     return rows_html([tag, *said, original_html(src, medium, notice)], max_px)
 
 
-def original_html(src: str, medium: str, notice: str = "") -> str:
+def original_html(src: str, medium: str, notice: str = "") -> Markup:
     """Return the link to a result.
 
     Args:
-        src: The address, escaped.
+        src: The address.
         medium: "video", "image" or "audio".
         notice: Why it may not play in the browser, where that is so.
     """
@@ -219,53 +222,59 @@ def original_html(src: str, medium: str, notice: str = "") -> str:
     return link_html(src, words)
 
 
-def rows_html(parts: list[str], max_px: int) -> str:
-    """Return pieces of HTML below each other; empty ones take no room."""
-    rows = [f'<div style="margin:0 0 4px">{part}</div>' for part in parts if part]
-    return f'<div style="max-width:{max_px}px">{"".join(rows)}</div>'
+def rows_html(parts: list[str], max_px: int) -> Markup:
+    """Return pieces of HTML or text below each other; empty ones take no room."""
+    row = Markup('<div style="margin:0 0 4px">{}</div>')
+    rows = NO_HTML.join(row.format(part) for part in parts if part)
+    return Markup('<div style="max-width:{}px">{}</div>').format(max_px, rows)
 
 
-def notice_html(notice: str) -> str:
+def notice_html(notice: str) -> Markup:
     """Return a notice in the colour of warnings; no text is no notice."""
-    return f'<span style="{WARN}">{escape(notice)}</span>' if notice else ""
+    if not notice:
+        return NO_HTML
+    return Markup('<span style="{}">{}</span>').format(WARN, notice)
 
 
-def link_html(src: str, content: str) -> str:
+def link_html(src: str, content: str) -> Markup:
     """Return a link that opens in a new tab.
 
     Args:
-        src: The address, escaped.
-        content: What is inside the link, as HTML.
+        src: The address.
+        content: What is inside the link.
     """
-    link = f'<a href="{src}" target="_blank" rel="noopener noreferrer">'
-    return f"{link}{content}</a>"
+    return Markup(
+        '<a href="{}" target="_blank" rel="noopener noreferrer">{}</a>'
+    ).format(src, content)
 
 
-def _video_html(src: str, box: str, still: Still | None, max_px: int) -> str:
-    poster = f' poster="{still.uri}"' if still else ""
+def _video_html(src: str, box: Markup, still: Still | None, max_px: int) -> Markup:
+    poster = Markup(' poster="{}"').format(still.uri) if still else ""
     # Where a sanitiser drops the tag it keeps what is inside: the still picture.
     inside = still.html(max_px) if still else ""
-    tag = f'<video controls preload="metadata" playsinline src="{src}"{poster}{box}>'
-    return f"{tag}{inside}</video>"
+    return Markup(
+        '<video controls preload="metadata" playsinline src="{}"{}{}>{}</video>'
+    ).format(src, poster, box, inside)
 
 
-def _image_html(src: str, box: str, still: Still | None, max_px: int) -> str:
+def _image_html(src: str, box: Markup, still: Still | None, max_px: int) -> Markup:
     if still and not src.startswith("data:"):
         return link_html(src, still.html(max_px))
-    alt = escape(still.alt) if still else "The picture that was made"
-    picture = f'<img src="{src}" alt="{alt}"{box}>'
+    alt = still.alt if still else "The picture that was made"
+    picture = Markup('<img src="{}" alt="{}"{}>').format(src, alt, box)
     return picture if src.startswith("data:") else link_html(src, picture)
 
 
-def _audio_html(src: str, box: str, still: Still | None, max_px: int) -> str:
-    tag = f'<audio controls preload="metadata" src="{src}" style="width:100%">'
-    return f"{tag}</audio>"
+def _audio_html(src: str, box: Markup, still: Still | None, max_px: int) -> Markup:
+    return Markup(
+        '<audio controls preload="metadata" src="{}" style="width:100%"></audio>'
+    ).format(src)
 
 
 _TAGS = {"video": _video_html, "image": _image_html, "audio": _audio_html}
 
 
-def _box(shape: tuple[int, int] | None, max_px: int) -> str:
+def _box(shape: tuple[int, int] | None, max_px: int) -> Markup:
     """Return the attributes that give a medium its place before it is loaded.
 
     The width and height give the shape; a style may be stripped, and then they bound
@@ -273,9 +282,9 @@ def _box(shape: tuple[int, int] | None, max_px: int) -> str:
     """
     style = "display:block;height:auto;border-radius:3px;max-width:100%"
     if shape is None:
-        return f' style="{style};max-height:{max_px}px"'
+        return Markup(' style="{};max-height:{}px"').format(style, max_px)
     width, height = fitted(shape, max_px)
-    return f' width="{width}" height="{height}" style="{style}"'
+    return Markup(' width="{}" height="{}" style="{}"').format(width, height, style)
 
 
 def fitted(shape: tuple[int, int], max_px: int) -> tuple[int, int]:

@@ -18,15 +18,15 @@ from mediakit.client import AsyncJob, Client, Job, JobState
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.clock import Clock, SystemClock
 from mediakit.widgets.job.actions import JobActions
-from mediakit.widgets.job.card import card_html, card_text, details_html, prompt_html
-from mediakit.widgets.job.host import JobHost
-from mediakit.widgets.job.html import (
-    bar_html,
-    clock_html,
+from mediakit.widgets.job.card import (
+    card_html,
+    card_text,
+    details_html,
     head_html,
-    place_html,
-    stage_html,
+    prompt_html,
 )
+from mediakit.widgets.job.host import JobHost
+from mediakit.widgets.job.html import bar_html, clock_html, place_html, stage_html
 from mediakit.widgets.job.panel import JobPanel
 from mediakit.widgets.job.player import Embedded
 from mediakit.widgets.job.preview import Preview, embedded_of, look_at, poster_kept

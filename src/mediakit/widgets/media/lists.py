@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import ipywidgets as w
+from markupsafe import Markup
 
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec, MediaName
@@ -347,10 +348,9 @@ class MediaList(MediaControl):
         self._head.value = self._head_html(number)
         self.set_enabled(enabled=True)
 
-    def _head_html(self, count: int) -> str:
+    def _head_html(self, count: int) -> Markup:
         most = f" of {self.spec.max_length}" if self.spec.max_length else ""
         limit = f"· {self._upload_limit}" if self._upload_limit else ""
-        return (
-            f"<span>{count or 'none'}{most if count else ''}</span>"
-            f' <span class="mk-quiet mk-small-print">{limit}</span>'
-        )
+        return Markup(
+            '<span>{}{}</span> <span class="mk-quiet mk-small-print">{}</span>'
+        ).format(count or "none", most if count else "", limit)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from base64 import b64encode
-from html import escape
 from typing import Any
 
 import ipywidgets as w
+from markupsafe import Markup
 
+from mediakit.markup import NO_HTML
 from mediakit.media import MediaInfo, is_url, size_text
 from mediakit.schema import MediaName
 from mediakit.widgets.controls.base import Control
 from mediakit.widgets.controls.inspection import Inspection
-from mediakit.widgets.toolkit.html import line_html
+from mediakit.widgets.toolkit.html import data_url, line_html
 from mediakit.widgets.uploads.accepting import suffixes
 from mediakit.widgets.uploads.completing import PathCompleter, lists_folders
 from mediakit.widgets.uploads.folder import own_name
@@ -31,29 +31,32 @@ def facts_text(info: MediaInfo) -> str:
     return " · ".join(facts)
 
 
-def found_html(kind: MediaName, value: str, found: Inspection | None) -> str:
+def found_html(kind: MediaName, value: str, found: Inspection | None) -> Markup:
     """Write what is known of one medium: its picture and its facts.
 
     A remote picture is fetched by the browser; nothing of it is kept.
     """
     if not value:
-        return ""
+        return NO_HTML
     if found is not None and found.words:
-        source, facts = data_url(found.thumbnail), found.words
+        source, facts = _thumbnail_url(found), found.words
     elif is_url(value):
         source = value if kind == "image" else ""
         facts = "" if source else _remote_text(found)
     elif found is None:
-        return '<div class="mk-media-found mk-quiet">looking at the file …</div>'
+        return Markup(
+            '<div class="mk-media-found mk-quiet">looking at the file …</div>'
+        )
     else:
-        source = data_url(found.thumbnail)
+        source = _thumbnail_url(found)
         facts = facts_text(found.info) if found.info else ""
         if facts and own_name(value):
             facts = f"Uploaded · {facts}"
-    picture = f'<img src="{escape(source, quote=True)}" alt="">' if source else ""
-    if not picture and not facts:
-        return ""
-    return f'<div class="mk-media-found">{picture}{line_html(facts)}</div>'
+    if not source and not facts:
+        return NO_HTML
+    picture = Markup('<img src="{}" alt="">').format(source) if source else ""
+    place = Markup('<div class="mk-media-found">{}{}</div>')
+    return place.format(picture, line_html(facts))
 
 
 def _remote_text(found: Inspection | None) -> str:
@@ -62,9 +65,8 @@ def _remote_text(found: Inspection | None) -> str:
     return f"remote · {facts_text(found.info)}"
 
 
-def data_url(jpeg: bytes | None) -> str:
-    """Write a small picture as a URL; no picture is no URL."""
-    return f"data:image/jpeg;base64,{b64encode(jpeg).decode()}" if jpeg else ""
+def _thumbnail_url(found: Inspection) -> str:
+    return data_url(found.thumbnail) if found.thumbnail else ""
 
 
 class MediaRow:
@@ -144,7 +146,8 @@ class MediaRow:
         """Show what is wrong with the medium; nothing takes no room."""
         if self._upload:
             text = text.replace(self._upload, own_name(self._upload) or "")
-        self._problem = f"<div>{line_html(text, 'bad')}</div>" if text else ""
+        problem = Markup("<div>{}</div>").format(line_html(text, "bad"))
+        self._problem = problem if text else NO_HTML
         self._show()
 
     def _show(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from html import escape
 from itertools import takewhile
 from typing import Any
 
@@ -20,6 +19,7 @@ from mediakit.widgets.nested.base import NestedControl, at_place, share
 from mediakit.widgets.nested.item import Entry
 from mediakit.widgets.nested.objects import Fields
 from mediakit.widgets.toolkit.factory import close_tree
+from mediakit.widgets.toolkit.html import line_html
 
 MOST_UNFOLDED = 3
 
@@ -247,7 +247,7 @@ class ObjectList(NestedControl):
     def _count_html(self) -> str:
         count, most = len(self._entries), self.spec.max_length
         words = f"{count} of at most {most}" if count and most else str(count or "none")
-        return f'<span class="mk-quiet">{escape(words)}</span>'
+        return line_html(words)
 
     def share_problems(
         self, problems: tuple[Problem, ...], place: str

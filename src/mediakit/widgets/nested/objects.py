@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from html import escape
 from typing import Any
 
 import ipywidgets as w
@@ -17,6 +16,7 @@ from mediakit.widgets.controls.json_box import FurtherBox
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.nested.base import Member, NestedControl, at_place, share
 from mediakit.widgets.toolkit.factory import close_tree
+from mediakit.widgets.toolkit.html import line_html
 
 
 class Fields(NestedControl):
@@ -164,7 +164,7 @@ class ObjectControl(NestedControl):
             "mk-wide mk-head-line",
             description=self.heading,
             tooltip=self.hint,
-            value=f'<span class="mk-quiet">{escape(self.spec.doc)}</span>',
+            value=line_html(self.spec.doc),
         )
 
     @property

@@ -15,7 +15,7 @@ from mediakit.widgets.studio.catalogue.offers import offers_of
 from mediakit.widgets.studio.catalogue.view import CatalogueView
 from mediakit.widgets.studio.history.rows import Row
 from mediakit.widgets.studio.history.view import HistoryActs, HistoryView
-from mediakit.widgets.studio.html import glance_html, head_html, said_html
+from mediakit.widgets.studio.html import head_html, said_html, summary_html
 from mediakit.widgets.studio.keyboard import helpers
 from mediakit.widgets.studio.spending.html import days_html, figures_html, spend_facts
 from mediakit.widgets.studio.state import Place, StudioState
@@ -137,7 +137,7 @@ class StudioView:
             rows: The submits of its page, in words.
             inside: Widgets of others.
         """
-        self._glance.value = glance_html(state.glance or SpendSummary())
+        self._glance.value = summary_html(state.glance or SpendSummary())
         self.places.value = state.place.value
         self._said.value = said_html(state)
         if state.place is Place.HISTORY:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
+from markupsafe import Markup
 
 from mediakit.client.runtime.io_thread import io_thread
-from mediakit.markup import html_text
+from mediakit.markup import NO_HTML, html_text
 from mediakit.money import format_usd
 from mediakit.sweep import AsyncResults, BasePlan, CellState
 from mediakit.widgets.toolkit.a11y import namers
@@ -94,9 +95,9 @@ class PlanView:
         """Let nothing be run until another plan is shown; what stands there fades."""
         with self._lock:
             if self._plan is not None:
-                self._facts.value = (
-                    f'<div style="opacity:.45">{self._facts.value}</div>'
-                )
+                faded = Markup('<div style="opacity:.45">{}</div>')
+                shown = faded.format(plan_html(self._plan))
+                self._facts.value = self._handle.live_style + shown
             self._plan = None
             self._allow(is_allowed=False)
 
@@ -205,7 +206,7 @@ def _cells(count: int) -> str:
 # -- as HTML ----------------------------------------------------------------------
 
 
-def plan_html(plan: BasePlan) -> str:
+def plan_html(plan: BasePlan) -> Markup:
     """Return a plan as HTML for the page and for the saved notebook."""
     counts, after = plan.counts, plan.after_micro_usd
     figures = [
@@ -217,11 +218,15 @@ def plan_html(plan: BasePlan) -> str:
         now = format_usd(plan.spendable_micro_usd or 0)
         figures.append((format_usd(after), f"left of {now}"))
     head = html_text(f"Sweep · {plan.title}")
-    return (
-        f'<div><div style="font-weight:600;font-size:15px">{head}</div>'
-        f'<div style="display:flex;flex-wrap:wrap;gap:4px 24px;margin:6px 0">'
-        f"{''.join(_figure(*each) for each in figures)}</div>"
-        f"{_axes_html(plan)}{_reasons_html(plan)}</div>"
+    return Markup(
+        '<div><div style="font-weight:600;font-size:15px">{}</div>'
+        '<div style="display:flex;flex-wrap:wrap;gap:4px 24px;margin:6px 0">{}</div>'
+        "{}{}</div>"
+    ).format(
+        head,
+        NO_HTML.join(_figure(*each) for each in figures),
+        _axes_html(plan),
+        _reasons_html(plan),
     )
 
 
@@ -238,14 +243,14 @@ def _word(kind: str) -> str:
     return kind.replace("_", " ").replace("upper bound", "at most")
 
 
-def _figure(figure: str, name: str) -> str:
-    return (
-        f'<div><div style="font-size:18px;font-weight:600">{html_text(figure)}</div>'
-        f'<div style="{_QUIET}">{html_text(name)}</div></div>'
-    )
+def _figure(figure: str, name: str) -> Markup:
+    return Markup(
+        '<div><div style="font-size:18px;font-weight:600">{}</div>'
+        '<div style="{}">{}</div></div>'
+    ).format(html_text(figure), _QUIET, html_text(name))
 
 
-def _axes_html(plan: BasePlan) -> str:
+def _axes_html(plan: BasePlan) -> Markup:
     parts = [
         f"{name} ({len(values):,})"
         for dimension in plan.grid.dimensions
@@ -253,10 +258,12 @@ def _axes_html(plan: BasePlan) -> str:
     ]
     takes = [f"takes ({plan.takes:,})"] if plan.takes > 1 else []
     text = " × ".join([*parts, *takes])  # noqa: RUF001 - the sign of a product
-    return f'<div style="{_QUIET}">{html_text(text)}</div>' if text else ""
+    if not text:
+        return NO_HTML
+    return Markup('<div style="{}">{}</div>').format(_QUIET, html_text(text))
 
 
-def _reasons_html(plan: BasePlan) -> str:
+def _reasons_html(plan: BasePlan) -> Markup:
     counts = plan.counts
     lines: list[str] = []
     if counts[CellState.FAILED]:
@@ -276,8 +283,9 @@ def _reasons_html(plan: BasePlan) -> str:
     return _list(lines)
 
 
-def _list(lines: Iterable[str]) -> str:
-    items = "".join(f"<li>{html_text(line)}</li>" for line in lines)
-    return (
-        f'<ul style="margin:4px 0 6px;padding-left:18px">{items}</ul>' if items else ""
-    )
+def _list(lines: Iterable[str]) -> Markup:
+    items = NO_HTML.join(Markup("<li>{}</li>").format(html_text(x)) for x in lines)
+    if not items:
+        return NO_HTML
+    style = "margin:4px 0 6px;padding-left:18px"
+    return Markup('<ul style="{}">{}</ul>').format(style, items)

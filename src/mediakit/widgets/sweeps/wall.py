@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -25,6 +24,7 @@ from mediakit.widgets.gallery import (
     WallCell,
     WallSummary,
 )
+from mediakit.widgets.toolkit.html import data_url
 
 POSTERS = 48
 POSTER_MAX_PX = 240
@@ -200,7 +200,7 @@ class Wall:
     async def _bring(self, cell: WallCell) -> None:
         media = self._results.client.remote_media
         picture = await media.poster(str(cell.url), POSTER_MAX_PX)
-        self._posters[str(cell.job_id)] = _uri(picture) if picture else None
+        self._posters[str(cell.job_id)] = data_url(picture) if picture else None
 
     # -- what people do -----------------------------------------------------------
 
@@ -235,10 +235,6 @@ class Wall:
 
     async def _retry(self, cell: int) -> None:
         self._results.runner.retry(cell=cell)
-
-
-def _uri(jpeg: bytes) -> str:
-    return f"data:image/jpeg;base64,{b64encode(jpeg).decode()}"
 
 
 def wall_of(

@@ -14,7 +14,6 @@ from mediakit.schema import MediaName
 from mediakit.widgets.controls.base import Build, Control, Note
 from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.inspection import Inspection, MediaKey
-from mediakit.widgets.media.row import data_url
 from mediakit.widgets.nested.base import NestedControl
 from mediakit.widgets.timeline.edits import (
     Edit,
@@ -27,6 +26,7 @@ from mediakit.widgets.timeline.edits import (
 from mediakit.widgets.timeline.layout import Timeline, shape_of, timeline_of
 from mediakit.widgets.timeline.model import MS_PER_S, Axis
 from mediakit.widgets.timeline.widget import widget_type
+from mediakit.widgets.toolkit.html import data_url
 
 
 class TimelineControl(NestedControl):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from html import escape
+from markupsafe import Markup
 
-from mediakit.markup import html_text
+from mediakit.markup import NO_HTML, html_text
 from mediakit.widgets.timeline.layout import Block, Row, seconds, timeline_of
 from mediakit.widgets.timeline.model import Axis
 
@@ -20,7 +20,7 @@ BLOCK = (
 )
 
 
-def still_html(axis: Axis, value: object) -> str:
+def still_html(axis: Axis, value: object) -> Markup:
     """Write a field's timeline to scale; no block is no picture.
 
     Args:
@@ -29,26 +29,24 @@ def still_html(axis: Axis, value: object) -> str:
     """
     shown = timeline_of(axis, value)
     if not shown.end_ms:
-        return ""
-    rows = "".join(_row_html(row, shown.end_ms) for row in shown.rows)
-    return f'<div style="min-width:420px;text-align:left">{rows}</div>'
+        return NO_HTML
+    rows = NO_HTML.join(_row_html(row, shown.end_ms) for row in shown.rows)
+    return Markup('<div style="min-width:420px;text-align:left">{}</div>').format(rows)
 
 
-def _row_html(row: Row, end_ms: float) -> str:
-    blocks = "".join(_block_html(block, end_ms) for block in row.blocks)
-    head = f"<b>{html_text(row.name)}</b> {html_text(row.kind)}"
-    return (
-        f'<div style="{ROW}"><div style="{HEAD}">{head}</div>'
-        f'<div style="{LANE}">{blocks}</div></div>'
-    )
+def _row_html(row: Row, end_ms: float) -> Markup:
+    blocks = NO_HTML.join(_block_html(block, end_ms) for block in row.blocks)
+    return Markup(
+        '<div style="{}"><div style="{}"><b>{}</b> {}</div>'
+        '<div style="{}">{}</div></div>'
+    ).format(ROW, HEAD, html_text(row.name), html_text(row.kind), LANE, blocks)
 
 
-def _block_html(block: Block, end_ms: float) -> str:
+def _block_html(block: Block, end_ms: float) -> Markup:
     left, width = (100 * ms / end_ms for ms in (block.start_ms, block.length_ms))
     until = seconds(block.start_ms + block.length_ms)
     times = f"{seconds(block.start_ms)} to {until} s"
     place = f"left:{left:.3f}%;width:{width:.3f}%"
-    return (
-        f'<div style="{BLOCK};{place}" title="{escape(block.url, quote=True)}">'
-        f"{html_text(block.label)}<br>{times}</div>"
+    return Markup('<div style="{};{}" title="{}">{}<br>{}</div>').format(
+        BLOCK, place, block.url, html_text(block.label), times
     )

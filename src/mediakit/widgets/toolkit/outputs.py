@@ -16,6 +16,9 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 from IPython.core.interactiveshell import InteractiveShell
+from markupsafe import Markup
+
+from mediakit.widgets.toolkit.html import style_tag
 
 Publish = Callable[..., object]
 GROUP_SIZE = 8
@@ -144,7 +147,7 @@ class CardHandle:
     @property
     def live_style(self) -> str:
         """Return the tag that hides the cards; it belongs into the live widget."""
-        return f"<style>{self.live_rules}</style>"
+        return style_tag(self.live_rules)
 
     @property
     def live_rules(self) -> str:
@@ -239,7 +242,6 @@ class CardHandle:
         # neither an element in it nor a type, as every other output does.
         area = f".jp-OutputArea:has(.mediakit-cards-{self.id})"
         dead = ".jp-OutputArea-output:not([data-mime-type]):not(:has(*))"
-        return (
-            f"<style>{area} {dead}{{display:none}}</style>"
-            f'<div class="mediakit-cards-{self.id}">{html}</div>'
-        )
+        style = style_tag(f"{area} {dead}{{display:none}}")
+        cards = Markup('<div class="mediakit-cards-{}">{}</div>')
+        return str(style + cards.format(self.id, Markup(html)))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from html import escape
 from typing import Any
 
 import ipywidgets as w
+from markupsafe import Markup
 
+from mediakit.markup import NO_HTML
 from mediakit.rates import Estimate, EstimateKind, Line
 from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.messages import titled
@@ -31,48 +32,52 @@ def tone_of(affordability: Affordability) -> Tone:
     return "warn" if affordability.count > 1 else "bad"
 
 
-def price_html(state: FormState) -> str:
+def price_html(state: FormState) -> Markup:
     """Write the price, in cents, with how certain it is."""
     tone = tone_of(state.affordability)
     head = _amount_html(state.estimate, state.estimate_gap)
-    return f'<div class="mk-price mk-{tone}">{head}</div>'
+    return Markup('<div class="mk-price mk-{}">{}</div>').format(tone, head)
 
 
-def balance_html(state: FormState) -> str:
+def balance_html(state: FormState) -> Markup:
     """Write what the price takes of what is left, and how far that goes."""
     affordability = state.affordability
     return (
-        f"{_bar_html(affordability.share, tone_of(affordability))}"
-        f"{funds_html(state.funds, affordability)}"
-        f"{_caution_html(state.caution)}"
+        _bar_html(affordability.share, tone_of(affordability))
+        + funds_html(state.funds, affordability)
+        + _caution_html(state.caution)
     )
 
 
-def _amount_html(estimate: Estimate | None, gap: str | None) -> str:
+def _amount_html(estimate: Estimate | None, gap: str | None) -> Markup:
     if estimate is None:
         return line_html(gap or "")
     unknown = estimate.kind is EstimateKind.UNKNOWN
-    kind = "" if unknown else escape(kind_text(estimate))
-    tag = f'<span class="mk-tag">{kind}</span>' if kind else ""
-    return f"<b>{escape(estimate.short_text)}</b>{tag}"
+    price = Markup("<b>{}</b>").format(estimate.short_text)
+    kind = "" if unknown else kind_text(estimate)
+    return (
+        price + Markup('<span class="mk-tag">{}</span>').format(kind) if kind else price
+    )
 
 
-def _bar_html(share: float | None, tone: Tone) -> str:
+def _bar_html(share: float | None, tone: Tone) -> Markup:
     percent = 0.0 if share is None else min(share, 1.0) * 100
-    return f'<div class="mk-bar mk-{tone}"><i style="width:{percent:.2f}%"></i></div>'
+    bar = Markup('<div class="mk-bar mk-{}"><i style="width:{:.2f}%"></i></div>')
+    return bar.format(tone, percent)
 
 
-def funds_html(funds: Funds, affordability: Affordability) -> str:
+def funds_html(funds: Funds, affordability: Affordability) -> Markup:
     """Write what is left, how far it goes, and what running jobs hold."""
     if funds.left_text is None:
-        return ""
+        return NO_HTML
     parts = [_left_text(funds, affordability)]
     if affordability.count:
         s = "" if affordability.count == 1 else "s"
         parts.append(f"enough for about {affordability.count:,} run{s}")
     if funds.held_text:
         parts.append(funds.held_text)
-    return f"<div class=mk-small-print>{line_html(' · '.join(parts))}</div>"
+    line = line_html(" · ".join(parts))
+    return Markup("<div class=mk-small-print>{}</div>").format(line)
 
 
 def _left_text(funds: Funds, affordability: Affordability) -> str:
@@ -81,27 +86,32 @@ def _left_text(funds: Funds, affordability: Affordability) -> str:
     return f"{titled(funds.left_of)}: {funds.left_amount}"
 
 
-def _caution_html(caution: str | None) -> str:
-    return f"<div>{line_html(caution, 'warn')}</div>" if caution else ""
+def _caution_html(caution: str | None) -> Markup:
+    if not caution:
+        return NO_HTML
+    return Markup("<div>{}</div>").format(line_html(caution, "warn"))
 
 
-def lines_html(estimate: Estimate | None) -> str:
+def lines_html(estimate: Estimate | None) -> Markup:
     """Write what a price is made of: quantity, rate and amount of each line."""
     if estimate is None or not estimate.lines:
         return line_html("There is no price yet." if estimate is None else "No lines.")
-    rows = "".join(_line_row(line) for line in estimate.lines)
-    total = f"<tr><td colspan=3>Total</td><td class=mk-num>{estimate.text}</td></tr>"
-    notes = "".join(f"<div>{line_html(note)}</div>" for note in estimate.notes)
-    return (
+    note = Markup("<div>{}</div>").format
+    return Markup(
         "<table class=mk-lines><tr><th>What</th><th>Quantity</th><th>Rate</th>"
-        f"<th class=mk-num>Amount</th></tr>{rows}{total}</table>{notes}"
+        "<th class=mk-num>Amount</th></tr>{}<tr><td colspan=3>Total</td>"
+        "<td class=mk-num>{}</td></tr></table>{}"
+    ).format(
+        NO_HTML.join(map(_line_row, estimate.lines)),
+        estimate.text,
+        NO_HTML.join(note(line_html(each)) for each in estimate.notes),
     )
 
 
-def _line_row(line: Line) -> str:
-    cells = (line.what, line.quantity_text, line.rate_text)
-    shown = "".join(f"<td>{escape(cell, quote=True)}</td>" for cell in cells)
-    return f"<tr>{shown}<td class=mk-num>{escape(line.amount_text)}</td></tr>"
+def _line_row(line: Line) -> Markup:
+    return Markup(
+        "<tr><td>{}</td><td>{}</td><td>{}</td><td class=mk-num>{}</td></tr>"
+    ).format(line.what, line.quantity_text, line.rate_text, line.amount_text)
 
 
 class PriceBar:

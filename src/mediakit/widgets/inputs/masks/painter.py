@@ -20,10 +20,10 @@ from mediakit.widgets.inputs.masks.strokes import (
 )
 from mediakit.widgets.inputs.masks.widget import widget_type
 from mediakit.widgets.inputs.picker import Run
-from mediakit.widgets.job.uses.style import PICK_CSS, style_tag
+from mediakit.widgets.job.uses.style import PICK_CSS
 from mediakit.widgets.media.lists import MediaControl
 from mediakit.widgets.toolkit.factory import close_tree
-from mediakit.widgets.toolkit.html import line_html
+from mediakit.widgets.toolkit.html import line_html, style_tag
 
 FILE_NAME = "mask.png"
 NO_CLIP = "Choose the video first: the mask is painted on a frame of it."

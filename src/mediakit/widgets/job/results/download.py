@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, partial
-from html import escape
 from pathlib import Path
 from typing import Any, Protocol
 
 import ipywidgets as w
+from markupsafe import Markup
 
 from mediakit.client import AsyncJob, JobState
 from mediakit.errors import MediakitError
@@ -123,12 +123,11 @@ class Download:
         self.widget.close()
 
 
-def _link_html(url: str, name: str) -> str:
-    return (
-        f'<a class="mk-link-button" href="{escape(url, quote=True)}" '
-        f'download="{escape(name, quote=True)}" target="_blank" '
-        f'rel="noopener noreferrer">{DOWNLOAD}</a>'
-    )
+def _link_html(url: str, name: str) -> Markup:
+    return Markup(
+        '<a class="mk-link-button" href="{}" download="{}" target="_blank" '
+        'rel="noopener noreferrer">{}</a>'
+    ).format(url, name, DOWNLOAD)
 
 
 @cache

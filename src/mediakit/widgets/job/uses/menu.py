@@ -6,15 +6,17 @@ from collections.abc import Callable
 from typing import Any, Protocol, cast
 
 import ipywidgets as w
+from markupsafe import Markup
 
 from mediakit.catalog import Catalog
 from mediakit.client import JobState
 from mediakit.client.requests.job_inputs import JobOutput
 from mediakit.schema import MediaName
-from mediakit.widgets.job.uses.style import USE_CSS, style_tag
+from mediakit.widgets.job.uses.style import USE_CSS
 from mediakit.widgets.job.uses.uses import Use, uses_of
 from mediakit.widgets.toolkit.callbacks import Guard
 from mediakit.widgets.toolkit.factory import WidgetFactory, close_tree
+from mediakit.widgets.toolkit.html import style_tag
 
 MEDIA = ("video", "image", "audio")
 NAMES = {"image": "picture", "video": "clip", "audio": "sound"}
@@ -75,8 +77,8 @@ class UseMenu:
         self._factory = WidgetFactory()
         self._forms: dict[str, Opened] = {}
         self._buttons = tuple(map(self._button, uses_of(catalog, medium)))
-        words = f"Use this {NAMES[medium]} in"
-        head = self._factory.make(w.HTML, "mk-use-head", value=f"<b>{words}</b>")
+        words = Markup("<b>Use this {} in</b>").format(NAMES[medium])
+        head = self._factory.make(w.HTML, "mk-use-head", value=words)
         self._row = self._factory.make(w.HBox, "mk-use-row", children=self._buttons)
         self._menu = (head, self._row)
         style = style_tag(USE_CSS)

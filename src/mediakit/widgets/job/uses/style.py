@@ -31,8 +31,3 @@ USE_CSS = """
  padding-left:14px;box-sizing:border-box}
 .mk-job .mk-use-style{display:none}
 """
-
-
-def style_tag(css: str) -> str:
-    """Return a style sheet as a tag, to be put on the page with what it is for."""
-    return f"<style>{css}</style>"

@@ -19,6 +19,7 @@ from mediakit.widgets.job.waiting.html import (
 )
 from mediakit.widgets.toolkit.callbacks import guarded
 from mediakit.widgets.toolkit.factory import WidgetFactory, close_tree
+from mediakit.widgets.toolkit.html import style_tag
 from mediakit.widgets.toolkit.outputs import CardHandle, Cell, current_cell, publish
 from mediakit.widgets.toolkit.tasks import NamedTasks
 
@@ -66,7 +67,7 @@ class WaitBoard:
         self._fold.observe(self._guard(lambda _: self._show()), "value")
         self._lines = make(w.HTML, value=NOTHING)
         style = make(w.HTML)
-        style.value = f"{self._handle.live_style}<style>{CSS}</style>{NOTHING}"
+        style.value = f"{self._handle.live_style}{style_tag(CSS)}{NOTHING}"
         parts = (style, self._head, self._lines)
         self.widget = make(w.VBox, "mk-wait", children=parts)
         self._style = style

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
+from markupsafe import Markup
+
 from mediakit.client import JobState
-from mediakit.markup import html_text
+from mediakit.markup import NO_HTML, html_text
 from mediakit.money import format_usd
 from mediakit.records import JobStatus
 from mediakit.widgets.job.card import QUIET, line_texts, title_text, tone_of
@@ -46,16 +48,23 @@ def _times(state: JobState, now: datetime | None) -> list[str]:
     return [f"{seconds_text(int(elapsed_s(since, now)))}{usually}"]
 
 
-def lines_html(states: Sequence[JobState], now: datetime | None = None) -> str:
+def lines_html(states: Sequence[JobState], now: datetime | None = None) -> Markup:
     """Return a line for each job; many of them scroll."""
-    lines = "".join(
+    line = Markup(
         '<div style="white-space:nowrap;overflow:hidden;text-overflow:ellipsis;'
-        f'line-height:1.6"><b style="{tone_of(state)}">'
-        f'{html_text(status_word(state))}</b> <span style="{QUIET}">'
-        f"{html_text(line_text(state, now))}</span></div>"
+        'line-height:1.6"><b style="{}">{}</b> <span style="{}">{}</span></div>'
+    )
+    lines = NO_HTML.join(
+        line.format(
+            tone_of(state),
+            html_text(status_word(state)),
+            QUIET,
+            html_text(line_text(state, now)),
+        )
         for state in states
     )
-    return f'<div style="max-height:{LINES_PX}px;overflow-y:auto">{lines}</div>'
+    box = Markup('<div style="max-height:{}px;overflow-y:auto">{}</div>')
+    return box.format(LINES_PX, lines)
 
 
 def set_text(states: Sequence[JobState]) -> str:
@@ -70,31 +79,31 @@ def set_text(states: Sequence[JobState]) -> str:
     return f"{len(states)} jobs: {stands}{charged}{more}"
 
 
-def set_html(states: Sequence[JobState]) -> str:
+def set_html(states: Sequence[JobState]) -> Markup:
     """Return how a set of jobs stands, over a bar of those that have ended."""
     done = sum(state.record.status.terminal for state in states)
     failed = any(state.record.status is JobStatus.FAILED for state in states)
     tone = "#d9403c" if failed else "#388e3c" if done == len(states) else "#1e7bd6"
     share = 100 * done / len(states)
-    return (
-        f'<div style="max-width:640px"><b>{html_text(set_text(states))}</b>'
-        f'<div role="progressbar" aria-label="jobs that have ended" aria-valuemin="0" '
-        f'aria-valuemax="{len(states)}" aria-valuenow="{done}" style="height:6px;'
-        f'border-radius:3px;margin:4px 0;background:rgba(128,128,128,.3)">'
-        f'<div style="height:6px;border-radius:3px;width:{share:.0f}%;'
-        f'background:{tone}"></div></div></div>'
-    )
+    return Markup(
+        '<div style="max-width:640px"><b>{}</b>'
+        '<div role="progressbar" aria-label="jobs that have ended" aria-valuemin="0" '
+        'aria-valuemax="{}" aria-valuenow="{}" style="height:6px;'
+        'border-radius:3px;margin:4px 0;background:rgba(128,128,128,.3)">'
+        '<div style="height:6px;border-radius:3px;width:{:.0f}%;'
+        'background:{}"></div></div></div>'
+    ).format(html_text(set_text(states)), len(states), done, share, tone)
 
 
-def kept_html(states: Sequence[JobState]) -> str:
+def kept_html(states: Sequence[JobState]) -> Markup:
     """Return what stays in a saved notebook; nothing for no jobs."""
     if len(states) <= FEW:
-        return lines_html(states) if states else ""
-    fold = (
-        f'<summary style="cursor:pointer;{QUIET}">Show the {len(states)} jobs</summary>'
+        return lines_html(states) if states else NO_HTML
+    fold = Markup(
+        '<details><summary style="cursor:pointer;{}">Show the {} jobs</summary>{}'
+        "</details>"
     )
-    lines = lines_html(states)
-    return f"{set_html(states)}<details>{fold}{lines}</details>"
+    return set_html(states) + fold.format(QUIET, len(states), lines_html(states))
 
 
 def kept_text(states: Sequence[JobState]) -> str:

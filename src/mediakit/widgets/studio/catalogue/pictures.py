@@ -6,13 +6,15 @@ has always the same one; a drawing takes about 1 kB and no request.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
 
+from markupsafe import Markup
+
 from mediakit.schema import Purpose
+from mediakit.widgets.toolkit.html import data_url
 
 WIDTH, HEIGHT = 240, 120
 WHITE = 'fill="none" stroke="#fff" stroke-width="2"'
@@ -178,7 +180,7 @@ def svg_of(path: str, purpose: Purpose) -> str:
 
 
 @lru_cache(maxsize=200)
-def picture_html(path: str, purpose: Purpose) -> str:
+def picture_html(path: str, purpose: Purpose) -> Markup:
     """Return the picture as a tag; a page that shows it twice needs no ids twice."""
-    data = b64encode(svg_of(path, purpose).encode()).decode()
-    return f'<img src="data:image/svg+xml;base64,{data}" alt="">'
+    url = data_url(svg_of(path, purpose).encode(), "image/svg+xml")
+    return Markup('<img src="{}" alt="">').format(url)

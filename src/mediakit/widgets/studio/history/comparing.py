@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,6 +10,7 @@ from mediakit.client import Client, Job
 from mediakit.history import Entry, History
 from mediakit.widgets.gallery import Gallery, WallActions, WallCell
 from mediakit.widgets.studio.history.rows import Row
+from mediakit.widgets.toolkit.html import data_url
 
 TITLE = "Compare results"
 POSTER_PX = 320
@@ -63,5 +63,4 @@ def _cell(number: int, entry: Entry, row: Row, said: Any) -> WallCell:
 
 def with_poster(cell: WallCell, jpeg: bytes) -> WallCell:
     """Return a cell with a poster."""
-    data = b64encode(jpeg).decode()
-    return replace(cell, poster=f"data:image/jpeg;base64,{data}")
+    return replace(cell, poster=data_url(jpeg))

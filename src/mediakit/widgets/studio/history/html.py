@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
-from html import escape
+from markupsafe import Markup
 
+from mediakit.markup import NO_HTML
 from mediakit.widgets.studio.history.rows import Row
-from mediakit.widgets.toolkit.html import line_html
+from mediakit.widgets.toolkit.html import data_url, line_html
 
 
-def row_html(row: Row) -> str:
+def row_html(row: Row) -> Markup:
     """Write one submit of the history: picture, prompt and facts."""
     facts = (row.function, row.charge, row.date, row.project)
-    shown = "".join(f"<span>{escape(fact)}</span>" for fact in facts if fact)
-    return (
-        f'<div class="mk-st-entry">{_thumb_html(row)}'
-        f'<div class="mk-st-what"><div class="mk-st-prompt">{escape(row.prompt)}</div>'
-        f'<div class="mk-st-facts">{line_html(row.state, row.tone)}{shown}</div>'
-        "</div></div>"
-    )
+    shown = NO_HTML.join(map(Markup("<span>{}</span>").format, filter(None, facts)))
+    return Markup(
+        '<div class="mk-st-entry"><div class="mk-st-thumb">{}</div>'
+        '<div class="mk-st-what"><div class="mk-st-prompt">{}</div>'
+        '<div class="mk-st-facts">{}{}</div></div></div>'
+    ).format(_thumb_html(row), row.prompt, line_html(row.state, row.tone), shown)
 
 
-def _thumb_html(row: Row) -> str:
-    inner = f'<i class="fa fa-{escape(row.icon)}" aria-hidden="true"></i>'
+def _thumb_html(row: Row) -> Markup:
     if row.thumb is not None:
-        data = b64encode(row.thumb).decode()
-        inner = f'<img src="data:image/jpeg;base64,{data}" alt="">'
-    return f'<div class="mk-st-thumb">{inner}</div>'
+        return Markup('<img src="{}" alt="">').format(data_url(row.thumb))
+    return Markup('<i class="fa fa-{}" aria-hidden="true"></i>').format(row.icon)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
-from html import escape
 
+from markupsafe import Markup
+
+from mediakit.markup import NO_HTML
 from mediakit.money import MICRO_PER_USD, format_usd
 from mediakit.widgets.dashboard.figures import cents_text
 from mediakit.widgets.studio.spending.days import Part, SpendDays
@@ -23,14 +25,13 @@ DASHBOARD = "client.spend.dashboard()"
 STEPS = (1, 2, 5, 10)
 
 
-def figures_html(facts: tuple[Fact, ...]) -> str:
+def figures_html(facts: tuple[Fact, ...]) -> Markup:
     """Write the figures above the chart."""
-    figures = "".join(
-        f'<div title="{escape(full)}"><b>{escape(text)}</b>'
-        f"<span>{escape(label)}</span></div>"
-        for text, label, full in facts
+    figure = Markup('<div title="{}"><b>{}</b><span>{}</span></div>')
+    figures = NO_HTML.join(
+        figure.format(full, text, label) for text, label, full in facts
     )
-    return f'<div class="mk-st-figures">{figures}</div>'
+    return Markup('<div class="mk-st-figures">{}</div>').format(figures)
 
 
 def spend_facts(glance: SpendSummary, days: SpendDays | None) -> tuple[Fact, ...]:
@@ -41,21 +42,21 @@ def spend_facts(glance: SpendSummary, days: SpendDays | None) -> tuple[Fact, ...
     return (*glance.spend_facts, (cents_text(total), label, format_usd(total)))
 
 
-def days_html(days: SpendDays | None) -> str:
+def days_html(days: SpendDays | None) -> Markup:
     """Write the chart, what its colours mean, and where there is more."""
     if days is None:
-        return '<div class="mk-quiet">Reading the charges…</div>'
-    more = f"<p>{escape(EXPLAINED)} <code>{escape(DASHBOARD)}</code>.</p>"
+        return Markup('<div class="mk-quiet">Reading the charges…</div>')
+    more = Markup("<p>{} <code>{}</code>.</p>").format(EXPLAINED, DASHBOARD)
     if not days.total_micro_usd:
-        nothing = escape(NOTHING.format(days=days.days))
-        return f'<div class="mk-st-spend"><p>{nothing}</p>{more}</div>'
-    return (
-        f'<div class="mk-st-spend"><h4 class="mk-st-heading">Last {days.days} days, '
-        f"USD per day</h4>{chart_html(days)}{_table_html(days)}{more}</div>"
-    )
+        nothing = Markup('<div class="mk-st-spend"><p>{}</p>{}</div>')
+        return nothing.format(NOTHING.format(days=days.days), more)
+    return Markup(
+        '<div class="mk-st-spend"><h4 class="mk-st-heading">Last {} days, '
+        "USD per day</h4>{}{}{}</div>"
+    ).format(days.days, chart_html(days), _table_html(days), more)
 
 
-def chart_html(days: SpendDays) -> str:
+def chart_html(days: SpendDays) -> Markup:
     """Draw a bar a day, stacked by function; each says its day and sum."""
     top_micro_usd, marks = scale(max(days.by_day_micro_usd))
     total, most = days.total_micro_usd, max(days.by_day_micro_usd)
@@ -65,17 +66,21 @@ def chart_html(days: SpendDays) -> str:
     )
     width = STEP * days.days
     weeks = range((days.days - 1) % 7, days.days, 7)  # the last one is today
-    lines = "".join(_mark_html(mark, top_micro_usd, width) for mark in marks)
-    bars = "".join(_bar_html(days, place, top_micro_usd) for place in range(days.days))
-    names = "".join(
-        f'<text class="mk-st-mid" x="{STEP * place + BAR // 2}" y="{CHART_PX + 18}">'
-        f"{_day_text(days.day(place))}</text>"
-        for place in weeks
-    )
-    return (
-        f'<svg class="mk-st-chart" role="img" aria-label="{escape(label)}" '
-        f'viewBox="-58 -10 {width + 78} {CHART_PX + 34}">{lines}{bars}{names}</svg>'
-    )
+    name = Markup('<text class="mk-st-mid" x="{}" y="{}">{}</text>')
+    pieces = [
+        *(_mark_html(mark, top_micro_usd, width) for mark in marks),
+        *(_bar_html(days, place, top_micro_usd) for place in range(days.days)),
+        *(
+            name.format(
+                STEP * place + BAR // 2, CHART_PX + 18, _day_text(days.day(place))
+            )
+            for place in weeks
+        ),
+    ]
+    return Markup(
+        '<svg class="mk-st-chart" role="img" aria-label="{}" '
+        'viewBox="-58 -10 {} {}">{}</svg>'
+    ).format(label, width + 78, CHART_PX + 34, NO_HTML.join(pieces))
 
 
 def scale(highest_micro_usd: int) -> tuple[int, tuple[int, ...]]:
@@ -93,13 +98,12 @@ def scale(highest_micro_usd: int) -> tuple[int, tuple[int, ...]]:
     return step * count, tuple(step * number for number in range(count + 1))
 
 
-def _mark_html(mark_micro_usd: int, top_micro_usd: int, width: int) -> str:
+def _mark_html(mark_micro_usd: int, top_micro_usd: int, width: int) -> Markup:
     y = CHART_PX - CHART_PX * mark_micro_usd / top_micro_usd
-    return (
-        f'<path class="mk-st-line" d="M0 {y:.1f}H{width}"/>'
-        f'<text class="mk-st-end" x="-8" y="{y + 4:.1f}">{_mark_text(mark_micro_usd)}'
-        "</text>"
-    )
+    return Markup(
+        '<path class="mk-st-line" d="M0 {:.1f}H{}"/>'
+        '<text class="mk-st-end" x="-8" y="{:.1f}">{}</text>'
+    ).format(y, width, y + 4, _mark_text(mark_micro_usd))
 
 
 def _mark_text(micro_usd: int) -> str:
@@ -108,12 +112,14 @@ def _mark_text(micro_usd: int) -> str:
     return f"${micro_usd // MICRO_PER_USD:,}"
 
 
-def _bar_html(days: SpendDays, place: int, top_micro_usd: int) -> str:
+def _bar_html(days: SpendDays, place: int, top_micro_usd: int) -> Markup:
     total_micro_usd = days.by_day_micro_usd[place]
     if total_micro_usd <= 0:
-        return ""
-    said = escape("\n".join(_told(days, place)))
-    return f"<g><title>{said}</title>{''.join(_stack(days, place, top_micro_usd))}</g>"
+        return NO_HTML
+    return Markup("<g><title>{}</title>{}</g>").format(
+        "\n".join(_told(days, place)),
+        NO_HTML.join(_stack(days, place, top_micro_usd)),
+    )
 
 
 def _told(days: SpendDays, place: int) -> Iterator[str]:
@@ -124,38 +130,40 @@ def _told(days: SpendDays, place: int) -> Iterator[str]:
             yield f"{part.name}: {format_usd(part.days_micro_usd[place])}"
 
 
-def _stack(days: SpendDays, place: int, top_micro_usd: int) -> Iterator[str]:
+def _stack(days: SpendDays, place: int, top_micro_usd: int) -> Iterator[Markup]:
     y = float(CHART_PX)
     for number, part in enumerate(days.parts):
         height = CHART_PX * max(part.days_micro_usd[place], 0) / top_micro_usd
         y -= height
         if height:
-            yield (
-                f'<rect class="mk-st-c{number}" x="{STEP * place}" y="{y:.1f}" '
-                f'width="{BAR}" height="{height:.1f}"/>'
-            )
+            yield Markup(
+                '<rect class="mk-st-c{}" x="{}" y="{:.1f}" width="{}" height="{:.1f}"/>'
+            ).format(number, STEP * place, y, BAR, height)
 
 
-def _table_html(days: SpendDays) -> str:
-    rows = "".join(
-        f'<tr><td><i class="mk-st-c{number}"></i>{escape(part.name)}</td>'
-        f"{_sums_html(part, days.total_micro_usd)}</tr>"
+def _table_html(days: SpendDays) -> Markup:
+    rows = (
+        _sums_html(number, part, days.total_micro_usd)
         for number, part in enumerate(days.parts)
     )
-    return (
+    return Markup(
         '<table class="mk-st-sums"><thead><tr><th>Function</th><th>Jobs</th>'
-        f"<th>Charged</th><th>Share</th></tr></thead><tbody>{rows}</tbody><tfoot><tr>"
-        f"<td>Total</td><td>{days.jobs:,}</td>"
-        f"<td>{format_usd(days.total_micro_usd)}</td><td></td></tr></tfoot></table>"
-    )
+        "<th>Charged</th><th>Share</th></tr></thead><tbody>{}</tbody><tfoot><tr>"
+        "<td>Total</td><td>{:,}</td><td>{}</td><td></td></tr></tfoot></table>"
+    ).format(NO_HTML.join(rows), days.jobs, format_usd(days.total_micro_usd))
 
 
-def _sums_html(part: Part, total_micro_usd: int) -> str:
-    share = f"{100 * part.total_micro_usd / total_micro_usd:.0f}%"
-    charged = format_usd(part.total_micro_usd)
-    return (
-        f'<td>{part.jobs:,}</td><td title="{charged}">'
-        f"{cents_text(part.total_micro_usd)}</td><td>{share}</td>"
+def _sums_html(number: int, part: Part, total_micro_usd: int) -> Markup:
+    return Markup(
+        '<tr><td><i class="mk-st-c{}"></i>{}</td><td>{:,}</td>'
+        '<td title="{}">{}</td><td>{:.0f}%</td></tr>'
+    ).format(
+        number,
+        part.name,
+        part.jobs,
+        format_usd(part.total_micro_usd),
+        cents_text(part.total_micro_usd),
+        100 * part.total_micro_usd / total_micro_usd,
     )
 
 
