@@ -1,8 +1,8 @@
 """The time from starting the embedded sandbox to its first response.
 
 Each start is in a new interpreter. For comparison, the import of the libraries that the
-sandbox needs: no sandbox with these libraries can start faster. Limits: less than 0.5 s,
-and 2.5 times the imports, including the start of the interpreter.
+sandbox needs: no sandbox with these libraries can start faster. Limits: less than
+0.5 s, and 2.5 times the imports, including the start of the interpreter.
 """
 
 from __future__ import annotations
