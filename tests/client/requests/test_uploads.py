@@ -220,7 +220,8 @@ def test_at_most_three_are_sent_at_once_and_each_grant_is_fresh(
     files = [sound(tmp_path, f"{n}.wav", 0.3 + n / 50) for n in range(7)]
     three = threading.Barrier(3)
     with Storage() as storage:
-        client = client_of(storage, tmp_path)
+        # On a fast clock, a grant would be too old after a moment.
+        client = client_of(storage, tmp_path, FastClock(1))
         waits = [lambda: three.wait(10)] * 6
 
         def halfway() -> None:
