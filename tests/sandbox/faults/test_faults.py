@@ -13,12 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit.catalog import Catalog
 from mediakit.errors import InputError, ServiceError
-from mediakit.records import ErrorCode
-from mediakit.sandbox.faults.active import Faults
 from mediakit.sandbox.faults.rules import FaultKind, read_rule
-from mediakit.sandbox.store.database import Database
 from tests.sandbox.conftest import KITE, PATIENCE_S, Api, StartSandbox, png
 
 VIDEO, UPSCALE = "text-to-video", "image-upscale"
@@ -436,41 +432,18 @@ def test_an_outage_turns_submits_away_with_a_failed_job(calm: Api) -> None:
     assert calm.balance() == before
 
 
-def test_faults_and_what_is_left_of_them_survive_a_restart(
+def test_a_sandbox_that_is_started_again_has_no_faults(
     sandboxes: StartSandbox, tmp_path: Path
 ) -> None:
     api = sandboxes(tmp_path / "data")
-    api.running.fault("status", status=500, count=2, where={"path": "balance"})
+    api.running.fault("status", status=500, where={"path": "balance"})
     assert api.http.get("/billing/balance").status_code == 500
     api.running.stop()
 
     again = sandboxes(tmp_path / "data")
 
-    assert [fault["left"] for fault in in_force(again)] == [1]
-    codes = [again.http.get("/billing/balance").status_code for _ in range(2)]
-    assert codes == [500, 200]
-
-
-def test_a_count_goes_back_with_what_it_was_counted_for(tmp_path: Path) -> None:
-    db = Database(tmp_path / "db")
-    faults = Faults(db, Catalog.default())
-    faults.add(read_rule({"kind": "fail_render", "count": 1}), now_us=0)
-
-    def roll_back() -> None:
-        with db.transaction():
-            assert faults.fail_render("a/b/c") is not None
-            assert faults.fail_render("a/b/c") is None
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        roll_back()
-
-    failure = faults.fail_render("a/b/c")
-    assert failure is not None
-    assert failure[0] is ErrorCode.PROVIDER_ERROR
-    assert faults.fail_render("a/b/c") is None
-    assert faults.in_force() == []
-    db.close()
+    assert in_force(again) == []
+    assert again.http.get("/billing/balance").status_code == 200
 
 
 def test_a_refusal_reaches_python_as_a_sentence(calm: Api) -> None:

@@ -311,11 +311,14 @@ def test_the_key_itself_is_not_in_the_database(tmp_path: Path) -> None:
     assert b"a-secret-key" not in (tmp_path / "db").read_bytes()
 
 
-def test_a_file_of_a_newer_version_is_refused_in_words(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [1, 99])
+def test_a_file_of_another_version_is_refused_in_words(
+    tmp_path: Path, version: int
+) -> None:
     with opened(tmp_path / "db") as db:
-        db.run("PRAGMA user_version = 99")
+        db.run(f"PRAGMA user_version = {version}")
 
-    with pytest.raises(ServiceError, match="a newer version of mediakit"):
+    with pytest.raises(ServiceError, match="another version of mediakit"):
         Database(tmp_path / "db")
 
 

@@ -1,6 +1,6 @@
 """Who may come in at the sandbox's own door, everything under `/sandbox/`.
 
-It takes no API key: whoever sits at this machine owns the sandbox. A web page that is
+It takes no API key: a user of this machine owns the sandbox. A web page that is
 open on the same machine does not, and must be kept out. A sandbox that other machines
 can reach is controlled by its admin token.
 """

@@ -1,20 +1,22 @@
 """Registered webhook endpoints, which the interface leaves to a console (spec 6.2)."""
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from mediakit.errors import shown
 from mediakit.sandbox.api import signing_secret
 from mediakit.sandbox.api.deliveries import delivery_object
-from mediakit.sandbox.core.request_body import read_object
+from mediakit.sandbox.core.request_body import RequestBody, read_body
 from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import Service, service_of
 from mediakit.sandbox.delivery.callbacks import check_callback_url
-from mediakit.sandbox.delivery.events import SUBSCRIBABLE, announce_test
+from mediakit.sandbox.delivery.events import Subscribable, announce_test
 from mediakit.sandbox.delivery.outbound_guard import BlockedError
 from mediakit.sandbox.scheduling.clock import iso
 from mediakit.sandbox.store.events import deliveries, endpoints, signing_secrets
@@ -23,21 +25,34 @@ from mediakit.sandbox.store.events.endpoints import MAX_ENDPOINTS, EndpointRow
 from mediakit.sandbox.store.organizations.keys import DEFAULT_ORG
 
 MADE = 201
-CHANGED_STATES = ("enabled", "disabled")
+
+
+class EndpointRequest(RequestBody):
+    """A new endpoint; without events it is sent all of them."""
+
+    url: str
+    events: Annotated[list[Subscribable], Field(min_length=1)] | None = None
+
+
+class EndpointChange(RequestBody):
+    """What can change about an endpoint; what is left out stays."""
+
+    url: str = ""
+    events: Annotated[list[Subscribable], Field(min_length=1)] | None = None
+    state: Literal["enabled", "disabled"] = "enabled"
 
 
 async def add(request: Request) -> Response:
     """Answer POST /sandbox/endpoints: register one, and show its secret."""
     service, org = service_of(request), _org(request)
-    body = await read_object(request)
-    _refuse_unknown(body, ("url", "events"))
-    url = await _url(service, body.get("url"))
+    asked = await read_body(request, EndpointRequest)
+    await _check_url(service, asked.url)
     now_us = service.clock.now_us()
     endpoint = EndpointRow(
         id=f"endpoint_{uuid.uuid4()}",
         org=org,
-        url=url,
-        events=_events(body.get("events")),
+        url=asked.url,
+        events=_distinct(asked.events),
         state="enabled",
         created_us=now_us,
     )
@@ -66,17 +81,13 @@ async def read(request: Request) -> Response:
 async def change(request: Request) -> Response:
     """Answer PATCH .../{endpoint_id}: another address, filter or state."""
     service = service_of(request)
-    body = await read_object(request)
-    _refuse_unknown(body, ("url", "events", "state"))
-    url = await _url(service, body["url"]) if "url" in body else None
+    changes = (await read_body(request, EndpointChange)).given()
+    if "url" in changes:
+        await _check_url(service, changes["url"])
+    if "events" in changes:
+        changes["events"] = _distinct(changes["events"])
     # Read after the name was resolved: it may have changed or gone meanwhile.
-    endpoint = _asked_for(request)
-    changed = replace(
-        endpoint,
-        url=url or endpoint.url,
-        events=_events(body["events"]) if "events" in body else endpoint.events,
-        state=_state(body["state"]) if "state" in body else endpoint.state,
-    )
+    changed = replace(_asked_for(request), **changes)
     endpoints.change(service.db, changed, service.clock.now_us())
     return JSONResponse(endpoint_object(changed))
 
@@ -108,9 +119,10 @@ async def read_secret(request: Request) -> Response:
 
 async def rotate_secret(request: Request) -> Response:
     """Answer POST .../{endpoint_id}/secret/rotate."""
-    overlap_s = signing_secret.overlap_asked(await read_object(request))
-    endpoint = _asked_for(request)
-    return signing_secret.rotation_answer(service_of(request), endpoint.id, overlap_s)
+    asked = await read_body(request, signing_secret.RotationRequest)
+    service, endpoint = service_of(request), _asked_for(request)
+    overlap_s = asked.expire_in_seconds
+    return signing_secret.rotation_answer(service, endpoint.id, overlap_s)
 
 
 def endpoint_object(endpoint: EndpointRow) -> dict[str, Any]:
@@ -140,41 +152,16 @@ def _asked_for(request: Request) -> EndpointRow:
     return endpoint
 
 
-async def _url(service: Service, value: object) -> str:
-    if not isinstance(value, str):
-        raise _refused("url", value, "a URL")
+async def _check_url(service: Service, url: str) -> None:
     try:
         await check_callback_url(
-            value,
+            url,
             own_port=service.port,
             allow_loopback=service.settings.allow_loopback_callbacks,
         )
     except BlockedError as problem:
         raise RequestError(400, f"url: {problem}. Nothing was changed.") from None
-    return value
 
 
-def _events(value: object) -> tuple[str, ...] | None:
-    if value is None:
-        return None
-    known = isinstance(value, list) and all(kind in SUBSCRIBABLE for kind in value)
-    if not isinstance(value, list) or not value or not known:
-        accepted = f"null for all, or a list of {', '.join(SUBSCRIBABLE)}"
-        raise _refused("events", value, accepted)
-    return tuple(dict.fromkeys(value))
-
-
-def _state(value: object) -> str:
-    if value not in CHANGED_STATES:
-        raise _refused("state", value, f"one of {', '.join(CHANGED_STATES)}")
-    return str(value)
-
-
-def _refuse_unknown(body: dict[str, Any], known: tuple[str, ...]) -> None:
-    for name in body:
-        if name not in known:
-            raise _refused(name, body[name], f"only {', '.join(known)} here")
-
-
-def _refused(field: str, got: object, accepted: str) -> RequestError:
-    return RequestError(422, f"{field}: got {shown(got)}, accepted: {accepted}.")
+def _distinct(events: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if events is None else tuple(dict.fromkeys(events))

@@ -9,9 +9,9 @@ from mediakit.errors import InputError
 from mediakit.sandbox.core.request_body import read_object
 from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import service_of
+from mediakit.sandbox.faults.active import Fault
 from mediakit.sandbox.faults.rules import read_rule
 from mediakit.sandbox.scheduling.clock import iso
-from mediakit.sandbox.store.faults import FaultRow
 
 
 async def add_fault(request: Request) -> Response:
@@ -22,16 +22,15 @@ async def add_fault(request: Request) -> Response:
         service.faults.check_function(rule)
     except InputError as problem:
         raise RequestError(422, str(problem)) from None
-    fault_id = service.faults.add(rule, service.clock.now_us())
+    fault = service.faults.add(rule, service.clock.now_us())
     service.ring_all()
-    (row,) = [row for row in service.faults.in_force() if row.id == fault_id]
-    return JSONResponse(_fault_object(row), status_code=201)
+    return JSONResponse(_fault_object(fault), status_code=201)
 
 
 async def list_faults(request: Request) -> Response:
     """Answer GET /sandbox/faults with the faults that can still happen."""
-    rows = service_of(request).faults.in_force()
-    return JSONResponse({"data": [_fault_object(row) for row in rows]})
+    faults = service_of(request).faults.in_force()
+    return JSONResponse({"data": [_fault_object(fault) for fault in faults]})
 
 
 async def remove_fault(request: Request) -> Response:
@@ -51,6 +50,6 @@ async def clear_faults(request: Request) -> Response:
     return JSONResponse({"removed_n": removed_n})
 
 
-def _fault_object(row: FaultRow) -> dict[str, Any]:
-    head = {"id": row.id, "created_at": iso(row.created_us), "left": row.left_n}
-    return head | row.rule
+def _fault_object(fault: Fault) -> dict[str, Any]:
+    head = {"id": fault.id, "created_at": iso(fault.created_us), "left": fault.left_n}
+    return head | fault.rule.as_json()

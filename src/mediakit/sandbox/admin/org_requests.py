@@ -1,15 +1,13 @@
 """What may be posted about organizations, members and keys."""
 
 from decimal import Decimal
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from starlette.requests import Request
+from pydantic import BeforeValidator, Field
 
-from mediakit.errors import InputError, shown
+from mediakit.errors import InputError
 from mediakit.money import MICRO_PER_USD, parse_usd
-from mediakit.sandbox.core.request_body import read_object
-from mediakit.sandbox.core.responses import RequestError
+from mediakit.sandbox.core.request_body import RequestBody
 from mediakit.sandbox.store.organizations.organizations import MAX_MICRO_USD
 
 MAX_COUNT = 1_000_000
@@ -38,15 +36,7 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 
 
-class _Asked(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-    def given(self) -> dict[str, Any]:
-        """Return the fields that the request names, null ones included."""
-        return self.model_dump(exclude_unset=True)
-
-
-class OrgAsked(_Asked):
+class OrgAsked(RequestBody):
     """A new organization; the balance is what it has in all, credits included."""
 
     name: Name
@@ -60,7 +50,7 @@ class OrgAsked(_Asked):
     per_day: Count | None = None
 
 
-class OrgChange(_Asked):
+class OrgChange(RequestBody):
     """What can change about an organization; what is left out stays."""
 
     name: Name = ""
@@ -73,14 +63,14 @@ class OrgChange(_Asked):
     billing_plan: bool = True
 
 
-class GrantAsked(_Asked):
+class GrantAsked(RequestBody):
     """Money that comes in."""
 
     usd: Usd
     kind: Literal["credit", "fund"]
 
 
-class MemberAsked(_Asked):
+class MemberAsked(RequestBody):
     """A new member."""
 
     name: Name
@@ -88,46 +78,15 @@ class MemberAsked(_Asked):
     daily_limit_usd: Usd | None = None
 
 
-class KeyAsked(_Asked):
+class KeyAsked(RequestBody):
     """A new key, of a member or of the organization itself."""
 
     member: str | None = None
     daily_limit_usd: Usd | None = None
 
 
-class KeyChange(_Asked):
+class KeyChange(RequestBody):
     """What can change about a key; what is left out stays."""
 
     state: Literal["active", "inactive"] = "active"
     daily_limit_usd: Usd | None = None
-
-
-Asked = TypeVar("Asked", bound=_Asked)
-
-
-async def read_asked(request: Request, kind: type[Asked]) -> Asked:
-    """Read a request's body as one of these.
-
-    Raises:
-        RequestError: 422, naming the first field that is wrong.
-    """
-    body = await read_object(request)
-    try:
-        return kind.model_validate(body)
-    except ValidationError as problem:
-        first = problem.errors(include_url=False, include_context=False)[0]
-        field = str(first["loc"][0])
-        if first["type"] == "missing":
-            raise RequestError(422, f"{field}: missing; it is required.") from None
-        raise refused(field, first["input"], _words(first["msg"])) from None
-
-
-def refused(field: str, got: object, accepted: str) -> RequestError:
-    """Return the refusal of a field."""
-    return RequestError(422, f"{field}: got {shown(got)}, accepted: {accepted}.")
-
-
-def _words(message: str) -> str:
-    for start in ("Value error, ", "Input should be "):
-        message = message.removeprefix(start)
-    return message

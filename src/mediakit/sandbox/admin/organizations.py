@@ -12,9 +12,8 @@ from mediakit.sandbox.admin.org_requests import (
     MemberAsked,
     OrgAsked,
     OrgChange,
-    read_asked,
-    refused,
 )
+from mediakit.sandbox.core.request_body import read_body, refused
 from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import Service, service_of
 from mediakit.sandbox.store.organizations import keys, organizations
@@ -32,7 +31,7 @@ async def list_orgs(request: Request) -> Response:
 
 async def make_org(request: Request) -> Response:
     """Answer POST /sandbox/orgs with the new organization; it has no key yet."""
-    service, asked = service_of(request), await read_asked(request, OrgAsked)
+    service, asked = service_of(request), await read_body(request, OrgAsked)
     if asked.credit_usd > asked.balance_usd:
         raise RequestError(422, "credit_usd: it is a part of balance_usd, not more.")
     if (asked.mode == "postpaid") != (asked.cycle_limit_usd is not None):
@@ -59,7 +58,7 @@ async def make_org(request: Request) -> Response:
 
 async def change_org(request: Request) -> Response:
     """Answer PATCH /sandbox/orgs/{org_id} with the organization as it is now."""
-    changes = _columns((await read_asked(request, OrgChange)).given())
+    changes = _columns((await read_body(request, OrgChange)).given())
     service, org = _asked_for(request)
     if "cycle_limit_micro_usd" in changes and org["mode"] != "postpaid":
         raise RequestError(
@@ -72,7 +71,7 @@ async def change_org(request: Request) -> Response:
 
 async def make_grant(request: Request) -> Response:
     """Answer POST /sandbox/orgs/{org_id}/grants: credits, or funds topped up."""
-    asked = await read_asked(request, GrantAsked)
+    asked = await read_body(request, GrantAsked)
     service, org = _asked_for(request)
     if org["balance_micro_usd"] + asked.usd > MAX_MICRO_USD:
         raise RequestError(422, "usd: the balance would be larger than any can be.")
@@ -88,7 +87,7 @@ async def make_grant(request: Request) -> Response:
 
 async def add_member(request: Request) -> Response:
     """Answer POST /sandbox/orgs/{org_id}/members with the new member."""
-    asked = await read_asked(request, MemberAsked)
+    asked = await read_body(request, MemberAsked)
     service, org = _asked_for(request)
     member_id = organizations.add_member(
         service.db, org["id"], asked.name, asked.role, asked.daily_limit_usd
@@ -99,7 +98,7 @@ async def add_member(request: Request) -> Response:
 
 async def make_key(request: Request) -> Response:
     """Answer POST /sandbox/orgs/{org_id}/keys with the key, this once."""
-    asked = await read_asked(request, KeyAsked)
+    asked = await read_body(request, KeyAsked)
     service, org = _asked_for(request)
     members = [member["id"] for member in org["members"]]
     if asked.member is not None and asked.member not in members:
@@ -117,7 +116,7 @@ async def make_key(request: Request) -> Response:
 
 async def change_key(request: Request) -> Response:
     """Answer PATCH /sandbox/keys/{key_id} with the key's state, not with the key."""
-    changes = _columns((await read_asked(request, KeyChange)).given())
+    changes = _columns((await read_body(request, KeyChange)).given())
     service, key_id = service_of(request), request.path_params["key_id"]
     _key(service, key_id)
     organizations.change_key(service.db, key_id, changes)

@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 
 from mediakit.money import format_usd
 from mediakit.sandbox.core.service import Service
+from mediakit.sandbox.faults.active import Fault
 from mediakit.sandbox.scheduling.clock import to_instant
 from mediakit.sandbox.store import jobs
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.events import deliveries as webhooks
 from mediakit.sandbox.store.events.deliveries import DeliveryRow, Page
-from mediakit.sandbox.store.faults import FaultRow
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.sandbox.store.limits import left_micro_usd
 
@@ -67,7 +67,7 @@ class Overview:
     jobs: list[JobRow]
     deliveries: Mapping[str, int]
     troubles: list[Trouble]
-    faults: list[FaultRow]
+    faults: list[Fault]
 
     def name_of(self, org_id: str) -> str:
         """Return what people call an organization."""

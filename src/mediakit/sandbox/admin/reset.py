@@ -37,5 +37,5 @@ def _start_over(service: Service) -> None:
     with service.db.transaction():
         forget_everything(service.db, besides=CLOCK_FACT)
         service.open_accounts()
-    service.faults.read()
+    service.faults.clear()
     service.files.remove_all()

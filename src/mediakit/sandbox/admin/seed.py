@@ -2,14 +2,15 @@
 
 import json
 import sqlite3
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID, uuid5
 
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from mediakit.errors import shown
-from mediakit.sandbox.core.request_body import read_object
+from mediakit.sandbox.core.request_body import RequestBody, read_body
 from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import Service, caller_of, service_of
 from mediakit.sandbox.scheduling.clock import iso
@@ -19,52 +20,47 @@ from mediakit.sandbox.store.organizations.keys import DEFAULT_ORG
 
 MEMBERS = ("Studio", "Marketing")
 PASTS = UUID("6c1d3f0e-6a3b-4f0c-9a55-0d8c1f2b7e41")
-# Each is a default and the most that is accepted; the least is 1, of a seed 0.
-DAYS = (90, 3_650)
-JOBS = (400, 10_000)
-SEED = (1, 2**32)
+
+
+class SeedRequest(RequestBody):
+    """How long a past, of how many jobs, and drawn from which seed."""
+
+    days: Annotated[int, Field(ge=1, le=3_650)] = 90
+    jobs: Annotated[int, Field(ge=1, le=10_000)] = 400
+    seed: Annotated[int, Field(ge=0, le=2**32)] = 1
+    requests: bool = False
 
 
 async def seed(request: Request) -> Response:
     """Answer POST /sandbox/seed with the past, and how much of it was added now."""
     service = service_of(request)
-    asked = await read_object(request)
+    asked = await read_body(request, SeedRequest)
     org = _org(service, request)
-    for name in asked:
-        if name not in ("days", "jobs", "seed", "requests"):
-            accepted = "days, jobs, seed and requests only"
-            raise _refused(name, asked[name], accepted)
-    days = _whole(asked, "days", 1, *DAYS)
-    jobs = _whole(asked, "jobs", 1, *JOBS)
-    number = _whole(asked, "seed", 0, *SEED)
-    with_requests = asked.get("requests", False)
-    if not isinstance(with_requests, bool):
-        raise _refused("requests", with_requests, "true or false")
     api_keys = keys_of(service.db, org, MEMBERS, service.clock.now_us())
-    past, added_n = _past(service, org, api_keys, (days, jobs, number))
+    past, added_n = _past(service, org, api_keys, asked)
     answer = _summary(past) | {"api_key_ids": api_keys, "added": added_n}
-    if with_requests:
+    if asked.requests:
         answer["requests"] = [_request(row) for row in past]
     return JSONResponse(answer, status_code=201 if added_n else 200)
 
 
 def _past(
-    service: Service, org: str, api_keys: list[str], asked: tuple[int, int, int]
+    service: Service, org: str, api_keys: list[str], asked: SeedRequest
 ) -> tuple[list[sqlite3.Row], int]:
     """Return the jobs of a past, and how many were added: all of them, or none."""
-    db, (days, jobs, number) = service.db, asked
+    db = service.db
     # Not by the date: the past of yesterday is the same past today.
-    past_name = f"{service.identity} {org} {days} {jobs} {number}"
-    job_ids = [f"media_{uuid5(PASTS, f'{past_name} {n}')}" for n in range(jobs)]
+    past_name = f"{service.identity} {org} {asked.days} {asked.jobs} {asked.seed}"
+    job_ids = [f"media_{uuid5(PASTS, f'{past_name} {n}')}" for n in range(asked.jobs)]
     known = find_past(db, job_ids)
     if known:
         return known, 0
     past = past_jobs(
         service.catalog,
-        days=days,
-        jobs=jobs,
+        days=asked.days,
+        jobs=asked.jobs,
         buyers=len(api_keys),
-        seed=number,
+        seed=asked.seed,
         now_us=service.clock.now_us(),
     )
     add_past(db, org, api_keys, past, job_ids)
@@ -114,18 +110,3 @@ def _org(service: Service, request: Request) -> str:
     if service.db.row("SELECT 1 FROM org WHERE id = ?", org) is None:
         raise RequestError(404, f"There is no organization {shown(org)}.")
     return org
-
-
-def _whole(
-    asked: dict[str, Any], name: str, least: int, default: int, most: int
-) -> int:
-    value = asked.get(name, default)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise _refused(name, value, f"a whole number from {least} to {most}")
-    if not least <= value <= most:
-        raise _refused(name, value, f"a whole number from {least} to {most}")
-    return value
-
-
-def _refused(field: str, got: object, accepted: str) -> RequestError:
-    return RequestError(422, f"{field}: got {shown(got)}, accepted: {accepted}.")

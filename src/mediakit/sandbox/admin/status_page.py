@@ -6,7 +6,7 @@ from html import escape
 
 from mediakit.money import format_usd
 from mediakit.sandbox.admin.overview import Overview, Trouble, utc
-from mediakit.sandbox.store.faults import FaultRow
+from mediakit.sandbox.faults.active import Fault
 from mediakit.sandbox.store.jobs import JobRow
 
 # A clock that was not moved is off by what it takes to read two clocks.
@@ -99,20 +99,21 @@ def _cards(seen: Overview) -> str:
     return f'<div class="cards">{"".join(cards)}</div>'
 
 
-def _faults(faults: list[FaultRow]) -> str:
+def _faults(faults: list[Fault]) -> str:
     if not faults:
         return ""
     rows = [_fault(fault) for fault in faults]
     return _section("Faults in force", ("Kind", "Where", "What", "Left", "Fault"), rows)
 
 
-def _fault(fault: FaultRow) -> Sequence[Cell]:
-    where, what = fault.rule["where"], dict(fault.rule)
+def _fault(fault: Fault) -> Sequence[Cell]:
+    what = fault.rule.as_json()
+    where = what["where"]
     for name in ("kind", "where", "count"):
         del what[name]
     left = "until cleared" if fault.left_n is None else str(fault.left_n)
     return (
-        (fault.rule["kind"], ""),
+        (fault.rule.kind, ""),
         (_pairs(where) or "everywhere", ""),
         (_pairs(what), ""),
         (left, ""),

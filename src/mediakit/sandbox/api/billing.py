@@ -12,7 +12,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mediakit.errors import shown
+from mediakit.sandbox.core.request_body import refused
 from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import Service, caller_of, service_of
 from mediakit.sandbox.scheduling.clock import iso, to_instant
@@ -67,7 +67,7 @@ async def daily(request: Request) -> Response:
     service, caller = service_of(request), caller_of(request)
     first, last = _day(request, "start_date"), _day(request, "end_date")
     if last < first:
-        raise _refused("end_date", str(last), f"a day from start_date, {first}, on")
+        raise refused("end_date", str(last), f"a day from start_date, {first}, on")
     rows = reports.daily(
         service.db,
         caller.org,
@@ -148,7 +148,7 @@ def _month(request: Request) -> tuple[date, date]:
     month = request.path_params["month"]
     first = _parsed_day(f"{month}-01") if _MONTH.fullmatch(month) else None
     if first is None:
-        raise _refused("month", month, "a month as YYYY-MM")
+        raise refused("month", month, "a month as YYYY-MM")
     return first, first.replace(day=monthrange(first.year, first.month)[1])
 
 
@@ -158,7 +158,7 @@ def _day(request: Request, name: str) -> date:
         raise RequestError(422, f"{name}: missing; it is required: YYYY-MM-DD.")
     day = _parsed_day(text) if _DATE.fullmatch(text) else None
     if day is None:
-        raise _refused(name, text, "a day as YYYY-MM-DD")
+        raise refused(name, text, "a day as YYYY-MM-DD")
     return day
 
 
@@ -172,19 +172,15 @@ def _parsed_day(text: str) -> date | None:
 def _optional(request: Request, name: str) -> str | None:
     text = _parameter(request, name)
     if text == "":
-        raise _refused(name, text, "a text, or leave it out")
+        raise refused(name, text, "a text, or leave it out")
     return text
 
 
 def _parameter(request: Request, name: str) -> str | None:
     given = request.query_params.getlist(name)
     if len(given) > 1:
-        raise _refused(name, given, "one value")
+        raise refused(name, given, "one value")
     return given[0] if given else None
-
-
-def _refused(field: str, got: object, accepted: str) -> RequestError:
-    return RequestError(422, f"{field}: got {shown(got)}, accepted: {accepted}.")
 
 
 def _names(path: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mediakit.errors import shown
+from mediakit.sandbox.core.request_body import refused
 from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import Service, caller_of, service_of
 from mediakit.sandbox.scheduling.clock import iso
@@ -138,21 +138,21 @@ def _page(request: Request) -> Page:
 def _text(request: Request, name: str) -> str | None:
     text = request.query_params.get(name)
     if text == "":
-        raise _refused(name, text, "a text, or leave it out")
+        raise refused(name, text, "a text, or leave it out")
     return text
 
 
 def _one_of(request: Request, name: str, words: Collection[str]) -> str | None:
     text = _text(request, name)
     if text is not None and text not in words:
-        raise _refused(name, text, f"one of {', '.join(words)}")
+        raise refused(name, text, f"one of {', '.join(words)}")
     return text
 
 
 def _limit(text: str) -> int:
     digits = text.isascii() and text.isdigit() and len(text) <= len(str(MAX_LIMIT))
     if not digits or not 1 <= int(text) <= MAX_LIMIT:
-        raise _refused("limit", text, f"a whole number from 1 to {MAX_LIMIT}")
+        raise refused("limit", text, f"a whole number from 1 to {MAX_LIMIT}")
     return int(text)
 
 
@@ -162,9 +162,5 @@ def _cursor(seq: int) -> str:
 
 def _seq(cursor: str) -> int:
     if _CURSOR.fullmatch(cursor) is None:
-        raise _refused("cursor", cursor, "a next_cursor of an earlier answer")
+        raise refused("cursor", cursor, "a next_cursor of an earlier answer")
     return int(cursor.removeprefix("before-"))
-
-
-def _refused(field: str, got: object, accepted: str) -> RequestError:
-    return RequestError(422, f"{field}: got {shown(got)}, accepted: {accepted}.")

@@ -1,12 +1,12 @@
 """The signing secret of an organization, and its rotation (spec 4.20, 6.6)."""
 
-from typing import Any
+from typing import Annotated
 
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mediakit.errors import shown
-from mediakit.sandbox.core.request_body import read_object
+from mediakit.sandbox.core.request_body import RequestBody, read_body
 from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import Service, caller_of, service_of
 from mediakit.sandbox.scheduling.clock import US_PER_S, iso
@@ -16,6 +16,12 @@ MAX_OVERLAP_S = 86_400
 OVERLAP_FIELD = "expire_in_seconds"
 # A secret is not for a cache to keep.
 NO_STORE = {"Cache-Control": "no-store"}
+
+
+class RotationRequest(RequestBody):
+    """For how long the old secret still signs, sandbox seconds."""
+
+    expire_in_seconds: Annotated[int, Field(ge=0, le=MAX_OVERLAP_S)] = MAX_OVERLAP_S
 
 
 async def read(request: Request) -> Response:
@@ -29,8 +35,8 @@ async def rotate(request: Request) -> Response:
     service, caller = service_of(request), caller_of(request)
     if not caller.manages:
         raise RequestError(403, "Only owners and admins may rotate the secret.")
-    overlap_s = overlap_asked(await read_object(request))
-    return rotation_answer(service, caller.org, overlap_s)
+    asked = await read_body(request, RotationRequest)
+    return rotation_answer(service, caller.org, asked.expire_in_seconds)
 
 
 def secret_answer(service: Service, owner: str) -> Response:
@@ -53,24 +59,3 @@ def rotation_answer(service: Service, owner: str, overlap_s: int) -> Response:
     until = iso(now_us + overlap_us) if overlaps else None
     answer = {"secret": secret, "previous_expires_at": until}
     return JSONResponse(answer, headers=NO_STORE)
-
-
-def overlap_asked(body: dict[str, Any]) -> int:
-    """Read for how long the old secret still signs, seconds; a day by default.
-
-    Raises:
-        RequestError: 422; it is no whole number from 0 to 86400.
-    """
-    for name in body:
-        if name != OVERLAP_FIELD:
-            raise _refused(name, body[name], f"only {OVERLAP_FIELD} here")
-    overlap_s = body.get(OVERLAP_FIELD, MAX_OVERLAP_S)
-    whole = isinstance(overlap_s, int) and not isinstance(overlap_s, bool)
-    if not whole or not 0 <= overlap_s <= MAX_OVERLAP_S:
-        accepted = f"a whole number from 0 to {MAX_OVERLAP_S}"
-        raise _refused(OVERLAP_FIELD, overlap_s, accepted)
-    return int(overlap_s)
-
-
-def _refused(field: str, got: object, accepted: str) -> RequestError:
-    return RequestError(422, f"{field}: got {shown(got)}, accepted: {accepted}.")

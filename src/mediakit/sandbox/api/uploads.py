@@ -3,16 +3,15 @@
 import asyncio
 import re
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import AfterValidator, Field
 from starlette.datastructures import URL
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from mediakit.errors import shown
 from mediakit.sandbox.core.files import address_of, new_name
-from mediakit.sandbox.core.request_body import read_object
-from mediakit.sandbox.core.responses import RequestError
+from mediakit.sandbox.core.request_body import RequestBody, read_body
 from mediakit.sandbox.core.service import Service, base_url_of, caller_of, service_of
 from mediakit.sandbox.scheduling.clock import US_PER_S
 from mediakit.sandbox.store import uploads
@@ -30,15 +29,29 @@ SCRIPTED_SUFFIX = "+xml"
 _MEDIA_TYPE = re.compile(MEDIA_TYPE_PATTERN)
 
 
+def _media_type(content_type: str) -> str:
+    known = _MEDIA_TYPE.fullmatch(content_type) is not None
+    if known and not content_type.endswith(SCRIPTED_SUFFIX):
+        return content_type
+    raise ValueError("a media type of a picture, a clip or a sound, such as image/png")
+
+
+class GrantRequest(RequestBody):
+    """A file that somebody wants to upload."""
+
+    content_type: Annotated[str, AfterValidator(_media_type)]
+    size_bytes: Annotated[int, Field(ge=1, le=MAX_UPLOAD_BYTES)]
+
+
 async def grant(request: Request) -> Response:
     """Answer POST /v1/media/uploads with a grant."""
     service, caller = service_of(request), caller_of(request)
-    content_type, size_bytes = _asked(await read_object(request))
+    asked = await read_body(request, GrantRequest)
     now_us = service.clock.now_us()
     upload = UploadRow(
         file=new_name(),
-        content_type=content_type,
-        size_bytes=size_bytes,
+        content_type=asked.content_type,
+        size_bytes=asked.size_bytes,
         expires_us=now_us + GRANT_VALID_S * US_PER_S,
         stored=False,
     )
@@ -46,30 +59,6 @@ async def grant(request: Request) -> Response:
         service.db, upload, org=caller.org, api_key=caller.api_key, now_us=now_us
     )
     return JSONResponse(_grant_object(service, upload, base_url_of(request)))
-
-
-def _asked(body: dict[str, Any]) -> tuple[str, int]:
-    content_type, size_bytes = body.get("content_type"), body.get("size_bytes")
-    unknown = [name for name in body if name not in ("content_type", "size_bytes")]
-    if unknown:
-        raise _refused(unknown[0], body[unknown[0]], "content_type and size_bytes only")
-    if not isinstance(content_type, str) or not _is_media(content_type):
-        accepted = "a media type of a picture, a clip or a sound, such as image/png"
-        raise _refused("content_type", content_type, accepted)
-    whole = isinstance(size_bytes, int) and not isinstance(size_bytes, bool)
-    if not whole or not 1 <= int(str(size_bytes)) <= MAX_UPLOAD_BYTES:
-        accepted = f"a whole number from 1 to {MAX_UPLOAD_BYTES}"
-        raise _refused("size_bytes", size_bytes, accepted)
-    return content_type, int(str(size_bytes))
-
-
-def _is_media(content_type: str) -> bool:
-    known = _MEDIA_TYPE.fullmatch(content_type) is not None
-    return known and not content_type.endswith(SCRIPTED_SUFFIX)
-
-
-def _refused(field: str, got: object, accepted: str) -> RequestError:
-    return RequestError(422, f"{field}: got {shown(got)}, accepted: {accepted}.")
 
 
 def _grant_object(service: Service, upload: UploadRow, base_url: str) -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, TypeVar
 
+from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.requests import ClientDisconnect, Request
 
+from mediakit.errors import shown
 from mediakit.sandbox.core.responses import RequestError
 
 MAX_BODY_BYTES = 1024 * 1024
@@ -114,3 +116,42 @@ def _safe(text: str) -> str:
 
 def _refused(what: str) -> RequestError:
     return RequestError(422, f"body: it {what}.")
+
+
+class RequestBody(BaseModel):
+    """What may be posted somewhere; what is not named is refused."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    def given(self) -> dict[str, Any]:
+        """Return the fields that the request names, null ones included."""
+        return self.model_dump(exclude_unset=True)
+
+
+Body = TypeVar("Body", bound=RequestBody)
+
+
+async def read_body(request: Request, kind: type[Body]) -> Body:
+    """Read a request's body as one of these.
+
+    Raises:
+        RequestError: 422, naming the first field that is wrong.
+    """
+    body = await read_object(request)
+    try:
+        return kind.model_validate(body)
+    except ValidationError as problem:
+        first = problem.errors(include_url=False, include_context=False)[0]
+        field, words = str(first["loc"][0]), first["msg"]
+        if first["type"] == "missing":
+            raise RequestError(422, f"{field}: missing; it is required.") from None
+        if first["type"] == "extra_forbidden":
+            words = f"only {', '.join(kind.model_fields)} here"
+        for start in ("Value error, ", "Input should be "):
+            words = words.removeprefix(start)
+        raise refused(field, first["input"], words) from None
+
+
+def refused(field: str, got: object, accepted: str) -> RequestError:
+    """Return the refusal of a field."""
+    return RequestError(422, f"{field}: got {shown(got)}, accepted: {accepted}.")

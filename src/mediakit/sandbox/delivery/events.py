@@ -1,7 +1,7 @@
 """Events: what is told about the end of a job, and to whom (spec 6.1, 6.3)."""
 
 import uuid
-from typing import Any
+from typing import Any, Literal, get_args
 
 from mediakit.sandbox.core.responses import job_object
 from mediakit.sandbox.core.service import Service
@@ -13,9 +13,8 @@ from mediakit.sandbox.store.events.endpoints import EndpointRow
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.schema import canonical_json
 
-COMPLETED = "media.job.completed"
-FAILED = "media.job.failed"
-SUBSCRIBABLE = (COMPLETED, FAILED)
+Subscribable = Literal["media.job.completed", "media.job.failed"]
+COMPLETED, FAILED = SUBSCRIBABLE = get_args(Subscribable)
 TEST = "webhook.test"
 MS_PER_S = 1_000
 

@@ -1,21 +1,20 @@
 """The faults that are in force: each part of the sandbox asks whether one is its own.
 
-Every question that finds a counted rule counts it down. Asked inside a transaction,
-the count goes with what the fault did: both happened, or neither.
+Every question that finds a counted rule counts it down. Faults are kept in memory: a
+sandbox that is started again has none.
 """
 
 import re
-from collections.abc import Callable, Iterator
+import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from mediakit.catalog import Catalog
 from mediakit.errors import InputError
 from mediakit.records import ErrorCode
-from mediakit.sandbox.faults.rules import FaultKind, Rule, read_rule
-from mediakit.sandbox.store import faults as rows
+from mediakit.sandbox.faults.rules import FaultKind, Rule
 from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.store.faults import FaultRow
 
 # The sandbox's own pages: a fault never gets in the way of clearing it.
 _OWN_PATH = re.compile(r"/(sandbox(/.*)?)?", re.DOTALL)
@@ -51,24 +50,40 @@ class Truncation:
     bytes_n: int | None
 
 
+@dataclass
+class Fault:
+    """A rule in force.
+
+    Args:
+        id: What it is called.
+        rule: What goes wrong.
+        left_n: How often it will still happen; None for no end.
+        created_us: When it was posted.
+    """
+
+    id: str
+    rule: Rule
+    left_n: int | None
+    created_us: int
+
+
 class Faults:
     """The scripted faults of one sandbox.
 
     Args:
-        db: Where they are kept.
+        db: The jobs, so that a read of one can be matched with its function.
         catalog: The functions, so that a rule can name one by its kind.
     """
 
     def __init__(self, db: Database, catalog: Catalog) -> None:
         self._db = db
         self._kinds = {function.path: function.kind for function in catalog}
-        self._rules: list[tuple[str, Rule]] = []
-        self.read()
+        self._faults: list[Fault] = []
 
     @property
     def scripted(self) -> bool:
-        """Tell whether a fault is in force, or was a moment ago."""
-        return bool(self._rules)
+        """Tell whether a fault is in force."""
+        return bool(self._faults)
 
     def check_function(self, rule: Rule) -> None:
         """Check that a rule's function is one that is served.
@@ -86,26 +101,26 @@ class Faults:
                 sent="Nothing was changed.",
             )
 
-    def in_force(self) -> list[FaultRow]:
+    def in_force(self) -> list[Fault]:
         """List the faults that can still happen, oldest first."""
-        return rows.in_force(self._db)
+        return list(self._faults)
 
-    def add(self, rule: Rule, now_us: int) -> str:
-        """Put a rule in force; return what it is called."""
-        fault_id = rows.add(self._db, rule.text(), rule.count, now_us)
-        self.read()
-        return fault_id
+    def add(self, rule: Rule, now_us: int) -> Fault:
+        """Put a rule in force."""
+        fault = Fault(f"fault_{uuid.uuid4()}", rule, rule.count, now_us)
+        self._faults.append(fault)
+        return fault
 
     def remove(self, fault_id: str) -> bool:
         """Take a fault back; False when there is none of this name."""
-        removed = rows.remove(self._db, fault_id)
-        self.read()
-        return removed
+        before_n = len(self._faults)
+        self._faults = [each for each in self._faults if each.id != fault_id]
+        return len(self._faults) < before_n
 
     def clear(self) -> int:
         """Take all faults back; return how many could still have happened."""
-        n = rows.remove_all(self._db)
-        self.read()
+        n = len(self._faults)
+        self._faults = []
         return n
 
     def latency_s(self, method: str, path: str) -> float:
@@ -151,7 +166,7 @@ class Faults:
 
     def stuck_functions(self) -> list[str]:
         """List the paths of the functions whose queued jobs do not start."""
-        stuck = [rule for _, rule in self._of_kind(FaultKind.STUCK_QUEUE)]
+        stuck = self._of_kind(FaultKind.STUCK_QUEUE)
         return [
             path
             for path in self._kinds
@@ -190,7 +205,7 @@ class Faults:
 
     def billing_unavailable(self, job_id: str) -> bool:
         """Tell whether a read of an ended job cannot say what it cost."""
-        if not any(self._of_kind(FaultKind.BILLING_UNAVAILABLE)):
+        if not self._of_kind(FaultKind.BILLING_UNAVAILABLE):
             return False
         job = self._db.row("SELECT function FROM job WHERE id = ?", job_id)
         if job is None:
@@ -199,7 +214,7 @@ class Faults:
         return rule is not None
 
     def _for_request(self, kind: FaultKind, method: str, path: str) -> Rule | None:
-        if not self._rules or _OWN_PATH.fullmatch(path):
+        if not self._faults or _OWN_PATH.fullmatch(path):
             return None
         return self._take(
             kind, lambda rule: rule.covers_request(method, path, self._kinds)
@@ -211,18 +226,15 @@ class Faults:
         )
 
     def _take(self, kind: FaultKind, covers: Callable[[Rule], bool]) -> Rule | None:
-        """Find the oldest rule that is meant and not over, and count it down."""
-        for fault_id, rule in self._of_kind(kind):
-            if covers(rule) and (rule.count is None or rows.take(self._db, fault_id)):
-                return rule
+        """Find the oldest rule that is meant, and count it down."""
+        for fault in self._faults:
+            if fault.rule.kind is kind and covers(fault.rule):
+                if fault.left_n is not None:
+                    fault.left_n -= 1
+                if fault.left_n == 0:
+                    self.remove(fault.id)
+                return fault.rule
         return None
 
-    def _of_kind(self, kind: FaultKind) -> Iterator[tuple[str, Rule]]:
-        return ((name, rule) for name, rule in self._rules if rule.kind is kind)
-
-    def read(self) -> None:
-        """Learn from the database what is in force."""
-        # Rules that are over stay known until here, so that a count that is rolled
-        # back needs no care: the database alone knows what is left.
-        rows.remove_spent(self._db)
-        self._rules = [(row.id, read_rule(row.rule)) for row in rows.in_force(self._db)]
+    def _of_kind(self, kind: FaultKind) -> list[Rule]:
+        return [fault.rule for fault in self._faults if fault.rule.kind is kind]

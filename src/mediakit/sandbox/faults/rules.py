@@ -1,6 +1,5 @@
 """Rules of scripted faults: what may be asked for, and what a rule covers."""
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -179,10 +178,6 @@ class Rule:
         given = {name: value for name, value in where.items() if value is not None}
         head = {"kind": self.kind.value, "where": given, "count": self.count}
         return head | dict(self.parameters)
-
-    def text(self) -> str:
-        """Write the rule as it is kept."""
-        return json.dumps(self.as_json())
 
 
 def read_rule(body: Mapping[str, Any]) -> Rule:

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mediakit.errors import ServiceError
-from mediakit.sandbox.store.schema import MIGRATIONS, SCHEMA_VERSION, TABLES
+from mediakit.sandbox.store.schema import SCHEMA_VERSION, TABLES
 
 Value = str | int | float | bytes | None
 
@@ -33,7 +33,7 @@ class Database:
         path: The database file; made when missing.
 
     Raises:
-        ServiceError: The file was made by a newer version of mediakit.
+        ServiceError: The file was made by another version of mediakit.
     """
 
     def __init__(self, path: Path) -> None:
@@ -48,26 +48,16 @@ class Database:
     def _make_tables(self, path: Path) -> None:
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
         if version == 0:
-            self._change_tables(TABLES)
-        elif version > SCHEMA_VERSION:
+            self._connection.executescript(
+                f"BEGIN; {TABLES} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
+            )
+        elif version != SCHEMA_VERSION:
             self._connection.close()
             raise ServiceError(
-                f"{path} was written by a newer version of mediakit (its format is "
+                f"{path} was written by another version of mediakit (its format is "
                 f"{version}, this version reads {SCHEMA_VERSION}). Use that version, "
                 "or another data directory."
             )
-        elif version < SCHEMA_VERSION:
-            steps = range(version, SCHEMA_VERSION)
-            self._change_tables("".join(MIGRATIONS[step] for step in steps))
-
-    def _change_tables(self, script: str) -> None:
-        # Tables that others refer to are made anew under their own names: neither
-        # are the references checked meanwhile, nor do they follow the renaming.
-        self._connection.executescript(
-            "PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON; BEGIN;"
-            f"{script}PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
-            "PRAGMA legacy_alter_table = OFF; PRAGMA foreign_keys = ON;"
-        )
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -288,10 +288,11 @@ def test_a_past_that_makes_no_sense_is_refused(
 
 
 def test_client_and_sandbox_accept_the_same_numbers() -> None:
+    properties = control.SeedRequest.model_json_schema()["properties"]
+
     assert {
-        "days": (1, control.DAYS[1]),
-        "jobs": (1, control.JOBS[1]),
-        "seed": (0, control.SEED[1]),
+        name: (properties[name]["minimum"], properties[name]["maximum"])
+        for name in ("days", "jobs", "seed")
     } == LIMITS
 
 
