@@ -538,7 +538,7 @@ class Client(core.Client[Job]):
             NotFoundError: The earlier request is not in this history.
         """
         from mediakit.widgets.form.controller import Form, is_open
-        from mediakit.widgets.form.recalling import recalled
+        from mediakit.widgets.form.values import recalled
         from mediakit.widgets.toolkit.outputs import current_cell
 
         found, cell = self.catalog.function(function), current_cell()

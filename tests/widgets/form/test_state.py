@@ -65,6 +65,11 @@ def accepted_bodies(function: Function) -> list[Case]:
 
 
 @pytest.mark.parametrize("function", CATALOG.functions, ids=lambda f: f.kind)
+def touched_in(state: FormState, name: str) -> FormState:
+    """Return the state in which a field shows its problems."""
+    return replace(state, touched=state.touched | {name})
+
+
 def test_a_new_form_holds_the_default_of_every_field(function: Function) -> None:
     state = FormState.start(function)
 
@@ -151,7 +156,7 @@ def test_a_problem_is_shown_once_its_field_was_touched_and_never_before() -> Non
 
     assert [p.field for p in untouched.problems] == ["prompt", "duration"]
     assert untouched.problems_of("duration") == ()
-    touched = untouched.touch("duration")
+    touched = touched_in(untouched, "duration")
     assert [p.got for p in touched.problems_of("duration")] == [99]
     assert touched.problems_of("prompt") == ()
 
@@ -404,7 +409,8 @@ def test_a_file_that_will_not_do_is_named_with_its_place() -> None:
     refused = Problem("", None, "notes.txt: it is no picture")
     key: MediaKey = ("image", "notes.txt")
 
-    state = state.with_inspections({key: Inspection(problem=refused)}).touch("images")
+    found = {key: Inspection(problem=refused)}
+    state = touched_in(state.with_inspections(found), "images")
     assert [p.field for p in state.problems_of("images")] == ["images[1]"]
     assert state.submit_reason == "Image 2: notes.txt: it is no picture."
 
@@ -447,7 +453,7 @@ def test_a_file_beyond_a_limit_is_a_problem_at_its_place() -> None:
         ("video", "a.mp4"): Inspection(CLIP),
         ("video", "b.mp4"): Inspection(LONG_CLIP),
     }
-    state = state.with_inspections(found).touch("video_urls")
+    state = touched_in(state.with_inspections(found), "video_urls")
 
     assert [p.field for p in state.problems_of("video_urls")] == [
         "video_urls[1]",
@@ -475,9 +481,9 @@ def test_what_is_likely_a_mistake_is_said_beside_its_field_and_keeps_nothing_bac
 
     assert state.submit_reason is None
     assert state.problems_of("prompt") == state.warnings_of("prompt") == ()
-    (warning,) = state.touch("prompt").warnings_of("prompt")
+    (warning,) = touched_in(state, "prompt").warnings_of("prompt")
     assert (warning.field, warning.got) == ("prompt", "@Image2")
-    more = state.with_value("image_urls", [A_PICTURE] * 2).touch("prompt")
+    more = touched_in(state.with_value("image_urls", [A_PICTURE] * 2), "prompt")
     assert more.warnings_of("prompt") == ()
 
 
@@ -501,7 +507,7 @@ def test_what_is_known_of_a_clip_behind_a_url_keeps_nothing_back() -> None:
 
     assert state.problems == ()
     assert state.submit_reason is None
-    (warning,) = state.touch("video_urls").warnings_of("video_urls")
+    (warning,) = touched_in(state, "video_urls").warnings_of("video_urls")
     assert warning.sentence == "video_urls[0] must be 2 to 30 s (got 31.2 s)"
 
 

@@ -15,9 +15,9 @@ from mediakit.client.runtime.progress import Progress
 from mediakit.client.runtime.service import Service
 from mediakit.client.transfers.destinations import (
     Destination,
+    NameTakenError,
     Store,
     held,
-    taken,
     target_of,
     unwritable,
 )
@@ -125,7 +125,7 @@ class Outputs:
         except FileExistsError:
             # Another process may have saved the same meanwhile.
             if not await self._is_there(target, job):
-                raise taken(target.place) from None
+                raise NameTakenError(target.place) from None
 
     async def read(self, job: AsyncJob, read: Callable[[BinaryIO], T]) -> T | None:
         """Read something of a job's output; see `AsyncJob.read_output`."""

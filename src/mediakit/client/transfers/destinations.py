@@ -203,17 +203,19 @@ def held(
     sidecar = None if content is None else read_sidecar(content)
     if size_bytes is None:
         if content is not None and sidecar is None:
-            raise taken(f"{target.place}{SUFFIX}")
+            raise NameTakenError(f"{target.place}{SUFFIX}")
         return None
     if sidecar is not None and is_own(sidecar) and target.is_whole(sidecar):
         return sidecar
-    raise taken(target.place)
+    raise NameTakenError(target.place)
 
 
-def taken(place: Path | str) -> InputError:
-    """Say that a name is taken."""
-    accepted = "a new name, or overwrite=True"
-    return InputError("path", got=f"{place} (it exists)", accepted=accepted)
+class NameTakenError(InputError):
+    """A file of that name exists, and nobody said that it may be replaced."""
+
+    def __init__(self, place: Path | str) -> None:
+        accepted = "a new name, or overwrite=True"
+        super().__init__("path", got=f"{place} (it exists)", accepted=accepted)
 
 
 def unwritable(place: Path | str, error: OSError) -> InputError:

@@ -27,7 +27,6 @@ from mediakit.rates import Estimate
 from mediakit.records import JobStatus
 from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.inspection import Inspection, MediaKey
-from mediakit.widgets.form.assigning import assigned, assigned_together
 from mediakit.widgets.form.memory.draft import Draft, digest_of
 from mediakit.widgets.form.memory.memory import FormMemory, is_over, is_same, origin_of
 from mediakit.widgets.form.price.funds import Funds
@@ -36,13 +35,12 @@ from mediakit.widgets.form.price.seen import ARRIVES_S, SeenPrice, is_dearer
 from mediakit.widgets.form.python_code import is_extra, python_call
 from mediakit.widgets.form.sending import SENDING_TEXT, explained
 from mediakit.widgets.form.state import FormState
-from mediakit.widgets.form.values import FormValues
+from mediakit.widgets.form.values import FormValues, assigned, assigned_together
 from mediakit.widgets.form.view import FormView, values_html
 from mediakit.widgets.inputs.buttons import Beside
 from mediakit.widgets.inputs.results import Results
 from mediakit.widgets.job.host import JobHost, varied
-from mediakit.widgets.job.uses.menu import Elsewhere
-from mediakit.widgets.job.uses.opening import Uses
+from mediakit.widgets.job.uses.menu import Elsewhere, Uses
 from mediakit.widgets.job.uses.uses import Use
 from mediakit.widgets.job.view import JobView
 from mediakit.widgets.media.inspector import Inspector

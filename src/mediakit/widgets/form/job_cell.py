@@ -11,7 +11,7 @@ from mediakit.client import AsyncJob, Client, Job, JobState
 from mediakit.widgets.form.controller import Form, form_for
 from mediakit.widgets.job.card import card_text
 from mediakit.widgets.job.host import JobHost, varied
-from mediakit.widgets.job.uses.opening import Uses
+from mediakit.widgets.job.uses.menu import Uses
 from mediakit.widgets.job.view import JobView
 from mediakit.widgets.toolkit.a11y import namers
 from mediakit.widgets.toolkit.factory import WidgetFactory

@@ -83,12 +83,9 @@ class FormState:
     # What people do.
 
     def with_value(self, name: str, value: object) -> FormState:
-        """Return the state after a field was changed by hand."""
-        return replace(self.touch(name), values={**self.values, name: value})
-
-    def touch(self, name: str) -> FormState:
-        """Return the state in which a field shows its problems."""
-        return replace(self, touched=self.touched | {name})
+        """Return the state after a field was changed; it shows its problems now."""
+        values, touched = {**self.values, name: value}, self.touched | {name}
+        return replace(self, values=values, touched=touched)
 
     def with_inspections(self, found: Mapping[MediaKey, Inspection]) -> FormState:
         """Return the state after media were looked at."""
@@ -152,6 +149,10 @@ class FormState:
         JSON both are values), nor is a text that should be JSON and is none. Of a
         field that must be given and may be null, nothing is sent as null.
         """
+        return dict(self._body)
+
+    @cached_property
+    def _body(self) -> Mapping[str, object]:
         fields = {}
         chosen = self.function.of(self.values).fields
         for name, spec in {**self.function.fields, **chosen}.items():

@@ -1,10 +1,28 @@
-"""The values of a form, to be read and set in code."""
+"""The values of a form: read and set in code, and begun with an earlier request's."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from traitlets import TraitError
+
+from mediakit.catalog import Function
+from mediakit.client import Client, Job
+from mediakit.errors import InputError, NotFoundError
+from mediakit.history import Entry
+from mediakit.rules import Problem
+from mediakit.widgets.controls.base import Control
+from mediakit.widgets.controls.json_values import FURTHER
+from mediakit.widgets.form.state import FormState
+
+LAST = "last"
+LOOKED_THROUGH = 50
+ACCEPTED = '"last", a job, or the id of a job that was submitted from here'
+UNCHANGED = "Nothing was changed."
+
+Controls = Mapping[str, Control]
 Read = Callable[[], Mapping[str, object]]
 Write = Callable[[Mapping[str, object]], None]
 
@@ -76,3 +94,104 @@ class FormValues(Mapping[str, Any]):
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)
+
+
+def assigned(
+    controls: Controls, state: FormState, name: str, value: object
+) -> tuple[FormState, Problem | None]:
+    """Show a value that came from code.
+
+    Args:
+        controls: The controls of the form, by field.
+        state: What the form shows.
+        name: The field; an open function takes any name.
+        value: Its value; None is the field's default.
+
+    Returns:
+        The new state, and what is wrong if the value cannot be shown, as it was then.
+    """
+    function = state.function
+    if name not in controls and function.is_open:
+        name, value = FURTHER.name, state.further | {name: value}
+    control = controls.get(name)
+    if control is None:
+        problems = function.check({name: value})
+        return state, next(p for p in problems if p.field == name)
+    before, problem = control.value, None
+    try:
+        control.value = control.spec.default if value is None else value
+    except (TraitError, ValueError):
+        control.value = before
+        problem = Problem(name, value, control.spec.accepted)
+    return state.with_value(name, control.value), problem
+
+
+def assigned_together(
+    controls: Controls, state: FormState, values: Mapping[str, object]
+) -> FormState:
+    """Show some values, or none of them.
+
+    Args:
+        controls: The controls of the form, by field.
+        state: What the form shows.
+        values: The values by field.
+
+    Raises:
+        InputError: There is no such field, or its control cannot show the value.
+    """
+    before = state
+    problems = []
+    for name, value in values.items():
+        state, problem = assigned(controls, state, name, value)
+        problems += [problem] if problem else []
+    if problems:
+        for control, value in _differing(controls, before):
+            control.value = value
+        raise InputError.of(problems, sent=UNCHANGED)
+    return state
+
+
+def _differing(
+    controls: Controls, state: FormState
+) -> Iterator[tuple[Control, object]]:
+    for name, control in controls.items():
+        if control.value != state.values.get(name):
+            yield control, state.values.get(name)
+
+
+def recalled(
+    client: Client[Job], function: Function, like: Job | str
+) -> dict[str, object]:
+    """Return the fields of an earlier request, its media as URLs.
+
+    Args:
+        client: The client whose history is read.
+        function: The function of the form.
+        like: A job or its id; "last" for what the function was asked for last.
+
+    Returns:
+        The fields as they were sent; none if the function was never asked before.
+
+    Raises:
+        InputError: It is nothing that names a job.
+        NotFoundError: The job is not in this history.
+    """
+    if like == LAST:
+        made = client.history.page(kind=function.kind, limit=LOOKED_THROUGH)
+        same = [entry for entry in made if entry.function == function.path]
+        return _fields(same[0]) if same else {}
+    job_id = like.id if isinstance(like, Job) else like
+    if not isinstance(job_id, str):
+        raise InputError("like", got=job_id, accepted=ACCEPTED)
+    entry = client.core.store.find(job_id)
+    if entry is None:
+        raise NotFoundError(
+            f"{job_id} is not in this history. Accepted: {ACCEPTED}.", job_id=job_id
+        )
+    return _fields(entry)
+
+
+def _fields(entry: Entry) -> dict[str, object]:
+    body: dict[str, object] = json.loads(entry.body)
+    body.pop("webhook_url", None)
+    return body

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import ipywidgets as w
@@ -12,7 +13,6 @@ from markupsafe import Markup
 from mediakit.history import Entry
 from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.inputs.results import Found, Result, Results
-from mediakit.widgets.job.uses.style import PICK_CSS
 from mediakit.widgets.media.lists import MediaControl
 from mediakit.widgets.toolkit.factory import close_tree
 from mediakit.widgets.toolkit.html import data_url, line_html, style_tag
@@ -23,6 +23,7 @@ SEARCH_PAUSE_S = 0.3
 Run = Callable[[Callable[[], Awaitable[object]]], object]
 """Starts a coroutine function on the I/O thread, and returns at once."""
 Sleep = Callable[[float], Awaitable[object]]
+CSS = (Path(__file__).parent / "picker.css").read_text("utf-8")
 
 
 class ResultPicker:
@@ -84,7 +85,7 @@ class ResultPicker:
         self._more = make(w.Button, "mk-small mk-add", description="Show older results")
         self._more.on_click(self._context.guard(lambda _: self._ask(further=True)))
         self._said = make(w.HTML, "mk-live", value=line_html("Reading the history…"))
-        self._style = make(w.HTML, "mk-pick-style", value=style_tag(PICK_CSS))
+        self._style = make(w.HTML, "mk-pick-style", value=style_tag(CSS))
         children = (self._style, self._search, self._list, self._said)
         self._panel = make(w.VBox, "mk-pick", children=children)
         around = self._control.widget

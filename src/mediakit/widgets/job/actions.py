@@ -9,8 +9,8 @@ from typing import Any
 
 from mediakit.client import AsyncJob, JobState
 from mediakit.client.records.origin import asking_from
+from mediakit.client.transfers.destinations import NameTakenError
 from mediakit.client.transfers.sidecar import SUFFIX
-from mediakit.errors import InputError
 from mediakit.records import ErrorCode, JobStatus
 from mediakit.widgets.job.host import JobHost
 from mediakit.widgets.job.panel import JobPanel, Question
@@ -274,9 +274,7 @@ class JobActions:
     async def _save_now(self, *, overwrite: bool) -> None:
         try:
             path = await self._job.download(overwrite=overwrite)
-        except InputError as error:
-            if not _exists(error):
-                raise
+        except NameTakenError:
             self._ask(
                 Question(
                     "The folder has a file of this name. Replace it?",
@@ -321,7 +319,3 @@ class JobActions:
         with self._lock:
             self._panel.note("")
             self._panel.ask(question)
-
-
-def _exists(error: InputError) -> bool:
-    return error.field == "path" and "(it exists)" in str(error.got)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mediakit.catalog import Function
 from mediakit.client import AsyncJob, JobState
 from mediakit.widgets.controls.json_values import FURTHER
-from mediakit.widgets.job.uses.opening import Uses
+from mediakit.widgets.job.uses.menu import Uses
 from mediakit.widgets.uploads.own_names import with_kept_files
 
 

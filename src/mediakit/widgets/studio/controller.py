@@ -21,7 +21,7 @@ from mediakit.widgets.form.price.funds import Funds
 from mediakit.widgets.form.price.funds_store import FundsStore
 from mediakit.widgets.job.entry_text import function_of
 from mediakit.widgets.job.host import JobHost
-from mediakit.widgets.job.uses.opening import Uses
+from mediakit.widgets.job.uses.menu import Uses
 from mediakit.widgets.job.uses.uses import Use
 from mediakit.widgets.job.view import JobView
 from mediakit.widgets.studio.catalogue.forms import StudioForms

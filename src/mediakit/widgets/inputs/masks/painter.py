@@ -19,8 +19,7 @@ from mediakit.widgets.inputs.masks.strokes import (
     smaller_png,
 )
 from mediakit.widgets.inputs.masks.widget import widget_type
-from mediakit.widgets.inputs.picker import Run
-from mediakit.widgets.job.uses.style import PICK_CSS
+from mediakit.widgets.inputs.picker import CSS, Run
 from mediakit.widgets.media.lists import MediaControl
 from mediakit.widgets.toolkit.factory import close_tree
 from mediakit.widgets.toolkit.html import line_html, style_tag
@@ -75,7 +74,7 @@ class MaskPainter:
     def _open(self) -> None:
         make = self._context.factory.make
         self._said = make(w.HTML, "mk-live")
-        self._style = make(w.HTML, "mk-pick-style", value=style_tag(PICK_CSS))
+        self._style = make(w.HTML, "mk-pick-style", value=style_tag(CSS))
         children = (self._style, self._said)
         self._panel = make(w.VBox, "mk-pick", children=children)
         around = self._control.widget

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 import ipywidgets as w
 from markupsafe import Markup
 
 from mediakit.catalog import Catalog
-from mediakit.client import JobState
-from mediakit.client.requests.job_inputs import JobOutput
+from mediakit.client import AsyncJob, JobState
+from mediakit.client.requests.job_inputs import JobOutput, output_of
+from mediakit.errors import InputError
 from mediakit.schema import MediaName
-from mediakit.widgets.job.uses.style import USE_CSS
+from mediakit.widgets.job.text import has_output
 from mediakit.widgets.job.uses.uses import Use, uses_of
 from mediakit.widgets.toolkit.callbacks import Guard
 from mediakit.widgets.toolkit.factory import WidgetFactory, close_tree
 from mediakit.widgets.toolkit.html import style_tag
 
 MEDIA = ("video", "image", "audio")
+CSS = (Path(__file__).parent / "menu.css").read_text("utf-8")
 NAMES = {"image": "picture", "video": "clip", "audio": "sound"}
 
 
@@ -81,7 +85,7 @@ class UseMenu:
         head = self._factory.make(w.HTML, "mk-use-head", value=words)
         self._row = self._factory.make(w.HBox, "mk-use-row", children=self._buttons)
         self._menu = (head, self._row)
-        style = style_tag(USE_CSS)
+        style = style_tag(CSS)
         self._style = self._factory.make(w.HTML, "mk-use-style", value=style)
         self.widget = self._factory.make(w.VBox, "mk-use")
 
@@ -131,3 +135,41 @@ class UseMenu:
         for part in (self._style, *self._menu, self.widget):
             close_tree(part)
         self._factory.close()
+
+
+@dataclass(frozen=True)
+class Uses:
+    """Opens forms that begin with a result.
+
+    Args:
+        catalog: The functions.
+        open: Makes a form below the card.
+        elsewhere: Opens a form in a place of its own, in place of below the card.
+    """
+
+    catalog: Catalog
+    open: Open | None = None
+    elsewhere: Elsewhere | None = None
+
+    def menu(self, job: AsyncJob, guard: Guard) -> UseMenu:
+        """Return the menu for a job's result.
+
+        Args:
+            job: The job; it has a result.
+            guard: Wraps the handlers.
+
+        Raises:
+            InputError: The result can be no input.
+        """
+        medium = medium_of(job.state)
+        if medium is None or not has_output(job.state):
+            got = f"the job {job.id}"
+            raise InputError("result", got=got, accepted="a clip, a picture or a sound")
+        return UseMenu(
+            self.catalog,
+            output_of(job, medium, "result"),
+            medium,
+            guard,
+            open=self.open,
+            elsewhere=self.elsewhere,
+        )
