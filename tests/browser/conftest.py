@@ -70,6 +70,7 @@ def lab_page(browser: Browser) -> Iterator[Page]:
 @pytest.fixture
 def lab(lab_page: Page, lab_server: LabServer) -> Iterator[Lab]:
     lab_page.set_viewport_size(VIEWPORT)
+    lab_page.emulate_media(color_scheme="light")
     lab = Lab(lab_page, lab_server)
     yield lab
     lab.leave()
