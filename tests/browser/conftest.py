@@ -1,4 +1,4 @@
-"""A JupyterLab for each process of browser tests; a Chromium with a page for each."""
+"""A JupyterLab server for each process of browser tests, a page for each module."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from tests.browser.harness import Lab, LabServer, serve_lab
 
@@ -61,11 +61,19 @@ def lab_server(
         yield server
 
 
+@pytest.fixture(scope="module")
+def lab_page(browser: Browser) -> Iterator[Page]:
+    with browser.new_context(viewport=VIEWPORT, device_scale_factor=1) as context:
+        yield context.new_page()
+
+
 @pytest.fixture
-def lab(browser: Browser, lab_server: LabServer) -> Iterator[Lab]:
-    context = browser.new_context(viewport=VIEWPORT, device_scale_factor=1)
-    with context:
-        yield Lab(context.new_page(), lab_server)
+def lab(lab_page: Page, lab_server: LabServer) -> Iterator[Lab]:
+    lab_page.set_viewport_size(VIEWPORT)
+    lab_page.emulate_media(color_scheme="light")
+    lab = Lab(lab_page, lab_server)
+    yield lab
+    lab.leave()
     lab_server.shut_down_kernels()
 
 
@@ -79,6 +87,7 @@ def pytest_runtest_makereport(
         picture = lab.screenshot(f"failed-{item.name}")
         report.sections.append(("The page when it failed", str(picture)))
         report.sections.append(("Errors on its console", repr(lab.console_errors())))
+        lab.page.goto("about:blank")  # nobody knows what state it is in
     return report
 
 

@@ -32,8 +32,8 @@ from tests.support.sandbox.killing import KEY, OPENING_USD, Server
 from tests.support.soak import trials
 
 KILLS = trials(60, soak=200)
-KILLS_OF_FOUR = 40
-KILLS_FOR_ONE_OF_THE_SERVICE = 40
+KILLS_OF_FOUR = trials(20, soak=40)
+KILLS_FOR_ONE_OF_THE_SERVICE = trials(20, soak=40)
 PHASES = get_args(Phase)
 MADE = "kills with a job made and no answer heard"
 NOT_MADE = "kills with no answer heard and no job made"

@@ -81,7 +81,7 @@ ROWS = [
         CLIP_S,
         sound=True,
     ),
-    Row("r2", {**PROMPT, "duration": 4, "resolution": "4k"}, (3840, 2160), 4, True),
+    Row("r2", {**PROMPT, "duration": 4, "resolution": "720p"}, (1280, 720), 4, True),
     Row(
         "r2",
         {

@@ -23,7 +23,9 @@ from mediakit.sweep.statistics import (
     pareto,
 )
 from mediakit.sweep.statistics.comparing import t_quantile
+from tests.support.soak import trials
 
+SIMULATED = trials(60, soak=150)
 NO_FLOAT_HOLDS_IT = 2**53 + 1
 COLUMNS: dict[str, tuple[Any, Any]] = {
     "take": ("int64", 1),
@@ -472,7 +474,9 @@ def rated(
     return results(rows, "resolution", "prompt")
 
 
-def found_share(runs: int = 150, *, shared_seeds: bool = True, **chances: Any) -> float:
+def found_share(
+    runs: int = SIMULATED, *, shared_seeds: bool = True, **chances: Any
+) -> float:
     """Return how often a comparison finds a difference."""
     frames = (rated(seed, **chances) for seed in range(runs))
     found: Any = [

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
-from urllib.parse import quote
 
 import psutil  # type: ignore[import-untyped] # it ships no types
 from playwright.sync_api import ConsoleMessage, Error, Locator, Page, ViewportSize
@@ -50,6 +49,17 @@ START = """([command, args]) => {
 RESTORE = """() => {
     window.jupyterapp.restored.then(() => { window.mediakitRestored = true; });
 }"""
+LOADED = "() => Boolean(window.jupyterapp)"
+CLOSE_ALL = """() => {
+    [...window.jupyterapp.shell.widgets("main")].forEach(w => w.dispose());
+}"""
+CLOSE_OTHERS = """() => {
+    const shell = window.jupyterapp.shell;
+    [...shell.widgets("main")].filter(w => w !== shell.currentWidget)
+        .forEach(w => w.dispose());
+}"""
+# JupyterLab fills an empty page with its launcher, which then becomes the current one.
+LAUNCHER = "() => [...window.jupyterapp.shell.widgets('main')].length > 0"
 OVER = "() => window.mediakitCall.over"
 CALL_ERROR = "() => window.mediakitCall.error"
 
@@ -68,13 +78,18 @@ class Lab:
         self.page = page
         self.server = server
         self.notebook = ""
+        self._opened = False
         self._console: list[str] = []
         page.set_default_timeout(STEP_S * 1000)
         page.on("console", self._note_console)
         page.on("pageerror", self._note_page_error)
 
     def open(self, notebook: str | Path, *, kernel: bool = True) -> None:
-        """Open a notebook in an empty workspace and wait until it is there.
+        """Open a notebook, with nothing beside it, and wait until it is there.
+
+        The first one is opened in the JupyterLab that an earlier test left, if any:
+        loading it takes longer than most tests. Others are opened in one that is loaded
+        again, as a person does who comes back.
 
         Args:
             notebook: A path below the server's folder, or a file to copy into it.
@@ -83,15 +98,34 @@ class Lab:
         if isinstance(notebook, Path):
             notebook = self.server.add_file(notebook)
         self.notebook = notebook
-        workspace = f"{self.server.url}/lab/workspaces/{secrets.token_hex(4)}"
-        tree = f"/tree/{quote(notebook)}" if kernel else ""
-        with within(self.page, f"JupyterLab with {notebook}", OPEN_S) as limit_ms:
-            self.page.goto(
-                f"{workspace}{tree}?token={self.server.token}", timeout=limit_ms
-            )
+        if self._opened or not self.page.evaluate(LOADED):
+            self._load()
+        self._opened = True
+        self._wait_for(LAUNCHER, "JupyterLab's launcher", OPEN_S)
+        where: dict[str, Any] = {"path": notebook, "factory": "Notebook"}
         if not kernel:
-            self._open_without_kernel()
+            never = ("shouldStart", "canStart", "autoStartDefault")
+            where["kernelPreference"] = dict.fromkeys(never, False)
+        self._command("docmanager:open", where, timeout_s=OPEN_S)
         self._wait_until_open(kernel=kernel)
+        self.page.evaluate(CLOSE_OTHERS)
+
+    def leave(self) -> None:
+        """Close what is open; JupyterLab itself stays for the next test.
+
+        One that shows a dialog, or was never loaded, is not kept.
+        """
+        for page in self.page.context.pages:
+            if page is not self.page:
+                page.close()
+        self.page.unroute_all()
+        dialog = self.page.locator(".jp-Dialog")
+        if not self.page.evaluate(LOADED) or dialog.count():
+            self.page.goto("about:blank")
+            return
+        self.page.evaluate(CLOSE_ALL)
+        if self.page.evaluate("() => window.jupyterapp.shell.leftCollapsed"):
+            self._command("application:toggle-left-area", timeout_s=STEP_S)
 
     def reload(self) -> None:
         """Load the page again, as a person does; the kernel goes on."""
@@ -222,18 +256,14 @@ class Lab:
         """Return what the page wrote to its console as errors, so far."""
         return list(self._console)
 
-    def _open_without_kernel(self) -> None:
-        self._wait_for("() => Boolean(window.jupyterapp)", "JupyterLab's page", OPEN_S)
+    def _load(self) -> None:
+        workspace = f"{self.server.url}/lab/workspaces/{secrets.token_hex(4)}"
+        with within(self.page, f"JupyterLab for {self.notebook}", OPEN_S) as limit_ms:
+            self.page.goto(f"{workspace}?token={self.server.token}", timeout=limit_ms)
+        self._wait_for(LOADED, "JupyterLab's page", OPEN_S)
         # What is opened before the layout is restored never becomes the current one.
         self.page.evaluate(RESTORE)
         self._wait_for("() => window.mediakitRestored", "JupyterLab's layout", OPEN_S)
-        no_kernel = {"shouldStart": False, "canStart": False, "autoStartDefault": False}
-        where = {"path": self.notebook, "factory": "Notebook"}
-        self._command(
-            "docmanager:open",
-            {**where, "kernelPreference": no_kernel},
-            timeout_s=OPEN_S,
-        )
 
     def _wait_until_open(self, *, kernel: bool) -> None:
         self._wait_for(READY, f"the cells of {self.notebook}", OPEN_S)

@@ -141,13 +141,6 @@ def test_capital_resolutions_name_the_short_side(
             96,
             True,
         ),
-        (
-            "r2",
-            {"duration": 4, "resolution": "4k", "ratio": "1:1"},
-            (2160, 2160),
-            96,
-            True,
-        ),
         ("r3", {"duration": 3, "resolution": "720P"}, (1280, 720), 72, False),
         ("r3", {"ratio": "5:4"}, (1350, 1080), 120, False),
         ("r4", {"duration": 3, "aspect_ratio": "9:16"}, (720, 1280), 72, False),
