@@ -1,4 +1,4 @@
-"""`python -m mediakit`: say what is installed and bound here, and what is missing."""
+"""`python -m mediakit`: report what is installed, configured and missing."""
 
 import sys
 
@@ -6,7 +6,7 @@ from mediakit.diagnosis import doctor
 
 
 def main() -> int:
-    """Print the report; return 1 when something is not as it should be."""
+    """Print the report; return 1 if there is a problem."""
     diagnosis = doctor()
     sys.stdout.write(f"{diagnosis}\n")
     return 0 if diagnosis.is_ok else 1

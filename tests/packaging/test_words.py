@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-READ = ("src", "docs", "notebooks", "benchmarks", "tools", "Makefile")
+READ = ("src", "docs", "notebooks", "examples", "benchmarks", "tools", "Makefile")
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 SUFFIXES = (".py", ".js", ".css", ".md", ".ipynb", "")
 
@@ -74,6 +74,7 @@ LOOKS = r"(?<![A-Za-z])looks(?=\.|\[| = )|(?<=class )Looks"
 # Words of one phrase can be on two lines, or be parts of one identifier.
 GAP = r'(?:\\n",)?[\s_#"*]+'
 START = r"(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))"
+END = r"(?![a-z])(?!(?<=[A-Z]{2})[A-Z])"
 INSTEAD = [*RETIRED.values(), "cache, or the name of its content"]
 
 
@@ -81,7 +82,7 @@ def pattern() -> re.Pattern[str]:
     """Return one pattern with a group for each entry, which is faster than many."""
     spaced = [words.replace(" ", GAP) for words in RETIRED]
     groups = [f"(?P<w{n}>(?i:{words}))" for n, words in enumerate(spaced)]
-    retired = rf"{START}(?:{'|'.join(groups)})(?![a-z])"
+    retired = rf"{START}(?:{'|'.join(groups)}){END}"
     return re.compile(rf"{retired}|(?P<w{len(groups)}>{LOOKS})")
 
 

@@ -120,10 +120,8 @@ def test_five_totals_of_any_past_agree_to_the_micro_dollar(
 
 
 def test_five_totals_agree_with_a_past_and_jobs_that_were_rendered(
-    own_client: Client, tmp_path: Path
+    own_client: Client, mediakit_sandbox: RunningSandbox
 ) -> None:
-    # Its sandbox is the fixture's: this finds it, and starts no other.
-    place = start(Sandbox(tmp_path / "own"))
     past = own_client.seed_past(45, 120, 5)
     before = own_client.balance().balance_micro_usd
     asked = ["a kite", "a boat", "a fox sandbox:fail=content_moderation"]
@@ -133,9 +131,9 @@ def test_five_totals_agree_with_a_past_and_jobs_that_were_rendered(
         job.settle(timeout_s=60)
     charges = [job.charge_micro_usd or 0 for job in jobs]
     after = own_client.balance().balance_micro_usd
-    today = datetime.fromisoformat(place._call("GET", "clock")["now"]).date()
+    today = datetime.fromisoformat(mediakit_sandbox._call("GET", "clock")["now"]).date()
 
-    totals = five_totals(place, own_client, past.first_day, today)
+    totals = five_totals(mediakit_sandbox, own_client, past.first_day, today)
 
     assert charges[2] == 0 < min(charges[0], charges[1], charges[3])
     assert before - after == sum(charges)

@@ -1,6 +1,6 @@
-"""What is installed and bound here, and what is missing: `mk.doctor()`.
+"""`mk.doctor()`: what is installed and configured here, and what is missing.
 
-It stands on the client, whose way to the service it takes. It draws nothing.
+It depends on the client, through which it reads the service. It draws nothing.
 """
 
 from mediakit.diagnosis.checks import doctor as doctor

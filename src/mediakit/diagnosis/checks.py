@@ -1,4 +1,4 @@
-"""Looking at everything that a first use depends on; nothing is started or bought."""
+"""Check everything that a first use needs; nothing is started or charged."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ def doctor(
     home: str | Path | None = None,
     history: str | Path | None = None,
 ) -> Diagnosis:
-    """Say what is installed and bound here, whether it works, and what is missing.
+    """Report what is installed and configured, whether it works, and what is missing.
 
-    It reads the balance at the service that is bound, which costs nothing and shows
+    It reads the balance from the configured service, which costs nothing and shows
     whether the key works. It contacts nothing else, writes nothing, and does not start
-    the sandbox. The key is never shown. `python -m mediakit` prints the same.
+    the sandbox. The key is never shown. `python -m mediakit` prints the same report.
 
     Args:
-        base_url: The hosted service; `MEDIAKIT_BASE_URL` when omitted.
-        api_key: Its key; `MEDIAKIT_API_KEY` when omitted.
-        home: The folder for history and sandbox; `MEDIAKIT_HOME` when omitted.
-        history: The history's database; `MEDIAKIT_HISTORY` when omitted.
+        base_url: The hosted service; `MEDIAKIT_BASE_URL` by default.
+        api_key: Its key; `MEDIAKIT_API_KEY` by default.
+        home: The folder for history and sandbox; `MEDIAKIT_HOME` by default.
+        history: The history's database; `MEDIAKIT_HISTORY` by default.
 
     Returns:
-        What was found; its text is the report.
+        The findings; their text is the report.
     """
     found = list(_installed())
     advice: list[str] = []
@@ -119,7 +119,7 @@ def _with_size(path: Path) -> str:
 
 
 def _advice(settings: Settings) -> Iterator[str]:
-    """Say what is missing for what is at hand, and which line installs it."""
+    """Explain which packages are missing, and give the line that installs them."""
     uses = {
         "sandbox": (settings.base_url is None, "The sandbox needs"),
         "timeline": (

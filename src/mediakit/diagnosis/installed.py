@@ -1,4 +1,4 @@
-"""Which packages and extras are there, and which front end runs this process."""
+"""Find the installed packages and extras, and the front end of this process."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "team": ("psycopg",),
     "timeline": ("anywidget",),
 }
-"""What each extra brings, as modules."""
-# Later ones are started by earlier ones, so that the first that is named is it.
+"""The modules that each extra installs."""
+# An earlier front end can start a later one, so the first match counts.
 FRONT_ENDS = {
     "VOILA_REQUEST_URL": "Voilà",
     "COLAB_RELEASE_TAG": "Colab",
@@ -36,7 +36,7 @@ FRONT_ENDS = {
 
 
 def versions() -> str:
-    """List the packages that questions are about, with their versions."""
+    """List the most relevant packages with their versions."""
     return ", ".join(f"{name} {found}" for name, found in _found(NOTABLE))
 
 
@@ -54,7 +54,7 @@ def missing_modules(extra: str) -> list[str]:
 
 
 def extras() -> str:
-    """Say which extras are installed, and which are not."""
+    """List the extras that are installed, and those that are not."""
     absent = [extra for extra in EXTRAS if missing_modules(extra)]
     there = [extra for extra in EXTRAS if extra not in absent]
     text = ", ".join(there) or "none"
@@ -62,7 +62,7 @@ def extras() -> str:
 
 
 def front_end(environ: Mapping[str, str] = os.environ) -> str:
-    """Name what shows this process's output."""
+    """Return the name of the front end that shows this process's output."""
     if in_notebook():
         named = (name for variable, name in FRONT_ENDS.items() if variable in environ)
         return next(named, "a Jupyter kernel")

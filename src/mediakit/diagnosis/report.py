@@ -1,4 +1,4 @@
-"""What was found, as text that fits on one screen; pure."""
+"""The findings as text that fits on one screen."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ BULLET = "  - "
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """One finding.
 
     Args:
-        name: What it is, such as "Service".
-        text: How it is.
-        is_ok: Whether it is as it should be.
+        name: Its name, such as "Service".
+        text: Its description.
+        is_ok: Whether everything is all right.
     """
 
     name: str
@@ -27,11 +27,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What `mk.doctor()` found; its text is the report.
+    """The findings of `mk.doctor()`; their text is the report.
 
     Args:
-        findings: What was looked at.
-        advice: What is missing here, and what installs or mends it.
+        findings: The findings.
+        advice: What is missing, and what installs or fixes it.
     """
 
     findings: tuple[Finding, ...]
@@ -39,7 +39,7 @@ class Diagnosis:
 
     @property
     def is_ok(self) -> bool:
-        """Tell whether everything that was looked at is as it should be."""
+        """Tell whether all findings are all right."""
         return all(finding.is_ok for finding in self.findings)
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ def _wrapped(start: str, text: str) -> str:
         WIDTH,
         initial_indent=start,
         subsequent_indent=" " * len(start),
-        # An address or a path is one word, to be copied whole.
+        # An address or a path is one word, so that it can be copied.
         break_long_words=False,
         break_on_hyphens=False,
     )

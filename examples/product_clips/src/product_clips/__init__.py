@@ -30,9 +30,9 @@ class Clips:
 
 
 def make_clips(client: mk.Client, products: Iterable[Product], folder: Path) -> Clips:
-    """Make one clip of each product, as far as the client's budget goes.
+    """Make one clip of each product, within the client's budget.
 
-    A second run buys nothing twice: it finds the jobs of the first one.
+    A second run costs nothing: it reuses the jobs of the first one.
     """
     clips = Clips()
     jobs: dict[str, mk.Job] = {}
@@ -52,7 +52,7 @@ def make_clips(client: mk.Client, products: Iterable[Product], folder: Path) -> 
 def order_clip(
     client: mk.Client, product: Product, webhook_url: str | None = None
 ) -> mk.Job:
-    """Order the clip of a product, without waiting for it."""
+    """Submit the clip of a product, without waiting for it."""
     prompt = PROMPT.format(name=product.name)
     return client.submit(
         "text-to-video", prompt=prompt, duration=SECONDS, webhook_url=webhook_url
@@ -61,13 +61,13 @@ def order_clip(
 
 @dataclass
 class Announced:
-    """Where finished clips are, by the id of their job, as webhooks say."""
+    """The URLs of finished clips by job id, as announced by webhooks."""
 
     secret: str = field(repr=False)
     urls: dict[str, str] = field(default_factory=dict)
 
     def take_webhook(self, body: bytes, headers: Mapping[str, str]) -> int:
-        """Note where a clip is; return the HTTP status to answer with."""
+        """Record the URL of a clip; return the HTTP status to respond with."""
         try:
             event = mk.verify_webhook(body, headers, self.secret)
         except mk.SignatureError:
