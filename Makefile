@@ -15,6 +15,7 @@ SOAKED := $(shell grep -rl "support.soak import" tests --include="test_*.py")
 LAB_ARGS ?=
 SANDBOX_ARGS ?=
 PYTEST_ARGS ?=
+SITE_ARGS ?=
 # The number of test processes, for two cores: tests often wait.
 WORKERS ?= 3
 BROWSERS ?= 2
@@ -31,7 +32,7 @@ LAB_FLAGS := --ip=127.0.0.1 \
 	$(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test check unit soak browser pictures fix docs notebooks gallery sandbox bench \
+.PHONY: help lab test check unit soak browser pictures fix docs site notebooks gallery sandbox bench \
 	constraints clean
 
 help: ## Print this list
@@ -75,6 +76,10 @@ fix: $(DEV_READY) ## Fix what ruff can fix
 docs: $(DEV_READY) ## Generate docs/reference.md and docs/wording.md
 	$(BIN)/python tools/write_reference.py
 	$(BIN)/python tools/write_wording.py
+
+site: $(DEV_READY) ## Build the documentation site in build/site; notebooks are executed
+	$(BIN)/sphinx-build --fail-on-warning --keep-going -c docs -d build/site-cache \
+		$(SITE_ARGS) . build/site
 
 notebooks: $(DEV_READY) ## Execute every notebook and check its format
 	$(BIN)/python -m pytest tests/packaging/test_notebooks.py $(PYTEST_ARGS)

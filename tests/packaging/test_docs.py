@@ -19,9 +19,22 @@ from mediakit.schema import MediaRequest
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "adding_a_function.md"
-SANDBOX_PAGE = DOCS / "sandbox.md"
+POSTGRES_PAGE = DOCS / "howto" / "postgres.md"
+GUIDES = sorted(DOCS.glob("howto/*.md"))
+PAGES = [
+    PAGE,
+    DOCS / "sandbox.md",
+    *GUIDES,
+    *sorted(DOCS.glob("explanation/*.md")),
+    DOCS / "reference" / "errors.md",
+]
 LIMIT_S = 240
-SHOWN = re.compile(r"  # => (.*)$")
+FILE = re.compile(r"# (\w+\.py|mediakit\.toml)\n")
+SHOWN = re.compile(r"  # => (.*)$", re.MULTILINE)
+BLOCK = re.compile(
+    r"^(?:<!-- not run: (?P<reason>.+?) -->\n)?```(?P<language>\w+)\n(?P<code>.*?)^```",
+    re.DOTALL | re.MULTILINE,
+)
 
 CHECK = """
 def _shown(value, expected, line):
@@ -30,9 +43,12 @@ def _shown(value, expected, line):
 
 
 def blocks(language: str, page: Path = PAGE) -> list[str]:
-    """Return the blocks of a page in one language."""
-    text = page.read_text("utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    """Return the blocks of a page in one language, but those said not to run."""
+    return [
+        block["code"]
+        for block in BLOCK.finditer(page.read_text("utf-8"))
+        if block["language"] == language and not block["reason"]
+    ]
 
 
 def executable(block: str) -> str:
@@ -41,41 +57,59 @@ def executable(block: str) -> str:
     for number, line in enumerate(lines):
         match = SHOWN.search(line)
         if match:
-            expression = line[: match.start()]
+            expression = line[: match.start()].lstrip()
             ast.parse(expression, mode="eval")
-            lines[number] = f"_shown({expression}, {match[1]!r}, {line!r})"
+            indent = line[: match.start() - len(expression)]
+            shown = f"_shown(({expression}), {match[1]!r}, {line!r})"
+            lines[number] = indent + shown
     return "\n".join(lines)
 
 
-def run(code: str, folder: Path) -> None:
-    """Run code in a process of its own, in a folder that is its home, too."""
-    script = folder / "page.py"
-    script.write_text(CHECK + code, "utf-8")
+def files_of(page: Path) -> dict[str, str]:
+    """Return the files that a page shows; blocks that name none are its script."""
+    files = {"page.py": CHECK}
+    for block in blocks("python", page) + blocks("toml", page):
+        named = FILE.match(block)
+        if named:
+            files[named[1]] = f"{files.get(named[1], '')}{block}\n\n"
+        elif block in blocks("python", page):
+            files["page.py"] += f"{executable(block)}\n"
+    return files
+
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+
+
+@each_page
+def test_the_blocks_of_a_page_run_and_show_what_they_say(
+    page: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    settings = {"MEDIAKIT_HOME": str(tmp_path / "home")}
+    if page == POSTGRES_PAGE:
+        settings["MEDIAKIT_HISTORY"] = request.getfixturevalue("postgres_url")
+    files = files_of(page)
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    tests = [name for name in files if name.startswith("test_")]
+    pytest_only = ["-m", "pytest", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
-        cwd=folder,
-        env={**os.environ, "MEDIAKIT_HOME": str(folder / "home")},
+        [sys.executable, "-W", "error", *(pytest_only if tests else ["page.py"])],
+        cwd=tmp_path,
+        env={**os.environ, **settings},
         capture_output=True,
         text=True,
         timeout=LIMIT_S,
         check=False,
     )
 
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_blocks_of_the_page_run_and_show_what_they_say(tmp_path: Path) -> None:
-    code = "\n".join(map(executable, blocks("python")))
-    assert code.count("_shown(") > 15
-    [bindings] = [b for b in blocks("toml") if b.startswith("# mediakit.toml")]
-    (tmp_path / "mediakit.toml").write_text(bindings, "utf-8")
-    run(code, tmp_path)
+@pytest.mark.parametrize("page", [PAGE, *GUIDES], ids=lambda page: page.stem)
+def test_a_guide_shows_what_its_code_gives(page: Path) -> None:
+    code = "".join(blocks("python", page))
 
-
-def test_the_receiver_of_the_sandboxs_page_runs(tmp_path: Path) -> None:
-    code = "\n".join(map(executable, blocks("python", SANDBOX_PAGE)))
-    assert "client.handle_event" in code
-    run(code, tmp_path)
+    assert SHOWN.search(code) or "    assert " in code
 
 
 @pytest.fixture(scope="module")

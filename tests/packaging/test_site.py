@@ -1,0 +1,186 @@
+"""The documentation site: it builds without a warning, and nothing in it leads astray.
+
+`make soak` executes the notebooks in it, as `make site` does.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import mediakit as mk
+from mediakit.catalog import Bindings
+from mediakit.catalog.bindings import KEYS
+from mediakit.catalog.own_rates import BY_REQUEST, BY_SECOND
+from mediakit.connection import Settings
+from mediakit.history.storage import tables
+from mediakit.public import BEHIND
+from mediakit.sandbox.server import app
+from tests.support.soak import IS_SOAK
+
+ROOT = Path(__file__).parents[2]
+CONFIGURATION = ROOT / "docs" / "reference" / "configuration.md"
+LIMIT_S = 1_500
+VARIABLE = re.compile(r"MEDIAKIT_[A-Z]+(?:_[A-Z]+)*")
+
+
+class Page(HTMLParser):
+    """The anchors of a page, and where it leads.
+
+    Args:
+        html: The page.
+    """
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element's anchor and links."""
+        for name, value in attrs:
+            if name == "id" and value:
+                self.ids.add(value)
+            elif name in ("href", "src") and value:
+                self.links.append(value)
+
+
+def build(folder: Path) -> Path:
+    """Build the site; warnings are errors."""
+    execution = "force" if IS_SOAK else "off"
+    command = [
+        *(sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going"),
+        *("-q", "-c", "docs", "-D", f"nb_execution_mode={execution}"),
+        *("-d", str(folder / "cache"), ".", str(folder / "html")),
+    ]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return (folder / "html").resolve()
+
+
+# One test, because a build takes longer than all that is found out about it.
+def test_the_site_builds_without_warnings_and_lacks_nothing(tmp_path: Path) -> None:
+    site = build(tmp_path)
+    pages = {path: Page(path.read_text("utf-8")) for path in site.rglob("*.html")}
+    described = {name for page in pages.values() for name in page.ids}
+    found = {
+        "pages that are not in the site": missing_pages(site),
+        "links that lead nowhere": stray_links(site, pages),
+        "public names without a description": missing_names(described),
+        "public methods without a description": missing_methods(described),
+        "tables of the history without a description": missing_tables(described),
+        "routes of the admin interface without a description": missing_routes(site),
+    }
+
+    assert {what: missing for what, missing in found.items() if missing} == {}
+
+
+def missing_pages(site: Path) -> list[Path]:
+    sources = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "notebooks").glob("*.ipynb")]
+    built = [site / p.relative_to(ROOT).with_suffix(".html") for p in sources]
+    return [path for path in built if not path.is_file()]
+
+
+def stray_links(site: Path, pages: dict[Path, Page]) -> list[tuple[str, str]]:
+    return [
+        (str(path.relative_to(site)), link)
+        for path, page in pages.items()
+        for link in page.links
+        if not leads(link, path, site, pages)
+    ]
+
+
+def missing_names(described: set[str]) -> list[str]:
+    names = {name.rpartition(".")[2] for name in described if "mediakit." in name}
+    return [name for name in mk.__all__ if name not in names]
+
+
+def missing_methods(described: set[str]) -> list[str]:
+    public = [
+        f"mediakit.{owner.__name__}.{name}"
+        for owner in (mk.Client, mk.AsyncClient, mk.Job)
+        for name in dir(owner)
+        if not name.startswith("_") and name not in BEHIND
+    ]
+    assert len(public) > 50
+    return [name for name in public if name not in described]
+
+
+def missing_tables(described: set[str]) -> set[str]:
+    return {name.replace("_", "-") for name in tables.metadata.tables} - described
+
+
+def missing_routes(site: Path) -> list[str]:
+    page = (site / "docs" / "reference" / "sandbox_admin.html").read_text("utf-8")
+    own = [route.path for route in app.ROUTES if route.path.startswith("/sandbox/")]
+    assert len(own) > 20
+    return [path for path in own if f"{path}<" not in page]
+
+
+def leads(link: str, path: Path, site: Path, pages: dict[Path, Page]) -> bool:
+    """Tell whether a link of a page leads to something; the network is not asked."""
+    parts = urlsplit(link)
+    if parts.scheme:
+        return parts.scheme in ("https", "data", "mailto")
+    target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+    if not target.is_relative_to(site) or not target.is_file():
+        return False
+    anchor = unquote(parts.fragment)
+    return not anchor or target not in pages or anchor in pages[target].ids
+
+
+def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
+    tmp_path = tmp_path.resolve()
+    path = tmp_path / "a.html"
+    path.write_text('<h1 id="top">', "utf-8")
+    pages = {path: Page(path.read_text("utf-8"))}
+
+    assert leads("#top", path, tmp_path, pages)
+    assert leads("a.html#top", path, tmp_path, pages)
+    for link in ("#bottom", "a.html#bottom", "b.html", "../a.html", "http://a.test"):
+        assert not leads(link, path, tmp_path, pages)
+
+
+def test_a_name_that_is_not_described_is_found() -> None:
+    assert missing_names({"mediakit.Client"}) == [
+        n for n in mk.__all__ if n != "Client"
+    ]
+    assert "mediakit.Job.wait" in missing_methods({"mediakit.Job.settle"})
+    assert "mediakit-entries" in missing_tables(set())
+
+
+def test_the_configuration_page_has_every_variable_that_is_read() -> None:
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "tools").glob("*.py")]
+    read = {
+        name for path in sources for name in VARIABLE.findall(path.read_text("utf-8"))
+    }
+    written = set(VARIABLE.findall(CONFIGURATION.read_text("utf-8")))
+
+    assert written - {"MEDIAKIT_SOAK"} == read
+
+
+def test_the_configuration_page_has_every_setting_and_key() -> None:
+    page = CONFIGURATION.read_text("utf-8")
+
+    for name in (*Settings.__dataclass_fields__, *KEYS, BY_REQUEST, BY_SECOND):
+        assert f"`{name}`" in page
+
+
+def test_the_example_of_the_configuration_page_is_accepted(tmp_path: Path) -> None:
+    [example] = re.findall(r"```toml\n(.*?)```", CONFIGURATION.read_text(), re.DOTALL)
+    (tmp_path / "mediakit.toml").write_text(example, "utf-8")
+    bindings = Bindings.read(tmp_path)
+
+    assert list(tomllib.loads(example)) == ["openapi", "functions", "rates"]
+    assert bindings.openapi == "https://media.example.com/openapi.json"
+    assert bindings.functions is not None
+    paths = {path for each in bindings.functions.values() for path in each}
+    assert set(bindings.rates) <= paths | set(bindings.functions)
