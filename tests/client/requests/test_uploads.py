@@ -114,7 +114,7 @@ def test_a_broken_connection_is_tried_again_with_the_same_grant(
     tmp_path: Path,
 ) -> None:
     file = sound(tmp_path)
-    clock = FastClock(QUICK)
+    clock = FastClock(50)  # a grant stays young for five seconds
     with Storage() as storage:
         client = client_of(storage, tmp_path, clock)
         storage.puts = [0, 503, 0]
