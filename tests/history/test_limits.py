@@ -28,7 +28,7 @@ from mediakit.history import (
     EntryState,
     History,
     Spendable,
-    store,
+    claims,
 )
 from tests.support.servers.postgres import default_to_stricter_transactions
 from tests.support.submissions import (
@@ -498,7 +498,7 @@ def test_a_claim_waits_until_the_one_before_it_is_decided(
     waits = "SELECT count(*) FROM pg_locks WHERE NOT granted"
     before_deciding, may_decide = threading.Event(), threading.Event()
     check = f"mediakit.history.claims.check_{limit}"
-    decide = getattr(store, f"check_{limit}")
+    decide = getattr(claims, f"check_{limit}")
 
     def slowly(*args):
         if not before_deciding.is_set():

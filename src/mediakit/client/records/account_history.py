@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections import deque
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -20,6 +20,8 @@ from mediakit.history import History
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_Write = tuple[Callable[[], Any], asyncio.Future[Any]]
+_Made = tuple[asyncio.Future[Any], Any, BaseException | None]
 
 log = logging.getLogger("mediakit.client")
 
@@ -27,6 +29,7 @@ BLOCKED_AFTER_S = 1.0
 WARN_AFTER_S = 3.0
 RETRY_AFTER_S = 10.0
 IDLE_FOR_S = 1.0
+TELL_WITHIN_S = 0.01
 FLUSH_FOR_S = 3.0
 
 
@@ -128,10 +131,10 @@ class _FileWriter:
         self._blocked_text = blocked_text
         self._loop = asyncio.get_running_loop()
         self._pid = os.getpid()
-        self._waiting: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = (
-            SimpleQueue()
-        )
-        self._has_thread = False
+        self._waiting: deque[_Write] = deque()
+        self._signal: SimpleQueue[None] = SimpleQueue()
+        self._is_busy = self._has_thread = False
+        self._warning: asyncio.TimerHandle | None = None
         self._began_s: float | None = None
         self._warned_of_s: float | None = None
         self._deferred: dict[Hashable, Callable[[], object]] = {}
@@ -153,15 +156,23 @@ class _FileWriter:
 
     async def write(self, call: Callable[[], T]) -> T:
         """Make a call when all earlier ones have ended."""
-        outcome: Future[T] = Future()
-        self._waiting.put((call, outcome))
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._waiting.append((call, future))
+        self._wake()
+        return await future
+
+    def _wake(self) -> None:
+        if self._is_busy or not self._waiting:
+            return
+        self._is_busy = True
+        # Once the tasks that are ready have had their turn: they may write, too.
+        self._loop.call_soon(self._begin)
+
+    def _begin(self) -> None:
+        self._warning = self._loop.call_later(WARN_AFTER_S, self._warn)
+        self._signal.put(None)
         if not self._has_thread:
             self._start()
-        warning = self._loop.call_later(WARN_AFTER_S, self._warn)
-        try:
-            return await asyncio.wrap_future(outcome)
-        finally:
-            warning.cancel()
 
     def _start(self) -> None:
         self._has_thread = True
@@ -171,30 +182,44 @@ class _FileWriter:
 
     def _thread_ended(self, task: asyncio.Task[None]) -> None:
         self._has_thread = False
-        # A call may have come after the thread looked for the last time.
-        if not (self._waiting.empty() or task.cancelled()):
+        # A signal may have come after the thread looked for the last time.
+        if not (self._signal.empty() or task.cancelled()):
             self._start()
 
     def _run(self) -> None:
         with suppress(Empty):
             while True:
-                call, outcome = self._waiting.get(timeout=IDLE_FOR_S)
-                if outcome.set_running_or_notify_cancel():
-                    self._make(call, outcome)
-                # The next call may be long in coming: keep nothing alive until then.
-                del call, outcome
+                self._signal.get(timeout=IDLE_FOR_S)
+                self._write_waiting()
 
-    def _make(self, call: Callable[[], Any], outcome: Future[Any]) -> None:
+    def _write_waiting(self) -> None:
+        """Make the calls that wait; waking the event loop takes longer than most."""
+        made: list[_Made] = []
+        told_s = self._loop.time()
+        while self._waiting:
+            call, future = self._waiting.popleft()
+            if not future.cancelled():
+                made.append((future, *self._outcome(call)))
+            if self._loop.time() - told_s > TELL_WITHIN_S:
+                self._loop.call_soon_threadsafe(_tell, made)
+                made, told_s = [], self._loop.time()
+        self._loop.call_soon_threadsafe(self._ended, made)
+
+    def _outcome(self, call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
         self._began_s = self._loop.time()
         try:
-            result = call()
+            return call(), None
         except BaseException as error:  # noqa: BLE001 - its caller raises it
+            return None, error
+        finally:
             self._began_s = None
-            outcome.set_exception(error)
-            del outcome  # the error's traceback holds this frame
-        else:
-            self._began_s = None
-            outcome.set_result(result)
+
+    def _ended(self, made: list[_Made]) -> None:
+        _tell(made)
+        self._is_busy = False
+        if self._warning is not None:
+            self._warning.cancel()
+        self._wake()
 
     def _warn(self) -> None:
         began_s = self._began_s
@@ -238,6 +263,17 @@ class _FileWriter:
         """Wait for the deferred calls, for a few seconds at the most."""
         if self._catching_up is not None:
             await asyncio.wait([self._catching_up], timeout=FLUSH_FOR_S)
+
+
+def _tell(made: list[_Made]) -> None:
+    """Give the outcomes of calls to those who wait for them."""
+    for future, result, error in made:
+        if future.done():
+            continue
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
 
 
 def _blocked_text(history: History) -> str:

@@ -2,9 +2,10 @@
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from pathlib import Path
+from types import TracebackType
 from typing import Any, TypeVar
 from weakref import finalize
 
@@ -12,6 +13,7 @@ from sqlalchemy import (
     Connection,
     Engine,
     Executable,
+    PoolProxiedConnection,
     Row,
     Select,
     text,
@@ -36,8 +38,9 @@ from mediakit.history.storage.places import (
     without_secrets,
 )
 
-T = TypeVar("T")
 Values = dict[str, Any]
+Lent = tuple[PoolProxiedConnection, FileConnection]
+T = TypeVar("T")
 
 LONGEST_LIST = 1_000
 """As long a list as every database takes in a statement."""
@@ -62,30 +65,31 @@ class Database:
         self.name = shown_place(self._url)
         self.place = place_of(self._url)
         self.is_local = is_local(self._url)
+        self._is_on_disk = self.is_local and not is_in_memory(self._url)
         with FORKS:
             self._engine = open_engine(self._url)
             FORKS.watch(self)
         self.dialect = self._engine.dialect.name
         self._writer = self._engine.execution_options(**{WRITES: True})
-        # SQLite commits each statement outside of a transaction by itself.
         self._single = (
             self._engine
             if self.is_local
             else self._engine.execution_options(isolation_level="AUTOCOMMIT")
         )
         self._statements = Statements(self._engine.dialect)
+        self._kept: list[Lent] = []
         # Python 3.13 complains about files that are left open.
-        finalize(self, self._engine.dispose)
+        finalize(self, _close, self._kept, self._engine)
         self._inherited: list[object] = []
 
     def close(self) -> None:
         """Close the connections; closing twice does nothing more."""
-        self._engine.dispose()
+        _close(self._kept, self._engine)
 
     def before_fork(self) -> None:
         """Close the file, so that a child does not inherit it open."""
-        if self.is_local and not is_in_memory(self._url):
-            self._engine.dispose()
+        if self._is_on_disk:
+            _close(self._kept, self._engine)
 
     def after_fork_in_child(self) -> None:
         """Leave the parent's connections open and untouched.
@@ -106,44 +110,41 @@ class Database:
             MediakitError: The database is locked, full, damaged or out of reach.
         """
         if self.is_local:
-            with self._file("written") as file, file.transaction():
+            with _File(self, "written") as file, file.transaction():
                 yield file
         else:
-            with self._connected(self._writer, "written") as connection:
+            with _InWords(self, "written"), FORKS, self._writer.begin() as connection:
                 yield connection
 
     def _lone(self, verb: str) -> AbstractContextManager[Connected]:
         """Give a connection for one statement, a transaction of its own."""
-        return (
-            self._file(verb) if self.is_local else self._connected(self._single, verb)
-        )
+        return _File(self, verb) if self.is_local else self._elsewhere(verb)
 
     @contextmanager
-    def _file(self, verb: str) -> Iterator[FileConnection]:
-        with (
-            self._in_words(verb),
-            FORKS,
-            closing(self._engine.raw_connection()) as lent,
-        ):
-            driver: Any = lent.driver_connection
-            yield FileConnection(driver, self._statements)
-
-    @contextmanager
-    def _connected(self, engine: Engine, verb: str) -> Iterator[Connection]:
-        with self._in_words(verb), FORKS, engine.begin() as connection:
+    def _elsewhere(self, verb: str) -> Iterator[Connection]:
+        with _InWords(self, verb), FORKS, self._single.connect() as connection:
             yield connection
 
-    @contextmanager
-    def _in_words(self, verb: str) -> Iterator[None]:
-        """Turn a driver's error into one for people."""
+    def lend(self) -> Lent:
+        """Lend a connection to the file; one is kept at hand, without the pool."""
         try:
-            yield
-        except (DBAPIError, NoConnectionError, sqlite3.Error) as error:
-            reason = error.orig if isinstance(error, DBAPIError) else error
-            raise MediakitError(
-                f"The history {self.name} could not be {verb}: "
-                f"{without_secrets(reason, self._url)}. {self._advice}"
-            ) from error
+            return self._kept.pop()
+        except IndexError:
+            pooled = self._engine.raw_connection()
+            driver: Any = pooled.driver_connection
+            return pooled, FileConnection(driver, self._statements)
+
+    def take_back(self, lent: Lent, *, is_sound: bool) -> None:
+        """Take a connection back.
+
+        Args:
+            lent: The connection.
+            is_sound: Whether nothing is left open in it; the pool undoes what is.
+        """
+        if is_sound and self._is_on_disk and not self._kept:
+            self._kept.append(lent)
+        else:
+            lent[0].close()
 
     def write(self, statement: Executable, values: Values = _NO_VALUES) -> int:
         """Run one statement; return how many rows it changed."""
@@ -160,13 +161,28 @@ class Database:
         self, query: Executable, values: Values = _NO_VALUES
     ) -> Sequence[Row[Any]]:
         """Return all rows, of any query."""
-        with self._connected(self._single, "read") as connection:
+        with self._elsewhere("read") as connection:
             return connection.execute(query, values).all()
 
     def whole(self, query: Select[Any], values: Values = _NO_VALUES) -> int:
         """Return the one number of an aggregate; 0 for no rows."""
-        row = self.first(query, values)
-        return 0 if row is None else int(row[0] or 0)
+        rows = self.rows(query, values)
+        return int(rows[0][0] or 0) if rows else 0
+
+    def raise_in_words(self, error: BaseException | None, verb: str) -> None:
+        """Raise an error for people if there is one of a driver.
+
+        Args:
+            error: What was raised; None for nothing.
+            verb: What could not be done to the history.
+        """
+        if not isinstance(error, DBAPIError | NoConnectionError | sqlite3.Error):
+            return
+        reason = error.orig if isinstance(error, DBAPIError) else error
+        raise MediakitError(
+            f"The history {self.name} could not be {verb}: "
+            f"{without_secrets(reason, self._url)}. {self._advice}"
+        ) from error
 
     @property
     def _advice(self) -> str:
@@ -179,6 +195,65 @@ class Database:
             "Repeating the call is safe: each entry is written once. See that the "
             "database can be reached, or set MEDIAKIT_HISTORY to another."
         )
+
+
+def _close(kept: list[Lent], engine: Engine) -> None:
+    while kept:
+        kept.pop()[0].close()
+    engine.dispose()
+
+
+class _InWords:
+    """Turns a driver's error into one for people.
+
+    This and those below are no generators: on the way of every submit, these take
+    longer than the statements that they are for.
+
+    Args:
+        database: The history's.
+        verb: What is done to it.
+    """
+
+    def __init__(self, database: Database, verb: str) -> None:
+        self._database = database
+        self._verb = verb
+
+    def __enter__(self) -> Any:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._database.raise_in_words(error, self._verb)
+
+
+class _File(_InWords):
+    """A connection to a file, for one at a time; no fork happens meanwhile."""
+
+    def __enter__(self) -> FileConnection:
+        FORKS.__enter__()
+        try:
+            self._lent = self._database.lend()
+        except BaseException as error:
+            FORKS.__exit__()
+            self._database.raise_in_words(error, self._verb)
+            raise
+        return self._lent[1]
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            self._database.take_back(self._lent, is_sound=error is None)
+        finally:
+            FORKS.__exit__()
+        self._database.raise_in_words(error, self._verb)
 
 
 def batches(values: Iterable[T], size: int = LONGEST_LIST) -> Iterator[list[T]]:
