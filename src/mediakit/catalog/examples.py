@@ -38,12 +38,12 @@ def example(function: Function) -> Body:
     for _ in range(ATTEMPTS):
         problems = function.check(body)
         for name in {problem.root for problem in problems}:
-            _mend(fields[name], body)
+            _adjust(fields[name], body)
     return body
 
 
-def _mend(spec: FieldSpec, body: Body) -> None:
-    """Take the other way with a field: leave it out, turn it over, or give it."""
+def _adjust(spec: FieldSpec, body: Body) -> None:
+    """Change a field that has a problem: leave it out, negate it, or give it."""
     if spec.kind == "boolean":
         body[spec.name] = not body.get(spec.name, spec.default)
     elif spec.name in body and not spec.required:

@@ -23,7 +23,7 @@ class Sandbox:
             controls closed there.
         balance_micro_usd: What a new data directory starts with, micro-USD.
         concurrency: How many jobs run at once; 0 leaves every job queued.
-        queue_size: How many jobs wait before further ones are turned away.
+        queue_size: How many jobs wait before further ones are rejected.
         speed: How fast the sandbox's clock runs; 1 is real time.
         allow_loopback_callbacks: Let callbacks and input URLs reach this machine,
             over http and on any port.

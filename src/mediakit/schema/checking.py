@@ -156,7 +156,7 @@ def _joined(label: str, name: str | None) -> str:
 def _unknown(label: str, name: str, got: Any, spec: FieldSpec) -> Problem:
     nearest = get_close_matches(name, spec.fields, n=3)
     known = f"known are {all_of(spec.fields)}" if spec.fields else "there is none"
-    # In brackets, because whoever shows it puts a full stop behind it.
+    # In brackets, because a full stop follows where it is shown.
     hint = f" (did you mean {any_of(nearest)}?)" if nearest else f" ({known})"
     accepted = f"a known field{hint}"
     place = _joined(label, name)

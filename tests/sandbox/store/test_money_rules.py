@@ -30,7 +30,7 @@ SHORT_OF = {
 
 
 @dataclass
-class Purse:
+class Account:
     """The few numbers that an organization must agree with."""
 
     org: str
@@ -59,19 +59,19 @@ class Purse:
 
 
 class Books:
-    """A store with two organizations beside their purses."""
+    """A store with two organizations beside their accounts."""
 
     def __init__(self, db: Database, credits_micro_usd: int) -> None:
         self.db = db
         self.now_us = NOON
         self.made = 0
         self.holds: dict[str, int] = {}
-        self.purses = [
+        self.accounts = [
             self._open("prepaid", credits_micro_usd),
             self._open("postpaid", credits_micro_usd),
         ]
 
-    def _open(self, mode: Literal["prepaid", "postpaid"], credits: int) -> Purse:
+    def _open(self, mode: Literal["prepaid", "postpaid"], credits: int) -> Account:
         new = NewOrg(
             mode,
             mode,
@@ -81,24 +81,24 @@ class Books:
         )
         org = organizations.make(self.db, new, self.now_us)
         key_id, _ = keys.make_key(self.db, org, None, None, self.now_us)
-        return Purse(org, key_id, mode, MEANS - credits, credits)
+        return Account(org, key_id, mode, MEANS - credits, credits)
 
-    def submit(self, purse: Purse, price: int) -> None:
+    def submit(self, account: Account, price: int) -> None:
         name = f"{self.made}"
         self.made += 1
-        made = admission.submit(self.db, self._new_job(purse, name, price), None)
+        made = admission.submit(self.db, self._new_job(account, name, price), None)
         assert made is not None
-        wanted = SHORT_OF[purse.mode] if price > purse.left else None
+        wanted = SHORT_OF[account.mode] if price > account.left else None
         assert made.job.error_code == wanted
         if wanted is None:
-            purse.held += price
+            account.held += price
             self.holds[made.job.id] = price
 
-    def _new_job(self, purse: Purse, name: str, price: int) -> NewJob:
+    def _new_job(self, account: Account, name: str, price: int) -> NewJob:
         return NewJob(
             id=f"media_{name}",
-            org=purse.org,
-            api_key=purse.api_key,
+            org=account.org,
+            api_key=account.api_key,
             function="v/m/f",
             body="{}",
             webhook_url=None,
@@ -109,98 +109,101 @@ class Books:
             settle_due_us=self.now_us,
         )
 
-    def running(self, purse: Purse) -> list[JobRow]:
+    def running(self, account: Account) -> list[JobRow]:
         while job := jobs.claim(self.db, self.now_us):
-            owner = next(one for one in self.purses if one.org == job.org)
+            owner = next(one for one in self.accounts if one.org == job.org)
             owner.running.append(job)
-        return purse.running
+        return account.running
 
-    def raise_hold(self, purse: Purse, price: int) -> None:
-        if not self.running(purse):
+    def raise_hold(self, account: Account, price: int) -> None:
+        if not self.running(account):
             return
-        job = purse.running[0]
+        job = account.running[0]
         more = price - self.holds[job.id]
         refusal = admission.hold_more(self.db, job.id, price, self.now_us)
-        wanted = SHORT_OF[purse.mode] if more > max(0, purse.left) else None
+        wanted = SHORT_OF[account.mode] if more > max(0, account.left) else None
         assert (None if refusal is None else refusal.code) == wanted
         if wanted is None and more > 0:
-            purse.held += more
+            account.held += more
             self.holds[job.id] = price
 
-    def complete(self, purse: Purse, amount: int) -> None:
-        if not self.running(purse):
+    def complete(self, account: Account, amount: int) -> None:
+        if not self.running(account):
             return
-        job = purse.running.pop(0)
+        job = account.running.pop(0)
         charge = min(amount, self.holds[job.id])
         made = Finished("video", "video/mp4", None, charge, 5)
         assert jobs.complete(self.db, job, made, **self._ends())
-        purse.pending.append(charge)
+        account.pending.append(charge)
 
-    def fail(self, purse: Purse, _: int) -> None:
-        if self.running(purse):
-            job = purse.running.pop(0)
+    def fail(self, account: Account, _: int) -> None:
+        if self.running(account):
+            job = account.running.pop(0)
             assert jobs.fail(self.db, job, ErrorCode.INTERNAL, "x", **self._ends())
-            purse.held -= self.holds.pop(job.id)
+            account.held -= self.holds.pop(job.id)
 
     def _ends(self) -> dict[str, int]:
         return {"now_us": self.now_us, "settle_due_us": self.now_us}
 
-    def settle(self, purse: Purse, _: int) -> None:
+    def settle(self, account: Account, _: int) -> None:
         money.settle_due(self.db, self.now_us)
-        for each in self.purses:
+        for each in self.accounts:
             each.settle()
             each.pending.clear()
             each.held = self._in_flight(each)
 
-    def buy(self, purse: Purse, price: int) -> None:
-        self.submit(purse, price)
-        self.complete(purse, price)
-        self.settle(purse, price)
+    def buy(self, account: Account, price: int) -> None:
+        self.submit(account, price)
+        self.complete(account, price)
+        self.settle(account, price)
 
-    def grant_credit(self, purse: Purse, amount: int) -> None:
-        self._grant(purse, amount, is_credit=True)
-        purse.credits += amount
+    def grant_credit(self, account: Account, amount: int) -> None:
+        self._grant(account, amount, is_credit=True)
+        account.credits += amount
 
-    def grant_funds(self, purse: Purse, amount: int) -> None:
-        self._grant(purse, amount, is_credit=False)
-        purse.funds += amount
+    def grant_funds(self, account: Account, amount: int) -> None:
+        self._grant(account, amount, is_credit=False)
+        account.funds += amount
 
-    def _grant(self, purse: Purse, amount: int, *, is_credit: bool) -> None:
+    def _grant(self, account: Account, amount: int, *, is_credit: bool) -> None:
         organizations.grant(
-            self.db, purse.org, amount, is_credit=is_credit, now_us=self.now_us
+            self.db, account.org, amount, is_credit=is_credit, now_us=self.now_us
         )
 
-    def next_month(self, purse: Purse, _: int) -> None:
+    def next_month(self, account: Account, _: int) -> None:
         self.now_us += 31 * DAY_US
-        for each in self.purses:
+        for each in self.accounts:
             each.settled_in_cycle = 0
 
     def assert_right(self) -> None:
-        for purse in self.purses:
-            row = organizations.find_org(self.db, purse.org)
-            assert row["balance_micro_usd"] == purse.funds + purse.credits
-            assert row["credit_micro_usd"] == purse.credits
-            assert row["held_micro_usd"] == purse.held == self._in_flight(purse)
-            assert self._ledger(purse) == (purse.funds + purse.credits, purse.credits)
-            assert purse.left >= 0
+        for account in self.accounts:
+            row = organizations.find_org(self.db, account.org)
+            assert row["balance_micro_usd"] == account.funds + account.credits
+            assert row["credit_micro_usd"] == account.credits
+            assert row["held_micro_usd"] == account.held == self._in_flight(account)
+            assert self._ledger(account) == (
+                account.funds + account.credits,
+                account.credits,
+            )
+            assert account.left >= 0
 
-    def _ledger(self, purse: Purse) -> tuple[int, int]:
+    def _ledger(self, account: Account) -> tuple[int, int]:
         row = self.db.row(
             "SELECT sum(amount_micro_usd), sum(credit_micro_usd) FROM ledger"
             " WHERE org = ?",
-            purse.org,
+            account.org,
         )
         assert row is not None
         return row[0], row[1]
 
-    def _in_flight(self, purse: Purse) -> int:
+    def _in_flight(self, account: Account) -> int:
         row = self.db.row(
             "SELECT (SELECT coalesce(sum(hold_micro_usd), 0) FROM job"
             " WHERE status IN ('queued', 'running') AND org = ?)"
             " + (SELECT coalesce(sum(hold_micro_usd), 0) FROM charge"
             " WHERE state = 'pending' AND org = ?) AS total",
-            purse.org,
-            purse.org,
+            account.org,
+            account.org,
         )
         assert row is not None
         total: int = row["total"]
@@ -234,7 +237,7 @@ def test_no_organization_spends_what_it_has_not_got_or_what_is_another_ones(
         db = Database(Path(folder) / "db")
         books = Books(db, credits)
         for kind, which, amount in happened:
-            getattr(books, kind)(books.purses[which], amount)
+            getattr(books, kind)(books.accounts[which], amount)
             books.assert_right()
         db.close()
 

@@ -48,11 +48,11 @@ def message_answer(
 def rejection_answer(
     job: JobRow, refusal: Refusal, base_url: str, clock: SandboxClock
 ) -> JSONResponse:
-    """Answer a submit that was turned away with its failed job (spec 7.1).
+    """Answer a submit that was rejected with its failed job (spec 7.1).
 
     Args:
         job: The failed job.
-        refusal: Why it was turned away.
+        refusal: Why it was rejected.
         base_url: Where this service is reached.
         clock: The sandbox's clock, which the limits are of.
     """

@@ -30,7 +30,7 @@ def undeclared_media(function: Function, body: Mapping[str, object]) -> list[Med
     """List the URLs in those fields of an open function that nobody declared.
 
     Such fields say nothing about themselves: what looks like an address is brought,
-    and whoever renders it sees what it is.
+    and the renderer finds out what it is.
     """
     further = {name: v for name, v in body.items() if name not in function.fields}
     if not function.is_open:

@@ -153,7 +153,7 @@ class Renderer:
         self._closed = True
         for slot in self._all:
             slot.interrupt()
-        # Whoever still holds a slot gives it back, because nothing is rendered now.
+        # Every slot in use is given back, because nothing is rendered now.
         free = [await self._slots.get() for _ in self._all]
         await asyncio.gather(*(slot.leave() for slot in free))
         for slot in free:

@@ -69,7 +69,7 @@ def past_jobs(
     # What is written in the prompts leaves the prices of a seed as they are.
     random, words = Random(seed), Random(f"words of {seed}")
     today_us = now_us - now_us % US_PER_DAY
-    weights = [_bustle(today_us, day, days) for day in range(days, 0, -1)]
+    weights = [_activity(today_us, day, days) for day in range(days, 0, -1)]
     starts = [today_us - day * US_PER_DAY for day in range(days, 0, -1)]
     functions = _functions(catalog)
     chosen = random.choices(starts, weights, k=jobs)
@@ -77,7 +77,7 @@ def past_jobs(
     return sorted(made, key=lambda job: job.created_us)
 
 
-def _bustle(today_us: int, days_ago: int, days: int) -> float:
+def _activity(today_us: int, days_ago: int, days: int) -> float:
     weekend = to_instant(today_us - days_ago * US_PER_DAY).weekday() >= 5
     return (0.3 if weekend else 1.0) * (1.5 - days_ago / days)
 

@@ -57,7 +57,7 @@ class Connection(HttpToolsProtocol):
         self._head_bytes, self._head_is_new = 0, True
 
     def on_headers_complete(self) -> None:
-        """Stop waiting: what comes now is bounded by whoever reads it."""
+        """Stop waiting: the handler bounds what follows."""
         self._head_bytes = None
         self._close_within(None)
         super().on_headers_complete()

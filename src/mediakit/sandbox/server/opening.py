@@ -21,7 +21,7 @@ from mediakit.sandbox.store.organizations import keys
 def open_service(
     settings: Sandbox, data_dir: DataDir, account: Account, base_url: str
 ) -> Service:
-    """Open the store and put right what a killed server left half done.
+    """Open the store and repair what a killed server left incomplete.
 
     Args:
         settings: What was chosen about the sandbox.

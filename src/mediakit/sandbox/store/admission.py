@@ -18,8 +18,8 @@ from mediakit.sandbox.store.money import hold, open_charge
 UNPRICEABLE_MESSAGE = "This combination of fields has no price. Nothing was charged."
 
 OUTAGE_MESSAGE = (
-    "Nobody takes jobs at the moment. Nothing was charged. Send it again later, with "
-    "a fresh key."
+    "The function is not available at the moment. Nothing was charged. Send it again "
+    "later, with a new idempotency key."
 )
 
 
@@ -38,8 +38,8 @@ class NewJob:
         price_micro_usd: What it may cost at most; None when it has no price.
         created_us: When it came.
         start_due_us: When it may start.
-        settle_due_us: When it settles, should it be turned away.
-        refusal: Why it is turned away in any case; None for a job like any other.
+        settle_due_us: When it settles, should it be rejected.
+        refusal: Why it is rejected in any case; None for a job like any other.
     """
 
     id: str
@@ -96,7 +96,7 @@ class Admission:
 
     Args:
         job: The job, queued or failed.
-        refusal: Why it was turned away; None when it was not.
+        refusal: Why it was rejected; None when it was not.
     """
 
     job: JobRow

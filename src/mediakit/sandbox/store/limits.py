@@ -14,7 +14,7 @@ US_PER_DAY = 86_400_000_000
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a job is turned away.
+    """Why a job is rejected.
 
     Args:
         code: The code of its error.
@@ -109,8 +109,8 @@ def _requests(db: Database, terms: sqlite3.Row, ask: Ask) -> Refusal | None:
 
 
 def _submits_since(db: Database, org: str, start_us: int) -> int:
-    # What a limit turned away does not count, or waiting would never help who goes on
-    # asking. A job that came to run was not turned away, whatever it failed with.
+    # What a limit rejected does not count, or waiting would never help who goes on
+    # asking. A job that came to run was not rejected, whatever it failed with.
     row = db.row(
         "SELECT count(*) AS n FROM job WHERE org = ? AND created_us >= ?"
         " AND (started_us IS NOT NULL OR error_code IS NOT ?)",

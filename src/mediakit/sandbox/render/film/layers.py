@@ -38,7 +38,7 @@ class Layer(Protocol):
         """Draw the next frame over what is there."""
 
     def close(self) -> None:
-        """Let go of files and memory."""
+        """Release files and memory."""
 
 
 class PictureLayer:

@@ -48,7 +48,7 @@ class GivenMedium(NamedTuple):
 
 
 class OpenBody:
-    """Reads a body by names that are common; what has an odd value is passed over.
+    """Reads a body by names that are common; a value of another kind is ignored.
 
     Args:
         order: The order; fields of objects inside its body count like its own.

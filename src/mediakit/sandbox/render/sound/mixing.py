@@ -83,7 +83,7 @@ class SoundFile:
         return whole[:, :samples]
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._parts.close()
 
 

@@ -30,7 +30,7 @@ class NewOrg:
         credit_micro_usd: How much of that is credits, which are spent first.
         cycle_limit_micro_usd: What it may spend in a cycle; for postpaid ones alone.
         concurrency: How many of its jobs run at once.
-        queue_size: How many of its jobs wait before further ones are turned away.
+        queue_size: How many of its jobs wait before further ones are rejected.
         per_minute: How many jobs it may submit a minute; None without limit.
         per_day: How many jobs it may submit a day in UTC; None without limit.
     """
