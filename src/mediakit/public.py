@@ -71,7 +71,7 @@ class AsyncClient(core.AsyncClient):
         catalog: The functions; by default those that `mediakit.toml` binds, or the
             sandbox's.
         clock: Gives time; the system's by default.
-        project: A label for all that is bought; None for none.
+        project: A label for all that is submitted; None for none.
         budget: What may be spent, such as "$5": by the project over all its clients
             and starts, or by this client when there is no project. A `mk.Budget` is
             shared by its name.
@@ -149,7 +149,7 @@ class AsyncClient(core.AsyncClient):
 
     @networked
     async def aclose(self) -> None:
-        """Stop watching and close the connections, for good; jobs go on.
+        """Stop watching and close the connections, for good; jobs continue.
 
         Calls that wait end with `WaitTimeoutError`; later ones say that the client is
         closed. Its history can still be read. Closing twice does nothing more.
@@ -187,8 +187,8 @@ class AsyncClient(core.AsyncClient):
         """Plan a grid of requests, priced before anything is sent.
 
         A list is an axis, everything else is fixed. A text may have slots, such as
-        `prompt="a {animal} over {place}"` with `animal=[...]`; doubled braces stand
-        for braces. A field that takes a list varies over a list of lists. Where a
+        `prompt="a {animal} over {place}"` with `animal=[...]`; doubled braces
+        mean braces. A field that takes a list varies over a list of lists. Where a
         function has a seed, all cells of a take share one.
 
         Args:
@@ -198,7 +198,7 @@ class AsyncClient(core.AsyncClient):
             sample: How many points of the grid to choose at random, or this number
                 and a seed, such as (20, 7).
             takes: How many draws of each point.
-            axes: Fields and slots. Files and jobs stand for media, as in `submit`.
+            axes: Fields and slots. Files and jobs are media, as in `submit`.
 
         Returns:
             The plan: cells, prices, what is owned already, and what is invalid and
@@ -233,7 +233,7 @@ class AsyncClient(core.AsyncClient):
         as it is. The same call again, from any client, adds nothing.
 
         The media of these jobs never existed: they read as erased. A request that
-        equals one of them is still bought when it is submitted.
+        equals one of them is still submitted when it is submitted.
 
         Args:
             days: How many days it covers, from 1 to 3,650.
@@ -316,11 +316,11 @@ class Job(core.Job):
         not the job.
 
         Args:
-            timeout_s: Seconds to wait at the most; None waits as long as it takes.
+            timeout_s: Seconds to wait at most; None waits as long as it takes.
 
         Raises:
             JobFailedError: The job failed.
-            WaitTimeoutError: The time is over; the job goes on.
+            WaitTimeoutError: The time is over; the job continues.
             GoneError: The service no longer knows it.
         """
         self._show_wait()
@@ -375,8 +375,8 @@ def _offer_names() -> None:
 class Client(core.Client[Job]):
     """A client for notebooks and scripts: every call waits for its answer.
 
-    Threads may share it, and a forked process goes on with it; a worker that is
-    started anew makes one of its own. It works inside a coroutine too, where its calls
+    Threads may share it, and a forked process continues with it; a worker that is
+    started again makes one of its own. It works inside a coroutine too, where its calls
     hold up the loop; `AsyncClient` does not.
 
     Args:
@@ -388,7 +388,7 @@ class Client(core.Client[Job]):
         catalog: The functions; by default those that `mediakit.toml` binds, or the
             sandbox's.
         clock: Gives time; the system's by default.
-        project: A label for all that is bought; None for none.
+        project: A label for all that is submitted; None for none.
         budget: What may be spent, such as "$5": by the project over all its clients
             and starts, or by this client when there is no project. A `mk.Budget` is
             shared by its name.
@@ -512,8 +512,8 @@ class Client(core.Client[Job]):
     ) -> Form:
         """Return a form for a function, to be shown in the cell.
 
-        A cell that is run again goes on with the values and jobs of its own form, also
-        after the kernel was restarted; the forms of other cells stay as they are.
+        A cell that is run again keeps the values and jobs of its own form, also after
+        the kernel was restarted; the forms of other cells stay as they are.
         Values that the code gives differently than before win. What was typed and not
         sent is kept in the history, without URLs that are signed or hold a password.
 
@@ -542,8 +542,8 @@ class Client(core.Client[Job]):
         from mediakit.widgets.toolkit.outputs import current_cell
 
         found, cell = self.catalog.function(function), current_cell()
-        goes_on = not fresh and is_open(self, found, cell, name)
-        if like is not None and not goes_on:
+        continues = not fresh and is_open(self, found, cell, name)
+        if like is not None and not continues:
             values = recalled(self, found, like) | values
         return Form(self, found, values, cell=cell, name=name, fresh=fresh)
 
@@ -551,7 +551,7 @@ class Client(core.Client[Job]):
         """Return the studio, to be shown in the cell.
 
         In one place: all functions with a search and their forms, the history with a
-        search and filters, and balance and spend. A cell that is run again goes on
+        search and filters, and balance and spend. A cell that is run again continues
         where its studio was; the studios of other cells stay as they are.
         """
         from mediakit.widgets.studio import Studio
@@ -573,7 +573,7 @@ def connect(
 ) -> Client:
     """Connect to the hosted service when it is configured, else to the sandbox.
 
-    It says which, checks the key by reading the balance, and takes up in the
+    It says which, checks the key by reading the balance, and resumes in the
     background what an earlier start left unanswered or unsettled.
 
     Args:
@@ -583,7 +583,7 @@ def connect(
         history: The history's database; `MEDIAKIT_HISTORY` when omitted.
         catalog: The functions; by default those that `mediakit.toml` binds, or the
             sandbox's. The embedded sandbox serves these.
-        project: A label for all that is bought; None for none.
+        project: A label for all that is submitted; None for none.
         budget: What may be spent, such as "$5": by the project over all its clients
             and starts, or by this client when there is no project. A `mk.Budget` is
             shared by its name.
@@ -639,7 +639,7 @@ def _gaps_text(catalog: Catalog) -> str:
 def _log_failure(future: Future[Any]) -> None:
     error = None if future.cancelled() else future.exception()
     if error is not None:
-        log.error("taking up earlier jobs failed: %s", error)
+        log.error("resuming earlier jobs failed: %s", error)
 
 
 def estimate(

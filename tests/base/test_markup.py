@@ -20,7 +20,7 @@ from mediakit.magics.table import JobsTable
 from mediakit.markup import html_text
 from mediakit.rates import Estimate, per_second
 from mediakit.records import Attempt, Delivery
-from mediakit.widgets.deliveries.html import Told, told_html
+from mediakit.widgets.deliveries.html import LoggedDelivery, deliveries_html
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.form.view import values_html
 from mediakit.widgets.job.card import card_html, details_html, head_html, prompt_html
@@ -90,7 +90,7 @@ def _values_html() -> str:
 
 def _deliveries_html() -> str:
     delivery = Delivery(id=FORMULAS, status=FORMULAS, url=f"https://x.test/{FORMULAS}")
-    return told_html([Told(delivery, [Attempt(reason=FORMULAS)])])
+    return deliveries_html([LoggedDelivery(delivery, [Attempt(reason=FORMULAS)])])
 
 
 def _studio_html() -> str:

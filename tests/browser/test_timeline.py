@@ -67,7 +67,7 @@ MARKS = """() => [...document.querySelectorAll(".jupyter-widgets-disconnected")]
 UNMARKED = ("", '""', '"Your results appear here."')
 LAST = (
     '"The kernel restarted, so this form is read-only. Run this cell again: your '
-    'settings and results come back, and running jobs go on."'
+    'settings and results come back, and running jobs continue."'
 )
 VALUES = "form.values['tracks']"
 READS = 5

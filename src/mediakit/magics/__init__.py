@@ -1,6 +1,6 @@
 """Magics for IPython and notebooks: `%%generate`, `%jobs` and `%balance`.
 
-They stand on the client and the widgets.
+They depend on the client and the widgets.
 """
 
 from mediakit.magics.magics import MediakitMagics, load

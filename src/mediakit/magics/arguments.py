@@ -248,8 +248,8 @@ def help_text(function: Function) -> str:
         if spec.name != name
     ]
     rows += [
-        ("--take next", "Buy another one of the same; or which one, from 1."),
-        ("--no-wait", "Go on at once; the job shows itself when it is there."),
+        ("--take next", "Submit another take of the same; or which one, from 1."),
+        ("--no-wait", "Continue at once; the job shows itself when it is there."),
         ("--client name", "Use the client in this variable."),
     ]
     width = max(len(option) for option, _ in rows) + 2

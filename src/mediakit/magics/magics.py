@@ -23,7 +23,7 @@ MOST_JOBS = 500
 
 
 class StoppedError(MediakitError):
-    """The waiting was interrupted; the job goes on."""
+    """The waiting was interrupted; the job continues."""
 
 
 @magics_class
@@ -47,9 +47,9 @@ class MediakitMagics(Magics):
             a paper kite over dunes, late afternoon light
 
         The options are the function's fields, `--help` lists them. The price is said
-        before anything is sent. The same cell finds the job that it bought before;
-        `--take next` buys another one. It waits for the result, which Ctrl-C ends
-        while the job goes on; with `--no-wait` the cell ends at once and shows the
+        before anything is sent. The same cell finds the job that it submitted before;
+        `--take next` submits another take. It waits for the result, which Ctrl-C ends
+        while the job continues; with `--no-wait` the cell ends at once and shows the
         job. `--client name` uses the client in that variable. A value in braces,
         such as `{path}`, is one of your variables.
         """
@@ -60,11 +60,11 @@ class MediakitMagics(Magics):
             print(help_text(function))  # noqa: T201 - it is the answer
             return None
         fields = fields_of(function, asked, cell)
-        return _bought(client, function.path, asked, fields)
+        return _submitted(client, function.path, asked, fields)
 
     @line_magic
     def jobs(self, line: str) -> JobsTable:
-        """Show the latest jobs, newest first: `%jobs`, or so many: `%jobs 30`."""
+        """Show the latest jobs, newest first: `%jobs`, or more: `%jobs 30`."""
         wanted = line.strip() or str(LATEST_JOBS)
         if not wanted.isdecimal() or not 1 <= int(wanted) <= MOST_JOBS:
             accepted = f"how many, from 1 to {MOST_JOBS}"
@@ -105,7 +105,9 @@ class MediakitMagics(Magics):
         return line_offer(code, catalog, names)
 
 
-def _bought(client: Client, path: str, asked: Line, fields: Mapping[str, Any]) -> Job:
+def _submitted(
+    client: Client, path: str, asked: Line, fields: Mapping[str, Any]
+) -> Job:
     price = estimate_text(client.estimate(path, **fields))
     print(f"{asked.function}: {price}")  # noqa: T201 - said before it is sent
     try:

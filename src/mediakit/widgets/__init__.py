@@ -1,5 +1,5 @@
 """What the cell shows: forms and jobs, as widgets and as cards that stay.
 
-It stands on the client and on the plots, and no room in it imports a higher one;
+It depends on the client and on the plots, and no room in it imports a higher one;
 the state of a widget is kept apart from the widget.
 """

@@ -64,15 +64,15 @@ class Page:
         """Judge a job as a key does."""
         return self.asks("judge", job=job, changes=changes)
 
-    def news(self, name: str) -> list[Any]:
+    def updates(self, name: str) -> list[Any]:
         """Return all news of a name, oldest first."""
-        return [each["news"][name] for each in self.sent if name in each["news"]]
+        return [each["updates"][name] for each in self.sent if name in each["updates"]]
 
     def answer(self, number: int) -> dict[str, Any]:
         """Wait for the answer to a request."""
 
         def found() -> list[dict[str, Any]]:
-            answers = (each for news in self.news("answers") for each in news)
+            answers = (each for some in self.updates("answers") for each in some)
             return [each for each in answers if each["number"] == number]
 
         until(found)

@@ -13,14 +13,19 @@ from hypothesis import strategies as st
 from mediakit import Client
 from mediakit.errors import InputError
 from mediakit.records import Attempt, Delivery
-from mediakit.widgets.deliveries.html import Told, span_text, told_html, told_text
+from mediakit.widgets.deliveries.html import (
+    LoggedDelivery,
+    deliveries_html,
+    deliveries_text,
+    span_text,
+)
 
 NOON = datetime(2026, 10, 1, 12, tzinfo=UTC)
 HOSTILE = '<img src=x onerror="alert(1)">&amp;'
 GAPS_S = (0, 5, 305, 2_105)
 
 
-def told(**fields: Any) -> Told:
+def logged(**fields: Any) -> LoggedDelivery:
     attempts = [
         Attempt(
             number=number,
@@ -32,13 +37,13 @@ def told(**fields: Any) -> Told:
         for number, gap_s in enumerate(GAPS_S, start=1)
     ]
     given_fields = {"id": "delivery_1", "status": "delivered", **fields}
-    return Told(Delivery.model_validate(given_fields), attempts)
+    return LoggedDelivery(Delivery.model_validate(given_fields), attempts)
 
 
 def test_the_time_between_attempts_stands_on_the_line_and_the_outcome_in_words() -> (
     None
 ):
-    html = told_html([told(url="http://127.0.0.1:9/hook?token=hidden")])
+    html = deliveries_html([logged(url="http://127.0.0.1:9/hook?token=hidden")])
 
     for gap in ("5 s", "5 min", "30 min"):
         assert f">{gap}</span>" in html
@@ -52,7 +57,9 @@ def test_the_time_between_attempts_stands_on_the_line_and_the_outcome_in_words()
 
 def test_the_plain_text_says_the_same() -> None:
     next_at = NOON + timedelta(days=1)
-    text = told_text([told(status="pending", next_attempt_at=next_at)], more=True)
+    text = deliveries_text(
+        [logged(status="pending", next_attempt_at=next_at)], more=True
+    )
 
     assert text.splitlines() == [
         "pending · delivery_1",
@@ -63,15 +70,17 @@ def test_the_plain_text_says_the_same() -> None:
         "  next attempt 2026-10-02 12:00:00",
         "There are more: client.deliveries.list() goes through all of them.",
     ]
-    assert "next attempt 2026-10-02 12:00:00" in told_html(
-        [told(status="pending", next_attempt_at=next_at)]
+    assert "next attempt 2026-10-02 12:00:00" in deliveries_html(
+        [logged(status="pending", next_attempt_at=next_at)]
     )
 
 
 def test_no_deliveries_and_no_attempts_are_said() -> None:
-    assert "No deliveries." in told_html([])
-    assert told_text([]) == "No deliveries."
-    assert "not attempted yet" in told_html([Told(Delivery(status="pending"), ())])
+    assert "No deliveries." in deliveries_html([])
+    assert deliveries_text([]) == "No deliveries."
+    assert "not attempted yet" in deliveries_html(
+        [LoggedDelivery(Delivery(status="pending"), ())]
+    )
 
 
 @given(st.text(max_size=40))
@@ -79,7 +88,9 @@ def test_whatever_comes_from_outside_is_text(text: str) -> None:
     fields = ("id", "status", "event_type", "source_id", "url")
     hostile = f"{HOSTILE}{text}"
     delivery = Delivery.model_validate(dict.fromkeys(fields, hostile))
-    html = told_html([Told(delivery, [Attempt(reason=hostile), Attempt()])])
+    html = deliveries_html(
+        [LoggedDelivery(delivery, [Attempt(reason=hostile), Attempt()])]
+    )
 
     tags = set(re.findall(r"<([a-z]+)", html))
     assert tags <= {"div", "b", "span", "details", "summary", "table", "tr", "th", "td"}

@@ -36,7 +36,7 @@ def test_a_draft_comes_back_as_it_was_written(values: dict[str, Any]) -> None:
         values,
         given={"prompt": digest_of("a")},
         touched=frozenset({"prompt", "seed"}),
-        bought={"media_1": "abc"},
+        submitted={"media_1": "abc"},
         after=7,
     )
     assert there_and_back(draft) == draft

@@ -238,7 +238,7 @@ def test_a_number_whose_last_keys_come_after_the_click_is_not_bought_unseen(
     hand.type(1)
     hand.type(13)
     assert hand.bought() == []
-    assert "The price is now $1.17. Press Generate again to buy it." in error_of(
+    assert "The price is now $1.17. Press Generate again to submit it." in error_of(
         hand.form
     )
     assert "Nothing was sent" in error_of(hand.form)

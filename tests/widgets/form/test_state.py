@@ -29,6 +29,11 @@ A_PICTURE = "https://a.test/1.png"
 CLIP = MediaInfo("video", "video/mp4", 1_000, duration_s=7.5)
 
 
+def touched_in(state: FormState, name: str) -> FormState:
+    """Return the state in which a field shows its problems."""
+    return replace(state, touched=state.touched | {name})
+
+
 class Unpriced(MediaRequest, kind="unpriced", function="unpriced", spec="4.11"):
     """A function without a known rate."""
 
@@ -65,11 +70,6 @@ def accepted_bodies(function: Function) -> list[Case]:
 
 
 @pytest.mark.parametrize("function", CATALOG.functions, ids=lambda f: f.kind)
-def touched_in(state: FormState, name: str) -> FormState:
-    """Return the state in which a field shows its problems."""
-    return replace(state, touched=state.touched | {name})
-
-
 def test_a_new_form_holds_the_default_of_every_field(function: Function) -> None:
     state = FormState.start(function)
 
@@ -373,19 +373,19 @@ def test_the_main_button_says_what_it_does_at_which_price(
     state: FormState, text: str
 ) -> None:
     assert state.generate_text == text
-    bought = state.with_bought("media_1", state.body_digest)
+    submitted = state.with_submitted("media_1", state.body_digest)
     another = text.replace("Generate", "Generate another take")
-    assert bought.generate_text == another
-    assert bought.without_bought("media_1").generate_text == text
-    assert bought.without_bought("media_2").generate_text == another
+    assert submitted.generate_text == another
+    assert submitted.without_submitted("media_1").generate_text == text
+    assert submitted.without_submitted("media_2").generate_text == another
 
 
 def test_any_change_is_another_request_and_what_was_bought_once_stays_bought() -> None:
     first = start("text-to-video", prompt="a kite")
-    state = first.with_bought("media_1", first.body_digest)
+    state = first.with_submitted("media_1", first.body_digest)
     changed = state.with_value("prompt", "a kite in snow")
     assert not changed.is_another_take
-    both = changed.with_bought("media_2", changed.body_digest)
+    both = changed.with_submitted("media_2", changed.body_digest)
     assert both.is_another_take
     assert both.with_value("prompt", "a kite").is_another_take
     # What is not sent changes nothing of the request.

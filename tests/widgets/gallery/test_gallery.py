@@ -89,8 +89,8 @@ def test_a_rating_is_stored_shown_and_part_of_the_cells(make: Make) -> None:
     assert answer["error"] == ""
     assert store.judged == [("media_2", {"rating": 4})]
     assert wall.cells[2].rating == 4
-    until(lambda: page.news("cells"))
-    assert page.news("cells")[0]["2"]["rating"] == 4
+    until(lambda: page.updates("cells"))
+    assert page.updates("cells")[0]["2"]["rating"] == 4
     assert wall.widget.get_state()["cells"][2]["rating"] == 4
 
 
@@ -152,7 +152,7 @@ def test_a_judgement_that_is_not_stored_is_said_and_taken_back(make: Make) -> No
 
     assert "no ratings today" in answer["error"]
     assert wall.cells[0].rating == 2
-    assert page.news("cells")[-1]["0"]["rating"] == 2
+    assert page.updates("cells")[-1]["0"]["rating"] == 2
 
 
 @pytest.mark.parametrize(
@@ -232,10 +232,10 @@ def test_an_update_sends_the_cells_that_changed_and_no_others(make: Make) -> Non
     wall.update([*cells[:4], make_cell(4), cells[5]])
 
     until(lambda: page.sent)
-    changed = {name for news in page.news("cells") for name in news}
+    changed = {name for some in page.updates("cells") for name in some}
     assert changed == {"4"}
-    assert page.news("all") == []
-    assert page.news("header")[-1]["progress"] == "6 of 6 done"
+    assert page.updates("all") == []
+    assert page.updates("header")[-1]["progress"] == "6 of 6 done"
 
 
 def test_a_cell_more_sends_the_wall_again(make: Make) -> None:
@@ -246,9 +246,9 @@ def test_a_cell_more_sends_the_wall_again(make: Make) -> None:
     child = replace(cells[0], index=6, labels={"animal": "owl", "light": "dawn"})
     wall.update([*cells, child])
 
-    until(lambda: page.news("all"))
-    assert len(page.news("all")[-1]) == 7
-    assert [head[0][0] for head in page.news("wall")[-1]["cols"]][-1] == "owl"
+    until(lambda: page.updates("all"))
+    assert len(page.updates("all")[-1]) == 7
+    assert [head[0][0] for head in page.updates("wall")[-1]["cols"]][-1] == "owl"
 
 
 def test_a_running_sweep_sends_at_most_five_messages_a_second(make: Make) -> None:
@@ -290,8 +290,8 @@ def test_posters_of_later_pages_come_when_they_are_asked_for(make: Make) -> None
     assert set(wall.widget.posters) == {str(n) for n in range(48)}
     assert "data:" not in json.dumps(wall.widget.cells)
     page.asks("posters", of=[58, 59, 1000, "x", None])
-    until(lambda: page.news("posters"))
-    assert page.news("posters") == [{"58": posters[0], "59": posters[1]}]
+    until(lambda: page.updates("posters"))
+    assert page.updates("posters") == [{"58": posters[0], "59": posters[1]}]
 
 
 def test_a_poster_that_comes_later_is_announced_and_then_given(make: Make) -> None:
@@ -302,8 +302,8 @@ def test_a_poster_that_comes_later_is_announced_and_then_given(make: Make) -> No
 
     wall.update([replace(cells[0], poster=make_poster()), *cells[1:]])
 
-    until(lambda: page.news("cells"))
-    assert page.news("cells")[-1]["0"]["poster"] is True
+    until(lambda: page.updates("cells"))
+    assert page.updates("cells")[-1]["0"]["poster"] is True
 
 
 def test_a_preference_is_stored_and_ranked_with_those_before(make: Make) -> None:
@@ -326,7 +326,7 @@ def test_a_preference_is_stored_and_ranked_with_those_before(make: Make) -> None
     assert ranked[-1] == wall.preferences
     assert wall.preferences[0] == before
     first = {"job": "media_1", "strength": 1.5, "low": 0.5, "high": 2.5}
-    assert page.news("ranking")[-1][0] == first
+    assert page.updates("ranking")[-1][0] == first
 
 
 def test_a_preference_that_is_not_stored_is_not_counted(make: Make) -> None:

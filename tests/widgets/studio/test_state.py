@@ -307,19 +307,19 @@ def test_what_was_not_read_is_not_known_and_never_nothing() -> None:
 
 def test_balance_spend_and_budget_stand_side_by_side() -> None:
     balance = Balance(balance_micro_usd=100_000_000)
-    glance = SpendSummary(
+    summary = SpendSummary(
         Funds(balance, held_micro_usd=340_000, held_jobs=1),
         today_micro_usd=0,
         month_micro_usd=12_340_000,
         budget=BudgetState(5_000_000, 1_000_000, 340_000),
     )
 
-    assert glance.text == (
+    assert summary.text == (
         "Balance: $99.66 · Budget: $3.66 left of $5.00 · "
         "Running jobs: 1, $0.34 held · Charged today (UTC): $0.00 · "
         "This month: $12.34"
     )
-    quiet = replace(glance, funds=Funds(balance), budget=None)
+    quiet = replace(summary, funds=Funds(balance), budget=None)
     assert ("0", "running", "Running jobs: 0") in quiet.facts
 
 
@@ -385,15 +385,15 @@ def test_nothing_from_outside_becomes_markup() -> None:
     )
     row = row_of(mine, CATALOG)
     offer = replace(offers_of(CATALOG)[0], choose=MARKUP, price=MARKUP, path=MARKUP)
-    glance = SpendSummary(Funds(trouble=MARKUP))
+    summary = SpendSummary(Funds(trouble=MARKUP))
     pieces = (
         row_html(row),
         row_html(replace(row, thumb=b"jpeg")),
         offer_html(offer),
-        summary_html(glance),
-        kept_html(MARKUP, glance, [row]),
+        summary_html(summary),
+        kept_html(MARKUP, summary, [row]),
     )
 
     assert all("<script" not in html for html in pieces)
     assert all('">alert' not in html for html in pieces)
-    assert MARKUP in kept_text(MARKUP, glance, [row])
+    assert MARKUP in kept_text(MARKUP, summary, [row])

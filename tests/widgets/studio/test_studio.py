@@ -30,6 +30,11 @@ PATIENCE_S = 60.0
 MARKUP = "<img src=x onerror=alert(1)>"
 
 
+def left_in(studio: Studio) -> int | None:
+    summary = studio.state.summary
+    return None if summary is None else summary.funds.left_micro_usd
+
+
 def until(holds: Callable[[], object], studio: Studio | None = None) -> None:
     """Wait until something holds, and is shown; the I/O thread works meanwhile."""
     deadline_s = time.monotonic() + PATIENCE_S
@@ -58,7 +63,7 @@ def make_studio(client: Client) -> Iterator[Callable[..., Studio]]:
 
 
 def is_read(studio: Studio) -> bool:
-    funds = studio.state.glance.funds if studio.state.glance else Funds()
+    funds = studio.state.summary.funds if studio.state.summary else Funds()
     return funds != Funds() and not studio.state.page.reading
 
 
@@ -159,10 +164,10 @@ def test_from_the_catalogue_over_a_form_to_the_history_and_back(
     (made,) = form.jobs
     until(lambda: made.state.charge_micro_usd is not None)
     until(
-        lambda: studio.state.glance and studio.state.glance.month_micro_usd == 204_000
+        lambda: studio.state.summary and studio.state.summary.month_micro_usd == 204_000
     )
-    assert studio.state.glance is not None
-    until(lambda: studio.state.glance.funds.left_micro_usd == balance - 204_000, studio)  # type: ignore[union-attr]
+    assert studio.state.summary is not None
+    until(lambda: left_in(studio) == balance - 204_000, studio)
     assert "<b>$0.20</b> today" in shown(studio)
     assert "Charged today (UTC): $0.20" in shown(studio)
 

@@ -1,4 +1,4 @@
 """From a field to what people change: texts, numbers, choices, lists and JSON.
 
-It stands on the toolkit, and knows no form and no field by its name.
+It depends on the toolkit, and knows no form and no field by its name.
 """

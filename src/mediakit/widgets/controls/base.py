@@ -53,7 +53,7 @@ class Control(ABC):
 
     @property
     def value(self) -> object:
-        """The value; None stands for "not sent"."""
+        """The value; None means "not sent"."""
         return self.read()
 
     @value.setter
@@ -189,7 +189,7 @@ class Control(ABC):
 
     @contextmanager
     def quietly(self) -> Iterator[None]:
-        """Change the widgets in code: nobody is told."""
+        """Change the widgets in code: no listener is called."""
         before, self._in_code = self._in_code, True
         try:
             yield

@@ -48,7 +48,7 @@ class JsonBox(Control):
         return read_json(self.widget.value)
 
     def write(self, value: object) -> None:
-        """Show a value; a text that stands for it already stays as it is.
+        """Show a value; a text that means it already stays as it is.
 
         Raises:
             ValueError: JSON cannot hold it.

@@ -251,7 +251,7 @@ def short_name(text: str) -> str:
 def problem_text(problem: Problem) -> str:
     """Write a problem as it stands beside its field, without the field's name.
 
-    What came is named only where it is not in view.
+    The value is named only where it is not in view.
     """
     got = problem.got
     words = rule_text(problem.predicate)
@@ -269,7 +269,7 @@ def problem_text(problem: Problem) -> str:
 
 
 def _hidden(got: object) -> str:
-    """Write what came, as far as a form does not show it."""
+    """Write the value, as far as a form does not show it."""
     if isinstance(got, Found):
         return f"got {got}"
     if isinstance(got, list | tuple):

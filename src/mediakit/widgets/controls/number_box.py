@@ -75,7 +75,7 @@ class NumberBox(Control):
         if not text:
             return None
         number = _number(text)
-        # A whole number may stand for any number; the other way, the check objects.
+        # A whole number may be any number; the other way, the check objects.
         return text if number is None else number
 
     def write(self, value: object) -> None:

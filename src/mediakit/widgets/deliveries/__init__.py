@@ -1,4 +1,4 @@
 """The log of webhook deliveries, which shows itself in the cell.
 
-It stands on the cards of jobs, whose look it shares.
+It depends on the cards of jobs, whose look it shares.
 """

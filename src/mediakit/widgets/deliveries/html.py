@@ -25,7 +25,7 @@ _TONES = {DeliveryStatus.DELIVERED: GOOD, DeliveryStatus.FAILED: BAD}
 
 
 @dataclass(frozen=True)
-class Told:
+class LoggedDelivery:
     """A delivery and how its attempts went.
 
     Args:
@@ -37,40 +37,41 @@ class Told:
     attempts: Sequence[Attempt]
 
 
-def told_html(told: Sequence[Told], *, more: bool = False) -> Markup:
+def deliveries_html(logged: Sequence[LoggedDelivery], *, more: bool = False) -> Markup:
     """Return deliveries as HTML.
 
     Args:
-        told: The deliveries.
+        logged: The deliveries.
         more: There are further ones.
     """
     line = Markup('<div style="{}">{}</div>')
-    if not told:
+    if not logged:
         return line.format(QUIET, NOTHING)
     return Markup(
         '<div style="max-width:1000px;font-size:13px;'
         'font-size:var(--jp-ui-font-size1,13px)">{}{}</div>'
     ).format(
-        NO_HTML.join(map(_block_html, told)), line.format(QUIET, _MORE) if more else ""
+        NO_HTML.join(map(_block_html, logged)),
+        line.format(QUIET, _MORE) if more else "",
     )
 
 
 _MORE = "There are more: client.deliveries.list() goes through all of them."
 
 
-def told_text(told: Sequence[Told], *, more: bool = False) -> str:
+def deliveries_text(logged: Sequence[LoggedDelivery], *, more: bool = False) -> str:
     """Return deliveries as plain text."""
-    lines = [line for one in told for line in _lines(one)] or [NOTHING]
+    lines = [line for one in logged for line in _lines(one)] or [NOTHING]
     return "\n".join([*lines, _MORE] if more else lines)
 
 
-def _lines(told: Told) -> Iterator[str]:
-    yield " · ".join(_head(told.delivery))
-    for attempt, gap in zip(told.attempts, _gaps(told), strict=True):
+def _lines(logged: LoggedDelivery) -> Iterator[str]:
+    yield " · ".join(_head(logged.delivery))
+    for attempt, gap in zip(logged.attempts, _gaps(logged), strict=True):
         after = "" if gap is None else f"after {gap}, "
         yield f"  {attempt.number or '?'}. {after}{attempt.words}"
-    if told.delivery.next_attempt_at is not None:
-        yield f"  next attempt {_at(told.delivery.next_attempt_at)}"
+    if logged.delivery.next_attempt_at is not None:
+        yield f"  next attempt {_at(logged.delivery.next_attempt_at)}"
 
 
 def _head(delivery: Delivery) -> list[str]:
@@ -97,8 +98,8 @@ def _place(url: str | None) -> str:
     return f"to {host}{port}{parts.path}"
 
 
-def _block_html(told: Told) -> Markup:
-    status, *facts = _head(told.delivery)
+def _block_html(logged: LoggedDelivery) -> Markup:
+    status, *facts = _head(logged.delivery)
     tone = _TONES.get(DeliveryStatus(status), QUIET) if status in _KNOWN else QUIET
     return Markup(
         '<div style="padding:8px 0 10px;border-bottom:1px solid {};'
@@ -110,8 +111,8 @@ def _block_html(told: Told) -> Markup:
         html_text(status),
         QUIET,
         html_text(" · ".join(facts)),
-        _line_html(told),
-        _table_html(told),
+        _line_html(logged),
+        _table_html(logged),
     )
 
 
@@ -121,23 +122,23 @@ _KNOWN = frozenset(DeliveryStatus)
 # -- the line ---------------------------------------------------------------------
 
 
-def _line_html(told: Told) -> Markup:
+def _line_html(logged: LoggedDelivery) -> Markup:
     """Return the attempts on a line whose pieces grow with the time between them."""
-    if not told.attempts:
+    if not logged.attempts:
         return Markup('<div style="{}">not attempted yet</div>').format(QUIET)
     pieces: list[Markup] = []
     before: datetime | None = None
-    for attempt in told.attempts:
+    for attempt in logged.attempts:
         pieces += [*_stretch(before, attempt.attempted_at), _dot(attempt)]
         before = attempt.attempted_at
-    next_at = told.delivery.next_attempt_at
+    next_at = logged.delivery.next_attempt_at
     if next_at is not None:
         dot = Markup('<span style="{}" title="next attempt {}">○</span>')
         pieces += [*_stretch(before, next_at), dot.format(QUIET, _at(next_at))]
     return Markup(
         '<div role="img" aria-label="{}" style="display:flex;flex-wrap:wrap;'
         'align-items:center;max-width:900px;margin:6px 0 4px">{}</div>'
-    ).format(summary_text(told), NO_HTML.join(pieces))
+    ).format(summary_text(logged), NO_HTML.join(pieces))
 
 
 def _stretch(since: datetime | None, until: datetime | None) -> Iterator[Markup]:
@@ -158,35 +159,35 @@ def _dot(attempt: Attempt) -> Markup:
     return Markup('<b style="{}" title="{}">{}</b>').format(tone, title, sign)
 
 
-def summary_text(told: Told) -> str:
-    """Write the whole time line as a sentence, for whoever does not see it."""
-    n = len(told.attempts)
-    first, last = told.attempts[0].attempted_at, told.attempts[-1].attempted_at
+def summary_text(logged: LoggedDelivery) -> str:
+    """Write the whole time line as a sentence, for people who do not see it."""
+    n = len(logged.attempts)
+    first, last = logged.attempts[0].attempted_at, logged.attempts[-1].attempted_at
     over = ""
     if first is not None and last is not None and n > 1:
         over = f" over {span_text((last - first).total_seconds())}"
     how_many = "1 attempt" if n == 1 else f"{n} attempts"
-    return f"{how_many}{over}; the last: {told.attempts[-1].words}"
+    return f"{how_many}{over}; the last: {logged.attempts[-1].words}"
 
 
 # -- the table --------------------------------------------------------------------
 
 
-def _table_html(told: Told) -> Markup:
-    if not told.attempts:
+def _table_html(logged: LoggedDelivery) -> Markup:
+    if not logged.attempts:
         return NO_HTML
     rows = NO_HTML.join(
         _row_html(attempt, gap)
-        for attempt, gap in zip(told.attempts, _gaps(told), strict=True)
+        for attempt, gap in zip(logged.attempts, _gaps(logged), strict=True)
     )
-    names = ("attempt", "at (UTC)", "after", "what came of it", "took")
+    names = ("attempt", "at (UTC)", "after", "result", "took")
     th = Markup('<th scope="col" style="{}{}">{}</th>')
     head = NO_HTML.join(th.format(_CELL, QUIET, name) for name in names)
     return Markup(
         '<details><summary style="cursor:pointer;{}">{}</summary>'
         '<table style="border-collapse:collapse;font-size:12px"><tr>{}</tr>'
         "{}</table></details>"
-    ).format(QUIET, html_text(summary_text(told)), head, rows)
+    ).format(QUIET, html_text(summary_text(logged)), head, rows)
 
 
 _CELL = "text-align:left;padding:2px 14px 2px 0;font-weight:400;"
@@ -201,9 +202,9 @@ def _row_html(attempt: Attempt, gap: str | None) -> Markup:
     return Markup('<tr style="background:none">{}</tr>').format(marked)
 
 
-def _gaps(told: Told) -> list[str | None]:
+def _gaps(logged: LoggedDelivery) -> list[str | None]:
     """Return the time from each attempt's predecessor to it."""
-    times = [attempt.attempted_at for attempt in told.attempts]
+    times = [attempt.attempted_at for attempt in logged.attempts]
     return [
         span_text((now - before).total_seconds()) if now and before else None
         for before, now in zip([None, *times], times, strict=False)

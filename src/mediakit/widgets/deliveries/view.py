@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from itertools import islice
 
 from mediakit.client.account.blocking_deliveries import Deliveries
-from mediakit.widgets.deliveries.html import Told, told_html, told_text
+from mediakit.widgets.deliveries.html import (
+    LoggedDelivery,
+    deliveries_html,
+    deliveries_text,
+)
 from mediakit.widgets.toolkit.outputs import current_cell, publish
 
 
@@ -26,13 +30,15 @@ def display_deliveries(
         every = log.list(status=status, source_id=source_id, page_size=many + 1)
         found = list(islice(every, many + 1))
         found, more = found[:many], len(found) > many
-    told = [Told(one, log.attempts(one.id) if one.id else ()) for one in found]
-    _show(told, more=more)
+    logged = [
+        LoggedDelivery(one, log.attempts(one.id) if one.id else ()) for one in found
+    ]
+    _show(logged, more=more)
 
 
-def _show(told: Sequence[Told], *, more: bool) -> None:
-    text = told_text(told, more=more)
+def _show(logged: Sequence[LoggedDelivery], *, more: bool) -> None:
+    text = deliveries_text(logged, more=more)
     if current_cell() is None:
         print(text)  # noqa: T201 - there is no cell to show it in
     else:
-        publish({"text/html": told_html(told, more=more), "text/plain": text})
+        publish({"text/html": deliveries_html(logged, more=more), "text/plain": text})

@@ -1,4 +1,4 @@
-"""The call that a form stands for, as code that can be copied."""
+"""The call that a form means, as code that can be copied."""
 
 from __future__ import annotations
 

@@ -61,10 +61,10 @@ STALE_S = 10.0
 KEEPING_PAUSE_S = 1.0
 LEFT = "Not changed."
 ANOTHER = (
-    "This request was bought already. Nothing was sent for this click; press the "
+    "This request was submitted already. Nothing was sent for this click; press the "
     "button again for another take."
 )
-RISEN = "The price is now {}. Press Generate again to buy it. Nothing was sent yet."
+RISEN = "The price is now {}. Press Generate again to submit it. Nothing was sent yet."
 CLOSED = (
     "This form is closed, because its cell was run again or it was closed in code. "
     "Nothing was changed. Use the form that its cell gave last, or make another one "
@@ -159,7 +159,7 @@ class Form:
         ]
         self._refresh()
         self._tasks.run(self._look)
-        self._go_on()
+        self._continue_watching()
 
     def _make_view(self) -> FormView:
         self._uploads = UploadFolder(self.client.core.home or kernel_folder())
@@ -205,7 +205,7 @@ class Form:
     def values(self) -> FormValues:
         """Return the value of every field; setting one moves the form's controls.
 
-        None stands for "not sent": `form.values.duration = 7`.
+        None means "not sent": `form.values.duration = 7`.
         """
         return self._live_values
 
@@ -259,7 +259,7 @@ class Form:
         return f"<Form for {self.function.kind} of {self.client.service.label}>"
 
     def close(self) -> None:
-        """Close the form and free its widgets; its jobs go on."""
+        """Close the form and free its widgets; its jobs continue."""
         with self._lock:
             if self._closed:
                 return
@@ -295,7 +295,9 @@ class Form:
             said += [f"{problem.sentence}. {LEFT}"] if problem else []
         if draft is not None:
             touched = draft.touched | set(self._given)
-            self._state = replace(self._state, touched=touched, bought=draft.bought)
+            self._state = replace(
+                self._state, touched=touched, submitted=draft.submitted
+            )
         self._state = self._view.adapted(self._state)
         if before is None and not fresh:
             self._jobs = tuple(self._recalled())
@@ -308,7 +310,7 @@ class Form:
         self._view.show_error("\n".join(said))
 
     def _begun_with(self, draft: Draft) -> Mapping[str, object]:
-        """Return the values to go on with; results are where they are now."""
+        """Return the values to continue with; results are where they are now."""
         located = replace(draft, values=self._results.located(draft.values))
         return located.begun_with(self._given)
 
@@ -330,12 +332,12 @@ class Form:
                 yield self._viewed(self._memory.recalled(entry), recalled=True)
 
     def _note_same(self, entry: Entry, job_id: str) -> None:
-        """Note that an earlier kernel bought what the form holds, and ended at once."""
+        """Note that an earlier kernel submitted what the form holds."""
         is_own = entry.function == self.function.path
-        known = job_id in self._state.bought
+        known = job_id in self._state.submitted
         if is_own and not known and is_same(self._state, entry):
             digest = self._state.body_digest
-            self._state = self._state.with_bought(job_id, digest)
+            self._state = self._state.with_submitted(job_id, digest)
 
     def _viewed(self, job: AsyncJob, *, recalled: bool = False) -> JobView:
         # The history also gives it the jobs that were made from its results.
@@ -368,7 +370,7 @@ class Form:
         self._set_values({name: use.value(made, self._state.values[name])})
         self._view.focus()
 
-    def _go_on(self) -> None:
+    def _continue_watching(self) -> None:
         """Watch what an earlier kernel left."""
         if any(not is_over(entry) for entry in self._asked):
             self._tasks.run(self._watch_again)
@@ -519,7 +521,7 @@ class Form:
                 self._accept(self._memory.recalled(entry))
 
     async def _send(self, seen: Estimate | None, *, another: bool) -> None:
-        # A key pressed right before the click may still be on its way from the
+        # A key pressed right before the click may still be in flight from the
         # browser: what is sent is what people see, and never at a higher price than
         # they saw when they clicked.
         await self._clock.sleep(CLICK_PAUSE_S)
@@ -565,12 +567,12 @@ class Form:
                 self.function.path, take="next", extra=extra, **fields
             )
 
-    def _accept(self, job: AsyncJob, bought: str | None = None) -> None:
+    def _accept(self, job: AsyncJob, submitted: str | None = None) -> None:
         # The cell may have been run again while the request was under way.
         home = _open_forms.get(self._key, self) if self._closed else self
         with home._lock:
-            if bought is not None:
-                home._state = home._state.with_bought(job.id, bought)
+            if submitted is not None:
+                home._state = home._state.with_submitted(job.id, submitted)
                 home._show()
             known = {view.state.record.id for view in home._jobs}
         if job.id not in known:
@@ -597,21 +599,21 @@ class Form:
             listener()
 
     def _note_failure(self, view: JobView) -> None:
-        """Let what failed, and is not charged, be no purchase."""
+        """Forget the submission of a job that failed, which is not charged."""
 
         def note() -> None:
             record = view.state.record
             failed = record.status is JobStatus.FAILED
-            if failed and record.id in self._state.bought:
+            if failed and record.id in self._state.submitted:
                 # Not here: a view that tells of a change holds a lock of its own.
-                self._tasks.run(partial(self._forget_purchase, record.id))
+                self._tasks.run(partial(self._forget_submission, record.id))
 
         view.on_card(note)
         note()
 
-    async def _forget_purchase(self, job_id: str) -> None:
+    async def _forget_submission(self, job_id: str) -> None:
         with self._lock:
-            self._state = self._state.without_bought(job_id)
+            self._state = self._state.without_submitted(job_id)
             self._show()
 
     # What is shown.
@@ -659,7 +661,7 @@ class Form:
 def is_open(
     client: Client[Any], function: Function, cell: Cell | None = None, name: str = ""
 ) -> bool:
-    """Tell whether a new form would go on with what another one held.
+    """Tell whether a new form would continue with what another one held.
 
     Args:
         client: The client of the new form.

@@ -89,7 +89,7 @@ class Choice(Control):
         Raises:
             ValueError: It is none of the choices.
         """
-        # By its place: as a value, None would stand for no choice at all.
+        # By its place: as a value, None would mean no choice at all.
         self.widget.index = self._values.index(value)
 
 

@@ -82,7 +82,7 @@ class JobCell:
         self.widget.children = (*views, *form, *self._namers)
 
     def close(self) -> None:
-        """Take everything down; the jobs go on, and their cards stay."""
+        """Take everything down; the jobs continue, and their cards stay."""
         self._handle.close()
         with self._lock:
             for view in self._views:
@@ -134,7 +134,7 @@ def show_in(
     # The card stays; what the widget would leave behind is a dump of its innards.
     bundle = column.widget._repr_mimebundle_()
     publish({**bundle, "text/plain": "", "text/html": ""})
-    # What executes notebooks without a page keeps what came while the cell ran.
+    # What executes notebooks without a page keeps what was shown while the cell ran.
     view.wait_until_seen(EMBED_PATIENCE_S if embed else LOOK_PATIENCE_S)
     return view
 

@@ -92,7 +92,7 @@ class FormMedia:
     def warnings(self) -> list[Problem]:
         """Return what is beyond a limit, also of what is behind URLs.
 
-        The latter is worth a warning and no more: whoever reads it later may find
+        The latter is worth a warning and no more: a later read may find
         something else.
         """
         return preflight(self.function, self.body, self._infos)

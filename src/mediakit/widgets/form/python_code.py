@@ -18,7 +18,7 @@ def python_call(
 ) -> str:
     """Write the call that makes a request.
 
-    Fields that hold their default are left out: they are sent all the same. A file from
+    Fields that hold their default are left out: they are sent anyway. A file from
     the browser is written with its path in the folder of uploads, where it stays for as
     long as it is used: the code runs tomorrow, and in another process.
 

@@ -44,13 +44,13 @@ class FormState:
 
     Args:
         function: The function that the form is for.
-        values: A value for every field; None stands for "not sent". What an open
+        values: A value for every field; None means "not sent". What an open
             function takes beyond its fields is one value, under `FURTHER.name`.
         touched: The fields that people have changed; only these show problems.
         inspections: What was found out about the media that the values name.
         funds: What can be spent.
         sending: What a request that is under way waits for; None while none is.
-        bought: The digests of the bodies that the form bought, by job id.
+        submitted: The digests of the bodies that the form submitted, by job id.
     """
 
     function: Function
@@ -59,7 +59,7 @@ class FormState:
     inspections: Mapping[MediaKey, Inspection] = field(default_factory=dict)
     funds: Funds = field(default_factory=Funds)
     sending: str | None = None
-    bought: Mapping[str, str] = field(default_factory=dict)
+    submitted: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def start(
@@ -95,14 +95,14 @@ class FormState:
         """Return the state after balance, holds and budget were read."""
         return replace(self, funds=funds)
 
-    def with_bought(self, job_id: str, body_digest: str) -> FormState:
-        """Return the state after a body was bought."""
-        return replace(self, bought={**self.bought, job_id: body_digest})
+    def with_submitted(self, job_id: str, body_digest: str) -> FormState:
+        """Return the state after a body was submitted."""
+        return replace(self, submitted={**self.submitted, job_id: body_digest})
 
-    def without_bought(self, job_id: str) -> FormState:
+    def without_submitted(self, job_id: str) -> FormState:
         """Return the state after a job failed, which is not charged (spec 7.3)."""
-        left = {id_: body for id_, body in self.bought.items() if id_ != job_id}
-        return replace(self, bought=left)
+        left = {id_: body for id_, body in self.submitted.items() if id_ != job_id}
+        return replace(self, submitted=left)
 
     # What the rules say.
 
@@ -267,8 +267,8 @@ class FormState:
 
     @property
     def is_another_take(self) -> bool:
-        """Tell whether this very request was bought before, so that it costs again."""
-        return bool(self.bought) and self.body_digest in self.bought.values()
+        """Tell whether this request was submitted before, so that it costs again."""
+        return bool(self.submitted) and self.body_digest in self.submitted.values()
 
     @property
     def generate_text(self) -> str:

@@ -38,7 +38,7 @@ class FormValues(Mapping[str, Any]):
         form.values["duration"]
 
     A field whose name is a method of mappings, such as "items", is there with
-    brackets only. None stands for "not sent"; set, it gives a field its default back.
+    brackets only. None means "not sent"; set, it gives a field its default back.
 
     Args:
         read: Returns the value of each field.

@@ -84,7 +84,7 @@ class Section:
     """Some controls, each with a line below it.
 
     The lines are there before anybody can type: a box that gets another child draws
-    all that stand behind it anew, and whoever types into one of those is interrupted.
+    all that stand behind it again, and interrupts typing there.
 
     Args:
         context: What widgets are made with.
@@ -372,7 +372,7 @@ class FormView:
         self.results.children = (*shown, *self._more(len(widgets) - len(shown)))
 
     def _more(self, count: int) -> tuple[Any, ...]:
-        """Return the button that shows so many earlier results; none for none."""
+        """Return the button that shows the earlier results; none for none."""
         if not count:
             return ()
         if self._earlier is None:

@@ -1,6 +1,6 @@
 """The wall: many results side by side, to be looked at, compared, rated and kept.
 
-It takes cells and callbacks, so it stands on no particular source of them; one widget
+It takes cells and callbacks, so it depends on no particular source of them; one widget
 model carries all cells, and a static twin of them stays in the saved notebook.
 """
 

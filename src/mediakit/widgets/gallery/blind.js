@@ -146,7 +146,7 @@ class Blind extends Sheet {
     this.tools.firstChild.focus();
   }
 
-  news() {
+  updates() {
     if (this.isOver) this.drawRanking();
   }
 

@@ -1,4 +1,4 @@
-"""A wall as open pages show it: the state of its widget, and the news for them."""
+"""A wall as open pages show it: the state of its widget, and the updates for them."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ class Board:
         self.widget.on_msg(hear)
 
     def send(self) -> None:
-        """Send the news as one message."""
-        news = self.outbox.take()
-        if news and self.widget is not None:
-            self.widget.send({"news": news})
+        """Send the updates as one message."""
+        updates = self.outbox.take()
+        if updates and self.widget is not None:
+            self.widget.send({"updates": updates})
 
     def find(self, index: object) -> WallCell | None:
         """Return the cell of an index; None where there is none."""
@@ -163,7 +163,7 @@ class Board:
 
 
 def ranking_payload(ranked: Sequence[Ranked]) -> list[Payload]:
-    """Return a ranking as the browser is told of it."""
+    """Return a ranking as it is sent to the browser."""
     return [
         {
             "job": job,
@@ -189,7 +189,7 @@ def _same_places(before: Sequence[WallCell], after: Sequence[WallCell]) -> bool:
 def widget_type() -> Any:
     """Return the class of the widget; only where anywidget is installed.
 
-    Its state is what a page that is loaded finds. A page that is open is told of the
+    Its state is what a page that is loaded finds. A page that is open is sent the
     differences, by messages: setting a trait sends nothing.
     """
     import anywidget
@@ -207,7 +207,7 @@ def widget_type() -> Any:
         hides = Unicode().tag(sync=True)
 
         def _should_send_property(self, key: str, value: object) -> bool:
-            told = ("wall", "header", "cells", "posters", "ranking", "can")
-            return key not in told and super()._should_send_property(key, value)
+            sent = ("wall", "header", "cells", "posters", "ranking", "can")
+            return key not in sent and super()._should_send_property(key, value)
 
     return GalleryWidget

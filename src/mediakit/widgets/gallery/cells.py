@@ -83,7 +83,7 @@ class WallSummary:
     """The figures in the header that the cells do not tell; empty ones are left out.
 
     Args:
-        owned: How many cells were bought before.
+        owned: How many cells were submitted before.
         new: The price of the other cells, such as "$1.43".
         new_note: What kind of price that is, such as "new, exact".
         spent: What was spent, such as "$0.61".

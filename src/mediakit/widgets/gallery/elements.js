@@ -74,7 +74,7 @@ const comes = (element, names, ms) =>
     for (const name of names) element.addEventListener(name, end);
   });
 
-// The result of a cell as an element; the source stands on the tag itself.
+// The result of a cell as an element; the source depends on the tag itself.
 const makeMedium = (cell, poster, { preload = "none", label = "" } = {}) => {
   if (cell.medium === "image") {
     const image = make("img", "mk-wall-medium");

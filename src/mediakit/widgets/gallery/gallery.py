@@ -36,7 +36,7 @@ from mediakit.widgets.gallery.static import static_html, static_text
 from mediakit.widgets.toolkit.callbacks import guarded
 from mediakit.widgets.toolkit.outputs import CardHandle, current_cell, publish
 
-NEWS_EVERY_S = 0.2
+UPDATES_EVERY_S = 0.2
 STATIC_EVERY_S = 2.0
 
 
@@ -114,7 +114,7 @@ class Gallery:
         self._lock = threading.RLock()
         self._closed = False
         io, time = io_thread(), clock or SystemClock()
-        self._news = Paced(io, time, NEWS_EVERY_S, self._send, self._complain)
+        self._updates = Paced(io, time, UPDATES_EVERY_S, self._send, self._complain)
         self._saving = Paced(io, time, STATIC_EVERY_S, self._save, self._complain)
         self._handle = self._own_handle = CardHandle()
         self._board = Board(
@@ -122,7 +122,7 @@ class Gallery:
             axes=self._axes,
             title=title,
             environment=self._environment,
-            ask=self._news.ask,
+            ask=self._updates.ask,
         )
         acts = {
             "judge": self._judging,
@@ -207,7 +207,7 @@ class Gallery:
             if self._closed:
                 return
             self._closed = True
-            self._news.close()
+            self._updates.close()
             self._saving.close()
             self._own_handle.close()
             if self.widget is not None:

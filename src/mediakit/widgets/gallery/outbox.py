@@ -9,7 +9,7 @@ from mediakit.widgets.gallery.payload import Payload
 
 
 class Outbox:
-    """News for the browser; what is newer replaces what is older.
+    """Updates for the browser; what is newer replaces what is older.
 
     Args:
         ask: Called when there is something to send.
@@ -17,16 +17,16 @@ class Outbox:
 
     def __init__(self, ask: Callable[[], object]) -> None:
         self._ask = ask
-        self._news: dict[str, Any] = {}
+        self._updates: dict[str, Any] = {}
 
-    def put(self, **news: object) -> None:
-        """Add news that replace older ones of the same name."""
-        self._news.update(news)
+    def put(self, **updates: object) -> None:
+        """Add updates that replace older ones of the same name."""
+        self._updates.update(updates)
         self._ask()
 
     def put_all(self, wall: Payload, cells: list[Payload]) -> None:
         """Replace the whole wall."""
-        self._news.pop("cells", None)
+        self._updates.pop("cells", None)
         self.put(wall=wall, all=cells)
 
     def put_cell(self, position: int, cell: Payload) -> None:
@@ -47,14 +47,14 @@ class Outbox:
             said: What was done, where that is worth a sentence.
         """
         answer = {"view": view, "number": number, "error": error, "said": said}
-        self._news.setdefault("answers", []).append(answer)
+        self._updates.setdefault("answers", []).append(answer)
         self._ask()
 
     def take(self) -> dict[str, Any]:
-        """Return the news and forget them."""
-        news, self._news = self._news, {}
-        return news
+        """Return the updates and forget them."""
+        updates, self._updates = self._updates, {}
+        return updates
 
     def _merge(self, name: str, more: dict[str, Any]) -> None:
-        self._news.setdefault(name, {}).update(more)
+        self._updates.setdefault(name, {}).update(more)
         self._ask()

@@ -1,4 +1,4 @@
-"""A wall as the browser is told of it: plain JSON, and nothing that is not needed."""
+"""A wall as it is sent to the browser: plain JSON, and nothing that is not needed."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Sheet {
   }
 
   key() {}
-  news() {}
+  updates() {}
 }
 
 // One to nine results: side by side, or two of them on each other behind a slider.
@@ -178,7 +178,7 @@ class Compare extends Sheet {
     if (this.transport) this.transport.step(key === "ArrowLeft" || key === "ArrowUp" ? -1 : 1);
   }
 
-  news() {
+  updates() {
     this.views.forEach((view, at) => {
       const cell = this.wall.cellAt(this.cells[at]);
       if (cell) this.drawCaption(view, cell);

@@ -73,7 +73,7 @@ class Together {
     return this.playing ? this.pause() : this.play();
   }
 
-  // All stop, go there, and go on only when every one of them has arrived.
+  // All stop, go there, and continue only when every one of them has arrived.
   seek(s) {
     this.asked += 1;
     const mine = this.asked;

@@ -19,20 +19,20 @@ const KEYS = {
 };
 
 // The model's own array is changed in place: all views of it, and new ones, see it.
-function hearNews(model, news) {
+function hearUpdates(model, updates) {
   const cells = model.get("cells");
-  if (news.all) cells.splice(0, cells.length, ...news.all);
-  for (const [at, cell] of Object.entries(news.cells ?? {})) cells[Number(at)] = cell;
+  if (updates.all) cells.splice(0, cells.length, ...updates.all);
+  for (const [at, cell] of Object.entries(updates.cells ?? {})) cells[Number(at)] = cell;
   for (const name of ["wall", "header", "posters"])
-    if (news[name]) Object.assign(model.get(name), news[name]);
-  if (news.ranking) model.get("ranking").splice(0, Infinity, ...news.ranking);
+    if (updates[name]) Object.assign(model.get(name), updates[name]);
+  if (updates.ranking) model.get("ranking").splice(0, Infinity, ...updates.ranking);
 }
 
 class Wall {
   constructor(model, el) {
     this.model = model;
     this.id = Math.random().toString(36).slice(2);
-    this.told = 0;
+    this.lastSent = 0;
     this.waiting = new Map(); // requests without an answer yet, by number
     this.wanted = new Set(); // posters that were asked for
     this.selected = new Set();
@@ -84,16 +84,16 @@ class Wall {
     return this.cells[this.at.get(index)];
   }
 
-  hear({ news }) {
-    if (!news) return;
-    for (const answer of news.answers ?? []) this.answered(answer);
-    hearNews(this.model, news);
-    if (news.all) this.wanted.clear();
+  hear({ updates }) {
+    if (!updates) return;
+    for (const answer of updates.answers ?? []) this.answered(answer);
+    hearUpdates(this.model, updates);
+    if (updates.all) this.wanted.clear();
     this.take();
-    if (news.error) this.complain(news.error);
+    if (updates.error) this.complain(updates.error);
     this.draw();
-    this.sheet?.news();
-    if (news.header) this.sayProgress();
+    this.sheet?.updates();
+    if (updates.header) this.sayProgress();
   }
 
   answered({ view, number, error, said }) {
@@ -110,8 +110,8 @@ class Wall {
 
   // Returns whether the kernel can hear it.
   send(message) {
-    this.told += 1;
-    const sent = { ...message, view: this.id, number: this.told };
+    this.lastSent += 1;
+    const sent = { ...message, view: this.id, number: this.lastSent };
     if (!this.gone) {
       try {
         this.model.send(sent);
@@ -124,7 +124,7 @@ class Wall {
       return false;
     }
     if (message.do === "posters") return true;
-    this.waiting.set(this.told, message);
+    this.waiting.set(this.lastSent, message);
     clearTimeout(this.slowTimer);
     this.slowTimer = setTimeout(() => this.slow(this.waiting.size > 0), ANSWER_MS);
     return true;
@@ -270,7 +270,7 @@ class Wall {
     return cell.poster === true ? (this.posters[cell.index] ?? "") : (cell.poster ?? "");
   }
 
-  // The seconds go on here: the kernel does not send each of them.
+  // The seconds continue here: the kernel does not send each of them.
   runningText(cell) {
     const now = performance.now();
     const known = this.startedMs.get(cell.index);
@@ -465,7 +465,7 @@ class Wall {
     for (const [index, tile] of this.tiles) tile.root.tabIndex = index === this.active ? 0 : -1;
   }
 
-  // The places of a page are made anew; the tiles in them, and what they play, stay.
+  // The places of a page are made again; the tiles in them, and what they play, stay.
   layOut(cols) {
     const { data } = this;
     const hadFocus = this.grid.contains(document.activeElement);
@@ -729,7 +729,7 @@ class Wall {
     for (const each of this.of(cell.job)) Object.assign(each, changes);
     this.say(this.judgedText(cell, changes));
     this.draw();
-    this.sheet?.news();
+    this.sheet?.updates();
     return true;
   }
 
@@ -825,7 +825,7 @@ class Wall {
 }
 
 function initialize({ model }) {
-  const hear = ({ news }) => news && hearNews(model, news);
+  const hear = ({ updates }) => updates && hearUpdates(model, updates);
   model.on("msg:custom", hear);
   return () => model.off("msg:custom", hear);
 }

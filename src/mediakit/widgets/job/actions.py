@@ -1,4 +1,4 @@
-"""What people do with a job: ask again, vary it, save its result, erase it."""
+"""What people do with a job: submit it again, vary it, save its result, erase it."""
 
 from __future__ import annotations
 

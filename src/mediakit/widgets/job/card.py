@@ -214,7 +214,7 @@ def failure_html(failure: Failure | None) -> Markup:
 
 
 def reused_html(state: JobState) -> Markup:
-    """Return that nothing was bought, where that is so."""
+    """Return that nothing was submitted, where that is so."""
     if not state.reused:
         return NO_HTML
     return Markup('<div style="margin:0 0 6px">{}</div>').format(REUSED)

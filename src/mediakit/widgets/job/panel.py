@@ -30,7 +30,7 @@ class Question:
         text: The question.
         yes: The words of the button that does it.
         no: The words of the button that does not.
-        act: What it does; it is told whether the box was ticked.
+        act: What it does; it receives whether the box was ticked.
         points: What is to be known before answering, as sentences.
         tick: The words of a box that can be ticked; none for no box.
     """

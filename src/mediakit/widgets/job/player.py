@@ -1,6 +1,6 @@
 """Which result plays where, as HTML that survives saving and sanitising; pure.
 
-The source stands on the tag itself, never in a `<source>` and never with a type: a
+The source depends on the tag itself, never in a `<source>` and never with a type: a
 sanitiser removes `<source>`, and a browser that reads "video/quicktime" does not even
 try an H.264 mov that it could play.
 """
@@ -100,7 +100,7 @@ class Still:
         return jpeg_size(self.jpeg)
 
     def html(self, max_px: int) -> Markup:
-        """Return the picture as a tag, at most so many pixels wide and high."""
+        """Return the picture as a tag, at most a number of pixels wide and high."""
         box = _box(self.shape, max_px)
         return Markup('<img src="{}" alt="{}"{}>').format(self.uri, self.alt, box)
 
@@ -184,7 +184,7 @@ def player_html(
             not jump when the file is loaded; the still's when omitted.
         max_px: The most pixels across and down.
         environment: See `browser_url`.
-        embedded: What plays in place of the address; the link leads there all the same.
+        embedded: What plays in place of the address; the link leads there anyway.
     """
     address = web_url(url)
     if address is None:
@@ -288,7 +288,7 @@ def _box(shape: tuple[int, int] | None, max_px: int) -> Markup:
 
 
 def fitted(shape: tuple[int, int], max_px: int) -> tuple[int, int]:
-    """Return the size of that shape whose longer side has so many pixels."""
+    """Return the size of that shape whose longer side has this number of pixels."""
     longer = max(shape)
     width, height = (max(1, round(side * max_px / longer)) for side in shape)
     return width, height

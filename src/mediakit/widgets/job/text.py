@@ -115,7 +115,7 @@ def failure_of(state: JobState) -> Failure | None:
 
 
 def shortened(text: str, length: int) -> str:
-    """Cut a text at so many characters, saying that it goes on."""
+    """Cut a text at a number of characters, saying that it continues."""
     return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
 

@@ -139,7 +139,7 @@ class JobView:
         """Wait until the result was looked at, on another thread than the I/O thread.
 
         Args:
-            timeout_s: Seconds to wait at the most.
+            timeout_s: Seconds to wait at most.
 
         Returns:
             Whether it was; a job without a result has nothing to look at.
@@ -151,7 +151,7 @@ class JobView:
         self._panel.add_style(handle.live_style)
 
     def close(self) -> None:
-        """Take the view down; the job goes on."""
+        """Take the view down; the job continues."""
         with self._lock:
             if self._closed:
                 return

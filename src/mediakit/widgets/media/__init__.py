@@ -1,4 +1,4 @@
 """Controls of media: paths, URLs and uploads, and what was found out about each.
 
-It stands on the base of all controls and on the uploads.
+It depends on the base of all controls and on the uploads.
 """

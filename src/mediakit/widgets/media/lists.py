@@ -80,7 +80,7 @@ class MediaControl(Control):
         """Make the button that takes files from the browser.
 
         Without anywidget a file comes in one message. Such a button keeps its bytes
-        once used, and is dead once it was given too large a file, so it is made anew
+        once used, and is dead once it was given too large a file, so it is made again
         after each use.
         """
         words = f" {self.spec.limits.words}." if self.spec.limits else ""

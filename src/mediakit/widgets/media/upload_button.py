@@ -52,7 +52,7 @@ def widget_type() -> Any:
     """Return the class of the widget; only where anywidget is installed.
 
     It shows a button, or how far the upload is. How that stands is known in the page
-    alone: a page that is loaded again has no file to go on with.
+    alone: a page that is loaded again has no file to continue with.
     """
     import anywidget
     from traitlets import Bool, Unicode

@@ -119,7 +119,7 @@ class NestedControl(Control):
         return self.share_problems(problems, self._place)
 
     def renew(self) -> None:
-        """Show once more what is known, after controls inside were made anew."""
+        """Show once more what is known, after controls inside were made again."""
         self.show_found(self._found)
         self.set_enabled(enabled=self._enabled)
         self.share_problems(self._problems, self._place)

@@ -98,7 +98,7 @@ class Either(NestedControl):
         return None if self._body is None else self._body.value
 
     def write(self, value: object) -> None:
-        """Show a value; None stands for the default.
+        """Show a value; None means the default.
 
         Raises:
             ValueError: It has none of the shapes, or its control cannot show it.

@@ -57,7 +57,7 @@ class Entry:
     Args:
         owner: The list.
         index: Its place in the list, from 0.
-        value: Its value; None stands for the control's own.
+        value: Its value; None means the control's own.
         unfolded: Make its control at once.
 
     Raises:

@@ -69,7 +69,7 @@ class ObjectList(NestedControl):
         """Make a button.
 
         Args:
-            text: What stands on it.
+            text: What depends on it.
             tooltip: What it does, in more words.
             press: What it does.
             classes: Names of the style sheet.
@@ -129,7 +129,7 @@ class ObjectList(NestedControl):
         return [entry.value for entry in self._entries] or None
 
     def write(self, value: object) -> None:
-        """Show some items; None stands for the fewest that there may be.
+        """Show some items; None means the fewest that there may be.
 
         Raises:
             ValueError: It is no list, or holds what a control cannot show.

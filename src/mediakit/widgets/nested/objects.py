@@ -218,7 +218,7 @@ class ObjectControl(NestedControl):
         return None if self._body is None else self._body.read()
 
     def write(self, value: object) -> None:
-        """Show an object; None switches it off, or stands for the defaults.
+        """Show an object; None switches it off, or means the defaults.
 
         Raises:
             ValueError: It is no object, or holds what a control cannot show.

@@ -1,4 +1,4 @@
-"""One of several kinds of object, told apart by one of its fields."""
+"""One of several kinds of object, distinguished by one of its fields."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Variants(NestedControl):
         return {self._tag: self._chooser.control.value, **self._body.read()}
 
     def write(self, value: object) -> None:
-        """Show an object of any of the variants; None stands for the default.
+        """Show an object of any of the variants; None means the default.
 
         Raises:
             ValueError: It is no such object.

@@ -1,6 +1,6 @@
 """The studio: what can be made, what was made and what it cost, in one widget.
 
-It stands on all other widgets.
+It depends on all other widgets.
 """
 
 from mediakit.widgets.studio.controller import Studio

@@ -75,7 +75,7 @@ class Studio:
         self._lock = threading.RLock()
         self._closed = False
         self._asked = 0
-        self._glances = 0
+        self._readings = 0
         self._outlook = ""
         self._state = StudioState()
         self._job: JobView | None = None
@@ -183,7 +183,7 @@ class Studio:
         return bundle
 
     def close(self) -> None:
-        """Close the studio with its forms and free its widgets; jobs go on."""
+        """Close the studio with its forms and free its widgets; jobs continue."""
         with self._lock:
             if self._closed:
                 return
@@ -268,7 +268,7 @@ class Studio:
             self._tasks.run(self._read_outlook)
 
     def _read_again(self) -> None:
-        self._tasks.run(self._read_glance)
+        self._tasks.run(self._read_summary)
         if self._state.place is Place.SPEND:
             self._tasks.run(self._read_days)
         self._tasks.run(self._read_history)
@@ -296,20 +296,20 @@ class Studio:
             trouble = sentence_of(error)
             self._take(lambda s: replace(s, page=s.page.failed(trouble)))
             return
-        if query == self._state.page.query:  # else another answer is on its way
+        if query == self._state.page.query:  # else another answer is in flight
             self._take(lambda s: s.finding(s.page.found(found, projects)))
             self._write_cards()
             await self._thumbs.bring(self._wanted, lambda: self._take(lambda s: s))
 
-    async def _read_glance(self) -> None:
+    async def _read_summary(self) -> None:
         if self._closed:
             return
-        self._glances += 1
-        turn = self._glances
-        glance = await read_spend(self.client, self._clock.now())
-        if turn == self._glances:  # else a later reading is newer
+        self._readings += 1
+        turn = self._readings
+        summary = await read_spend(self.client, self._clock.now())
+        if turn == self._readings:  # else a later reading is newer
             with self._lock:
-                self._take_glance(glance, self._funds.funds)
+                self._take_summary(summary, self._funds.funds)
 
     async def _read_days(self) -> None:
         if self._closed:
@@ -323,18 +323,18 @@ class Studio:
             return
         self._outlook = await read_outlook(self.client)
         with self._lock:
-            if self._state.glance is not None:
-                self._take_glance(self._state.glance, self._funds.funds)
+            if self._state.summary is not None:
+                self._take_summary(self._state.summary, self._funds.funds)
 
     def _take_funds(self, funds: Funds) -> None:
-        if self._state.glance is not None:
-            self._take_glance(self._state.glance, funds)
+        if self._state.summary is not None:
+            self._take_summary(self._state.summary, funds)
 
-    def _take_glance(self, glance: SpendSummary, funds: Funds) -> None:
+    def _take_summary(self, summary: SpendSummary, funds: Funds) -> None:
         # The budget is a fact of its own, beside the balance.
         funds = replace(funds, budget=None)
-        glance = replace(glance, funds=funds, outlook=self._outlook)
-        self._change(replace(self._state, glance=glance))
+        summary = replace(summary, funds=funds, outlook=self._outlook)
+        self._change(replace(self._state, summary=summary))
         self._write_cards()
 
     async def _open_job(self, job_id: str) -> None:
@@ -398,7 +398,7 @@ class Studio:
         return list(filter(None, map(self._posters.key_of, self._state.page.rows)))
 
     def _kept(self) -> tuple[str, str]:
-        kept = (self.client.service.label, self._state.glance, self._rows())
+        kept = (self.client.service.label, self._state.summary, self._rows())
         return kept_html(*kept), kept_text(*kept)
 
     def _write_cards(self) -> None:

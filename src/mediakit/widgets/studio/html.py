@@ -36,7 +36,7 @@ def summary_html(summary: SpendSummary) -> Markup:
     facts = NO_HTML.join(
         fact.format(full, text, label) for text, label, full in summary.facts
     )
-    html = Markup('<div class="mk-st-glance">{}</div>').format(facts)
+    html = Markup('<div class="mk-st-summary">{}</div>').format(facts)
     if summary.funds.trouble:
         trouble = line_html(summary.funds.trouble, "warn")
         html += Markup("<div>{}</div>").format(trouble)

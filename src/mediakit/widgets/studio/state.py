@@ -35,7 +35,7 @@ class StudioState:
         selection: The jobs that are selected.
         question: What is asked about them.
         is_comparing: Their results are shown side by side.
-        glance: Balance and spend; None before they were read.
+        summary: Balance and spend; None before they were read.
         days: The charges of the last days; None before they were read.
         opened: The id of the job that stands beside the history; None for none.
         opening: The id of the job that is being read.
@@ -49,7 +49,7 @@ class StudioState:
     selection: Selection = field(default_factory=Selection)
     question: Question = ""
     is_comparing: bool = False
-    glance: SpendSummary | None = None
+    summary: SpendSummary | None = None
     days: SpendDays | None = None
     opened: str | None = None
     opening: str | None = None
@@ -72,7 +72,7 @@ class StudioState:
         return replace(self, page=self.page.asking(query), said="", done="")
 
     def finding(self, page: HistoryPage) -> StudioState:
-        """Return the state once a page was read; what is selected is known anew."""
+        """Return the state once a page was read; what is selected is known again."""
         return replace(self, page=page, selection=self.selection.renewed(page.rows))
 
     def selecting(self, selection: Selection) -> StudioState:

@@ -1,4 +1,4 @@
-"""Balance and spend at a glance; pure."""
+"""A summary of balance and spend; pure."""
 
 from __future__ import annotations
 

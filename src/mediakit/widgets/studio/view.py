@@ -81,7 +81,7 @@ class StudioView:
         self.catalogue = CatalogueView(context, offers_of(catalog), acts.choose)
         self._history: HistoryView | None = None
         self._head = make(w.HTML, "mk-st-head", value=head_html(service))
-        self._glance = make(w.HTML, "mk-live mk-st-now-line")
+        self._summary = make(w.HTML, "mk-live mk-st-now-line")
         self.refresh = self._button(
             "Refresh", "Read the balance, charges and history again", acts.refresh
         )
@@ -95,7 +95,7 @@ class StudioView:
         self.places.observe(
             context.guard(lambda change: go(Place(change.new))), "value"
         )
-        top = (self._head, self.places, self._glance, self.refresh)
+        top = (self._head, self.places, self._summary, self.refresh)
         self._said = make(w.HTML, "mk-live mk-st-said")
         self.back = self._button(
             "All functions", "Back to all functions", lambda: acts.choose(None)
@@ -137,13 +137,13 @@ class StudioView:
             rows: The submits of its page, in words.
             inside: Widgets of others.
         """
-        self._glance.value = summary_html(state.glance or SpendSummary())
+        self._summary.value = summary_html(state.summary or SpendSummary())
         self.places.value = state.place.value
         self._said.value = said_html(state)
         if state.place is Place.HISTORY:
             self._show_history(state, rows, inside)
         elif state.place is Place.SPEND:
-            facts = spend_facts(state.glance or SpendSummary(), state.days)
+            facts = spend_facts(state.summary or SpendSummary(), state.days)
             self._spend.value = figures_html(facts) + days_html(state.days)
             self._place.children = (self._spend,)
         elif inside.form is not None:

@@ -1,6 +1,6 @@
 """Plans and results of sweeps that show themselves in a notebook.
 
-It stands on the gallery, which draws the wall, and on the sweep, which knows the cells.
+It depends on the gallery, which draws the wall, and on the sweep with its cells.
 """
 
 from mediakit.widgets.sweeps.shown import AsyncPlan, AsyncResults, Plan, Results

@@ -78,7 +78,7 @@ class PlanView:
 
         Args:
             plan: The plan; None for none.
-            said: What is said where there is none.
+            said: The text to show where there is none.
         """
         with self._lock:
             self._plan = plan
@@ -118,7 +118,7 @@ class PlanView:
         publish({**shown._repr_mimebundle_(), "text/plain": "", "text/html": ""})
 
     def close(self) -> None:
-        """Free the widgets; a run goes on."""
+        """Free the widgets; a run continues."""
         if self._gallery is not None:
             self._gallery.close()
         self._handle.close()
@@ -273,7 +273,7 @@ def _reasons_html(plan: BasePlan) -> Markup:
         )
     if counts[CellState.LOST]:
         lines.append(
-            f"{_cells(counts[CellState.LOST])} were bought; the output is no longer "
+            f"{_cells(counts[CellState.LOST])} were submitted; the output is no longer "
             "available"
         )
     reasons = plan.reasons()

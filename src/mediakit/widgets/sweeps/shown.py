@@ -31,7 +31,7 @@ class _ShownResults:
         """Return the wall of all cells, to be shown in the cell.
 
         It follows the run. Results are rated, kept and compared in it, and what is
-        said of them is kept in the history.
+        written of them is kept in the history.
 
         Args:
             rows: The axis down the side, or "take" or "prompt"; the first axis when

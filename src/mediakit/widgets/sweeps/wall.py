@@ -172,7 +172,7 @@ class Wall:
             self._running = loop.create_task(self._catch_up())
 
     async def _catch_up(self) -> None:
-        """Show the latest news, and what came while it was shown."""
+        """Show the latest changes, and those that arrived meanwhile."""
         while (progress := self._latest) is not None:
             self._latest = None
             await self._show(progress)

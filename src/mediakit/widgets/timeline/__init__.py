@@ -1,4 +1,4 @@
 """A list of items with stretches of time, as a timeline above the rows of fields.
 
-It stands on the nested controls; what a timeline shows and edits is pure.
+It depends on the nested controls; what a timeline shows and edits is pure.
 """

@@ -132,8 +132,8 @@ def timeline_of(
     """
     items = list(axis.items(value))
     found = [problem for problem in problems if not is_missing(problem)]
-    told = {problem.field for problem in found}
-    wrong = [*found, *(p for p in axis.problems(value) if p.field not in told)]
+    found_at = {problem.field for problem in found}
+    wrong = [*found, *(p for p in axis.problems(value) if p.field not in found_at)]
     rows = tuple(_row(axis, at, item, wrong) for at, item in enumerate(items))
     gaps = _gaps(rows)
     most = axis.spec.max_length

@@ -1,7 +1,7 @@
 // The timeline of a form: rows of blocks to scale, which people move and stretch.
 //
 // The kernel says what there is ("timeline"); this file draws it and says what was
-// done. What is on its way to the kernel is shown at once, and given up as soon as
+// done. What is in flight to the kernel is shown at once, and given up as soon as
 // the kernel has heard of it: the number in "heard" is the last one it has. All text
 // is set as text, never as markup.
 
@@ -52,7 +52,7 @@ const tickStep = (perMs) =>
 class Timeline {
   constructor(model, el) {
     this.model = model;
-    this.told = 0; // the number of the last edit that was sent
+    this.lastSent = 0; // the number of the last edit that was sent
     this.local = new Map(); // what was done and not heard yet, by block
     this.picked = null; // the block that was chosen and not heard yet
     this.drag = null;
@@ -154,7 +154,7 @@ class Timeline {
     for (const [key, edit] of this.local)
       if (edit.number <= heard) this.local.delete(key);
     if (this.picked && this.picked.number <= heard) this.picked = null;
-    if (heard >= this.told) this.answered();
+    if (heard >= this.lastSent) this.answered();
     this.draw();
   }
 
@@ -173,7 +173,7 @@ class Timeline {
 
   // Returns the number of the edit, or 0 when nobody can hear of it.
   send(edit) {
-    const number = this.told + 1;
+    const number = this.lastSent + 1;
     if (this.locked || !this.reaches({ ...edit, shape: this.shown.shape, number })) {
       this.trouble = this.gone ? GONE : "";
       this.local.clear();
@@ -181,7 +181,7 @@ class Timeline {
       this.draw();
       return 0;
     }
-    this.told = number;
+    this.lastSent = number;
     clearTimeout(this.answerTimer);
     this.answerTimer = setTimeout(() => {
       this.trouble = this.gone ? GONE : SLOW;
@@ -273,7 +273,7 @@ class Timeline {
   // The fields stand in the form's own list, which unfolds them.
   openFields(place) {
     this.choose(place);
-    const number = this.told;
+    const number = this.lastSent;
     let tries = 60;
     const look = () => {
       const form = this.root.closest(".mk-form");
@@ -511,7 +511,7 @@ class Timeline {
 
   keepFocus(hadFocus) {
     const lost = hadFocus && !this.root.contains(document.activeElement);
-    const heard = this.shown.heard >= this.told;
+    const heard = this.shown.heard >= this.lastSent;
     if (!lost && !(this.wantsFocus && heard)) return;
     const block = this.element(this.chosen);
     // A button that was pressed keeps the focus; it may be pressed again.

@@ -1,4 +1,4 @@
 """What every widget is made with: callbacks, tasks, outputs, style and names.
 
-It stands on the I/O thread alone, and imports no other room.
+It depends on the I/O thread alone, and imports no other room.
 """

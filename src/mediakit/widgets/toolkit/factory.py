@@ -49,7 +49,7 @@ def keep_in_order(comm: Any) -> None:
     ipykernel 7.4 sends what people do with a widget to the thread that last wrote to
     it. So a click on Generate could be heard on one thread while an older change of a
     slider still waits on another, behind a running cell, and the wrong values would
-    be bought. The browser sends all widgets to one thread, in order.
+    be submitted. The browser sends all widgets to one thread, in order.
 
     Args:
         comm: The widget's connection; other kernels have nothing to switch off.

@@ -1,4 +1,4 @@
 """Files from the browser, of any size, and paths that complete as people type.
 
-It makes no widgets and stands on the media; the controls of media use it.
+It makes no widgets and depends on the media; the controls of media use it.
 """

@@ -122,7 +122,7 @@ class UploadFolder:
             return None
 
     def has_room(self, size_bytes: int) -> bool:
-        """Tell whether the disk can take a file of this length and go on."""
+        """Tell whether the disk can take a file of this length and continue."""
         self._make()
         return shutil.disk_usage(self._folder).free >= size_bytes + MIN_FREE_BYTES
 

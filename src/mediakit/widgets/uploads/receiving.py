@@ -32,7 +32,7 @@ Check = Callable[[str, int, str], str | None]
 
 @dataclass
 class Incoming:
-    """A file that is on its way.
+    """A file that is in flight.
 
     Args:
         name: Its own name.

@@ -1,4 +1,4 @@
 """What a form holds, kept in the history so that it outlives its kernel.
 
-It stands on the form's state and on the history.
+It depends on the form's state and on the history.
 """

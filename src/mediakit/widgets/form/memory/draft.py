@@ -12,7 +12,7 @@ from typing import Any
 from mediakit.widgets.controls.json_values import NotJson
 
 LONGEST_BYTES = 65_536
-MOST_BOUGHT = 100
+MOST_SUBMITTED = 100
 DIGEST_LENGTH = 16
 TYPED = "mediakit: no JSON"
 """The key under which a text that is no JSON is written, with its reason."""
@@ -42,18 +42,18 @@ class Draft:
         values: The value of each field.
         given: What the cell's code gave, by field, as digests.
         touched: The fields that people have changed.
-        bought: The digests of the bodies that were bought, by job id, oldest first.
+        submitted: The digests of submitted bodies, by job id, oldest first.
         after: Only jobs whose entries have a higher number belong to the form.
     """
 
     values: Mapping[str, object]
     given: Mapping[str, str] = field(default_factory=dict)
     touched: frozenset[str] = frozenset()
-    bought: Mapping[str, str] = field(default_factory=dict)
+    submitted: Mapping[str, str] = field(default_factory=dict)
     after: int = 0
 
     def begun_with(self, given: Mapping[str, object]) -> dict[str, object]:
-        """Return the values of a form that goes on with this draft.
+        """Return the values of a form that continues with this draft.
 
         Args:
             given: What the cell's code gives now; it wins where it has changed, and
@@ -79,12 +79,12 @@ class Draft:
         return text
 
     def _text(self, values: Mapping[str, object]) -> str:
-        newest = list(self.bought.items())[-MOST_BOUGHT:]
+        newest = list(self.submitted.items())[-MOST_SUBMITTED:]
         said = {
             "values": values,
             "given": dict(self.given),
             "touched": sorted(self.touched),
-            "bought": dict(newest),
+            "submitted": dict(newest),
             "after": self.after,
         }
         return json.dumps(said)
@@ -98,7 +98,7 @@ class Draft:
                 values=dict(said["values"]),
                 given=dict(said["given"]),
                 touched=frozenset(said["touched"]),
-                bought=dict(said["bought"]),
+                submitted=dict(said["submitted"]),
                 after=int(said["after"]),
             )
         except (ValueError, KeyError, TypeError):

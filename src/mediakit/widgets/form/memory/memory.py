@@ -1,4 +1,4 @@
-"""What a form keeps in the history, so that it goes on after its kernel has ended."""
+"""What a form keeps in the history, so that it continues after its kernel has ended."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class FormMemory:
             given: What its cell's code gave, as digests.
         """
         return Draft(
-            state.values, given, state.touched, state.bought, after=self._after
+            state.values, given, state.touched, state.submitted, after=self._after
         )
 
     def skip(self, draft: Draft) -> None:

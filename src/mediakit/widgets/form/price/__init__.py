@@ -1,4 +1,4 @@
 """What a form costs beside what can be spent.
 
-It stands on the toolkit and on the account; figures are pure, and one bar shows them.
+It depends on the toolkit and on the account; figures are pure, and one bar shows them.
 """

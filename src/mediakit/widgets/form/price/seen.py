@@ -21,7 +21,7 @@ class SeenPrice:
         """Note that a price is shown from now on.
 
         Args:
-            estimate: The price; while there is none, nothing can be bought, and the
+            estimate: The price; while there is none, nothing can be submitted, and the
                 one before stays the last that was seen.
             at_s: Now, in seconds that never go backwards.
         """

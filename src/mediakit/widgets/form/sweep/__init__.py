@@ -1,4 +1,4 @@
 """Fields of a form that turn into lists, and the sweep over their combinations.
 
-It stands on the form's state and on the plans of sweeps.
+It depends on the form's state and on the plans of sweeps.
 """

@@ -1,6 +1,6 @@
 """The part of a form that turns fields into lists, and runs every combination.
 
-It stands on pandas, so a form imports it when it is opened first.
+It depends on pandas, so a form imports it when it is opened first.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ class SweepPanel:
             self._plan_soon()
 
     def close(self) -> None:
-        """Free the widgets; a run goes on."""
+        """Free the widgets; a run continues."""
         self._edits += 1
         self._plan.close()
         self._code.close()
@@ -261,7 +261,7 @@ class SweepPanel:
             close_tree(each)
 
     def _show_axes(self, specs: dict[str, FieldSpec], call: SweepCall) -> None:
-        """Show a box for each axis; one that stays is not drawn anew."""
+        """Show a box for each axis; one that stays is not drawn again."""
         names = [*(n for n in self.choice.varied if n in specs), *call.slots]
         gone = [self._boxes.pop(n) for n in [*self._boxes] if n not in names]
         for name in names:

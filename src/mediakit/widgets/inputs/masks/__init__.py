@@ -1,4 +1,4 @@
 """Masks painted on a frame of a clip.
 
-It stands on the controls of media and on the list of results.
+It depends on the controls of media and on the list of results.
 """

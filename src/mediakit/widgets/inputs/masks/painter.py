@@ -157,7 +157,7 @@ class MaskPainter:
 
 
 def _mask_at(value: object) -> bytes | None:
-    """Return the mask that is there, to go on with; None for none on this machine."""
+    """Return the mask to continue with; None for none on this machine."""
     if not isinstance(value, str) or not value or is_url(value):
         return None
     try:

@@ -31,7 +31,7 @@ def mask_png(
     Args:
         size: Width and height of the clip, pixels.
         strokes: What was painted, in order.
-        base: The picture of an earlier mask to go on with.
+        base: The picture of an earlier mask to continue with.
 
     Raises:
         OSError: The earlier mask cannot be read.
@@ -55,7 +55,7 @@ def is_empty(png: bytes) -> bool:
 
 
 def smaller_png(png: bytes, max_px: int) -> bytes:
-    """Return a mask with at most so many pixels on its longer side.
+    """Return a mask with at most a number of pixels on its longer side.
 
     Raises:
         OSError: It cannot be read.

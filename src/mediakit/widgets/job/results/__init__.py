@@ -1,4 +1,4 @@
 """What people do with a result: read its facts, download it, compare it.
 
-It stands on the text of jobs and on the player; the job view uses it.
+It depends on the text of jobs and on the player; the job view uses it.
 """

@@ -1,4 +1,4 @@
-"""A file on its way from the service through the kernel into the page."""
+"""A file in flight from the service through the kernel into the page."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class PageSink:
         self._tell("start", bytes=version.size_bytes or 0)
 
     def cut(self, size_bytes: int) -> None:
-        """Go on after so many bytes; the page cuts off what it has beyond."""
+        """Continue after these bytes; the page cuts off what it has beyond."""
         self.size_bytes = size_bytes
 
     def write(self, piece: bytes) -> None:

@@ -37,7 +37,7 @@ class Opened(Protocol):
         """Put a result into a field, and the focus into the form."""
 
     def close(self) -> None:
-        """Close it; its jobs go on."""
+        """Close it; its jobs continue."""
 
 
 Open = Callable[[Use], Opened]
@@ -127,7 +127,7 @@ class UseMenu:
         chosen.take_result(use, self._made)
 
     def close(self) -> None:
-        """Close the menu and its forms; their jobs go on."""
+        """Close the menu and its forms; their jobs continue."""
         forms, self._forms = self._forms, {}
         self.widget.children = ()
         for form in forms.values():

@@ -156,7 +156,7 @@ def show_wait(job: AsyncJob) -> None:
 
 
 def leave_to_card(cell: Cell, job_id: str) -> None:
-    """Let a card stand for a job in a cell, in place of its line."""
+    """Let a card show a job in a cell, in place of its line."""
     run, board = _boards.get(cell.id, ("", None))
     if board is not None and run == cell.run:
         board.leave_to_card(job_id)

@@ -1,4 +1,4 @@
 """The tab in which functions are found and used.
 
-It stands on the form.
+It depends on the form.
 """

@@ -121,7 +121,7 @@ class StudioForms:
             end()
 
     def close(self) -> None:
-        """Close every form; their jobs go on."""
+        """Close every form; their jobs continue."""
         self.mute()
         for form in self._forms.values():
             form.close()

@@ -51,8 +51,8 @@ class Offer:
     @cached_property
     def searched(self) -> str:
         """Return what a search looks through."""
-        told = (self.title, self.purpose, self.choose, self.price, self.names)
-        return folded("\n".join((*told, self.path)))
+        texts = (self.title, self.purpose, self.choose, self.price, self.names)
+        return folded("\n".join((*texts, self.path)))
 
 
 def offer_of(function: Function) -> Offer:

@@ -1,4 +1,4 @@
 """The tab with the history: rows that are searched, opened and selected.
 
-It stands on the job view and the gallery.
+It depends on the job view and the gallery.
 """

@@ -31,7 +31,7 @@ async def save_all(client: Client[Job], entries: Sequence[Entry], folder: str) -
 
     done, first_error = await _each(client, entries, save)
     beside = "Each has a JSON file beside it that says how it was made."
-    return _told(f"Saved {_of(done, entries)} to {place}. {beside}", first_error)
+    return _report(f"Saved {_of(done, entries)} to {place}. {beside}", first_error)
 
 
 def _made(folder: str) -> Path:
@@ -55,7 +55,7 @@ async def erase_all(client: Client[Job], entries: Sequence[Entry]) -> str:
         return await job.erase()
 
     done, first_error = await _each(client, entries, erase)
-    return _told(f"Erased {_of(done, entries)}.", first_error)
+    return _report(f"Erased {_of(done, entries)}.", first_error)
 
 
 async def _each(
@@ -80,5 +80,5 @@ def _of(done: int, entries: Sequence[Entry]) -> str:
     return f"{count} result{'' if len(entries) == 1 else 's'}"
 
 
-def _told(sentence: str, first_error: str) -> str:
+def _report(sentence: str, first_error: str) -> str:
     return f"{sentence} First error: {first_error}" if first_error else sentence

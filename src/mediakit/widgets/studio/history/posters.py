@@ -1,4 +1,4 @@
-"""Pictures of results for rows and walls: kept on this machine, or made anew."""
+"""Pictures of results for rows and walls: kept on this machine, or made again."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Posters:
 
         Args:
             key: As `key_of` gave it.
-            max_px: The most pixels on the longer side of one that is made anew.
+            max_px: The most pixels on the longer side of one that is made again.
         """
         kept = await to_thread.run_sync(self._kept, key, max_px)
         if kept is not None:

@@ -31,7 +31,7 @@ class HistoryQuery:
         kind: Only of this function; None for all.
         status: Only in this state; None for all.
         project: Only of this project; None for all.
-        order: What comes first.
+        order: The order of the rows.
         pages: The last entry of each page before this one, the first page's first.
     """
 

@@ -20,7 +20,7 @@ class Thumbs:
     connections that a browser opens to one server, and the opened one would wait.
 
     Args:
-        fetch: Returns the picture of a key, at most so many pixels wide and high; None
+        fetch: Returns the picture of a key, within a number of pixels; None
             when there is none.
         clock: Gives time: what could not be fetched is tried again after a minute.
     """

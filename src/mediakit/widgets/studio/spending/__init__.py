@@ -1,4 +1,4 @@
 """The tab with the charges of the last days as a chart.
 
-It stands on the dashboard, which reads the same sums.
+It depends on the dashboard, which reads the same sums.
 """

@@ -34,12 +34,12 @@ def figures_html(facts: tuple[Fact, ...]) -> Markup:
     return Markup('<div class="mk-st-figures">{}</div>').format(figures)
 
 
-def spend_facts(glance: SpendSummary, days: SpendDays | None) -> tuple[Fact, ...]:
+def spend_facts(summary: SpendSummary, days: SpendDays | None) -> tuple[Fact, ...]:
     """Return the figures above the chart; the last one is the sum of its bars."""
     if days is None:
-        return glance.spend_facts
+        return summary.spend_facts
     total, label = days.total_micro_usd, f"last {days.days} days"
-    return (*glance.spend_facts, (cents_text(total), label, format_usd(total)))
+    return (*summary.spend_facts, (cents_text(total), label, format_usd(total)))
 
 
 def days_html(days: SpendDays | None) -> Markup:
@@ -117,12 +117,12 @@ def _bar_html(days: SpendDays, place: int, top_micro_usd: int) -> Markup:
     if total_micro_usd <= 0:
         return NO_HTML
     return Markup("<g><title>{}</title>{}</g>").format(
-        "\n".join(_told(days, place)),
+        "\n".join(_day_lines(days, place)),
         NO_HTML.join(_stack(days, place, top_micro_usd)),
     )
 
 
-def _told(days: SpendDays, place: int) -> Iterator[str]:
+def _day_lines(days: SpendDays, place: int) -> Iterator[str]:
     total = format_usd(days.by_day_micro_usd[place])
     yield f"{_day_text(days.day(place))}: {total}"
     for part in days.parts:
