@@ -10,6 +10,9 @@ QUICKSTART := notebooks/01_quickstart.ipynb
 # The tests that run longer in `make soak` than in `make test`.
 SOAKED := $(shell grep -rl "support.soak import" tests --include="test_*.py")
 
+# What installs an environment of its own is tried there too, and only there.
+INSTALLED := tests/packaging/test_binder.py
+
 # Arguments for the programs behind the targets, for example
 #   make lab LAB_ARGS="--no-browser --port=9000"
 LAB_ARGS ?=
@@ -55,12 +58,12 @@ check: $(DEV_READY) ## Lint, types and import layers
 
 # Some tests run make, which must not believe that it is a part of this one.
 unit: $(DEV_READY) ## Tests without a browser; every notebook is executed
-	MAKEFLAGS= $(BIN)/python -m pytest --ignore=tests/browser -n $(WORKERS) --dist worksteal \
-		$(PYTEST_ARGS)
+	MAKEFLAGS= $(BIN)/python -m pytest --ignore=tests/browser --ignore=$(INSTALLED) \
+		-n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
-soak: $(DEV_READY) ## Kill, drift and fuzz in full counts
+soak: $(DEV_READY) ## Kill, drift and fuzz in full counts, and install the hosted launch
 	MEDIAKIT_SOAK=1 $(BIN)/python -m pytest -n $(SOAKERS) --dist worksteal \
-		$(SOAKED) $(PYTEST_ARGS)
+		$(SOAKED) $(INSTALLED) $(PYTEST_ARGS)
 
 browser: $(DEV_READY) ## Tests in JupyterLab and a real Chromium
 	@$(BIN)/python tools/find_chromium.py --install || true

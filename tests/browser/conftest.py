@@ -1,4 +1,4 @@
-"""A JupyterLab server for each process of browser tests, a page for each module."""
+"""A JupyterLab server and a page for each process of browser tests."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def chromium_path() -> str:
     pytest.skip(reason)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser(chromium_path: str) -> Iterator[Browser]:
     # Playwright's loop runs on this thread while it is open, so it is not kept for
-    # the modules after this one, which may want to run loops of their own.
+    # the tests of other folders, which may want to run loops of their own.
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(
             executable_path=chromium_path, headless=True, args=ARGUMENTS
@@ -61,7 +61,7 @@ def lab_server(
         yield server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def lab_page(browser: Browser) -> Iterator[Page]:
     with browser.new_context(viewport=VIEWPORT, device_scale_factor=1) as context:
         yield context.new_page()

@@ -198,8 +198,8 @@ def test_a_file_that_is_dropped_on_a_field_arrives_and_comes_back(
 
 
 WITHOUT = """
-from mediakit.widgets.uploads import upload_widget
-upload_widget.has_anywidget = lambda: False
+from mediakit.widgets.media import upload_button
+upload_button.has_anywidget = lambda: False
 """
 
 
