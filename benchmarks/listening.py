@@ -14,9 +14,11 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from mediakit import Client, Job
 from mediakit.client.events.listening import Listener
+from mediakit.client.http.exchange import Answer
 from mediakit.errors import JobFailedError
 from mediakit.sandbox.server.running import Sandbox, start
 
@@ -28,14 +30,14 @@ PATIENCE_S = 600.0
 def reads_of(client: Client) -> Counter[str]:
     """Count the requests to the service from now on, by method."""
     found: Counter[str] = Counter()
-    connections = client.core._transport._connections
-    send = connections.send
+    http = client.core._transport._http
+    send = http.send
 
-    async def counted(method: str, path: str, *more: object) -> object:
-        found[f"{method} {'jobs' if '/jobs/' in path else 'other'}"] += 1
-        return await send(method, path, *more)  # type: ignore[arg-type]
+    async def counted(method: str, url: str, **more: Any) -> Answer:
+        found[f"{method} {'jobs' if '/jobs/' in url else 'other'}"] += 1
+        return await send(method, url, **more)
 
-    connections.send = counted  # type: ignore[method-assign,assignment]
+    http.send = counted  # type: ignore[method-assign]
     return found
 
 
