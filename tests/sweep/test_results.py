@@ -24,7 +24,7 @@ from mediakit.client import AsyncJob
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.errors import WaitTimeoutError
 from mediakit.sandbox.server.running import RunningSandbox
-from mediakit.sweep.cells import Progress
+from mediakit.sweep.cell_states import Progress
 from mediakit.sweep.results import AsyncResults, Results
 from tests.support.servers.serving import ROOT
 from tests.sweep.runs import (

@@ -4,7 +4,7 @@ It depends on the client, which submits each cell, and on the history, which kno
 the cells that already have a job.
 """
 
-from mediakit.sweep.cells import Progress
+from mediakit.sweep.cell_states import Progress
 from mediakit.sweep.owned import CellState
 from mediakit.sweep.plan import AsyncPlan, BasePlan, Plan, label_of, plan_of
 from mediakit.sweep.results import AsyncResults, Results

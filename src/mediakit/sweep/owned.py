@@ -19,8 +19,8 @@ from mediakit.history import EntryState, OwnedDraw
 from mediakit.media import is_url
 from mediakit.records import JobStatus
 from mediakit.schema import canonical_json, text_json
-from mediakit.sweep.axes import FIRST_SEED, Grid, Source
 from mediakit.sweep.checking import Sources, fields_at
+from mediakit.sweep.grid import FIRST_SEED, Grid, Source
 
 NOT_UPLOADED = object()
 Texts = list[str | None]

@@ -23,7 +23,6 @@ from mediakit.money import format_usd
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import all_of
 from mediakit.schema import canonical_json
-from mediakit.sweep.axes import Codes, Dimension, Grid, Source, grid_of
 from mediakit.sweep.budget import parse_budget, shared_budget
 from mediakit.sweep.checking import (
     Problems,
@@ -32,6 +31,7 @@ from mediakit.sweep.checking import (
     problems_of,
 )
 from mediakit.sweep.exporting.code import sweep_code
+from mediakit.sweep.grid import Codes, Dimension, Grid, Source, grid_of
 from mediakit.sweep.owned import (
     STATES,
     CellState,

@@ -28,10 +28,10 @@ from mediakit.errors import (
     shown,
 )
 from mediakit.history import Entry, History, Judgement
-from mediakit.sweep.axes import RESERVED
 from mediakit.sweep.budget import too_small
-from mediakit.sweep.cells import STATUS_NAMES, CellStatus, Columns, Progress
+from mediakit.sweep.cell_states import STATUS_NAMES, CellStatus, Columns, Progress
 from mediakit.sweep.exporting import Exported, export
+from mediakit.sweep.grid import RESERVED
 from mediakit.sweep.outputs import (
     OutputFiles,
     finals_of,

@@ -35,7 +35,7 @@ from mediakit.history import BudgetUse, Entry, EntryState, History
 from mediakit.history.admission.limits import THE_SWEEPS
 from mediakit.records import JobStatus
 from mediakit.sweep.budget import Reservations
-from mediakit.sweep.cells import OPEN, Cells, CellStatus, Progress
+from mediakit.sweep.cell_states import OPEN, Cells, CellStatus, Progress
 
 if TYPE_CHECKING:
     from mediakit.sweep.plan import BasePlan

@@ -14,7 +14,7 @@ from mediakit.errors import InputError
 from mediakit.history import Entry, History, Judgement
 from mediakit.money import format_usd
 from mediakit.sweep import AsyncResults, Progress, label_of
-from mediakit.sweep.cells import STATUS_NAMES
+from mediakit.sweep.cell_states import STATUS_NAMES
 from mediakit.sweep.statistics import bradley_terry
 from mediakit.widgets.gallery import (
     Gallery,
