@@ -70,8 +70,8 @@ def test_of_each_take_only_the_newest_attempt_is_read(history: History) -> None:
         for draw in history.owned_draws(**MINE)
     ]
     assert found == [
-        ("d1", 2, "intent", None, None),
-        ("d2", 1, "intent", None, None),
+        ("d1", 2, "unanswered", None, None),
+        ("d2", 1, "unanswered", None, None),
         ("d1", 1, "submitted", "running", "media_4"),
     ]
 

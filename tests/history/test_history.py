@@ -61,7 +61,7 @@ def test_a_claim_writes_everything_that_is_about_to_be_sent(history):
         )
     )
     assert is_new
-    assert entry.state is EntryState.INTENT
+    assert entry.state is EntryState.UNANSWERED
     assert entry.body == b'{"prompt": "\xc3\xa9 "}'
     assert entry.webhook_url == "https://example.org/hook"
     assert entry.created_at == START
@@ -82,15 +82,17 @@ def test_a_refused_key_may_be_claimed_again_because_nothing_was_bound(history):
     history.record_refusal("k1", code="auth", message="The API key is invalid.")
     again, is_new = history.claim(submission(reserved_micro_usd=500_000))
     assert is_new
-    assert again.state is EntryState.INTENT
+    assert again.state is EntryState.UNANSWERED
     assert again.error_code is again.error_message is None
     assert (again.number, again.reserved_micro_usd) == (first.number, 500_000)
-    assert history.open_intents(**HERE) == [again]
+    assert history.unanswered_entries(**HERE) == [again]
     assert history.reserved_micro_usd(**HERE) == 500_000
     assert history.claim(submission())[1] is False
 
 
-def test_an_intent_outlives_a_process_that_is_killed_before_the_answer(place):
+def test_an_unanswered_submission_outlives_a_process_that_is_killed(
+    place,
+):
     script = """
 import sys, time
 from mediakit.history import History
@@ -105,7 +107,7 @@ time.sleep(60)
     process.communicate()
     assert process.returncode == -signal.SIGKILL
     with History(place) as history:
-        (entry,) = history.open_intents(**HERE)
+        (entry,) = history.unanswered_entries(**HERE)
         assert entry.body == submission().body
         assert history.reserved_micro_usd(**HERE) == 340_000
         assert history.claim(submission()) == (entry, False)
@@ -257,7 +259,7 @@ def test_a_refusal_is_kept_with_its_reason_and_holds_nothing(history):
     assert (entry.error_code, entry.error_message) == ("422", "prompt is required")
     assert entry.job_id is None
     assert history.reserved_micro_usd(**HERE) == 0
-    assert history.open_intents(**HERE) == []
+    assert history.unanswered_entries(**HERE) == []
 
 
 def test_a_job_outweighs_a_refusal_whichever_came_first(history):
@@ -431,12 +433,12 @@ def test_newest_is_the_last_attempt_of_a_take_and_last_take_the_highest(history)
     assert history.last_take(**HERE, draw_key="never asked") == 0
 
 
-def test_open_intents_and_unsettled_jobs_come_oldest_first(history):
+def test_unanswered_entries_and_unsettled_jobs_come_oldest_first(history):
     for n in range(4):
         history.claim(submission(f"k{n}"))
     history.record_job("k3", job(job_id="media_3"))
     history.record_job("k1", failed(job_id="media_1"))
-    assert [entry.key for entry in history.open_intents(**HERE)] == ["k0", "k2"]
+    assert [entry.key for entry in history.unanswered_entries(**HERE)] == ["k0", "k2"]
     assert [entry.key for entry in history.unsettled(**HERE)] == ["k1", "k3"]
 
 

@@ -132,7 +132,7 @@ def test_a_refused_entry_is_not_taken_over_when_it_does_not_fit(history):
     entry, is_new = history.claim(costing("k1", 400), spendable=Spendable(400, 0))
     assert is_new
     assert entry == history.find_key("k1")
-    assert entry.state is EntryState.INTENT
+    assert entry.state is EntryState.UNANSWERED
 
 
 # -- the budget -------------------------------------------------------------------

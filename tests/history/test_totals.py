@@ -55,7 +55,7 @@ def history(place: Any) -> Iterator[History]:
 
 def used(entry: Entry) -> tuple[int, int]:
     """Return what one entry spent and holds, by the words of its state alone."""
-    waits = entry.state in ("intent", "submitted", "terminal")
+    waits = entry.state in ("unanswered", "submitted", "terminal")
     holds = waits and entry.status != "failed" and entry.gone_at is None
     return entry.charge_micro_usd or 0, entry.reserved_micro_usd if holds else 0
 

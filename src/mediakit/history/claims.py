@@ -110,7 +110,7 @@ class Claims:
         """
         while True:
             entry, revision = with_revision(self._database, key)
-            if entry.state is not EntryState.INTENT or entry.budget == budget.name:
+            if entry.state is not EntryState.UNANSWERED or entry.budget == budget.name:
                 return entry
             after = changed(entry, {"budget": budget.name})
             if self._move(entry, after, revision, budget):

@@ -15,8 +15,8 @@ PAST = "past-"
 class EntryState(StrEnum):
     """How far a submit is, as seen from here."""
 
-    INTENT = "intent"
-    """Written down, and no answer seen: the only ambiguous state."""
+    UNANSWERED = "unanswered"
+    """Written to the history, not answered yet: the only ambiguous state."""
     SUBMITTED = "submitted"
     """A job was made."""
     TERMINAL = "terminal"
@@ -118,18 +118,18 @@ class Entry(Submission):
     gone_at: datetime | None
 
 
-INTENT_FIELDS = tuple(item.name for item in fields(Submission))
+SUBMISSION_FIELDS = tuple(item.name for item in fields(Submission))
 ENTRY_FIELDS = tuple(item.name for item in fields(Entry))
-_NOTHING_YET: dict[str, Any] = dict.fromkeys(set(ENTRY_FIELDS) - set(INTENT_FIELDS))
+_NOTHING_YET: dict[str, Any] = dict.fromkeys(set(ENTRY_FIELDS) - set(SUBMISSION_FIELDS))
 
 
 def plain_values(submission: Submission) -> dict[str, Any]:
     """Return a submission's fields by name, without those that an entry adds."""
     values = vars(submission)
-    return {name: values[name] for name in INTENT_FIELDS}
+    return {name: values[name] for name in SUBMISSION_FIELDS}
 
 
 def fresh_entry(submission: Submission, *, number: int, created_at: datetime) -> Entry:
     """Return the entry of a submission that was just written down."""
-    known = {"number": number, "created_at": created_at, "state": EntryState.INTENT}
+    known = {"number": number, "created_at": created_at, "state": EntryState.UNANSWERED}
     return made(Entry, _NOTHING_YET | plain_values(submission) | known)

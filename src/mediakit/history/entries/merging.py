@@ -11,7 +11,7 @@ from typing import Any
 from mediakit.errors import ServiceError
 from mediakit.history.entries.entries import (
     ENTRY_FIELDS,
-    INTENT_FIELDS,
+    SUBMISSION_FIELDS,
     Entry,
     EntryState,
 )
@@ -21,7 +21,7 @@ News = dict[str, Any]
 """Fields of an entry, by name, with new values."""
 
 _STATUS_ORDER = (None, JobStatus.QUEUED, JobStatus.RUNNING)
-_OF_THE_JOB = set(ENTRY_FIELDS) - {*INTENT_FIELDS, "number", "created_at"}
+_OF_THE_JOB = set(ENTRY_FIELDS) - {*SUBMISSION_FIELDS, "number", "created_at"}
 # An unavailable billing says nothing, a pending one that a charge is on its way.
 _BILLING_ORDER = (
     None,

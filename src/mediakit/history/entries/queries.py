@@ -26,8 +26,8 @@ from sqlalchemy.sql.dml import ReturningInsert
 from mediakit.frozen import made
 from mediakit.history.entries.entries import (
     ENTRY_FIELDS,
-    INTENT_FIELDS,
     PAST,
+    SUBMISSION_FIELDS,
     Entry,
     EntryState,
     Submission,
@@ -38,9 +38,9 @@ from mediakit.history.storage.tables import entries, insert_into, totals
 from mediakit.records import BillingState, JobStatus
 
 USUAL_OF = 20
-HOLDING = (EntryState.INTENT, EntryState.SUBMITTED, EntryState.TERMINAL)
+HOLDING = (EntryState.UNANSWERED, EntryState.SUBMITTED, EntryState.TERMINAL)
 _AT_WORK = (EntryState.SUBMITTED, EntryState.TERMINAL)
-_CLAIMED = (*INTENT_FIELDS, "state", "search")
+_CLAIMED = (*SUBMISSION_FIELDS, "state", "search")
 
 
 def entry_of(row: Row[Any]) -> Entry:
@@ -91,9 +91,9 @@ LATEST_ATTEMPT = (
     .limit(1)
 )
 LAST_TAKE = select(func.max(entries.c.take)).where(*_SAME)
-OPEN_INTENTS = (
+UNANSWERED = (
     whole_entries()
-    .where(*_OWN, _IS_OPEN, entries.c.state == EntryState.INTENT)
+    .where(*_OWN, _IS_OPEN, entries.c.state == EntryState.UNANSWERED)
     .order_by(entries.c.number)
 )
 _IS_KNOWN = or_(
@@ -176,7 +176,7 @@ def claim_values(submission: Submission, created_at: datetime) -> dict[str, Any]
     search = searchable(
         [submission.prompt, submission.kind, submission.function, submission.project]
     )
-    news = {"state": EntryState.INTENT, "search": search, "created_at": created_at}
+    news = {"state": EntryState.UNANSWERED, "search": search, "created_at": created_at}
     return values | news
 
 

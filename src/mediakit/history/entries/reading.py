@@ -36,10 +36,10 @@ class Reading:
         draw = {"service": service, "account": account, "draw_key": draw_key}
         return self._database.whole(queries.LAST_TAKE, draw)
 
-    def open_intents(self, *, service: str, account: str) -> list[Entry]:
+    def unanswered_entries(self, *, service: str, account: str) -> list[Entry]:
         """Return what was written down and not answered, oldest first."""
         owner = {"service": service, "account": account}
-        return self._all(queries.OPEN_INTENTS, owner)
+        return self._all(queries.UNANSWERED, owner)
 
     def unsettled(
         self, *, service: str, account: str, gone_since: datetime | None = None

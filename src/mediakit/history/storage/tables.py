@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-VERSION = 6
+VERSION = 7
 """The version of these tables. A history of another one is refused."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
