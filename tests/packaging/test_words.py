@@ -15,7 +15,6 @@ SUFFIXES = (".py", ".js", ".css", ".md", ".ipynb", "")
 
 NOT_YET = (
     "src/mediakit/client/",
-    "src/mediakit/history/",
     "src/mediakit/sandbox/",
     "src/mediakit/catalog/",
     "src/mediakit/schema/",
