@@ -16,8 +16,6 @@ SUFFIXES = (".py", ".js", ".css", ".md", ".ipynb", "")
 NOT_YET = (
     "src/mediakit/client/",
     "src/mediakit/sandbox/",
-    "src/mediakit/catalog/",
-    "src/mediakit/schema/",
     "docs/wording.md",
     "docs/reference.md",
 )

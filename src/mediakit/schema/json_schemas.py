@@ -1,7 +1,7 @@
 """The JSON Schema of a request, with an extension for forms.
 
 `x-mediakit` holds what JSON Schema has no keyword for: units, media, rules. A reader
-that ignores it loses only checks that the service makes anyway.
+that ignores it loses convenience, but no check that the service does not make.
 """
 
 from collections.abc import Iterator
