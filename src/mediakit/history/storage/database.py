@@ -192,11 +192,11 @@ class Database:
     def _advice(self) -> str:
         if self.is_local:
             return (
-                "What it held is unchanged. Free the file or the disk and repeat the "
+                "Its entries are unchanged. Free the file or the disk and repeat the "
                 "call, or set MEDIAKIT_HISTORY to another file."
             )
         return (
-            "Repeating the call is safe: each entry is written once. See that the "
+            "Repeating the call is safe: each entry is written once. Check that the "
             "database can be reached, or set MEDIAKIT_HISTORY to another."
         )
 
