@@ -52,7 +52,7 @@ class OwnRate:
         )
 
     def lines(self, body: Mapping[str, object]) -> Iterator[Line]:
-        """Price a body; without a duration, the price has no upper bound."""
+        """Price a body; without a duration, seconds have no upper bound."""
         if self.request_micro_usd is not None:
             yield per_piece("request", 1, self.request_micro_usd, Per.REQUEST)
         if self.second_micro_usd is not None:

@@ -73,12 +73,12 @@ class Importing:
             written = _written(connection, _insert_entries(dialect), rows)
             new = [entry for entry in past if entry.key in written]
             totals.add(connection, _sum_of(new))
-            rows = [
+            judged_rows = [
                 _judgement_row(entry, judged[entry.key])
                 for entry in new
                 if entry.key in judged
             ]
-            _written(connection, _insert_judgements(dialect), rows)
+            _written(connection, _insert_judgements(dialect), judged_rows)
         return len(new)
 
 

@@ -1,7 +1,7 @@
 """The JSON Schema of a request, with an extension for forms.
 
 `x-mediakit` holds what JSON Schema has no keyword for: units, media, rules. A reader
-that ignores it loses convenience, but no check that the service does not make.
+that ignores it loses convenience; the service makes every check anyway.
 """
 
 from collections.abc import Iterator

@@ -71,7 +71,7 @@ class VideoUpscale(
             return {}
         if self.model != "starlight-precise-2.6":
             return {"video_url": MediaLimits(max_fps=STARLIGHT_MAX_FPS)}
-        # This model scales exactly, so the output of its source must fit into 4K.
+        # This model scales exactly, so the scaled source must fit into 4K.
         factor = int(self.upscale_factor.removeprefix("x"))
         most = PIXELS_4K // factor**2
         return {"video_url": MediaLimits(max_fps=STARLIGHT_MAX_FPS, max_pixels=most)}

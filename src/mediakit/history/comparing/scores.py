@@ -102,7 +102,7 @@ class Scores:
             version: Its version.
 
         Returns:
-            The values of the scored outputs, without those that failed.
+            The values of the scored outputs; those that failed are due again.
         """
         of_scorer = {"its_scorer": scorer, "its_version": version}
         return {

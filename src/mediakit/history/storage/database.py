@@ -122,10 +122,10 @@ class Database:
 
     def _single_statement(self, verb: str) -> AbstractContextManager[Connected]:
         """Return a connection for a single statement, which is its own transaction."""
-        return _File(self, verb) if self.is_local else self._on_server(verb)
+        return _File(self, verb) if self.is_local else self._pooled(verb)
 
     @contextmanager
-    def _on_server(self, verb: str) -> Iterator[Connection]:
+    def _pooled(self, verb: str) -> Iterator[Connection]:
         with _ReadableErrors(self, verb), FORKS, self._single.connect() as connection:
             yield connection
 
@@ -165,7 +165,7 @@ class Database:
         self, query: Executable, values: Values = _NO_VALUES
     ) -> Sequence[Row[Any]]:
         """Return all rows of a query."""
-        with self._on_server("read") as connection:
+        with self._pooled("read") as connection:
             return connection.execute(query, values).all()
 
     def whole(self, query: Select[Any], values: Values = _NO_VALUES) -> int:
