@@ -23,7 +23,7 @@ from mediakit.sandbox.store.organizations import keys, organizations
 from mediakit.sandbox.store.organizations.organizations import NewOrg
 from mediakit.schema import InputFacts, MediaRequest
 from tests.sandbox.conftest import KITE, StartSandbox
-from tests.support.sandbox.console import Console, midnight_after
+from tests.support.sandbox.admin import AdminClient, midnight_after
 from tests.support.sandbox.instants import DAY_US, MINUTE_US, NOON
 
 VIDEO = "text-to-video"
@@ -40,10 +40,10 @@ class Whim(MediaRequest, kind="whim", function="text-to-image", spec="8"):
 
 
 @pytest.fixture(scope="module")
-def console(sandboxes: StartSandbox) -> Iterator[Console]:
+def admin(sandboxes: StartSandbox) -> Iterator[AdminClient]:
     """The door of a sandbox of which only its own organizations are used."""
-    with Console(sandboxes(settle_after_s=0.01)) as console:
-        yield console
+    with AdminClient(sandboxes(settle_after_s=0.01)) as admin:
+        yield admin
 
 
 def assert_turned_away(answer: httpx.Response, status: int, code: str) -> None:
@@ -58,9 +58,9 @@ def retry_after_s(answer: httpx.Response) -> int:
 
 
 @pytest.mark.spec("4.3")
-def test_submits_beyond_the_minute_wait_for_the_next_one(console: Console) -> None:
-    user = console.user(console.org(per_minute=2))
-    console.at_noon()
+def test_submits_beyond_the_minute_wait_for_the_next_one(admin: AdminClient) -> None:
+    user = admin.user(admin.org(per_minute=2))
+    admin.at_noon()
     assert [user.post(VIDEO, KITE).status_code for _ in range(2)] == [200, 200]
 
     answer = user.post(VIDEO, KITE, "k")
@@ -71,38 +71,38 @@ def test_submits_beyond_the_minute_wait_for_the_next_one(console: Console) -> No
     again = user.post(VIDEO, KITE, "k")
     assert (again.status_code, again.json()["id"]) == (200, answer.json()["id"])
     assert "Retry-After" not in again.headers
-    console.skip(seconds=retry_after_s(answer))
+    admin.skip(seconds=retry_after_s(answer))
     assert user.post(VIDEO, KITE, "k").json()["status"] == "failed"
     assert user.post(VIDEO, KITE, "fresh").json()["status"] == "queued"
 
 
 @pytest.mark.spec("4.3")
 def test_a_day_has_its_own_limit_and_refused_submits_do_not_count(
-    console: Console,
+    admin: AdminClient,
 ) -> None:
-    user = console.user(console.org(per_minute=1, per_day=2))
-    console.at_noon()
+    user = admin.user(admin.org(per_minute=1, per_day=2))
+    admin.at_noon()
     assert user.post(VIDEO, KITE).status_code == 200
     for _ in range(5):
         assert retry_after_s(user.post(VIDEO, KITE)) <= 60
-    console.skip(minutes=1)
+    admin.skip(minutes=1)
     assert user.post(VIDEO, KITE).status_code == 200
 
     answer = user.post(VIDEO, KITE)
 
     # Over both limits: who waited for the minute only would be refused again.
     assert_turned_away(answer, 429, "rate_limited")
-    left = midnight_after(console.now()) - console.now()
+    left = midnight_after(admin.now()) - admin.now()
     assert (
         left <= timedelta(seconds=retry_after_s(answer)) <= left + timedelta(minutes=5)
     )
-    console.skip(seconds=retry_after_s(answer))
+    admin.skip(seconds=retry_after_s(answer))
     assert user.post(VIDEO, KITE).status_code == 200
 
 
-def test_reading_and_refused_requests_do_not_count(console: Console) -> None:
-    user = console.user(console.org(per_minute=1))
-    console.at_noon()
+def test_reading_and_refused_requests_do_not_count(admin: AdminClient) -> None:
+    user = admin.user(admin.org(per_minute=1))
+    admin.at_noon()
 
     assert user.post(VIDEO, {}).status_code == 422
     assert user.post(VIDEO, KITE | {"webhook_url": "http://a"}).status_code == 400
@@ -114,7 +114,7 @@ def test_reading_and_refused_requests_do_not_count(console: Console) -> None:
 
 
 def test_who_waits_does_so_in_real_seconds(sandboxes: StartSandbox) -> None:
-    with Console(sandboxes(speed=60.0)) as fast:
+    with AdminClient(sandboxes(speed=60.0)) as fast:
         user = fast.user(fast.org(per_day=0))
         fast.at_noon()
         seconds = retry_after_s(user.post(VIDEO, KITE))
@@ -123,8 +123,8 @@ def test_who_waits_does_so_in_real_seconds(sandboxes: StartSandbox) -> None:
 
 
 @pytest.mark.spec("3.1")
-def test_each_organization_has_its_own_queue(console: Console) -> None:
-    small, other = (console.user(console.org(queue_size=n)) for n in (1, 1))
+def test_each_organization_has_its_own_queue(admin: AdminClient) -> None:
+    small, other = (admin.user(admin.org(queue_size=n)) for n in (1, 1))
     assert small.post(VIDEO, KITE).status_code == 200
 
     answer = small.post(VIDEO, KITE)
@@ -134,23 +134,23 @@ def test_each_organization_has_its_own_queue(console: Console) -> None:
     assert other.post(VIDEO, KITE).status_code == 200
 
 
-def test_raising_the_cap_starts_what_is_queued(console: Console) -> None:
-    org = console.org(concurrency=0)
-    user = console.user(org)
+def test_raising_the_cap_starts_what_is_queued(admin: AdminClient) -> None:
+    org = admin.org(concurrency=0)
+    user = admin.user(org)
     job = user.submit(VIDEO, {"prompt": "sandbox:fail=internal"})
     assert user.job(job["id"])["status"] == "queued"
 
-    console.change(org, concurrency=1)
+    admin.change(org, concurrency=1)
 
     assert user.ended(job["id"])["error"]["code"] == "internal"
 
 
 @pytest.mark.spec("7.2")
-def test_a_suspended_organization_reads_and_does_not_submit(console: Console) -> None:
-    org = console.org()
-    user = console.user(org)
+def test_a_suspended_organization_reads_and_does_not_submit(admin: AdminClient) -> None:
+    org = admin.org()
+    user = admin.user(org)
     job = user.submit(VIDEO, KITE)
-    console.change(org, suspended=True)
+    admin.change(org, suspended=True)
 
     answer = user.post(VIDEO, KITE)
 
@@ -158,61 +158,61 @@ def test_a_suspended_organization_reads_and_does_not_submit(console: Console) ->
     assert "Retry-After" not in answer.headers
     assert user.job(job["id"])["status"] == "queued"
     assert user.balance() == 100_000_000
-    console.change(org, suspended=False)
+    admin.change(org, suspended=False)
     assert user.post(VIDEO, KITE).status_code == 200
 
 
 @pytest.mark.spec("4.3")
-def test_a_key_has_a_daily_limit_of_its_own(console: Console) -> None:
-    org = console.org()
-    user = console.user(org, daily_limit_usd=2 * KITE_USD)
-    other = console.user(org)
-    console.at_noon()
+def test_a_key_has_a_daily_limit_of_its_own(admin: AdminClient) -> None:
+    org = admin.org()
+    user = admin.user(org, daily_limit_usd=2 * KITE_USD)
+    other = admin.user(org)
+    admin.at_noon()
     assert [user.post(VIDEO, KITE).status_code for _ in range(2)] == [200, 200]
 
     answer = user.post(VIDEO, KITE)
 
     assert_turned_away(answer, 403, "rate_limited")
-    left = midnight_after(console.now()) - console.now()
+    left = midnight_after(admin.now()) - admin.now()
     assert timedelta(seconds=retry_after_s(answer)) >= left
     assert other.post(VIDEO, KITE).status_code == 200
 
 
-def test_the_keys_of_a_member_share_the_members_daily_limit(console: Console) -> None:
-    org = console.org()
-    member = console.member(org, daily_limit_usd=KITE_USD)
-    first, second = (console.user(org, member=member) for _ in range(2))
+def test_the_keys_of_a_member_share_the_members_daily_limit(admin: AdminClient) -> None:
+    org = admin.org()
+    member = admin.member(org, daily_limit_usd=KITE_USD)
+    first, second = (admin.user(org, member=member) for _ in range(2))
     assert first.post(VIDEO, KITE).status_code == 200
 
     for user in (first, second):
         assert_turned_away(user.post(VIDEO, KITE), 403, "rate_limited")
-    another = console.user(org, member=console.member(org, daily_limit_usd=KITE_USD))
+    another = admin.user(org, member=admin.member(org, daily_limit_usd=KITE_USD))
     assert another.post(VIDEO, KITE).status_code == 200
 
 
-def test_a_raised_daily_limit_lets_pass_at_once(console: Console) -> None:
-    org = console.org()
-    made = console.key(org, daily_limit_usd="0.10")
-    user = console.as_key(made["key"])
+def test_a_raised_daily_limit_lets_pass_at_once(admin: AdminClient) -> None:
+    org = admin.org()
+    made = admin.key(org, daily_limit_usd="0.10")
+    user = admin.as_key(made["key"])
     assert user.post(VIDEO, KITE).status_code == 403
 
-    changed = console.call("PATCH", f"/keys/{made['id']}", daily_limit_usd=None)
+    changed = admin.call("PATCH", f"/keys/{made['id']}", daily_limit_usd=None)
 
     assert changed["daily_limit_micro_usd"] is None
     assert user.post(VIDEO, KITE).status_code == 200
 
 
 @pytest.mark.spec("7.2")
-def test_an_outage_turns_submits_away_that_would_be_admitted(console: Console) -> None:
-    org = console.org(queue_size=1)
-    user = console.user(org)
-    console.change(org, suspended=True)
-    console.api.running.fault("outage", count=1)
+def test_an_outage_turns_submits_away_that_would_be_admitted(admin: AdminClient) -> None:
+    org = admin.org(queue_size=1)
+    user = admin.user(org)
+    admin.change(org, suspended=True)
+    admin.api.running.fault("outage", count=1)
 
     # A submit that a limit turns away finds no outage: the one that was asked for
     # is left for the next.
     assert_turned_away(user.post(VIDEO, KITE), 403, "admission_suspended")
-    console.change(org, suspended=False)
+    admin.change(org, suspended=False)
     assert_turned_away(user.post(VIDEO, KITE, "k"), 503, "provider_unavailable")
     assert user.submit(VIDEO, KITE, "k")["status"] == "failed"
     assert user.submit(VIDEO, KITE, "fresh")["status"] == "queued"
@@ -220,19 +220,19 @@ def test_an_outage_turns_submits_away_that_would_be_admitted(console: Console) -
 
 @pytest.mark.spec("7.2")
 def test_without_a_billing_plan_no_job_is_made_and_no_key_bound(
-    console: Console,
+    admin: AdminClient,
 ) -> None:
-    org = console.org()
-    user = console.user(org)
+    org = admin.org()
+    user = admin.user(org)
     before = user.submit(VIDEO, KITE, "before")
-    console.change(org, billing_plan=False)
+    admin.change(org, billing_plan=False)
 
     answer = user.post(VIDEO, KITE, "k")
 
     assert answer.status_code == 500
     assert list(answer.json()) == ["message"]
     assert user.submit(VIDEO, KITE, "before")["id"] == before["id"]
-    console.change(org, billing_plan=True)
+    admin.change(org, billing_plan=True)
     assert user.submit(VIDEO, KITE | {"duration": 4}, "k")["status"] == "queued"
 
 

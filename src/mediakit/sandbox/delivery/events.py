@@ -46,7 +46,7 @@ def announce(service: Service, job_id: str) -> None:
         at_us=at_us,
     )
     deliveries.add_event(service.db, event, receivers, service.clock.now_us())
-    service.deliveries.ring()
+    service.deliveries.wake()
 
 
 def announce_test(service: Service, endpoint: EndpointRow) -> None:
@@ -63,7 +63,7 @@ def announce_test(service: Service, endpoint: EndpointRow) -> None:
     )
     receiver = Receiver(endpoint.id, endpoint.url)
     deliveries.add_event(service.db, event, [receiver], now_us)
-    service.deliveries.ring()
+    service.deliveries.wake()
 
 
 def new_event_id() -> str:

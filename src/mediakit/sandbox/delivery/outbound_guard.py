@@ -62,7 +62,7 @@ def unmapped(address: Address) -> Address:
 
 
 def judged(address: Address, *, allow_loopback: bool) -> bool:
-    """Tell whether an address may be connected to.
+    """Return whether an address may be connected to.
 
     Args:
         address: A resolved address.

@@ -11,9 +11,9 @@ from mediakit.sandbox.delivery.events import TEST
 from mediakit.sandbox.delivery.posting import SIGNING, Outcome, Poster
 from mediakit.sandbox.delivery.schedule import MAX_ATTEMPTS, gap_us, push_back_us
 from mediakit.sandbox.delivery.signatures import SigningError, signed_headers
-from mediakit.sandbox.scheduling.alarm import keep_doing
+from mediakit.sandbox.scheduling.wakeup import run_forever
 from mediakit.sandbox.scheduling.clock import US_PER_S, to_us
-from mediakit.sandbox.scheduling.health import rest_s
+from mediakit.sandbox.scheduling.health import backoff_s
 from mediakit.sandbox.store.events import deliveries, endpoints, signing_secrets
 from mediakit.sandbox.store.events.deliveries import (
     DELIVERED,
@@ -62,7 +62,7 @@ class Sender:
         """Send for as long as the sandbox serves."""
         service = self._service
         try:
-            await keep_doing(
+            await run_forever(
                 service.health, "sending deliveries", service.deliveries, self._turn
             )
         finally:
@@ -131,7 +131,7 @@ class Sender:
         self._note(delivery.id, *self._unnoted[delivery.id])
         del self._unnoted[delivery.id], self._attempts[delivery.id]
         self._service.health.forget(DELIVERING, delivery.id)
-        self._service.deliveries.ring()
+        self._service.deliveries.wake()
 
     def _ended(
         self, task: asyncio.Task[None], delivery: DeliveryRow, broken_n: int
@@ -144,7 +144,7 @@ class Sender:
                 self._start(delivery, broken_n + 1)
 
         self._service.health.failed(DELIVERING, problem, delivery.id)
-        task.get_loop().call_later(rest_s(broken_n), try_again)
+        task.get_loop().call_later(backoff_s(broken_n), try_again)
 
     async def _outcome(self, delivery: DeliveryRow) -> Outcome:
         db = self._service.db

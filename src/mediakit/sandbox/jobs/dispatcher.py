@@ -21,9 +21,9 @@ from mediakit.sandbox.jobs.pricing import charge_of, is_open_ended, price_of, us
 from mediakit.sandbox.jobs.renderer import Renderer, order_of
 from mediakit.sandbox.jobs.requested_failures import asked_failure
 from mediakit.sandbox.render.protocol import Rendered, RenderError
-from mediakit.sandbox.scheduling.alarm import keep_doing
+from mediakit.sandbox.scheduling.wakeup import run_forever
 from mediakit.sandbox.scheduling.clock import US_PER_S
-from mediakit.sandbox.scheduling.health import until_done
+from mediakit.sandbox.scheduling.health import retry_until_done
 from mediakit.sandbox.store import admission, jobs, money
 from mediakit.sandbox.store.admission import UNPRICEABLE_MESSAGE
 from mediakit.sandbox.store.jobs import Finished, JobRow
@@ -66,7 +66,7 @@ class Dispatcher:
         """Start jobs for as long as the sandbox serves."""
         service = self._service
         try:
-            await keep_doing(
+            await run_forever(
                 service.health, "starting jobs", service.starts, self._turn
             )
         finally:
@@ -129,11 +129,11 @@ class Dispatcher:
             end = _FailureError(ErrorCode.INTERNAL, INTERNAL_MESSAGE)
         # It has its slot until it has ended, however long that cannot be written.
         service = self._service
-        await until_done(
+        await retry_until_done(
             service.health, "ending a job", lambda: self._end(job, end), job.id
         )
-        service.starts.ring()
-        service.settlements.ring()
+        service.starts.wake()
+        service.settlements.wake()
 
     def _end(self, job: JobRow, end: Finished | _FailureError | None) -> None:
         if isinstance(end, Finished):

@@ -52,7 +52,7 @@ def price_of(function: Function, body: Body, facts: InputFacts) -> int | None:
 
 
 def is_open_ended(function: Function, body: Body) -> bool:
-    """Tell whether the price rests on something that is not in the body."""
+    """Return whether the price rests on something that is not in the body."""
     return function.estimate(body).kind is EstimateKind.UPPER_BOUND
 
 

@@ -86,7 +86,7 @@ class Worker:
         return cls(process)
 
     def fit(self, max_jobs: int) -> bool:
-        """Tell whether the worker lives and has jobs left."""
+        """Return whether the worker lives and has jobs left."""
         return self._process.returncode is None and self._jobs < max_jobs
 
     async def ask(self, job: str, line: bytes) -> dict[str, Any]:

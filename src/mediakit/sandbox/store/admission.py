@@ -118,7 +118,7 @@ def submit(
         db: The database.
         new: The submit.
         repeat: Its idempotency key, if it has one.
-        is_out: Tells whether jobs find nobody to run them. It is asked for those
+        is_out: Returns whether jobs find nobody to run them. It is asked for those
             alone that would be admitted.
 
     Returns:

@@ -44,7 +44,7 @@ class JobRow:
 
     @property
     def terminal(self) -> bool:
-        """Tell whether the job has ended."""
+        """Return whether the job has ended."""
         return self.status in ("completed", "failed")
 
 

@@ -73,5 +73,5 @@ def end(db: Database, file: str) -> None:
 
 
 def mark_stored(db: Database, file: str, now_us: int) -> bool:
-    """Note that the file lies whole under its name; False when it has no grant."""
+    """Record that the file lies whole under its name; False when it has no grant."""
     return bool(db.run("UPDATE upload SET stored_us = ? WHERE file = ?", now_us, file))

@@ -105,7 +105,7 @@ class OpenBody:
         return named.lower().rpartition("/")[2]
 
     def audible(self, *, default: bool) -> bool:
-        """Tell whether sound is wanted."""
+        """Return whether sound is wanted."""
         for name in _SOUNDS:
             match self._fields.get(name):
                 case bool(wanted):

@@ -85,7 +85,7 @@ def picture_size(path: Path, field: str) -> Size:
 
 
 def is_picture(path: Path) -> bool:
-    """Tell whether a file is a picture, whole or not."""
+    """Return whether a file is a picture, whole or not."""
     try:
         with opened_picture(path, path.name):
             return True

@@ -271,7 +271,7 @@ def end(db: Database, delivery_id: str, status: str, now_us: int) -> None:
     )
 
 
-def send_anew(db: Database, delivery_id: str, url: str, now_us: int) -> bool:
+def replay(db: Database, delivery_id: str, url: str, now_us: int) -> bool:
     """Begin the schedule anew for an ended delivery, with the same event (spec 3.2).
 
     Returns:

@@ -32,7 +32,7 @@ class EndpointRow:
     created_us: int
 
     def hears(self, kind: str) -> bool:
-        """Tell whether an event of this type is posted to it."""
+        """Return whether an event of this type is posted to it."""
         return self.state == "enabled" and (self.events is None or kind in self.events)
 
 

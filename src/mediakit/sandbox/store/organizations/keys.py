@@ -34,7 +34,7 @@ class Caller:
 
     @property
     def manages(self) -> bool:
-        """Tell whether it may rotate secrets and see balances (spec 5)."""
+        """Return whether it may rotate secrets and see balances (spec 5)."""
         return self.role in MANAGING
 
 
