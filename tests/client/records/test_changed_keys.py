@@ -54,7 +54,11 @@ class Desk:
 def desk(tmp_path: Path) -> Iterator[Desk]:
     running = start(Sandbox(tmp_path / "data", speed=20))
     api = Api(running)
-    with AdminClient(api) as admin, api.http, History(tmp_path / "h.sqlite3") as history:
+    with (
+        AdminClient(api) as admin,
+        api.http,
+        History(tmp_path / "h.sqlite3") as history,
+    ):
         yield Desk(admin, history)
     running.stop()
 

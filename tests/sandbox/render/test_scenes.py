@@ -23,7 +23,7 @@ from PIL import Image, ImageFilter
 
 from mediakit.catalog import Catalog
 from mediakit.media_limits import MediaLimits
-from mediakit.sandbox.jobs.renderer import order_of
+from mediakit.sandbox.jobs.renderer import render_request
 from mediakit.sandbox.render.__main__ import answer_line
 from mediakit.sandbox.render.film.film import Film, write_film
 from mediakit.sandbox.render.frames.planes import Planes
@@ -33,9 +33,9 @@ from mediakit.sandbox.render.landscapes.landscape import Landscape, Motion
 from mediakit.sandbox.render.landscapes.motifs import Figure
 from mediakit.sandbox.render.landscapes.palettes import look_of
 from mediakit.sandbox.render.protocol import (
-    Order,
     Rendered,
     RenderError,
+    RenderRequest,
     parse_order,
 )
 from mediakit.sandbox.render.scenes import render
@@ -154,13 +154,15 @@ class Studio:
 
     def order(
         self, kind: str, body: Mapping[str, object], *files: Path, seed: int = 1
-    ) -> Order:
+    ) -> RenderRequest:
         inputs = {self.url(path): path for path in files}
         if kind not in DECLARED:
-            return Order("media_1", kind, body, inputs, self.output, seed)
+            return RenderRequest("media_1", kind, body, inputs, self.output, seed)
         function = CATALOG.function(kind)
         canonical = function.canonical_body(body)
-        order = order_of("media_1", function, canonical, inputs, self.output, seed)
+        order = render_request(
+            "media_1", function, canonical, inputs, self.output, seed
+        )
         limits = R1_LIMITS if kind == "r1" else {}
         return dataclasses.replace(order, limits=limits)
 

@@ -281,7 +281,7 @@ def test_the_same_seed_makes_the_same_past() -> None:
             Catalog.default(),
             days=30,
             jobs=50,
-            buyers=3,
+            keys_n=3,
             seed=seed,
             now_us=20_000 * US_PER_DAY,
         )
@@ -293,7 +293,7 @@ def test_the_same_seed_makes_the_same_past() -> None:
 def test_every_function_has_a_past_with_a_price() -> None:
     catalog = Catalog.default()
     past = past_jobs(
-        catalog, days=365, jobs=3_000, buyers=1, seed=3, now_us=20_000 * US_PER_DAY
+        catalog, days=365, jobs=3_000, keys_n=1, seed=3, now_us=20_000 * US_PER_DAY
     )
 
     completed = [job for job in past if job.failure is None]

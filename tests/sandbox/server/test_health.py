@@ -9,7 +9,6 @@ import pytest
 
 from mediakit.clock import VirtualClock
 from mediakit.sandbox.core.service import Service
-from mediakit.sandbox.scheduling.wakeup import Wakeup, run_forever
 from mediakit.sandbox.scheduling.clock import SandboxClock, to_us
 from mediakit.sandbox.scheduling.health import (
     LONGEST_BACKOFF_S,
@@ -17,6 +16,7 @@ from mediakit.sandbox.scheduling.health import (
     backoff_s,
     retry_until_done,
 )
+from mediakit.sandbox.scheduling.wakeup import Wakeup, run_forever
 from tests.sandbox.conftest import KITE, Api, StartSandbox
 
 FULL = "database or disk is full"

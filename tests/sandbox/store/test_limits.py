@@ -203,7 +203,9 @@ def test_a_raised_daily_limit_lets_pass_at_once(admin: AdminClient) -> None:
 
 
 @pytest.mark.spec("7.2")
-def test_an_outage_turns_submits_away_that_would_be_admitted(admin: AdminClient) -> None:
+def test_an_outage_turns_submits_away_that_would_be_admitted(
+    admin: AdminClient,
+) -> None:
     org = admin.org(queue_size=1)
     user = admin.user(org)
     admin.change(org, suspended=True)

@@ -12,9 +12,9 @@ from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.timekeeper import TimedWork, Timekeeper
 from mediakit.sandbox.core.upload_signing import Signer
 from mediakit.sandbox.faults.active import Faults
-from mediakit.sandbox.scheduling.wakeup import Wakeup
 from mediakit.sandbox.scheduling.clock import SandboxClock
 from mediakit.sandbox.scheduling.health import Health
+from mediakit.sandbox.scheduling.wakeup import Wakeup
 from mediakit.sandbox.settings import Sandbox, is_loopback
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.organizations.keys import Caller, find_caller

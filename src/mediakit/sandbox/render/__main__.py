@@ -11,9 +11,9 @@ from mediakit.sandbox.render.inputs.lengths import seconds_of
 from mediakit.sandbox.render.protocol import (
     PROBE,
     WARM,
-    Order,
     Rendered,
     RenderError,
+    RenderRequest,
     answer,
     measured,
     parse_order,
@@ -48,7 +48,7 @@ def answer_line(line: bytes) -> bytes:
     return answer(order.job, _outcome(order))
 
 
-def _lengths(order: Order) -> bytes:
+def _lengths(order: RenderRequest) -> bytes:
     try:
         return measured(order.job, seconds_of(order))
     except RenderError as problem:
@@ -58,7 +58,7 @@ def _lengths(order: Order) -> bytes:
         return answer(order.job, RenderError.internal(message))
 
 
-def _outcome(order: Order) -> Rendered | RenderError:
+def _outcome(order: RenderRequest) -> Rendered | RenderError:
     """Render, and leave no half file behind.
 
     Other exceptions are mistakes in the renderer: they end the process, and the

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mediakit.sandbox.render.protocol import WARM, Order
+from mediakit.sandbox.render.protocol import WARM, RenderRequest
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ _START_LIMIT_S = 60.0
 _ENDING_LIMIT_S = 0.5
 _STOP_LIMIT_S = 5.0
 _LAST_WORDS = 20
-_WARM_ORDER = Order(WARM, WARM, {}, {}, Path())
+_WARM_ORDER = RenderRequest(WARM, WARM, {}, {}, Path())
 
 
 class WorkerGoneError(Exception):

@@ -49,7 +49,7 @@ class RenderError(Exception):
 
 
 @dataclass(frozen=True)
-class Order:
+class RenderRequest:
     """One job to render.
 
     Attributes:
@@ -164,7 +164,7 @@ class Rendered:
     output_seconds: float | None = None
 
 
-def parse_order(line: bytes) -> Order:
+def parse_order(line: bytes) -> RenderRequest:
     """Read one line of the worker's standard input.
 
     Raises:
@@ -173,7 +173,7 @@ def parse_order(line: bytes) -> Order:
     """
     try:
         fields = json.loads(line)
-        return Order(
+        return RenderRequest(
             job=_typed(fields["job"], str),
             kind=_typed(fields["kind"], str),
             body=_typed(fields["body"], dict),

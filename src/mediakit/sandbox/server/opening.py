@@ -9,8 +9,8 @@ from mediakit.sandbox.core.service import Service
 from mediakit.sandbox.core.timekeeper import CLOCK_FACT, Timekeeper, save_clock
 from mediakit.sandbox.core.upload_signing import Signer
 from mediakit.sandbox.faults.active import Faults
-from mediakit.sandbox.scheduling.wakeup import Wakeup
 from mediakit.sandbox.scheduling.clock import SandboxClock, to_us
+from mediakit.sandbox.scheduling.wakeup import Wakeup
 from mediakit.sandbox.server.data_dir import Account, DataDir
 from mediakit.sandbox.settings import Sandbox
 from mediakit.sandbox.store import jobs, meta, money, uploads

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from mediakit.sandbox.render.film.pictures import is_picture
 from mediakit.sandbox.render.film.reels import Given
 from mediakit.sandbox.render.inputs.containers import kind_of
-from mediakit.sandbox.render.protocol import Order, RenderError
+from mediakit.sandbox.render.protocol import RenderError, RenderRequest
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, parse_ratio
 
 Medium = Literal["picture", "video", "sound"]
@@ -54,7 +54,7 @@ class OpenBody:
         order: The order; fields of objects inside its body count like its own.
     """
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: RenderRequest) -> None:
         self._order = order
         self._fields = _flat(order.body)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from mediakit.sandbox.render.film.film import FPS
-from mediakit.sandbox.render.protocol import Order, RenderError
+from mediakit.sandbox.render.protocol import RenderError, RenderRequest
 from mediakit.sandbox.render.sound.melody import SAMPLE_RATE_HZ
 
 LATEST_END_MS = 1_200_000
@@ -58,7 +58,7 @@ class Keyframe:
         return range(first, max(_frame_at(self.end_ms), first + 1))
 
 
-def read_keyframes(order: Order) -> list[Keyframe]:
+def read_keyframes(order: RenderRequest) -> list[Keyframe]:
     """Read all tracks: the lowest layer first, each track in the order of time.
 
     Raises:
@@ -87,7 +87,9 @@ def film_frames(keyframes: Sequence[Keyframe]) -> int:
     return max(1, *(_frame_at(keyframe.end_ms) for keyframe in keyframes))
 
 
-def _track(order: Order, track: Mapping[str, object], label: str) -> Iterator[Keyframe]:
+def _track(
+    order: RenderRequest, track: Mapping[str, object], label: str
+) -> Iterator[Keyframe]:
     kind = _kind(track.get("type"), f"{label}.type")
     items = _items(track.get("keyframes"), f"{label}.keyframes")
     for number, item in enumerate(items):
@@ -105,7 +107,7 @@ def _kind(value: object, label: str) -> TrackKind:
 
 
 def _keyframe(
-    order: Order, kind: TrackKind, item: Mapping[str, object], label: str
+    order: RenderRequest, kind: TrackKind, item: Mapping[str, object], label: str
 ) -> Keyframe:
     url = item.get("url")
     if not isinstance(url, str):

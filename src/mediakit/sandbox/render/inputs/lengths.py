@@ -9,14 +9,14 @@ from mediakit.sandbox.render.inputs.containers import (
     kind_of,
     opened_container,
 )
-from mediakit.sandbox.render.protocol import Order, RenderError
+from mediakit.sandbox.render.protocol import RenderError, RenderRequest
 
 Timed = Literal["video", "audio"]
 
 _SHOWN_LENGTH = 200
 
 
-def seconds_of(order: Order) -> dict[str, float]:
+def seconds_of(order: RenderRequest) -> dict[str, float]:
     """Measure the inputs of an order of kind `probe`.
 
     Args:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.scenes import (
     compose_video,
     general,
@@ -22,7 +22,7 @@ from mediakit.sandbox.render.scenes import (
 
 # Functions that do what no other one does, or whose declaration does not say how
 # large or how loud they are. All others are made by what they make.
-SCENES: Mapping[str, Callable[[Order], Rendered]] = MappingProxyType(
+SCENES: Mapping[str, Callable[[RenderRequest], Rendered]] = MappingProxyType(
     {
         "compose-video": compose_video.render,
         "image-upscale": image_upscale.render,
@@ -37,7 +37,7 @@ SCENES: Mapping[str, Callable[[Order], Rendered]] = MappingProxyType(
         "video-upscale": video_upscale.render,
     }
 )
-BY_MEDIA_TYPE: Mapping[str, Callable[[Order], Rendered]] = MappingProxyType(
+BY_MEDIA_TYPE: Mapping[str, Callable[[RenderRequest], Rendered]] = MappingProxyType(
     {
         "audio": general.render_sound,
         "image": pictures_made.render,
@@ -46,7 +46,7 @@ BY_MEDIA_TYPE: Mapping[str, Callable[[Order], Rendered]] = MappingProxyType(
 )
 
 
-def render(order: Order) -> Rendered:
+def render(order: RenderRequest) -> Rendered:
     """Render an order with the scene of its kind, else with one of its media type.
 
     Raises:

@@ -8,7 +8,7 @@ from mediakit.sandbox.render.film.layers import ClipLayer, Layer, PictureLayer, 
 from mediakit.sandbox.render.film.pictures import picture_size
 from mediakit.sandbox.render.film.timeline import Keyframe, film_frames, read_keyframes
 from mediakit.sandbox.render.inputs.clips import Clip, read_clip
-from mediakit.sandbox.render.protocol import Order, Rendered
+from mediakit.sandbox.render.protocol import Rendered, RenderRequest
 from mediakit.sandbox.render.sizes import Size, frame_size
 from mediakit.sandbox.render.sound.mixing import Mix, SoundFile, Voice, sound_kind
 
@@ -17,7 +17,7 @@ _SHORT_SIDE_PX = 720
 Clips = Mapping[Keyframe, Clip]
 
 
-def render(order: Order) -> Rendered:
+def render(order: RenderRequest) -> Rendered:
     """Render the timeline of spec 4.14; every file is looked at before any frame."""
     keyframes = read_keyframes(order)
     clips = {

@@ -31,7 +31,7 @@ from mediakit.sandbox.render.film.scenery import scene_sound
 from mediakit.sandbox.render.film.shots import ClipShot
 from mediakit.sandbox.render.frames.planes import Floats
 from mediakit.sandbox.render.inputs.clips import Clip, check_total, read_clip
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, frame_size
 from mediakit.sandbox.render.sound.melody import SAMPLE_RATE_HZ
 from mediakit.sandbox.render.sound.references import fitted_sound, read_sounds
@@ -42,7 +42,7 @@ _CHOSEN_S = range(4, 11)
 
 
 def render_film(
-    order: Order, *, resolution: str = "720p", audible: bool = False
+    order: RenderRequest, *, resolution: str = "720p", audible: bool = False
 ) -> Rendered:
     """Render a video of the references that a body names, else a scene.
 
@@ -55,7 +55,7 @@ def render_film(
     return write_film(film_of(reel), order.output)
 
 
-def render_final(order: Order) -> Rendered:
+def render_final(order: RenderRequest) -> Rendered:
     """Render a draft at 1080p: the clip that the body names (spec 4.4)."""
     clips = _clips(order, _Media.of(order).videos[:1])
     if not clips:
@@ -74,7 +74,7 @@ def render_final(order: Order) -> Rendered:
     return write_film(Film(size, shots, sound), order.output)
 
 
-def render_sound(order: Order) -> Rendered:
+def render_sound(order: RenderRequest) -> Rendered:
     """Write a wav file: the sounds that the body names, else a melody."""
     body, media = OpenBody(order), _Media.of(order)
     frames = round(_seconds(body) * FPS)
@@ -99,7 +99,7 @@ def render_sound(order: Order) -> Rendered:
 
 
 def reel_of(
-    order: Order,
+    order: RenderRequest,
     *,
     resolution: str,
     audible: bool,
@@ -148,7 +148,7 @@ class _Media:
     sounds: Sequence[Given]
 
     @classmethod
-    def of(cls, order: Order) -> "_Media":
+    def of(cls, order: RenderRequest) -> "_Media":
         found: dict[Medium, list[Given]] = {"picture": [], "video": [], "sound": []}
         for medium, given in OpenBody(order).media():
             found[medium].append(given)
@@ -165,7 +165,7 @@ def _field(given: Given) -> str:
     return re.split(r"[.\[]", given.field)[0]
 
 
-def _clips(order: Order, given: Sequence[Given]) -> list[Clip]:
+def _clips(order: RenderRequest, given: Sequence[Given]) -> list[Clip]:
     clips: list[Clip] = []
     for field, named in groupby(given, _field):
         limits = order.limits_of(field)
@@ -175,7 +175,7 @@ def _clips(order: Order, given: Sequence[Given]) -> list[Clip]:
     return clips
 
 
-def _sound(order: Order, given: Sequence[Given], enough: int) -> Floats | None:
+def _sound(order: RenderRequest, given: Sequence[Given], enough: int) -> Floats | None:
     """Decode sounds one after the other until there are `enough` samples.
 
     All are decoded where their length together is limited.

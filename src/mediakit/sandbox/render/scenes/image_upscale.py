@@ -11,7 +11,7 @@ from mediakit.sandbox.render.film.pictures import (
     read_picture,
     save_picture,
 )
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.sizes import Size
 
 MAX_OUTPUT_PIXELS = 24_000_000
@@ -20,7 +20,7 @@ _FIELD = "image_url"
 _CONTENT_TYPES = {"jpeg": "image/jpeg", "png": "image/png"}
 
 
-def render(order: Order) -> Rendered:
+def render(order: RenderRequest) -> Rendered:
     """Scale the picture of spec 4.12 by its factor."""
     path = order.file(order.text(_FIELD))
     factor = order.choice("upscale_factor", {"x2": 2, "x3": 3, "x4": 4}, "x2")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from mediakit.sandbox.render.film.film import FPS, Film, write_film
 from mediakit.sandbox.render.film.pictures import on_white, read_picture
 from mediakit.sandbox.render.frames.planes import Planes, Still
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, cover_box, frame_size
 
 _ZOOM = 0.08
@@ -15,7 +15,7 @@ _ZOOM = 0.08
 _DISSOLVE = (0.3, 0.7)
 
 
-def render(order: Order) -> Rendered:
+def render(order: RenderRequest) -> Rendered:
     """Render the transitions of spec 4.15."""
     urls = order.texts("images")
     loop = order.flag("loop")
@@ -29,7 +29,7 @@ def render(order: Order) -> Rendered:
     return write_film(Film(size, shots), order.output)
 
 
-def transition_seconds(order: Order, transitions: int) -> list[float]:
+def transition_seconds(order: RenderRequest, transitions: int) -> list[float]:
     """Return how long each transition takes.
 
     Raises:
@@ -49,7 +49,7 @@ def transition_seconds(order: Order, transitions: int) -> list[float]:
     return each or [order.number("transition_duration_s", 5)] * transitions
 
 
-def read_stills(order: Order, urls: list[str]) -> tuple[Size, list[Still]]:
+def read_stills(order: RenderRequest, urls: list[str]) -> tuple[Size, list[Still]]:
     """Decode the pictures at the ratio of the first one."""
     short_side_px = order.choice("resolution", SHORT_SIDES_PX, "1080p")
     stills: list[Still] = []

@@ -17,7 +17,7 @@ from mediakit.sandbox.render.frames.text import Caption, Label
 from mediakit.sandbox.render.landscapes.landscape import Landscape, Motion
 from mediakit.sandbox.render.landscapes.motifs import Figure
 from mediakit.sandbox.render.landscapes.palettes import Palette, look_of
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.sizes import Size
 
 _CONTENT_TYPES = {
@@ -29,7 +29,7 @@ _DYE = 0.6
 _BAND_ROWS = 256
 
 
-def render(order: Order) -> Rendered:
+def render(order: RenderRequest) -> Rendered:
     """Make the picture that a prompt, and perhaps a picture, ask for (spec 4.11)."""
     body = OpenBody(order)
     given = [given for medium, given in body.media() if medium == "picture"]

@@ -4,14 +4,14 @@ import re
 
 from mediakit.sandbox.render.film.film import write_film
 from mediakit.sandbox.render.film.reels import Task, film_of
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.scenes.general import reel_of
 
 _EXTEND_WORDS = re.compile(r"\b(extend|continu|prolong)", re.IGNORECASE)
 _EDIT_WORDS = re.compile(r"\b(edit|replac|remov|chang|restyl|recolou?r)", re.IGNORECASE)
 
 
-def render(order: Order) -> Rendered:
+def render(order: RenderRequest) -> Rendered:
     """Render the film that a body asks for; a draft has 480p whatever it says."""
     draft = order.flag("draft")
     resolution = "480p" if draft else "720p"
@@ -21,7 +21,7 @@ def render(order: Order) -> Rendered:
     return write_film(film_of(reel), order.output)
 
 
-def task_of(order: Order) -> Task:
+def task_of(order: RenderRequest) -> Task:
     """Tell what is asked for; `auto` is decided by the words of the prompt.
 
     Raises:
@@ -39,7 +39,7 @@ def task_of(order: Order) -> Task:
             return _classified(order)
 
 
-def _classified(order: Order) -> Task:
+def _classified(order: RenderRequest) -> Task:
     """Choose edit or extend only where the other fields would allow it."""
     adaptive = order.text("ratio", "adaptive") == "adaptive"
     if not (adaptive and order.texts("video_urls")):

@@ -15,7 +15,7 @@ from mediakit.sandbox.render.film.sources import SourceShot
 from mediakit.sandbox.render.frames.planes import rgb_of
 from mediakit.sandbox.render.inputs.clips import read_clip
 from mediakit.sandbox.render.landscapes.palettes import Palette, look_of
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, cover_box, frame_size
 from mediakit.sandbox.render.sound.mixing import SoundFile
 
@@ -29,7 +29,7 @@ _OPACITY = 215
 _STRIPES = 9
 
 
-def render(order: Order) -> Rendered:
+def render(order: RenderRequest) -> Rendered:
     """Change the clip of spec 4.16; what lies outside the region stays as it is."""
     path = order.file(order.text(_FIELD))
     clip = read_clip(path, _FIELD, order.limits_of(_FIELD))
@@ -47,7 +47,7 @@ def render(order: Order) -> Rendered:
     return write_film(film, order.output)
 
 
-def region_of(order: Order, size: Size) -> Region:
+def region_of(order: RenderRequest, size: Size) -> Region:
     """Return the region that is changed; a mask is more exact than words.
 
     Raises:
@@ -64,7 +64,7 @@ def region_of(order: Order, size: Size) -> Region:
     )
 
 
-def _replacement(order: Order, size: Size) -> Image.Image:
+def _replacement(order: RenderRequest, size: Size) -> Image.Image:
     if url := order.text(_REFERENCE_FIELD):
         picture = on_white(read_picture(order.file(url), _REFERENCE_FIELD, enough=size))
         box = cover_box(Size(*picture.size), size)

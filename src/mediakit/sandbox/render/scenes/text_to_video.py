@@ -4,14 +4,14 @@ import re
 
 from mediakit.sandbox.render.film.film import FPS, Film, write_film
 from mediakit.sandbox.render.film.scenery import scene_shots, scene_sound
-from mediakit.sandbox.render.protocol import Order, Rendered
+from mediakit.sandbox.render.protocol import Rendered, RenderRequest
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, frame_size
 
 _SHOT_MARK = re.compile(r"(?:^|\s)(?:shot|scene)\s*\d+\s*[:.)-]\s*", re.IGNORECASE)
 _MOST_SHOTS = 3
 
 
-def render(order: Order) -> Rendered:
+def render(order: RenderRequest) -> Rendered:
     """Render the scene of spec 4.17."""
     size = frame_size(
         order.choice("resolution", SHORT_SIDES_PX, "720p"),

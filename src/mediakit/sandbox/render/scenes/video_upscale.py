@@ -11,7 +11,7 @@ import av.filter
 from mediakit.sandbox.render.film.film import FPS, Codec, Film, write_film
 from mediakit.sandbox.render.film.sources import SourceShot
 from mediakit.sandbox.render.inputs.clips import Clip, read_clip
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.sizes import Size
 from mediakit.sandbox.render.sound.mixing import SoundFile
 
@@ -32,7 +32,7 @@ _FACTORS = {"x2": 2, "x4": 4}
 _Filter = tuple[str, str]
 
 
-def render(order: Order) -> Rendered:
+def render(order: RenderRequest) -> Rendered:
     """Scale the clip of spec 4.13; its frame rate, length and sound stay."""
     path = order.file(order.text(_FIELD))
     clip = read_clip(path, _FIELD, order.limits_of(_FIELD))
@@ -121,13 +121,13 @@ def _check_work(clip: Clip, size: Size, frames: int) -> None:
         )
 
 
-def _effects(order: Order) -> Callable[[av.VideoFrame], av.VideoFrame] | None:
+def _effects(order: RenderRequest) -> Callable[[av.VideoFrame], av.VideoFrame] | None:
     """Return what the options do to each frame; None when they do nothing."""
     filters = list(_filters(order))
     return _Filters(filters) if filters else None
 
 
-def _filters(order: Order) -> Iterator[_Filter]:
+def _filters(order: RenderRequest) -> Iterator[_Filter]:
     amount = partial(order.number, default=0)
     smooth = 1.2 * amount("noise") + 0.8 * max(amount("compression"), amount("halo"))
     if smooth > 0:
