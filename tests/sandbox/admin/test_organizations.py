@@ -20,7 +20,7 @@ ALICE, BOB = "alice", "bob"
 
 @pytest.fixture(scope="module")
 def admin(sandboxes: StartSandbox) -> Iterator[AdminClient]:
-    """The door of a sandbox that renders."""
+    """The admin client of a sandbox that renders."""
     with AdminClient(sandboxes(settle_after_s=0.01)) as admin:
         yield admin
 
@@ -81,7 +81,7 @@ def test_each_sees_its_own_balance_and_spend(
         assert [row["jobs"] for row in daily["rows"]] == [1]
         monthly = user.http.get(f"/billing/monthly/{month}").json()
         assert monthly["total_micro_usd"] == KITE_MICRO_USD
-    assert admin.api.balance() == 100_000_000  # the default one bought nothing
+    assert admin.api.balance() == 100_000_000  # the default one submitted nothing
 
 
 def test_the_key_of_another_organization_filters_nothing_out_of_its_own_spend(
@@ -108,7 +108,7 @@ def test_each_has_its_own_signing_secret(users: dict[str, Api]) -> None:
     assert secret(users[ALICE]) == secret(users[ALICE]) != secret(users[BOB])
 
 
-def test_spend_is_told_apart_by_key(admin: AdminClient) -> None:
+def test_spend_is_listed_by_key(admin: AdminClient) -> None:
     org = admin.org(concurrency=1)
     keys = [admin.key(org) for _ in range(2)]
     for key in keys:
@@ -387,7 +387,7 @@ def test_a_host_name_that_was_led_here_reads_nothing(admin: AdminClient) -> None
     assert message(answer, 403)
 
 
-def test_the_door_takes_no_key_and_the_key_does_not_open_it(admin: AdminClient) -> None:
+def test_the_admin_interface_needs_its_header_and_no_key(admin: AdminClient) -> None:
     api = admin.api
 
     assert api.http.post("/sandbox/orgs", json={"name": "a"}).status_code == 403

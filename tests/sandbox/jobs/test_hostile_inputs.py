@@ -1,4 +1,4 @@
-"""Hostile inputs: each gets a clear 4xx or a failed job, and the sandbox goes on."""
+"""Hostile inputs: each gets a clear 4xx or a failed job; the sandbox keeps running."""
 
 import json
 import resource
@@ -44,11 +44,11 @@ def origin() -> Iterator[HostileServer]:
 
 
 @pytest.fixture(autouse=True)
-def goes_on(open_api: Api) -> Iterator[None]:
+def keeps_running(open_api: Api) -> Iterator[None]:
     """After each of them, the next request is served and nothing lies about."""
     yield
     assert open_api.http.get("/billing/balance").status_code == 200
-    # What was cut off may still be on its way to be removed.
+    # What was cut off may still be being removed.
     deadline_s = time.monotonic() + PATIENCE_S
     while half_done(open_api) and time.monotonic() < deadline_s:
         time.sleep(0.02)
@@ -355,7 +355,7 @@ def test_ten_thousand_urls_in_an_open_function_fail_its_job(open_api: Api) -> No
 
     message = refusal(open_api, "text-to-image", {"prompt": "x", "more": urls})
 
-    assert "64 inputs at the most" in message
+    assert "at most 64 inputs" in message
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from mediakit.media_limits import MediaLimits
-from mediakit.sandbox.render.__main__ import answer_line
+from mediakit.sandbox.render.__main__ import response_line
 from mediakit.sandbox.render.film.open_body import OpenBody
 from mediakit.sandbox.render.frames.planes import rgb_of
 from mediakit.sandbox.render.landscapes.palettes import PALETTES, Palette
@@ -108,7 +108,7 @@ def test_a_function_of_one_s_own_renders_an_empty_body(
 def test_the_answer_for_a_sound_has_no_size(studio: Studio) -> None:
     fields = json.loads(studio.order("mine", {"seconds": 1}).line())
     line = json.dumps({**fields, "media_type": "audio"}).encode()
-    answer = json.loads(answer_line(line))
+    answer = json.loads(response_line(line))
     assert answer == {
         "job": "media_1",
         "ok": True,

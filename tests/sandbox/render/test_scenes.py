@@ -24,7 +24,7 @@ from PIL import Image, ImageFilter
 from mediakit.catalog import Catalog
 from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.jobs.renderer import render_request
-from mediakit.sandbox.render.__main__ import answer_line
+from mediakit.sandbox.render.__main__ import response_line
 from mediakit.sandbox.render.film.film import Film, write_film
 from mediakit.sandbox.render.frames.planes import Planes
 from mediakit.sandbox.render.frames.text import Caption, font_for, wrap
@@ -36,7 +36,7 @@ from mediakit.sandbox.render.protocol import (
     Rendered,
     RenderError,
     RenderRequest,
-    parse_order,
+    parse_request,
 )
 from mediakit.sandbox.render.scenes import render
 from mediakit.sandbox.render.scenes.r1 import task_of
@@ -987,13 +987,13 @@ def test_the_worker_answers_each_line_with_a_line_and_leaves(studio: Studio) -> 
     [b"", b"{", b"[]", b"null", b'{"job": "a"}', b'{"job": 1, "kind": 2}', b"\xff"],
 )
 def test_a_malformed_line_is_answered(line: bytes) -> None:
-    answer = json.loads(answer_line(line))
+    answer = json.loads(response_line(line))
     assert (answer["job"], answer["ok"], answer["code"]) == (None, False, "internal")
 
 
 def test_an_order_brings_its_limits_and_its_media_type(studio: Studio) -> None:
     order = dataclasses.replace(studio.order("r1", R1), media_type="audio")
-    read = parse_order(order.line())
+    read = parse_request(order.line())
     assert read == order
     assert read.limits_of("video_urls") == R1_LIMITS["video_urls"]
     assert read.limits_of("image_urls") == MediaLimits()
@@ -1006,7 +1006,7 @@ def test_an_order_with_malformed_limits_is_an_internal_failure(
     studio: Studio, limits: object
 ) -> None:
     fields = json.loads(studio.order("r1", R1).line()) | {"limits": limits}
-    answer = json.loads(answer_line(json.dumps(fields).encode()))
+    answer = json.loads(response_line(json.dumps(fields).encode()))
     assert (answer["ok"], answer["code"]) == (False, "internal")
 
 
@@ -1014,14 +1014,14 @@ def test_an_order_with_malformed_limits_is_an_internal_failure(
 def test_only_clips_and_sounds_have_a_length(studio: Studio, medium: object) -> None:
     order = studio.order("probe", {studio.url(studio.folder / "a"): medium})
     order = dataclasses.replace(order, inputs={studio.url(studio.folder / "a"): Path()})
-    answer = json.loads(answer_line(order.line()))
+    answer = json.loads(response_line(order.line()))
     assert (answer["ok"], answer["code"]) == (False, "internal")
 
 
 def test_an_input_that_is_gone_cannot_be_measured(studio: Studio) -> None:
     nowhere = studio.folder / "gone.mp4"
     order = studio.order("probe", {studio.url(nowhere): "video"}, nowhere)
-    answer = json.loads(answer_line(order.line()))
+    answer = json.loads(response_line(order.line()))
     assert (answer["ok"], answer["code"]) == (False, "internal")
 
 
@@ -1038,7 +1038,7 @@ def test_only_decoding_counts_against_the_time_for_decoding() -> None:
 
 
 def test_a_worker_says_when_it_is_warm(studio: Studio) -> None:
-    answer = json.loads(answer_line(studio.order("warm", {}).line()))
+    answer = json.loads(response_line(studio.order("warm", {}).line()))
     assert answer == {"job": "media_1", "ok": True}
 
 
@@ -1057,7 +1057,7 @@ def test_a_worker_says_when_it_is_warm(studio: Studio) -> None:
 def test_an_order_that_cannot_be_followed_is_answered(
     studio: Studio, kind: str, body: dict[str, object], code: str
 ) -> None:
-    answer = json.loads(answer_line(studio.order(kind, body).line()))
+    answer = json.loads(response_line(studio.order(kind, body).line()))
     assert (answer["job"], answer["ok"], answer["code"]) == ("media_1", False, code)
     assert answer["message"].endswith(".")
 
@@ -1067,7 +1067,7 @@ def test_a_failed_order_leaves_no_half_file(studio: Studio) -> None:
     broken = studio.folder / "bad.png"
     broken.write_bytes(picture.read_bytes()[:100])
     body = {**R1, "image_urls": [studio.url(picture), studio.url(broken)]}
-    answer = json.loads(answer_line(studio.order("r1", body, picture, broken).line()))
+    answer = json.loads(response_line(studio.order("r1", body, picture, broken).line()))
     assert answer["code"] == "invalid_input"
     assert "image_urls[1]" in answer["message"]
     assert not studio.output.exists()
@@ -1078,7 +1078,7 @@ def test_an_output_that_cannot_be_written_is_an_internal_failure(
 ) -> None:
     order = studio.order("text-to-video", {"prompt": "a", "duration": 3})
     nowhere = dataclasses.replace(order, output=studio.folder / "none" / "out.part")
-    answer = json.loads(answer_line(nowhere.line()))
+    answer = json.loads(response_line(nowhere.line()))
     assert (answer["ok"], answer["code"]) == (False, "internal")
 
 

@@ -41,7 +41,7 @@ class Whim(MediaRequest, kind="whim", function="text-to-image", spec="8"):
 
 @pytest.fixture(scope="module")
 def admin(sandboxes: StartSandbox) -> Iterator[AdminClient]:
-    """The door of a sandbox of which only its own organizations are used."""
+    """The submitter of a sandbox of which only its own organizations are used."""
     with AdminClient(sandboxes(settle_after_s=0.01)) as admin:
         yield admin
 
@@ -252,7 +252,7 @@ def test_what_has_no_price_is_a_job_that_fails_at_200(sandboxes: StartSandbox) -
 PRICE = 600
 
 
-class Door:
+class Submitter:
     """An organization in a store, and submits to it at an instant."""
 
     def __init__(
@@ -353,116 +353,120 @@ ORDER: list[tuple[ErrorCode | None, dict[str, Value]]] = [
 def test_the_first_limit_in_the_interfaces_order_is_the_reason(
     db: Database, first: int
 ) -> None:
-    door = Door(db)
-    door.limit("key", door.key, PRICE - 1)
+    submitter = Submitter(db)
+    submitter.limit("key", submitter.key, PRICE - 1)
     for _, state in ORDER[first:]:
-        organizations.change(db, door.org, state)
+        organizations.change(db, submitter.org, state)
 
-    assert door.code(is_out=True) == ORDER[first][0]
+    assert submitter.code(is_out=True) == ORDER[first][0]
 
 
 @pytest.mark.spec("4.3")
 def test_behind_the_organizations_limits_come_usage_outage_and_price(
     db: Database,
 ) -> None:
-    door = Door(db)
-    door.limit("key", door.key, PRICE - 1)
-    _, refusal = door.submit(is_out=True)
+    submitter = Submitter(db)
+    submitter.limit("key", submitter.key, PRICE - 1)
+    _, refusal = submitter.submit(is_out=True)
     assert refusal is not None
     assert refusal.over_usage_limit
 
-    door.limit("key", door.key, PRICE)
-    assert door.code(is_out=True) is ErrorCode.PROVIDER_UNAVAILABLE
-    assert door.code(price=None, is_out=True) is ErrorCode.PROVIDER_UNAVAILABLE
-    assert door.code(price=None) is ErrorCode.INVALID_INPUT
-    assert door.code() is None
+    submitter.limit("key", submitter.key, PRICE)
+    assert submitter.code(is_out=True) is ErrorCode.PROVIDER_UNAVAILABLE
+    assert submitter.code(price=None, is_out=True) is ErrorCode.PROVIDER_UNAVAILABLE
+    assert submitter.code(price=None) is ErrorCode.INVALID_INPUT
+    assert submitter.code() is None
 
 
 def test_a_window_ends_on_the_microsecond(db: Database) -> None:
-    door = Door(db, per_minute=1, per_day=2)
+    submitter = Submitter(db, per_minute=1, per_day=2)
     last_us = NOON + MINUTE_US - 1
 
-    assert door.code(now_us=NOON) is None
-    _, refusal = door.submit(last_us)
+    assert submitter.code(now_us=NOON) is None
+    _, refusal = submitter.submit(last_us)
     assert refusal is not None
     assert refusal.retry_at_us == last_us + 1
-    assert door.code(now_us=last_us + 1) is None
-    _, refusal = door.submit(last_us + 1 + MINUTE_US)
+    assert submitter.code(now_us=last_us + 1) is None
+    _, refusal = submitter.submit(last_us + 1 + MINUTE_US)
     assert refusal is not None
     assert refusal.retry_at_us == NOON + DAY_US // 2
-    assert door.code(now_us=NOON + DAY_US // 2) is None
+    assert submitter.code(now_us=NOON + DAY_US // 2) is None
 
 
 def test_a_job_that_ran_counts_whatever_it_failed_with(db: Database) -> None:
-    door = Door(db, per_day=1)
-    door.submit()
+    submitter = Submitter(db, per_day=1)
+    submitter.submit()
     running = jobs.claim(db, NOON)
     assert running is not None
     code = ErrorCode.RATE_LIMITED
     assert jobs.fail(db, running, code, "x", now_us=NOON, settle_due_us=NOON)
 
-    assert door.code() is ErrorCode.RATE_LIMITED
+    assert submitter.code() is ErrorCode.RATE_LIMITED
 
 
 @pytest.mark.parametrize("what", ["key", "member"])
 def test_a_daily_limit_counts_what_settled_today_and_what_is_held(
     db: Database, what: str
 ) -> None:
-    door = Door(db)
-    door.limit(what, door.key if what == "key" else door.member, 2 * PRICE)
-    job, refusal = door.submit()
+    submitter = Submitter(db)
+    submitter.limit(
+        what, submitter.key if what == "key" else submitter.member, 2 * PRICE
+    )
+    job, refusal = submitter.submit()
     assert refusal is None
 
-    door.finish(job, PRICE - 1, NOON)  # one micro-dollar less than was held
-    assert door.code(price=PRICE + 2) is ErrorCode.RATE_LIMITED
-    assert door.code(price=PRICE + 1) is None  # exactly the limit; held from now on
-    assert door.code(price=1) is ErrorCode.RATE_LIMITED
+    submitter.finish(job, PRICE - 1, NOON)  # one micro-dollar less than was held
+    assert submitter.code(price=PRICE + 2) is ErrorCode.RATE_LIMITED
+    assert (
+        submitter.code(price=PRICE + 1) is None
+    )  # exactly the limit; held from now on
+    assert submitter.code(price=1) is ErrorCode.RATE_LIMITED
     # The next day what has settled is over, and what is held still is.
     tomorrow = NOON + DAY_US // 2
-    assert door.code(now_us=tomorrow - 1, price=1) is ErrorCode.RATE_LIMITED
-    assert door.code(now_us=tomorrow, price=PRICE) is ErrorCode.RATE_LIMITED
-    assert door.code(now_us=tomorrow, price=PRICE - 1) is None
+    assert submitter.code(now_us=tomorrow - 1, price=1) is ErrorCode.RATE_LIMITED
+    assert submitter.code(now_us=tomorrow, price=PRICE) is ErrorCode.RATE_LIMITED
+    assert submitter.code(now_us=tomorrow, price=PRICE - 1) is None
 
 
 def test_a_members_second_key_has_what_the_first_left(db: Database) -> None:
-    door = Door(db)
-    door.limit("member", door.member, PRICE + 1)
-    second = door.make_key()
+    submitter = Submitter(db)
+    submitter.limit("member", submitter.member, PRICE + 1)
+    second = submitter.make_key()
 
-    assert door.code() is None
-    assert door.code(key=second, price=2) is ErrorCode.RATE_LIMITED
-    assert door.code(key=second, price=1) is None
+    assert submitter.code() is None
+    assert submitter.code(key=second, price=2) is ErrorCode.RATE_LIMITED
+    assert submitter.code(key=second, price=1) is None
 
 
 @pytest.mark.parametrize("state", ["queued", "running", "pending"])
 def test_money_is_held_through_every_state_until_it_settles(
     db: Database, state: str
 ) -> None:
-    door = Door(db)
-    door.limit("key", door.key, PRICE)
-    door.submit()
+    submitter = Submitter(db)
+    submitter.limit("key", submitter.key, PRICE)
+    submitter.submit()
     running = None if state == "queued" else jobs.claim(db, NOON)
     assert (running is None) == (state == "queued")
     if running is not None and state == "pending":
         made = Finished("video", "video/mp4", None, 0, 5)
         assert jobs.complete(db, running, made, now_us=NOON, settle_due_us=NOON + 1)
 
-    assert door.code(price=1) is ErrorCode.RATE_LIMITED
+    assert submitter.code(price=1) is ErrorCode.RATE_LIMITED
 
 
 def test_a_key_of_another_organization_is_no_key(db: Database) -> None:
-    door, other = Door(db), Door(db)
+    submitter, other = Submitter(db), Submitter(db)
 
     for key in (other.key, "key_none"):
         with pytest.raises(KeyGoneError):
-            door.submit(key=key)
+            submitter.submit(key=key)
     assert db.rows("SELECT id FROM job") == []
 
 
 def test_a_hold_that_is_raised_keeps_to_the_daily_limit(db: Database) -> None:
-    door = Door(db)
-    door.limit("key", door.key, 2 * PRICE)
-    job, _ = door.submit()
+    submitter = Submitter(db)
+    submitter.limit("key", submitter.key, 2 * PRICE)
+    job, _ = submitter.submit()
 
     refusal = admission.hold_more(db, job.id, 2 * PRICE + 1, NOON)
 

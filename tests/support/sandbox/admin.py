@@ -1,4 +1,4 @@
-"""The sandbox's own door, as these tests use it."""
+"""The admin interface, as these tests use it."""
 
 from __future__ import annotations
 

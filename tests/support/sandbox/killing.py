@@ -80,7 +80,7 @@ class Server:
 
 @dataclass(frozen=True)
 class RenderRequest:
-    """One kind of job that the load buys."""
+    """One kind of job that the load submits."""
 
     kind: str
     body: dict[str, Any]
@@ -113,7 +113,7 @@ class Acknowledged:
 
 
 class Load:
-    """Buys, reads, erases and uploads for as long as it is not told to stop.
+    """Submits, reads, erases and uploads until it is stopped.
 
     Args:
         server: What it talks to, whether it lives or not.
@@ -128,7 +128,7 @@ class Load:
         self._orders = orders(picture)
         self._callback_url = callback_url
 
-    def buy(self, seed: int) -> None:
+    def submit(self, seed: int) -> None:
         """Submit under one key after the other, again until an answer comes."""
         random, known = Random(seed), self.acknowledged
         weights = [order.weight for order in self._orders]
@@ -214,7 +214,7 @@ class Load:
     def _persist(
         self, http: httpx.Client, method: str, path: str, **more: Any
     ) -> httpx.Response:
-        """Ask again until an answer comes."""
+        """Retry until there is a response."""
         patience_s, met_nobody = PATIENCE_S, 0
         while patience_s > 0:
             asked_at_s = time.monotonic()

@@ -232,8 +232,8 @@ class Dispatcher:
                 seconds = await self._lengths(job, function, body, media, paths)
                 self._hold_price(job, function, body, seconds)
                 seed = _seed(job, body)
-                order = render_request(job.id, function, body, paths, part, seed)
-                result = await self._renderer.render(order)
+                request = render_request(job.id, function, body, paths, part, seed)
+                result = await self._renderer.render(request)
             await files.keep(part, job.file)
         except InputRefusedError as problem:
             raise _FailureError(ErrorCode.INVALID_INPUT, str(problem)) from None

@@ -90,14 +90,14 @@ class Renderer:
         finally:
             self._slots.put_nowait(slot)
 
-    async def render(self, order: RenderRequest) -> Rendered:
+    async def render(self, request: RenderRequest) -> Rendered:
         """Render one job, once a worker is free.
 
         Raises:
             RenderError: `invalid_input` for an input that cannot be used, `timed_out`
                 for a job that took too long, `internal` otherwise.
         """
-        return Rendered(**await self._answer(order))
+        return Rendered(**await self._answer(request))
 
     async def probe(
         self, job: str, media: Mapping[str, tuple[str, Path]]
@@ -117,17 +117,17 @@ class Renderer:
         """
         media_types = {field: medium for field, (medium, _) in media.items()}
         paths = {field: path for field, (_, path) in media.items()}
-        order = RenderRequest(job, PROBE, media_types, paths, output=Path())
-        seconds: dict[str, float] = (await self._answer(order))["seconds"]
+        request = RenderRequest(job, PROBE, media_types, paths, output=Path())
+        seconds: dict[str, float] = (await self._answer(request))["seconds"]
         return seconds
 
-    async def _answer(self, order: RenderRequest) -> dict[str, Any]:
+    async def _answer(self, request: RenderRequest) -> dict[str, Any]:
         """Have a free worker handle a request; return the fields of its response."""
         slot = await self._slots.get()
         try:
             worker = await self._worker(slot)
             async with asyncio.timeout(self._timeout_s):
-                answer = await worker.ask(order.job, order.line())
+                answer = await worker.ask(request.job, request.line())
         except TimeoutError:
             await slot.drop()
             message = (

@@ -51,12 +51,12 @@ class OpenBody:
     """Reads a body by names that are common; a value of another kind is ignored.
 
     Args:
-        order: The order; fields of objects inside its body count like its own.
+        request: The request; fields of objects inside its body count like its own.
     """
 
-    def __init__(self, order: RenderRequest) -> None:
-        self._order = order
-        self._fields = _flat(order.body)
+    def __init__(self, request: RenderRequest) -> None:
+        self._request = request
+        self._fields = _flat(request.body)
 
     @property
     def prompt(self) -> str:
@@ -79,7 +79,7 @@ class OpenBody:
 
     @property
     def seconds(self) -> float | None:
-        """The length, held within what the sandbox renders; None where none is told."""
+        """The length, limited to what the sandbox renders; None when not given."""
         found = next(self._numbers(*_SECONDS), None)
         return None if found is None else float(min(max(found, _SHORTEST_S), LONGEST_S))
 
@@ -117,7 +117,7 @@ class OpenBody:
         return default
 
     def picture_size(self) -> Size:
-        """Return how large a picture is wanted, held within sane bounds."""
+        """Return the requested size of a picture, within limits."""
         if pair := self._pair():
             return _bounded(*pair)
         ratio = float(self._ratio() or 1)
@@ -136,10 +136,10 @@ class OpenBody:
         Raises:
             RenderError: `invalid_input` when a file is no medium that can be read.
         """
-        for label, value in _texts(self._order.body):
-            if value in self._order.inputs:
-                given = Given(self._order.file(value), label)
-                declared = self._order.media.get(label)
+        for label, value in _texts(self._request.body):
+            if value in self._request.inputs:
+                given = Given(self._request.file(value), label)
+                declared = self._request.media.get(label)
                 medium = _DECLARED[declared] if declared else _medium(given)
                 yield GivenMedium(medium, given)
 
@@ -158,10 +158,10 @@ class OpenBody:
                     yield float(span[1])
 
     def _pair(self) -> tuple[int, int] | None:
-        """Return width and height where both are told, in one text or in two fields."""
+        """Return width and height when both are given, in one text or in two fields."""
         for name in _SIZES:
-            if told := _PAIR.fullmatch(self._text(name).lower()):
-                width, height = int(told[1]), int(told[2])
+            if pair := _PAIR.fullmatch(self._text(name).lower()):
+                width, height = int(pair[1]), int(pair[2])
                 return (width, height) if width and height else None
         width, height = (self._side_px(name) for name in ("width", "height"))
         return (width, height) if width and height else None

@@ -1,4 +1,4 @@
-"""Pictures that come from outside: hostile until they are decoded."""
+"""Pictures from outside, which are untrusted until they are decoded."""
 
 import struct
 import warnings
@@ -25,7 +25,7 @@ _LYING = (5, 6, 7, 8)
 
 _NAMES = "JPEG, PNG, WebP, GIF, BMP or AVIF"
 
-Image.init()  # Pillow loads its readers of WebP and AVIF only when told to.
+Image.init()  # Pillow loads its WebP and AVIF readers only here.
 
 # What Pillow raises on broken files, which is more than OSError.
 _BROKEN = (

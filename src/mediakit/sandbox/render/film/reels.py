@@ -49,7 +49,7 @@ class Reel:
         sound: The sounds that were given, one after the other.
         audible: Whether there is sound where none was given.
         watermark: Whether the film is marked.
-        task: Whether the first clip is edited, goes on, or is one reference of all.
+        task: Whether the first clip is edited, is extended, or is just a reference.
         container: The file format.
         crf: Constant rate factor: less is better and larger.
     """
@@ -74,7 +74,7 @@ class Reel:
 
 
 def source_ratio(pictures: Sequence[Given], clips: Sequence[Clip]) -> Fraction:
-    """Return the ratio of what comes first, as `adaptive` asks (spec 4.4).
+    """Return the ratio of the first reference, for `adaptive` (spec 4.4).
 
     Raises:
         RenderError: `invalid_input` when the first picture cannot be read.
@@ -91,7 +91,7 @@ def chosen_seconds(prompt: str, lengths_s: Sequence[int]) -> int:
 
 
 def samples_of(frames: int) -> int:
-    """Return how many samples of sound so many frames of film last."""
+    """Return the number of sound samples of a number of frames."""
     return frames * SAMPLE_RATE_HZ // FPS
 
 

@@ -108,7 +108,7 @@ def region_of_words(words: str, size: Size) -> Region:
     """Guess a region from words such as "the sky on the left".
 
     Args:
-        words: Words that name no place stand for some place, always the same one.
+        words: The words; without a known place they give an arbitrary fixed one.
         size: The frame.
     """
     mask = Image.new("L", size, 0)

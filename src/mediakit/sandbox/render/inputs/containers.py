@@ -50,7 +50,7 @@ class Deadline:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Stop the clock for as long as something else than decoding goes on."""
+        """Stop the clock during anything other than decoding."""
         since_s = self._monotonic_s()
         try:
             yield

@@ -16,11 +16,11 @@ Timed = Literal["video", "audio"]
 _SHOWN_LENGTH = 200
 
 
-def seconds_of(order: RenderRequest) -> dict[str, float]:
+def seconds_of(request: RenderRequest) -> dict[str, float]:
     """Measure the inputs of an order of kind `probe`.
 
     Args:
-        order: Its body says of each URL whether it is a "video" or an "audio".
+        request: Its body says of each URL whether it is a "video" or an "audio".
 
     Returns:
         Seconds by URL; both sides of the interface bill these.
@@ -29,8 +29,8 @@ def seconds_of(order: RenderRequest) -> dict[str, float]:
         RenderError: `invalid_input` when a file is not what it should be.
     """
     return {
-        url: _seconds(order.file(url), _medium(name), url[:_SHOWN_LENGTH])
-        for url, name in order.body.items()
+        url: _seconds(request.file(url), _medium(name), url[:_SHOWN_LENGTH])
+        for url, name in request.body.items()
     }
 
 

@@ -1,6 +1,6 @@
 """What the worker can render: one scene for each kind of function.
 
-It stands on all other rooms of the renderer.
+It depends on all other rooms of the renderer.
 """
 
 from collections.abc import Callable, Mapping
@@ -46,16 +46,16 @@ BY_MEDIA_TYPE: Mapping[str, Callable[[RenderRequest], Rendered]] = MappingProxyT
 )
 
 
-def render(order: RenderRequest) -> Rendered:
-    """Render an order with the scene of its kind, else with one of its media type.
+def render(request: RenderRequest) -> Rendered:
+    """Render a request with the scene of its kind, or else of its media type.
 
     Raises:
         RenderError: The scene cannot be rendered, or there is none.
     """
-    scene = SCENES.get(order.kind) or BY_MEDIA_TYPE.get(order.media_type)
+    scene = SCENES.get(request.kind) or BY_MEDIA_TYPE.get(request.media_type)
     if scene is None:
         raise RenderError.internal(
-            f"The sandbox cannot make {order.media_type!r}; it makes "
+            f"The sandbox cannot make {request.media_type!r}; it makes "
             f"{', '.join(BY_MEDIA_TYPE)}."
         )
-    return scene(order)
+    return scene(request)

@@ -17,9 +17,9 @@ _SHORT_SIDE_PX = 720
 Clips = Mapping[Keyframe, Clip]
 
 
-def render(order: RenderRequest) -> Rendered:
+def render(request: RenderRequest) -> Rendered:
     """Render the timeline of spec 4.14; every file is looked at before any frame."""
-    keyframes = read_keyframes(order)
+    keyframes = read_keyframes(request)
     clips = {
         keyframe: read_clip(keyframe.path, keyframe.field, MediaLimits())
         for keyframe in keyframes
@@ -30,11 +30,11 @@ def render(order: RenderRequest) -> Rendered:
     layers = list(_layers(keyframes, clips, size, frames))
     voices = list(_voices(keyframes, clips))
     film = Film(size, segments(layers, frames), Mix(voices) if voices else None)
-    return write_film(film, order.output)
+    return write_film(film, request.output)
 
 
 def _size(keyframes: Sequence[Keyframe], clips: Clips) -> Size:
-    """Take the ratio of what comes first on the lowest track that is seen."""
+    """Return the ratio of the first keyframe on the lowest visible track."""
     pictures = {
         keyframe: picture_size(keyframe.path, keyframe.field)
         for keyframe in keyframes

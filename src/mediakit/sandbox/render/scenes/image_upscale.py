@@ -20,21 +20,21 @@ _FIELD = "image_url"
 _CONTENT_TYPES = {"jpeg": "image/jpeg", "png": "image/png"}
 
 
-def render(order: RenderRequest) -> Rendered:
+def render(request: RenderRequest) -> Rendered:
     """Scale the picture of spec 4.12 by its factor."""
-    path = order.file(order.text(_FIELD))
-    factor = order.choice("upscale_factor", {"x2": 2, "x3": 3, "x4": 4}, "x2")
-    content_type = order.choice("output_format", _CONTENT_TYPES, "jpeg")
+    path = request.file(request.text(_FIELD))
+    factor = request.choice("upscale_factor", {"x2": 2, "x3": 3, "x4": 4}, "x2")
+    content_type = request.choice("output_format", _CONTENT_TYPES, "jpeg")
     output_format = content_type.removeprefix("image/")
     _check_output(path, factor, output_format)
     picture = read_picture(path, _FIELD)
     if output_format == "jpeg":
         picture = on_white(picture)
     size = Size(picture.width * factor, picture.height * factor)
-    picture = _denoised(picture, order.number("denoise", 0))
+    picture = _denoised(picture, request.number("denoise", 0))
     picture = picture.resize(size, Image.Resampling.LANCZOS)
-    picture = _sharpened(picture, order.number("sharpen", 0))
-    save_picture(picture, order.output, output_format)
+    picture = _sharpened(picture, request.number("sharpen", 0))
+    save_picture(picture, request.output, output_format)
     return Rendered(content_type, *size)
 
 

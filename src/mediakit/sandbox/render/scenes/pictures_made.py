@@ -29,19 +29,19 @@ _DYE = 0.6
 _BAND_ROWS = 256
 
 
-def render(order: RenderRequest) -> Rendered:
+def render(request: RenderRequest) -> Rendered:
     """Make the picture that a prompt, and perhaps a picture, ask for (spec 4.11)."""
-    body = OpenBody(order)
+    body = OpenBody(request)
     given = [given for medium, given in body.media() if medium == "picture"]
     output_format, content_type = _CONTENT_TYPES.get(
         body.output_format, _CONTENT_TYPES["png"]
     )
     if given:
         picture = _given_picture(given[0], output_format)
-        recolour(picture, look_of(body.prompt, order.seed).palette)
+        recolour(picture, look_of(body.prompt, request.seed).palette)
     else:
-        picture = landscape(body, order.seed)
-    save_picture(picture, order.output, output_format)
+        picture = landscape(body, request.seed)
+    save_picture(picture, request.output, output_format)
     return Rendered(content_type, *picture.size)
 
 

@@ -29,34 +29,34 @@ _OPACITY = 215
 _STRIPES = 9
 
 
-def render(order: RenderRequest) -> Rendered:
+def render(request: RenderRequest) -> Rendered:
     """Change the clip of spec 4.16; what lies outside the region stays as it is."""
-    path = order.file(order.text(_FIELD))
-    clip = read_clip(path, _FIELD, order.limits_of(_FIELD))
-    short_side_px = order.choice("resolution", SHORT_SIDES_PX, "1080p")
+    path = request.file(request.text(_FIELD))
+    clip = read_clip(path, _FIELD, request.limits_of(_FIELD))
+    short_side_px = request.choice("resolution", SHORT_SIDES_PX, "1080p")
     size = frame_size(short_side_px, clip.size.ratio)
-    seconds = min(clip.seconds, order.number("duration_s", 5))
-    region = region_of(order, size)
-    patch = Patch(region, _replacement(order, region.box.size))
+    seconds = min(clip.seconds, request.number("duration_s", 5))
+    region = region_of(request, size)
+    patch = Patch(region, _replacement(request, region.box.size))
     frames = max(round(seconds * FPS), 1)
     film = Film(
         size=size,
         shots=[SourceShot(clip, size, frames, marks=[patch])],
         sound=SoundFile(path, _FIELD, "video") if clip.has_sound else None,
     )
-    return write_film(film, order.output)
+    return write_film(film, request.output)
 
 
-def region_of(order: RenderRequest, size: Size) -> Region:
+def region_of(request: RenderRequest, size: Size) -> Region:
     """Return the region that is changed; a mask is more exact than words.
 
     Raises:
         RenderError: `invalid_input` when there is neither, or the mask marks nothing.
     """
-    if url := order.text(_MASK_FIELD):
-        mask = read_picture(order.file(url), _MASK_FIELD, enough=size)
+    if url := request.text(_MASK_FIELD):
+        mask = read_picture(request.file(url), _MASK_FIELD, enough=size)
         return region_of_mask(mask, size, _MASK_FIELD)
-    if words := order.text(_WORDS_FIELD):
+    if words := request.text(_WORDS_FIELD):
         return region_of_words(words, size)
     raise RenderError.invalid(
         f"{_WORDS_FIELD}: missing; accepted are words for the region here, or a mask "
@@ -64,12 +64,14 @@ def region_of(order: RenderRequest, size: Size) -> Region:
     )
 
 
-def _replacement(order: RenderRequest, size: Size) -> Image.Image:
-    if url := order.text(_REFERENCE_FIELD):
-        picture = on_white(read_picture(order.file(url), _REFERENCE_FIELD, enough=size))
+def _replacement(request: RenderRequest, size: Size) -> Image.Image:
+    if url := request.text(_REFERENCE_FIELD):
+        picture = on_white(
+            read_picture(request.file(url), _REFERENCE_FIELD, enough=size)
+        )
         box = cover_box(Size(*picture.size), size)
         return picture.resize(size, Image.Resampling.LANCZOS, box)
-    look = look_of(order.text("prompt"), order.seed)
+    look = look_of(request.text("prompt"), request.seed)
     return _pattern(look.palette, float(look.random.uniform(0, np.pi)), size)
 
 

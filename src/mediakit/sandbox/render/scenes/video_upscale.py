@@ -32,28 +32,28 @@ _FACTORS = {"x2": 2, "x4": 4}
 _Filter = tuple[str, str]
 
 
-def render(order: RenderRequest) -> Rendered:
+def render(request: RenderRequest) -> Rendered:
     """Scale the clip of spec 4.13; its frame rate, length and sound stay."""
-    path = order.file(order.text(_FIELD))
-    clip = read_clip(path, _FIELD, order.limits_of(_FIELD))
+    path = request.file(request.text(_FIELD))
+    clip = read_clip(path, _FIELD, request.limits_of(_FIELD))
     rate = clip.rate or Fraction(FPS)
     frames = max(round(clip.seconds * rate), 1)
-    codec: Codec = "h264" if order.flag("h264_output") else "hevc"
+    codec: Codec = "h264" if request.flag("h264_output") else "hevc"
     size = output_size(
         clip.size,
-        order.choice("upscale_factor", _FACTORS, "x2"),
-        order.text("model", "proteus"),
+        request.choice("upscale_factor", _FACTORS, "x2"),
+        request.text("model", "proteus"),
     )
     _check_output(clip, size, codec)
     _check_work(clip, size, frames)
     film = Film(
         size=size,
-        shots=[SourceShot(clip, size, frames, fps=rate, prepared=_effects(order))],
+        shots=[SourceShot(clip, size, frames, fps=rate, prepared=_effects(request))],
         sound=SoundFile(path, _FIELD, "video") if clip.has_sound else None,
         codec=codec,
         fps=rate,
     )
-    return write_film(film, order.output)
+    return write_film(film, request.output)
 
 
 def output_size(source: Size, factor: int, model: str) -> Size:
@@ -121,14 +121,14 @@ def _check_work(clip: Clip, size: Size, frames: int) -> None:
         )
 
 
-def _effects(order: RenderRequest) -> Callable[[av.VideoFrame], av.VideoFrame] | None:
+def _effects(request: RenderRequest) -> Callable[[av.VideoFrame], av.VideoFrame] | None:
     """Return what the options do to each frame; None when they do nothing."""
-    filters = list(_filters(order))
+    filters = list(_filters(request))
     return _Filters(filters) if filters else None
 
 
-def _filters(order: RenderRequest) -> Iterator[_Filter]:
-    amount = partial(order.number, default=0)
+def _filters(request: RenderRequest) -> Iterator[_Filter]:
+    amount = partial(request.number, default=0)
     smooth = 1.2 * amount("noise") + 0.8 * max(amount("compression"), amount("halo"))
     if smooth > 0:
         yield "gblur", f"sigma={smooth}"
@@ -136,7 +136,7 @@ def _filters(order: RenderRequest) -> Iterator[_Filter]:
         yield "unsharp", f"luma_amount={1.5 * detail}"
     if (grain := amount("grain")) > 0:
         strength = max(round(150 * grain), 1)
-        yield "noise", f"all_seed={order.seed % 2**31}:alls={strength}:allf=t"
+        yield "noise", f"all_seed={request.seed % 2**31}:alls={strength}:allf=t"
 
 
 class _Filters:

@@ -123,7 +123,7 @@ class Mix:
         self._heard = 0
 
     def read(self, samples: int) -> Floats:
-        """Return the next samples; a mix goes on in silence for ever."""
+        """Return the next samples; a mix continues with silence without end."""
         mixed = np.zeros((2, samples), dtype=np.float32)
         for voice in self._voices:
             voice.add_to(mixed, self._heard)
