@@ -1,4 +1,4 @@
-"""Reads a body by the names that fields commonly have."""
+"""Reads a body by common field names."""
 
 import math
 import re
@@ -41,14 +41,14 @@ _SQUARES_PX = {"1k": 1024, "2k": 2048, "4k": 4096}
 
 
 class GivenMedium(NamedTuple):
-    """A medium that a body names somewhere, and what it turned out to be."""
+    """A medium that a body names, and its detected type."""
 
     medium: Medium
     given: Given
 
 
 class OpenBody:
-    """Reads a body by names that are common; a value of another kind is ignored.
+    """Reads a body by common field names; a value of another type is ignored.
 
     Args:
         request: The request; fields of objects inside its body count like its own.
@@ -60,7 +60,7 @@ class OpenBody:
 
     @property
     def prompt(self) -> str:
-        """The prompt; empty where there is none."""
+        """The prompt; empty if there is none."""
         return self._text("prompt")
 
     @property
@@ -72,7 +72,7 @@ class OpenBody:
 
     @property
     def ratio(self) -> Fraction | None:
-        """Width over height; None where it follows from what is given."""
+        """Width over height; None when it follows from the given media."""
         if pair := self._pair():
             return Fraction(*pair)
         return self._ratio()
@@ -90,22 +90,22 @@ class OpenBody:
 
     @property
     def watermark(self) -> bool:
-        """Whether the output is to be marked."""
+        """Whether the output gets a watermark."""
         return any(self._fields.get(name) is True for name in _WATERMARKS)
 
     @property
     def high_bitrate(self) -> bool:
-        """Whether a larger and better file is wanted."""
+        """Whether a larger and better file is requested."""
         return self._text("bitrate_mode") == "high"
 
     @property
     def output_format(self) -> str:
-        """The last word of the wanted format, such as `jpeg` of `image/jpeg`."""
+        """The last part of the requested format, such as `jpeg` of `image/jpeg`."""
         named = next(filter(None, map(self._text, _FORMATS)), "")
         return named.lower().rpartition("/")[2]
 
     def audible(self, *, default: bool) -> bool:
-        """Return whether sound is wanted."""
+        """Return whether sound is requested."""
         for name in _SOUNDS:
             match self._fields.get(name):
                 case bool(wanted):
@@ -129,7 +129,7 @@ class OpenBody:
         return _bounded(side * math.sqrt(ratio), side / math.sqrt(ratio))
 
     def media(self) -> Iterator[GivenMedium]:
-        """Find the media that the body names, at any depth, in its order.
+        """Find the media that the body names at any depth, in order.
 
         What a field declares is believed; other files are looked at.
 
@@ -189,7 +189,7 @@ def _bounded(width: float, height: float) -> Size:
 
 
 def _flat(body: Mapping[str, object]) -> dict[str, object]:
-    """Bring the fields of objects inside the body up; an outer one hides an inner."""
+    """Flatten the objects inside the body; an outer field hides an inner one."""
     fields: dict[str, object] = {}
     level = [body]
     while level:

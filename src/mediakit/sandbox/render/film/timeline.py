@@ -1,4 +1,4 @@
-"""Timelines: which keyframe of which track is seen or heard, and when (spec 4.14)."""
+"""Timelines: the keyframes of each track and their times (spec 4.14)."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,12 +37,12 @@ class Keyframe:
 
     @property
     def visual(self) -> bool:
-        """Whether it is seen."""
+        """Whether it is visible."""
         return self.kind != "audio"
 
     @property
     def samples(self) -> range:
-        """The samples of the film during which it is heard."""
+        """The samples of the film in which it is audible."""
         return range(
             round(self.start_ms * SAMPLE_RATE_HZ / 1000),
             round(self.end_ms * SAMPLE_RATE_HZ / 1000),

@@ -1,4 +1,4 @@
-"""How long the given clips and sounds are, as the client measures them, too."""
+"""The lengths of clips and sounds, measured as the client does."""
 
 from pathlib import Path
 from typing import Literal
@@ -17,7 +17,7 @@ _SHOWN_LENGTH = 200
 
 
 def seconds_of(request: RenderRequest) -> dict[str, float]:
-    """Measure the inputs of an order of kind `probe`.
+    """Measure the inputs of a request of kind `probe`.
 
     Args:
         request: Its body says of each URL whether it is a "video" or an "audio".
@@ -43,7 +43,7 @@ def _medium(name: object) -> Timed:
 
 
 def _seconds(path: Path, medium: Timed, label: str) -> float:
-    # It brings 11 MB along that a worker has no use for while it only renders.
+    # It needs 11 MB, which a worker that only renders does not need.
     from mediakit.media import probe
 
     _check_safe(path, label, medium)
@@ -57,7 +57,7 @@ def _seconds(path: Path, medium: Timed, label: str) -> float:
 
 
 def _check_safe(path: Path, label: str, medium: Timed) -> None:
-    """Leave only formats and codecs to FFmpeg's own guesses that can do no harm."""
+    """Let FFmpeg detect only safe formats and codecs."""
     kind = kind_of(path)
     if kind is None:
         raise _unreadable(label, medium)

@@ -1,4 +1,4 @@
-"""What the worker can render: one scene for each kind of function.
+"""The scenes that the worker can render, one for each kind of function.
 
 It depends on all other rooms of the renderer.
 """
@@ -20,8 +20,8 @@ from mediakit.sandbox.render.scenes import (
     video_upscale,
 )
 
-# Functions that do what no other one does, or whose declaration does not say how
-# large or how loud they are. All others are made by what they make.
+# Functions with a scene of their own, or whose declaration has no size or sound. All
+# others are rendered by their media type.
 SCENES: Mapping[str, Callable[[RenderRequest], Rendered]] = MappingProxyType(
     {
         "compose-video": compose_video.render,

@@ -18,7 +18,7 @@ Clips = Mapping[Keyframe, Clip]
 
 
 def render(request: RenderRequest) -> Rendered:
-    """Render the timeline of spec 4.14; every file is looked at before any frame."""
+    """Render the timeline of spec 4.14; every file is checked before any frame."""
     keyframes = read_keyframes(request)
     clips = {
         keyframe: read_clip(keyframe.path, keyframe.field, MediaLimits())

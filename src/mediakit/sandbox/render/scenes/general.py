@@ -1,4 +1,4 @@
-"""What any function makes: its body is read by the names that fields commonly have."""
+"""Scenes for any function, whose body is read by common field names."""
 
 import re
 import wave
@@ -106,7 +106,7 @@ def reel_of(
     fixed: bool = False,
     task: Task = "reference",
 ) -> Reel:
-    """Read what a film is made of.
+    """Read the content of a film.
 
     Args:
         request: The request.
@@ -141,7 +141,7 @@ def reel_of(
 
 @dataclass(frozen=True)
 class _Media:
-    """The media of a body, by what they are."""
+    """The media of a body, by media type."""
 
     pictures: Sequence[Given]
     videos: Sequence[Given]

@@ -39,7 +39,7 @@ def render(request: RenderRequest) -> Rendered:
 
 
 def _check_output(path: Path, factor: int, output_format: str) -> None:
-    """Refuse what would become too large, before anything is decoded."""
+    """Reject an output that is too large, before decoding."""
     before = picture_size(path, _FIELD)
     after = Size(before.width * factor, before.height * factor)
     if after.pixels > MAX_OUTPUT_PIXELS:

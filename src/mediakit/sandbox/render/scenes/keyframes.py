@@ -10,8 +10,8 @@ from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderReques
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, cover_box, frame_size
 
 _ZOOM = 0.08
-# The dissolve takes the middle of a transition; before and after it one picture is
-# alone, which is also half the work.
+# The dissolve is the middle of a transition; before and after it only one picture is
+# visible, which also halves the work.
 _DISSOLVE = (0.3, 0.7)
 
 
@@ -30,7 +30,7 @@ def render(request: RenderRequest) -> Rendered:
 
 
 def transition_seconds(request: RenderRequest, transitions: int) -> list[float]:
-    """Return how long each transition takes.
+    """Return the length of each transition.
 
     Raises:
         RenderError: `invalid_input` when there is no transition, or when

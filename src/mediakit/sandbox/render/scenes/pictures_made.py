@@ -30,7 +30,7 @@ _BAND_ROWS = 256
 
 
 def render(request: RenderRequest) -> Rendered:
-    """Make the picture that a prompt, and perhaps a picture, ask for (spec 4.11)."""
+    """Make the picture for a prompt and an optional picture (spec 4.11)."""
     body = OpenBody(request)
     given = [given for medium, given in body.media() if medium == "picture"]
     output_format, content_type = _CONTENT_TYPES.get(
@@ -46,9 +46,9 @@ def render(request: RenderRequest) -> Rendered:
 
 
 def landscape(body: OpenBody, seed: int) -> Image.Image:
-    """Paint a landscape of the size that a body asks for."""
+    """Paint a landscape of the requested size."""
     size = body.picture_size()
-    # Video frames have even sides; what is too much is cut off at the end.
+    # Video frames have even sides; the surplus is cut off at the end.
     even = Size(*(side + side % 2 for side in size))
     frame = av.VideoFrame(*even, "yuv420p")
     planes = Planes.of(frame)

@@ -12,7 +12,7 @@ _EDIT_WORDS = re.compile(r"\b(edit|replac|remov|chang|restyl|recolou?r)", re.IGN
 
 
 def render(request: RenderRequest) -> Rendered:
-    """Render the film that a body asks for; a draft has 480p whatever it says."""
+    """Render the requested film; a draft always has 480p."""
     draft = request.flag("draft")
     resolution = "480p" if draft else "720p"
     reel = reel_of(
@@ -22,7 +22,7 @@ def render(request: RenderRequest) -> Rendered:
 
 
 def task_of(request: RenderRequest) -> Task:
-    """Tell what is asked for; `auto` is decided by the words of the prompt.
+    """Return the requested task; the words of the prompt decide for `auto`.
 
     Raises:
         RenderError: `invalid_input` when there is no clip to edit or to extend.
@@ -40,7 +40,7 @@ def task_of(request: RenderRequest) -> Task:
 
 
 def _classified(request: RenderRequest) -> Task:
-    """Choose edit or extend only where the other fields would allow it."""
+    """Choose edit or extend only if the other fields allow it."""
     adaptive = request.text("ratio", "adaptive") == "adaptive"
     if not (adaptive and request.texts("video_urls")):
         return "reference"

@@ -1,4 +1,4 @@
-"""Region replace: the given clip, changed in one region and nowhere else."""
+"""Region replace: the given clip, changed in one region only."""
 
 import numpy as np
 from PIL import Image
@@ -24,13 +24,13 @@ _MASK_FIELD = "modify_region_mask"
 _WORDS_FIELD = "modify_region_roi"
 _REFERENCE_FIELD = "image"
 
-# Without a reference picture the clip is still seen to move under what replaces it.
+# Without a reference picture the moving clip stays visible under the replacement.
 _OPACITY = 215
 _STRIPES = 9
 
 
 def render(request: RenderRequest) -> Rendered:
-    """Change the clip of spec 4.16; what lies outside the region stays as it is."""
+    """Change the clip of spec 4.16; pixels outside the region stay."""
     path = request.file(request.text(_FIELD))
     clip = read_clip(path, _FIELD, request.limits_of(_FIELD))
     short_side_px = request.choice("resolution", SHORT_SIDES_PX, "1080p")

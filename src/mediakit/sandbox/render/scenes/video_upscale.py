@@ -21,7 +21,7 @@ MOST_PIXELS_A_SIDE = 8192
 # An encoder keeps whole frames, H.265 more and larger ones than H.264: these keep
 # both below 700 MB.
 MOST_PIXELS: dict[Codec, int] = {"h264": 35_000_000, "hevc": 4096 * 2304}
-# Of all frames together; about four minutes' work for two cores.
+# For all frames together; about four minutes for two cores.
 MOST_PIXELS_IN_ALL = 15_000_000_000
 
 _FIELD = "video_url"
@@ -57,7 +57,7 @@ def render(request: RenderRequest) -> Rendered:
 
 
 def output_size(source: Size, factor: int, model: str) -> Size:
-    """Return the frame that a model makes of a source (spec 4.13).
+    """Return the output frame of a model for a source (spec 4.13).
 
     Args:
         source: The clip's frame.
@@ -122,7 +122,7 @@ def _check_work(clip: Clip, size: Size, frames: int) -> None:
 
 
 def _effects(request: RenderRequest) -> Callable[[av.VideoFrame], av.VideoFrame] | None:
-    """Return what the options do to each frame; None when they do nothing."""
+    """Return the filters that the options need; None for none."""
     filters = list(_filters(request))
     return _Filters(filters) if filters else None
 
@@ -140,7 +140,7 @@ def _filters(request: RenderRequest) -> Iterator[_Filter]:
 
 
 class _Filters:
-    """Filters of FFmpeg, one after the other, each of which answers frame by frame."""
+    """A chain of FFmpeg filters, each of which works frame by frame."""
 
     def __init__(self, filters: list[_Filter]) -> None:
         self._filters = filters
