@@ -181,7 +181,7 @@ def test_a_killed_worker_is_watched_and_replaced_in_another_thread(
     thread.join()
     [failed] = failures
     assert failed.code == "internal"
-    assert failed.message == "The render worker failed: it ended without an answer."
+    assert failed.message == "The render worker failed: it ended without a response."
     assert len(set(pids())) == 2
     assert f"The render worker {pids()[0]} ended with code -9" in caplog.text
 

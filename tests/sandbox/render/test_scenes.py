@@ -968,7 +968,7 @@ def test_the_worker_answers_each_line_with_a_line_and_leaves(studio: Studio) -> 
     assert len(answers) == 5
     for answer in answers[:4]:
         assert (answer["ok"], answer["code"]) == (False, "internal")
-        assert "not a render order" in answer["message"]
+        assert "not a render request" in answer["message"]
     assert answers[4] == {
         "job": "media_1",
         "ok": True,
