@@ -20,8 +20,8 @@ from mediakit.sandbox.render.film.open_body import OpenBody
 from mediakit.sandbox.render.frames.planes import rgb_of
 from mediakit.sandbox.render.landscapes.palettes import PALETTES, Palette
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
-from mediakit.sandbox.render.scenes import render
-from mediakit.sandbox.render.scenes.pictures_made import recolour
+from mediakit.sandbox.render.scenes.choosing import render
+from mediakit.sandbox.render.scenes.default_picture import recolour
 from tests.sandbox.render.test_scenes import (
     Rgb,
     Studio,

@@ -38,7 +38,7 @@ from mediakit.sandbox.render.protocol import (
     RenderRequest,
     parse_request,
 )
-from mediakit.sandbox.render.scenes import render
+from mediakit.sandbox.render.scenes.choosing import render
 from mediakit.sandbox.render.scenes.r1 import task_of
 from mediakit.sandbox.render.scenes.text_to_video import shot_captions
 from mediakit.sandbox.render.sizes import (

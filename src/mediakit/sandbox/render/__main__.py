@@ -19,7 +19,7 @@ from mediakit.sandbox.render.protocol import (
     parse_request,
     ready,
 )
-from mediakit.sandbox.render.scenes import render
+from mediakit.sandbox.render.scenes.choosing import render
 
 # The heaviest renders use half of it. A file of a few hundred bytes can declare enough
 # samples for FFmpeg to allocate 2 GB for their list, once for each track.

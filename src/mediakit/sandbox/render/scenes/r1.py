@@ -5,7 +5,7 @@ import re
 from mediakit.sandbox.render.film.film import write_film
 from mediakit.sandbox.render.film.reels import Task, film_of
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
-from mediakit.sandbox.render.scenes.general import reel_of
+from mediakit.sandbox.render.scenes.default_film import reel_of
 
 _EXTEND_WORDS = re.compile(r"\b(extend|continu|prolong)", re.IGNORECASE)
 _EDIT_WORDS = re.compile(r"\b(edit|replac|remov|chang|restyl|recolou?r)", re.IGNORECASE)
