@@ -45,7 +45,7 @@ UPLOADED = "https://files.example/a.png"
 SPENDABLE = {"balance_micro_usd": 9_000_000}
 CHARGE_MICRO_USD = 50_000
 SENT_NOTHING = "Nothing was sent"
-NO_JOB = ("no job was made", "Nothing was charged", "nothing is charged")
+NO_JOB = ("no job was created", "Nothing was charged", "nothing is charged")
 
 Operation = Callable[[], Awaitable[object]]
 

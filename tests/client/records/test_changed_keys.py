@@ -166,7 +166,7 @@ def test_what_a_rebuilt_job_asked_for_is_not_made_up(desk: Desk) -> None:
                     job = await lost.submit("text-to-image", prompt="a kite")
             await client.history.rebuild(job.id)
             known = await client.job(job.id)
-            with pytest.raises(NotFoundError, match="what it asked for is not known"):
+            with pytest.raises(NotFoundError, match="its request is not known"):
                 await known.next_take()
 
     with asyncio.Runner() as runner:

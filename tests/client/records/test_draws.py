@@ -165,14 +165,14 @@ def test_what_is_sent_from_another_history_is_not_taken_for_an_answer_to_come(
 
 FORK = """
 import os
-from mediakit.client.submissions.sending import SENDING
-SENDING.begin("a history", "a key")
+from mediakit.client.submissions.reservation import IN_FLIGHT
+IN_FLIGHT.begin("a history", "a key")
 child = os.fork()
 if child == 0:
-    SENDING.end("a history", "a key")
-    os._exit(SENDING.has("a history", "a key"))
+    IN_FLIGHT.end("a history", "a key")
+    os._exit(IN_FLIGHT.has("a history", "a key"))
 code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-print(code, SENDING.has("a history", "a key"))
+print(code, IN_FLIGHT.has("a history", "a key"))
 """
 
 

@@ -129,9 +129,9 @@ def bought_at(micro_usd: int, kind: str, **body: Any) -> Submission:
     return submission_of(SERVICE, function, body, estimate)
 
 
-def priced_anew(submission: Submission) -> Submission:
+def repriced(submission: Submission) -> Submission:
     pricer = Pricer(Catalog.default(), RemoteMedia(HttpClient(), SystemClock()))
-    return io_thread().call(pricer.priced_anew, submission)
+    return io_thread().call(pricer.repriced, submission)
 
 
 def test_a_price_that_rests_on_a_length_is_made_from_the_clip_as_it_is(
@@ -139,7 +139,7 @@ def test_a_price_that_rests_on_a_length_is_made_from_the_clip_as_it_is(
 ) -> None:
     clip = make_mp4(tmp_path / "clip.mp4", (320, 180), 1.5)
     with FileServer({"a.mp4": clip.read_bytes()}) as server:
-        again = priced_anew(
+        again = repriced(
             bought_at(9_000_000, "video-upscale", video_url=server.url("a.mp4"))
         )
 
@@ -150,11 +150,11 @@ def test_where_a_length_cannot_be_read_any_more_the_larger_price_counts() -> Non
     with FileServer({}) as server:
         url = server.url("gone.mp4")
         upscaled = bought_at(9_000_000, "video-upscale", video_url=url)
-        assert priced_anew(upscaled) == upscaled
+        assert repriced(upscaled) == upscaled
 
         r5: dict[str, Any] = {"prompt": "a", "duration": 5, "resolution": "2K"}
         cheap = bought_at(1, "r5", video_urls=[url], **r5)
-        again = priced_anew(cheap)
+        again = repriced(cheap)
         assert again.reserved_micro_usd > 500_000
         assert again.estimate_high_micro_usd in (None, again.reserved_micro_usd)
 
@@ -165,12 +165,12 @@ def test_what_cannot_be_priced_here_keeps_its_price() -> None:
         bought_at(7, "text-to-video", prompt="a", duration=99),
         replace(kite, function="acme/elsewhere/text-to-video"),
     ):
-        assert priced_anew(submission) == submission
+        assert repriced(submission) == submission
 
 
 def test_properties_that_no_declaration_knows_leave_the_price_as_it_is() -> None:
     fields: dict[str, Any] = {"prompt": "a", "duration": 5}
-    plain = priced_anew(bought_at(7, "text-to-video", **fields))
-    more = priced_anew(bought_at(7, "text-to-video", **fields, beta_mode="fast"))
+    plain = repriced(bought_at(7, "text-to-video", **fields))
+    more = repriced(bought_at(7, "text-to-video", **fields, beta_mode="fast"))
 
     assert plain.reserved_micro_usd == more.reserved_micro_usd == 340_000

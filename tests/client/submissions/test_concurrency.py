@@ -32,7 +32,7 @@ class Submits:
         await self._clock.advance(0)
 
     async def _submit(self) -> None:
-        async with self._pace.turn() as its_round:
+        async with self._pace.slot() as its_round:
             answered = asyncio.get_running_loop().create_future()
             self.under_way.append((its_round, answered))
             await answered

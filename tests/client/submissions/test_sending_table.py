@@ -28,7 +28,7 @@ from mediakit.client.runtime.io_thread import io_thread
 from mediakit.client.submissions.sender import (
     SUBMIT_RETRY_FOR_S,
     Sender,
-    asks_unasked,
+    may_resend_unasked,
 )
 from mediakit.clock import VirtualClock
 from mediakit.errors import (
@@ -376,7 +376,7 @@ def test_what_an_earlier_try_may_have_made_stays_open_until_it_is_known(
             stage.script(fault)
             with pytest.raises(MediakitError):
                 io_thread().call(
-                    submitter.send, submission, asked_before=True, claim=claim
+                    submitter.send, submission, sent_before=True, claim=claim
                 )
             entry = history.find_key(submission.key)
             assert entry is not None
@@ -401,16 +401,14 @@ def test_every_fresh_key_is_claimed_where_the_caller_says(
         submission, _ = history.claim(buyer.submission("budget"))
         submitter = buyer.submitter(history)
         with pytest.raises(BudgetError):
-            io_thread().call(
-                submitter.send, submission, asked_before=False, claim=claim
-            )
+            io_thread().call(submitter.send, submission, sent_before=False, claim=claim)
 
         assert claimed == [2]
         assert stage.books(org, user) == (0, 0)
         assert history.find_key(key_of(submission.draw_key, 1, 3)) is None
 
 
-def test_an_unanswered_submit_is_asked_again_unasked_for_a_day(tmp_path: Path) -> None:
+def test_an_unanswered_submit_is_sent_again_unasked_for_a_day(tmp_path: Path) -> None:
     clock = VirtualClock()
     with History(tmp_path / "history.sqlite3", clock=clock) as history:
         service = core.Service("http://127.0.0.1:9", "a-key-0123")
@@ -419,5 +417,5 @@ def test_an_unanswered_submit_is_asked_again_unasked_for_a_day(tmp_path: Path) -
         kite = submission_of(service, function, {"prompt": "a"}, estimate)
         entry, _ = history.claim(kite)
 
-    assert asks_unasked(entry, clock.now() + timedelta(hours=24))
-    assert not asks_unasked(entry, clock.now() + timedelta(hours=24, seconds=1))
+    assert may_resend_unasked(entry, clock.now() + timedelta(hours=24))
+    assert not may_resend_unasked(entry, clock.now() + timedelta(hours=24, seconds=1))

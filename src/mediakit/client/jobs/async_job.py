@@ -206,11 +206,11 @@ class AsyncJob(ProcessBound):
         text box dead until the page is reloaded; the blocking `wait()` does not.
 
         Args:
-            timeout_s: Seconds to wait at the most; None waits as long as it takes.
+            timeout_s: Seconds to wait; None waits without a limit.
 
         Raises:
             JobFailedError: The job failed.
-            WaitTimeoutError: The time is over; the job goes on.
+            WaitTimeoutError: The time is over; the job continues.
             GoneError: The service no longer knows it.
         """
         self._services.waited(self)
@@ -222,10 +222,10 @@ class AsyncJob(ProcessBound):
         """Wait until the charge is settled (spec 2.2).
 
         Args:
-            timeout_s: Seconds to wait at the most; None waits as long as it takes.
+            timeout_s: Seconds to wait; None waits without a limit.
 
         Raises:
-            WaitTimeoutError: The time is over; the charge settles all the same.
+            WaitTimeoutError: The time is over; the charge still settles.
             GoneError: The service no longer knows the job.
         """
         await self._until(lambda state: state.charge_micro_usd is not None, timeout_s)

@@ -82,11 +82,11 @@ class Job(ProcessBound):
         """Wait until the job completes; Ctrl-C ends the waiting, not the job.
 
         Args:
-            timeout_s: Seconds to wait at the most; None waits as long as it takes.
+            timeout_s: Seconds to wait; None waits without a limit.
 
         Raises:
             JobFailedError: The job failed.
-            WaitTimeoutError: The time is over; the job goes on.
+            WaitTimeoutError: The time is over; the job continues.
             GoneError: The service no longer knows it.
         """
         self._wait_for(self.core.wait, timeout_s)
@@ -109,10 +109,10 @@ class Job(ProcessBound):
         """Wait until the charge is settled (spec 2.2).
 
         Args:
-            timeout_s: Seconds to wait at the most; None waits as long as it takes.
+            timeout_s: Seconds to wait; None waits without a limit.
 
         Raises:
-            WaitTimeoutError: The time is over; the charge settles all the same.
+            WaitTimeoutError: The time is over; the charge still settles.
             GoneError: The service no longer knows the job.
         """
         self._wait_for(self.core.settle, timeout_s)

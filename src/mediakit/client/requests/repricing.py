@@ -25,7 +25,7 @@ class Pricer:
         self._catalog = catalog
         self._remote_media = remote_media
 
-    async def priced_anew(self, submission: Submission) -> Submission:
+    async def repriced(self, submission: Submission) -> Submission:
         """Return a submission at the price of now.
 
         Where a length that the price rests on cannot be read any more, the larger of
