@@ -631,7 +631,7 @@ def test_a_full_queue_is_one_sentence_with_the_time_to_try_again(
     ("fault", "words"),
     [
         ({"kind": "status", "status": 429, "retry_after": 3}, "asks to wait; trying"),
-        ({"kind": "latency", "seconds": 2}, "has not taken the request yet"),
+        ({"kind": "latency", "seconds": 2}, "has not accepted the request yet"),
     ],
     ids=["asked to wait", "slow"],
 )

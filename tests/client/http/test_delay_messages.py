@@ -96,7 +96,7 @@ def reasons(form: Form) -> list[str]:
     ("fault", "words"),
     [
         ({"kind": "status", "status": 429, "retry_after": 3}, "trying again in"),
-        ({"kind": "latency", "seconds": 3}, "has not taken the request yet"),
+        ({"kind": "latency", "seconds": 3}, "has not accepted the request yet"),
     ],
     ids=["asked to wait", "slow"],
 )
@@ -140,7 +140,7 @@ def test_a_call_with_files_says_that_another_program_holds_the_history() -> None
     assert delays.submit_text() == delays.files_text() == BLOCKED
     free = DelayMessages(Progress(), lambda: 5.0, str)
     assert free.submit_text() == "The service asks to wait; trying again in 5 s."
-    assert free.files_text() == "Still looking at the media of the request."
+    assert free.files_text() == "Still reading the media of the request."
 
 
 def test_a_form_says_how_far_its_upload_is(

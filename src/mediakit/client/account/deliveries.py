@@ -306,12 +306,12 @@ class AsyncDeliveries:
             return await self._transport.exchange("POST", path)
 
         try:
-            # Sent twice it arrives twice, under one id: receivers know it again.
+            # A repeated delivery has the same id: receivers recognise it.
             answer = await self._transport.again(once, for_s=REPLAY_FOR_S)
         except NoAnswerError as error:
             raise self._transport.silence(error) from error
         if answer.status == 409 and tries > 1:
-            # The try whose answer was lost has sent it, unless it could not be.
+            # An attempt without a response may have replayed it.
             now = await self.get(delivery_id)
             if now.status == DeliveryStatus.PENDING:
                 return now

@@ -120,8 +120,8 @@ def _refusal(answer: Answer) -> ServiceError:
         hint = " Start it with --allow-loopback-callbacks."
     said = answer.message or f"it answered {answer.status}"
     return ServiceError(
-        f"The sandbox does not register a listener: {said}{hint} Jobs are polled, as "
-        "ever.",
+        f"The sandbox does not register a listener: {said}{hint} Jobs are still "
+        "polled.",
         status=answer.status,
     )
 
