@@ -194,7 +194,7 @@ def test_a_rate_limit_pauses_all_reads_of_that_service_and_of_no_other() -> None
         begins_s = next(
             at for at, name in service.reads if at > 10 and name == "media_0"
         )
-        assert "Asking again in 40 s" in str(service.jobs["media_0"].state.trouble)
+        assert "Retrying in 40 s" in str(service.jobs["media_0"].state.trouble)
         await service.clock.advance(100.0)
         paused = [
             name
@@ -272,7 +272,7 @@ def test_a_silent_service_is_asked_ever_less_often_by_one_read_at_a_time() -> No
             assert least_s - TINY_S <= gap <= least_s * 1.1 + 0.2
         assert len(asked_s) < 14
         for job in service.jobs.values():
-            assert "does not answer. Asking again in" in str(job.state.trouble)
+            assert "does not answer. Retrying in" in str(job.state.trouble)
         service.fault = lambda _: None
         await service.clock.advance(40.0)
         assert all(job.state.trouble is None for job in service.jobs.values())
@@ -426,7 +426,7 @@ def test_a_fault_of_this_machine_is_logged_and_the_job_is_read_again(
         faults = [OSError("disk full")]
         service.fault = lambda _: faults.pop() if faults else None
         await service.clock.advance(0.5)
-        assert "OSError. Asking again" in str(service.jobs["media_0"].state.trouble)
+        assert "OSError. Retrying" in str(service.jobs["media_0"].state.trouble)
         await service.clock.advance(60.0)
         assert service.unsettled == []
 
