@@ -117,7 +117,7 @@ def test_connections_may_break_often_as_long_as_each_gets_further(
 def test_what_could_not_be_fetched_whole_leaves_nothing(tmp_path: Path) -> None:
     with Storage({PATH: FILE}) as storage:
         storage.gets = [900_000, 0, 0, 0, 0]
-        with pytest.raises(ServiceError, match="fetched whole") as caught:
+        with pytest.raises(ServiceError, match="fetched completely") as caught:
             saved(storage, tmp_path / "a.mp4")
         assert names(tmp_path) == []
         assert "the same call fetches it again" in str(caught.value)
