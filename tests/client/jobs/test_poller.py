@@ -132,7 +132,9 @@ def test_a_charge_that_takes_days_is_asked_for_now_and_then() -> None:
     assert all(300 <= gap <= 330 + TINY_S for gap in gaps_s)
 
 
-def test_a_job_that_nobody_holds_is_watched_until_it_settles_and_then_let_go() -> None:
+def test_a_job_that_nobody_holds_is_watched_until_it_settles_and_then_released() -> (
+    None
+):
     by_id = {name: Course(runs_s=5.0, settles_s=2.0) for name in names(50)}
     service = Service(by_id)
 
@@ -153,7 +155,7 @@ def test_a_job_that_nobody_holds_is_watched_until_it_settles_and_then_let_go() -
     assert sorted(settled) == sorted(by_id)
 
 
-def test_a_loop_that_ends_lets_go_of_what_was_watched_there() -> None:
+def test_a_loop_that_ends_releases_what_was_watched_there() -> None:
     service = Service({name: Course(runs_s=600) for name in names(10)})
     held: list[weakref.ref[AsyncJob]] = []
 
@@ -453,7 +455,7 @@ class UnspeakableError(Exception):
         "mediakit.client.jobs.poller.jittered_s",
     ],
 )
-def test_a_watcher_whose_own_code_fails_goes_on_and_every_job_settles(
+def test_a_watcher_whose_own_code_fails_continues_and_every_job_settles(
     broken: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     service = Service({name: Course(runs_s=20, settles_s=5) for name in names(3)})
@@ -505,7 +507,7 @@ def test_whatever_one_read_raises_that_job_and_the_next_are_read_on(
     run(scenario())
 
 
-def test_stopping_ends_the_reads_and_tells_whoever_waits() -> None:
+def test_stopping_ends_the_reads_and_the_waiting_calls() -> None:
     service = Service({name: Course(runs_s=600) for name in names(5)})
 
     async def scenario() -> None:
@@ -518,7 +520,7 @@ def test_stopping_ends_the_reads_and_tells_whoever_waits() -> None:
         service.clients[0].stop()
         job.release()
         with pytest.raises(
-            WaitTimeoutError, match=r"closed.*media_0.*goes on"
+            WaitTimeoutError, match=r"closed.*media_0.*continues"
         ) as caught:
             await waiting
         assert caught.value.job is job
@@ -542,7 +544,7 @@ def test_a_client_that_was_stopped_can_watch_again() -> None:
     run(scenario())
 
 
-def test_who_stops_waiting_leaves_nothing_behind_and_the_watching_goes_on() -> None:
+def test_who_stops_waiting_leaves_nothing_behind_and_the_watching_continues() -> None:
     service = Service({"media_0": Course(runs_s=30)})
 
     async def scenario() -> None:

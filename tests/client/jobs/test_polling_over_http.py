@@ -198,7 +198,7 @@ def test_an_id_is_one_segment_of_the_path(history: History) -> None:
     assert [name for _, name in server.reads] == ["..%2Fmedia_0%3Fa%3Db%23c"]
 
 
-def test_a_listener_that_raises_is_logged_by_name_and_the_others_are_told(
+def test_a_listener_that_raises_is_logged_by_name_and_the_others_are_notified(
     history: History, caplog: pytest.LogCaptureFixture
 ) -> None:
     settled: list[str] = []

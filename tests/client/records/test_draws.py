@@ -1,4 +1,4 @@
-"""Draws of one request: each is a job of its own, whoever asks for them and when."""
+"""Draws of one request: each is a job of its own, in any call and at any time."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Desk:
     """Answers submits, one job a key; one answer waits until another submit comes.
 
     Args:
-        turned_away: How many submits are turned away first, for the queue is full.
+        rejections: How many submissions are rejected first, because the queue is full.
     """
 
-    def __init__(self, turned_away: int = 0) -> None:
-        self._turned_away = turned_away
+    def __init__(self, rejections: int = 0) -> None:
+        self._rejections = rejections
         self._lock = threading.Lock()
         self._another_came = threading.Event()
         self.one_waits = threading.Event()
@@ -63,7 +63,7 @@ class Desk:
     def _submitted(self, key: str) -> bytes:
         with self._lock:
             self.keys.append(key)
-            number = len(self.keys) - self._turned_away
+            number = len(self.keys) - self._rejections
         if number <= 0:
             error = {"code": "rate_limited", "message": "the queue is full"}
             full = {"id": "media_full", "status": "failed", "error": error}
@@ -127,10 +127,10 @@ def test_clients_of_one_process_on_one_history_draw_a_job_each(tmp_path: Path) -
         assert len(set(runner.run(main(server.base_url)))) == 2
 
 
-def test_a_draw_that_was_turned_away_first_is_not_given_to_whoever_draws_meanwhile(
+def test_a_draw_that_was_rejected_first_is_not_given_to_another_draw(
     tmp_path: Path,
 ) -> None:
-    desk = Desk(turned_away=1)
+    desk = Desk(rejections=1)
 
     async def main(base_url: str) -> list[str]:
         async with client_of(base_url, tmp_path, clock=FastClock()) as client:
