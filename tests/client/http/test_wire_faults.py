@@ -128,7 +128,7 @@ class Case:
     client: AsyncClient
 
     async def tried(self, operation: Operation, odd: int = 0) -> MediakitError | None:
-        """Run it with this number of odd responses; return the error that it ends with."""
+        """Run it with this number of odd responses; return its final error."""
         self.service.odd_left, self.service.jobs_end = odd, True
         try:
             async with asyncio.timeout(BOUND_S):

@@ -191,7 +191,7 @@ class Results:
         """Return what a result is; its length is measured where nobody said it."""
         if made.length_s is not None or medium == "image":
             return made.info(medium)
-        look = self._client.core.remote_media.look
+        look = self._client.core.remote_media.probe
         return (await look([(medium, made.url)]))[medium, made.url]
 
     def _result(self, entry: Entry, medium: MediaName) -> Result | None:
