@@ -1,4 +1,4 @@
-"""What a call holds beside the declared fields: `extra`, and where its end is told."""
+"""Arguments beside the declared fields: `extra`, and the webhook URL."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_declared_field_inside_extra_is_refused_because_it_would_not_be_priced
     assert client.history.frame().empty
 
 
-def test_a_rate_of_ones_own_counts_the_seconds_that_stand_in_extra(
+def test_the_user_s_own_rate_counts_the_seconds_in_extra(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     catalog = Catalog.default().with_rates({"r5b": SECOND})
@@ -52,7 +52,7 @@ def test_a_rate_of_ones_own_counts_the_seconds_that_stand_in_extra(
 
 
 @pytest.mark.parametrize("url", [5, b"https://hooks.example/", ["https://a.example"]])
-def test_a_webhook_url_that_is_no_text_is_refused(client: Client, url: Any) -> None:
+def test_a_webhook_url_that_is_not_text_is_refused(client: Client, url: Any) -> None:
     with pytest.raises(InputError, match=r"^webhook_url must be .*Nothing was sent"):
         client.submit("text-to-video", prompt="a kite", webhook_url=url)
     assert client.history.frame().empty
@@ -83,7 +83,7 @@ def test_known_lengths_are_refused_unless_they_are_seconds_by_url(
     assert client.history.frame().empty
 
 
-def test_a_known_length_may_be_of_a_path(client: Client, tmp_path: Path) -> None:
+def test_a_known_length_can_be_of_a_path(client: Client, tmp_path: Path) -> None:
     clip = make_mp4(tmp_path / "clip.mp4")
     price = client.estimate("video-upscale", video_url=clip, seconds={clip: 9})
     same = client.estimate("video-upscale", video_url=clip, seconds={str(clip): 9})
@@ -111,7 +111,7 @@ HALF_A_PAIR = "\ud800"
     ],
     ids=["nan", "object", "half a pair", "a set in extra", "half in extra", "webhook"],
 )
-def test_what_json_cannot_hold_is_refused_by_the_name_of_its_field(
+def test_a_value_that_is_not_json_is_refused_by_the_name_of_its_field(
     client: Client, field: str, call: dict[str, Any]
 ) -> None:
     with pytest.raises(InputError, match=r"Nothing was sent") as caught:

@@ -25,7 +25,7 @@ def test_an_unknown_function_is_refused_with_the_nearest_names() -> None:
     assert caught.value.field == "function"
 
 
-def test_a_name_that_is_near_to_nothing_gets_the_whole_list() -> None:
+def test_a_name_without_near_names_gets_the_whole_list() -> None:
     kinds = sorted(function.kind for function in CATALOG)
 
     with pytest.raises(InputError) as caught:
@@ -35,7 +35,7 @@ def test_a_name_that_is_near_to_nothing_gets_the_whole_list() -> None:
 
 
 @pytest.mark.parametrize("name", [None, 3, ["text-to-video"], b"r1"], ids=repr)
-def test_a_name_that_is_no_text_is_refused_with_the_whole_list(name: object) -> None:
+def test_a_name_that_is_not_text_is_refused_with_the_whole_list(name: object) -> None:
     with pytest.raises(InputError, match=r"^function must be .*a known function: "):
         CATALOG.function(name)  # type: ignore[arg-type]
 
@@ -66,7 +66,7 @@ def test_the_media_of_a_body_are_listed_in_order() -> None:
     ]
 
 
-def test_media_are_replaced_wherever_they_stand() -> None:
+def test_media_are_replaced_at_any_depth() -> None:
     body = {"image_urls": ["cat.png", PNG, "cat.png"], "prompt": "cat.png"}
     function = CATALOG.function("r1")
 
@@ -77,7 +77,7 @@ def test_media_are_replaced_wherever_they_stand() -> None:
     assert body["image_urls"] == ["cat.png", PNG, "cat.png"]
 
 
-def test_a_price_needs_only_the_fields_that_it_is_made_from() -> None:
+def test_a_price_needs_only_the_fields_that_affect_it() -> None:
     assert CATALOG.function("text-to-video").estimate({}).high == 340_000
     with pytest.raises(InputError, match="duration"):
         CATALOG.function("text-to-video").estimate({"duration": 99})

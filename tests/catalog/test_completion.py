@@ -1,4 +1,4 @@
-"""What the Tab key offers, asked of IPython's own completer."""
+"""The completions of the Tab key, from IPython's own completer."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_the_arguments_of_a_function_that_is_an_attribute_are_offered(
 ) -> None:
     code = "client.functions.text_to_video.submit(dur"
 
-    # What IPython asks may need longer the first time than it is given.
+    # The first completion can take longer than IPython allows.
     offered = complete(code) or complete(code)
     assert code.replace("dur", "duration=") in offered
 
@@ -138,14 +138,14 @@ def test_the_arguments_of_a_function_that_is_an_attribute_are_offered(
         "%%time text-to-v",
     ],
 )
-def test_elsewhere_nothing_is_offered(client: Client, code: str) -> None:
+def test_nothing_is_offered_elsewhere(client: Client, code: str) -> None:
     names = {"client": client, "other": object()}
 
     assert offer_at(code, names) is None
     assert line_offer(code, CATALOG, names) is None
 
 
-def test_a_client_is_found_in_attributes_without_asking_for_them(
+def test_a_client_is_found_in_attributes_without_evaluating_them(
     client: Client,
 ) -> None:
     class Bench:
@@ -193,7 +193,7 @@ def test_any_code_can_be_scanned(code: str) -> None:
     assert call is None or code.startswith(call.callee)
 
 
-def test_the_tab_key_offers_of_a_client_what_people_call(client: Client) -> None:
+def test_the_tab_key_offers_the_public_methods_of_a_client(client: Client) -> None:
     offered = [name for name in dir(client) if not name.startswith("_")]
     plumbing = {"core", "io", "owned", "place", "job_type"}
 
@@ -239,7 +239,7 @@ def test_every_function_of_the_client_is_there(client: Client) -> None:
         client.functions.text_to_vidio  # noqa: B018
 
 
-def test_what_a_client_cannot_do_its_functions_cannot_do() -> None:
+def test_functions_have_only_the_methods_of_their_client() -> None:
     class Prices:
         def estimate(self, function: str, /, **fields: object) -> str:
             """Price it."""

@@ -49,7 +49,7 @@ def test_people_choose_a_preset_or_an_object() -> None:
     assert held(control) == {"width": 5, "height": 6}
 
 
-def test_what_may_be_left_out_begins_with_nothing() -> None:
+def test_an_optional_value_begins_empty() -> None:
     control = size()
 
     assert held(control) is None
@@ -60,7 +60,7 @@ def test_what_may_be_left_out_begins_with_nothing() -> None:
     assert held(control) is None
 
 
-def test_what_is_wrong_inside_the_object_stands_there() -> None:
+def test_a_problem_inside_the_object_is_shown_there() -> None:
     control = size(default={"width": 5})
     problems = (
         Problem("size.width", 10, "a whole number of at most 9"),
@@ -84,7 +84,7 @@ def test_a_form_sends_one_or_the_other() -> None:
         assert state.problems == ()
 
 
-def test_an_example_takes_one_of_them() -> None:
+def test_an_example_uses_one_of_them() -> None:
     function: Function = function_of({"size": SIZE}, required=["size"])
 
     assert function.check(example(function)) == []

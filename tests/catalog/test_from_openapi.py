@@ -1,4 +1,4 @@
-"""Functions from a service's own description."""
+"""Functions from a service's OpenAPI document."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_described_function_is_described_again_in_the_same_words() -> None:
     assert [f.rules for f in again] == [f.rules for f in READ]
 
 
-def test_a_function_that_says_what_it_is_has_its_declaration_and_rates() -> None:
+def test_a_function_that_names_its_kind_has_its_declaration_and_rates() -> None:
     read = Catalog.from_openapi(DOCUMENT)
 
     assert [f.request_type for f in read] == [f.request_type for f in DECLARED]
@@ -117,7 +117,7 @@ def test_a_function_that_differs_is_made_from_its_schema() -> None:
     assert function.estimate({"prompt": "a"}).high is None
 
 
-def test_several_models_of_a_kind_stand_side_by_side() -> None:
+def test_several_models_of_a_kind_can_be_in_one_catalog() -> None:
     schema = {"type": "object", "properties": {"prompt": {"type": "string"}}}
     paths = [f"/v1/media/acme/{model}/text-to-image" for model in ("swift", "grand")]
     document = {"paths": {p: document_with(p, schema)["paths"][p] for p in paths}}
@@ -153,7 +153,7 @@ def test_only_submit_paths_become_functions() -> None:
     assert function.is_open
 
 
-def test_the_words_of_an_operation_stand_in_for_those_of_its_schema() -> None:
+def test_the_summary_of_an_operation_replaces_a_missing_description() -> None:
     document = document_with(
         "/v1/media/acme/swift/dub", {"type": "object"}, summary="Dub a clip."
     )
@@ -188,7 +188,7 @@ def with_odd_bodies() -> Json:
     return document
 
 
-def test_what_takes_no_json_object_is_left_out_and_hides_nothing_else() -> None:
+def test_a_function_without_a_json_object_is_left_out_and_hides_no_other() -> None:
     catalog = Catalog.from_openapi(with_odd_bodies())
 
     assert [function.path for function in catalog] == ["acme/swift/make-image"]
@@ -199,7 +199,7 @@ def test_what_takes_no_json_object_is_left_out_and_hides_nothing_else() -> None:
     }
 
 
-def test_what_is_left_out_is_told_to_whoever_asks_for_it() -> None:
+def test_the_error_for_a_function_that_is_left_out_says_why() -> None:
     catalog = Catalog.from_openapi(with_odd_bodies())
 
     for name in ("acme/swift/edit", "edit"):
@@ -207,7 +207,7 @@ def test_what_is_left_out_is_told_to_whoever_asks_for_it() -> None:
             catalog.function(name)
 
 
-def test_what_is_left_out_stays_known_until_it_is_bound_by_hand() -> None:
+def test_a_function_that_is_left_out_stays_known_until_it_is_bound_by_hand() -> None:
     catalog = Catalog.from_openapi(with_odd_bodies()).with_rates({})
     bound = Function.from_schema("acme/swift/edit", {"type": "object"})
 
@@ -228,7 +228,7 @@ def test_a_body_that_is_json_or_a_form_is_sent_as_json() -> None:
     assert Catalog.from_openapi(document).function("edit").check({"prompt": "a"}) == []
 
 
-def test_a_body_with_more_fields_than_are_read_is_an_open_one() -> None:
+def test_a_body_with_too_many_fields_is_open() -> None:
     many = {f"f{n}": {"type": "string"} for n in range(1_001)}
     document = with_odd_bodies()
     path = "/v1/media/acme/swift/make-song"
@@ -241,7 +241,7 @@ def test_a_body_with_more_fields_than_are_read_is_an_open_one() -> None:
     assert function.media_type == "audio"
 
 
-def test_a_document_without_end_is_refused() -> None:
+def test_a_document_that_is_too_large_is_refused() -> None:
     post: Json = {"post": {}}
     paths = {f"/v1/media/a/b/f{n}": post for n in range(1_001)}
 
@@ -272,7 +272,9 @@ def test_a_document_is_read_from_its_text_and_from_a_file(tmp_path: Path) -> Non
     ],
     ids=["cut", "nan", "infinity", "deep", "surrogate", *("yaml",) * 4],
 )
-def test_a_text_that_is_no_json_is_refused_in_words(text: str, words: str) -> None:
+def test_a_text_that_is_not_json_is_refused_with_a_readable_error(
+    text: str, words: str
+) -> None:
     with pytest.raises(InputError, match=words):
         Catalog.from_openapi(text)
 
@@ -311,7 +313,7 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 def answering(
     answer: Answer, tls: ssl.SSLContext | None = None
 ) -> Iterator[tuple[str, list[Any]]]:
-    """Serve one answer on loopback, and collect the headers of requests."""
+    """Serve one response on loopback, and collect the headers of requests."""
     asked: list[Any] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -343,7 +345,7 @@ def send(handler: BaseHTTPRequestHandler, status: int, content: bytes = b"") -> 
     handler.wfile.write(content)
 
 
-def test_a_url_is_asked_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_url_is_requested_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEDIAKIT_API_KEY", "secret-0123")
     content = json.dumps(DOCUMENT).encode()
     with answering(lambda handler: send(handler, 200, content)) as (url, asked):
@@ -367,7 +369,7 @@ def test_certificates_of_the_environment_are_trusted_on_loopback_and_no_proxy_is
         assert len(Catalog.from_openapi(url)) == len(DECLARED)
 
 
-def test_a_url_that_answers_with_an_error_is_refused_in_words() -> None:
+def test_a_url_that_returns_an_error_is_refused_with_a_readable_error() -> None:
     with (
         answering(lambda handler: send(handler, 401)) as (url, _),
         pytest.raises(InputError, match="answers 401"),
@@ -375,7 +377,7 @@ def test_a_url_that_answers_with_an_error_is_refused_in_words() -> None:
         Catalog.from_openapi(url)
 
 
-def test_redirects_without_end_are_not_followed() -> None:
+def test_endless_redirects_are_not_followed() -> None:
     def redirect(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(302)
         handler.send_header("Location", "/again")
@@ -391,7 +393,7 @@ def test_redirects_without_end_are_not_followed() -> None:
     assert len(asked) == 4
 
 
-def test_a_url_without_end_is_given_up() -> None:
+def test_an_endless_response_is_aborted() -> None:
     def endless(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
         handler.end_headers()
@@ -405,16 +407,16 @@ def test_a_url_without_end_is_given_up() -> None:
         Catalog.from_openapi(url)
 
 
-def test_a_url_that_trickles_is_given_up() -> None:
+def test_a_response_that_is_too_slow_is_aborted() -> None:
     class Hasty(SystemClock):
-        """A clock whose every look is twelve seconds later."""
+        """A clock that is twelve seconds later at each reading."""
 
         def __init__(self) -> None:
-            self.looks = 0
+            self.reads = 0
 
         def monotonic_s(self) -> float:
-            self.looks += 1
-            return 12.0 * self.looks
+            self.reads += 1
+            return 12.0 * self.reads
 
     def trickle(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
@@ -436,7 +438,7 @@ def test_a_url_that_trickles_is_given_up() -> None:
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:1/x", "http://", "http://[", "https://"]
 )
-def test_a_url_where_nothing_answers_is_refused_in_words(url: str) -> None:
+def test_a_url_without_a_response_is_refused_with_a_readable_error(url: str) -> None:
     with pytest.raises(InputError, match="an answer"):
         Catalog.from_openapi(url)
 

@@ -131,7 +131,7 @@ def problems_of(schema: object, value: object, **more: Any) -> list[str]:
             {"type": "array", "items": IS_INTEGER, "default": [1]},
             FieldSpec("x", "list", item=FieldSpec("", "integer"), default=[1]),
         ),
-        # A default that the schema itself refuses is none.
+        # A default that its own schema refuses is ignored.
         ({"type": "integer", "default": "3"}, FieldSpec("x", "integer")),
     ],
     ids=lambda value: "" if isinstance(value, FieldSpec) else json.dumps(value)[:60],
@@ -183,7 +183,7 @@ def test_the_check_is_as_strict_as_the_schema(
     assert len(problems_of(schema, refused)) == 1
 
 
-def test_an_optional_field_may_be_left_out_while_null_is_refused() -> None:
+def test_an_optional_field_can_be_omitted_but_not_null() -> None:
     function = function_of({"x": {"type": "integer"}})
 
     assert function.check({}) == []
@@ -191,7 +191,7 @@ def test_an_optional_field_may_be_left_out_while_null_is_refused() -> None:
     assert function.canonical_body({}) == {}
 
 
-def test_a_required_field_is_missed() -> None:
+def test_a_missing_required_field_is_a_problem() -> None:
     function = function_of({"x": {"type": "integer"}}, required=["x"])
 
     assert [p.sentence for p in function.check({})] == [
@@ -296,7 +296,7 @@ def test_further_properties_are_checked_by_their_names() -> None:
     ]
 
 
-def test_items_that_must_differ_are_told_so() -> None:
+def test_equal_items_are_refused_where_they_must_differ() -> None:
     [problem] = function_of({"looks": LETTERS}).check({"looks": ["a", "a"]})
 
     assert problem.sentence == (
@@ -325,14 +325,14 @@ def test_items_that_must_differ_are_told_so() -> None:
     ],
     ids=lambda schema: json.dumps(schema)[:60],
 )
-def test_what_was_read_is_described_so_that_it_is_read_again(schema: Json) -> None:
+def test_a_schema_that_was_read_is_written_and_read_again(schema: Json) -> None:
     function = function_of({"image_url": schema}, required=["image_url"])
     again = Function.from_schema(function.path, function.json_schema())
 
     assert dict(again.fields) == dict(function.fields)
 
 
-def test_objects_are_told_apart_by_a_constant() -> None:
+def test_objects_are_distinguished_by_a_constant() -> None:
     function = function_of({"shapes": {"type": "array", "items": TWO_SHAPES}})
     item = function.fields["shapes"].item
 
@@ -349,7 +349,7 @@ def test_objects_are_told_apart_by_a_constant() -> None:
     assert problem.field == "shapes[0].shape"
 
 
-def test_objects_are_told_apart_by_the_mapping_of_a_discriminator() -> None:
+def test_objects_are_distinguished_by_the_mapping_of_a_discriminator() -> None:
     schema: Json = {
         "type": "object",
         "properties": {
@@ -396,7 +396,7 @@ def nested_unions(depth: int) -> Json:
 
 
 @pytest.mark.parametrize("depth", range(1, 14))
-def test_unions_inside_unions_are_followed_as_far_as_it_goes(depth: int) -> None:
+def test_nested_unions_are_followed_up_to_a_limit(depth: int) -> None:
     function = function_of({"x": nested_unions(depth)})
     value: object = "end"
     for _ in range(depth):
@@ -411,7 +411,7 @@ def test_unions_inside_unions_are_followed_as_far_as_it_goes(depth: int) -> None
 @pytest.mark.parametrize(
     "tag", [{"enum": ["a"], "type": "integer"}, {"const": "a", "nullable": True}]
 )
-def test_objects_whose_tag_is_no_plain_constant_do_no_harm(tag: Json) -> None:
+def test_objects_whose_tag_is_not_a_plain_constant_are_accepted(tag: Json) -> None:
     members = [
         {"type": "object", "properties": {"tag": tag}},
         {"type": "object", "properties": {"tag": {"const": "b"}}},
@@ -490,7 +490,7 @@ def test_references_and_wrappings_are_followed() -> None:
     ],
     ids=lambda schema: str(schema)[:60],
 )
-def test_what_cannot_be_followed_is_left_to_the_service(schema: object) -> None:
+def test_an_unsupported_schema_is_left_to_the_service(schema: object) -> None:
     function = function_of({"x": schema})
 
     assert function.fields["x"].kind == "json"
@@ -508,7 +508,7 @@ def test_a_pattern_that_cannot_be_checked_leaves_a_text(pattern: object) -> None
     assert problems_of({"type": "string", "pattern": pattern}, 5) == ["x"]
 
 
-def test_texts_beside_known_words_are_a_text() -> None:
+def test_free_text_beside_choices_is_text() -> None:
     spec = field_of({"anyOf": [{"enum": ["a", "b"]}, {"type": "string"}]})
 
     assert (spec.kind, spec.choices) == ("text", ())
@@ -580,7 +580,7 @@ def test_references_that_double_at_each_level_end() -> None:
     assert function.check({"a": {"left": {"right": {}}}}) == []
 
 
-def test_a_schema_nested_without_end_is_followed_a_few_levels() -> None:
+def test_an_endlessly_nested_schema_is_followed_a_few_levels() -> None:
     schema: Json = {"type": "string"}
     for _ in range(300):
         schema = {"type": "array", "items": schema}
@@ -625,7 +625,7 @@ def test_a_schema_nested_without_end_is_followed_a_few_levels() -> None:
         "x" * 500,
     ],
 )
-def test_any_name_reaches_the_wire_as_it_is(name: str) -> None:
+def test_any_name_is_sent_unchanged(name: str) -> None:
     function = function_of(
         {name: {"type": "integer", "minimum": 1, "default": 2}}, required=["other"]
     )
@@ -640,7 +640,7 @@ def test_any_name_reaches_the_wire_as_it_is(name: str) -> None:
     assert function.media_limits({name: 5}) == {}
 
 
-def test_names_that_would_meet_stay_apart() -> None:
+def test_names_that_would_collide_stay_distinct() -> None:
     function = function_of({"copy": {"type": "integer"}, "field_0": {"type": "string"}})
 
     assert function.check({"copy": 1, "field_0": "a"}) == []
@@ -650,14 +650,14 @@ def test_names_that_would_meet_stay_apart() -> None:
     ]
 
 
-def test_the_tag_of_objects_may_not_have_a_meaning_of_its_own() -> None:
+def test_the_tag_of_objects_must_not_be_a_reserved_name() -> None:
     members = [
         {"type": "object", "properties": {"copy": {"const": value}}} for value in "ab"
     ]
     assert field_of({"oneOf": members}).kind == "json"
 
 
-def test_names_are_guessed_where_the_document_says_nothing() -> None:
+def test_hints_follow_from_names_if_the_document_has_none() -> None:
     text, whole = {"type": "string"}, {"type": "integer"}
     link = {"type": "string", "format": "uri"}
     fields = function_of(
@@ -689,7 +689,7 @@ def test_names_are_guessed_where_the_document_says_nothing() -> None:
     assert item.media_kind == "audio"
 
 
-def test_the_extension_of_the_schema_wins_over_guesses() -> None:
+def test_the_extension_of_the_schema_overrides_hints_from_names() -> None:
     clip: Json = {
         "type": "string",
         "x-mediakit": {
@@ -797,7 +797,7 @@ def test_a_rule_that_does_not_fit_the_fields_is_left_to_the_service(
     ],
     ids=["array", "nan", "set", "surrogate", "many", "text", "none"],
 )
-def test_what_is_no_schema_of_an_object_is_refused_in_words(
+def test_a_schema_that_is_not_of_an_object_is_refused_with_a_readable_error(
     schema: Any, words: str
 ) -> None:
     with pytest.raises(InputError, match=words):
@@ -818,14 +818,14 @@ def test_a_kind_is_a_short_name(kind: str | None) -> None:
         request_type_of({"type": "object"}, kind=kind)
 
 
-def test_whether_further_names_pass_is_what_the_schema_says() -> None:
+def test_the_schema_decides_whether_further_names_are_accepted() -> None:
     properties = {"prompt": {"type": "string"}}
     silent = function_of(properties)
     closed = function_of(properties, additionalProperties=False)
     is_open = function_of(properties, additionalProperties=True)
     body = {"promt": "a"}
 
-    # Silence: the client asks for known names, and the service lets others pass.
+    # Without the keyword, the client refuses unknown names; the service accepts them.
     assert "did you mean prompt" in silent.check(body)[0].sentence
     assert silent.check(body, strict_names=False) == []
     assert len(closed.check(body, strict_names=False)) == 1
@@ -841,7 +841,7 @@ def test_a_closed_request_without_fields_says_that_there_is_none() -> None:
     assert "there is none" in problem.sentence
 
 
-def test_the_webhook_of_a_submit_is_no_field() -> None:
+def test_the_webhook_of_a_submission_is_not_a_field() -> None:
     assert function_of({"webhook_url": {"type": "string"}}).fields == {}
 
 
@@ -857,7 +857,7 @@ def test_the_webhook_of_a_submit_is_no_field() -> None:
         ("keyframes", "video"),
     ],
 )
-def test_what_a_function_makes_is_guessed_from_its_name(
+def test_the_output_of_a_function_is_derived_from_its_name(
     segment: str, media_type: str
 ) -> None:
     function = Function.from_schema(f"acme/swift/{segment}", {"type": "object"})
@@ -920,7 +920,7 @@ VALUES = st.recursive(
     extension=VALUES,
     body=st.dictionaries(st.text(max_size=3), VALUES, max_size=3),
 )
-def test_no_document_and_no_body_breaks_it(
+def test_every_document_and_body_is_handled(
     properties: Json, definition: object, extension: object, body: Json
 ) -> None:
     schema: Json = {
@@ -940,7 +940,7 @@ def test_no_document_and_no_body_breaks_it(
     json.dumps(Function("a/b/c", made).json_schema())
 
 
-# Schemas that are valid, and values near to what they accept.
+# Valid schemas, and values close to accepted ones.
 COUNTS = st.integers(0, 3)
 BOUNDS = st.integers(-3, 3) | st.sampled_from([0.5, 1.5])
 PLAIN_VALUES = st.recursive(
@@ -1008,7 +1008,7 @@ VALID = st.recursive(
 
 @settings(max_examples=300)
 @given(schema=VALID, definition=VALID, value=PLAIN_VALUES)
-def test_nothing_is_refused_that_the_schema_accepts(
+def test_values_that_the_schema_accepts_are_not_refused(
     schema: Json, definition: Json, value: object
 ) -> None:
     whole = {
@@ -1016,7 +1016,7 @@ def test_nothing_is_refused_that_the_schema_accepts(
         "properties": {"x": schema},
         "$defs": {"d": definition},
     }
-    # A definition that is nothing but itself accepts all or nothing.
+    # A definition that only refers to itself is ambiguous.
     assume("$ref" not in json.dumps(definition))
     body = {"x": value}
     accepted = jsonschema.Draft202012Validator(whole).is_valid(body)

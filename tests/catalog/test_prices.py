@@ -1,4 +1,4 @@
-"""Prices of whatever a function accepts (spec 8)."""
+"""Prices of all bodies that a function accepts (spec 8)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def ends(estimate: Estimate) -> tuple[int, int | None]:
 @each_function
 @drawn
 @given(data=st.data())
-def test_whatever_is_accepted_has_an_integer_price_with_low_not_above_high(
+def test_every_accepted_body_has_an_integer_price_with_low_not_above_high(
     function: Function, data: st.DataObject
 ) -> None:
     body = data.draw(accepted_bodies(function))
@@ -82,7 +82,7 @@ EDIT = {"duration": "auto", "omni_reference_task_type": "edit", "video_urls": [O
     ],
     ids=["r5, both known", "r5, one known", "r1, long", "r1, short"],
 )
-def test_a_length_that_passes_as_rounding_of_a_limit_costs_what_the_limit_does(
+def test_a_length_over_a_limit_by_rounding_costs_as_much_as_the_limit(
     kind: str, fields: dict[str, Any], seconds: dict[str, float]
 ) -> None:
     function = Catalog.default().function(kind)
@@ -97,7 +97,7 @@ def test_a_length_that_passes_as_rounding_of_a_limit_costs_what_the_limit_does(
 @each_function
 @drawn
 @given(data=st.data())
-def test_the_sandbox_charges_what_an_exact_estimate_said(
+def test_the_sandbox_charges_exactly_the_exact_estimate(
     function: Function, data: st.DataObject
 ) -> None:
     body = data.draw(accepted_bodies(function))
@@ -125,7 +125,7 @@ def charged(function: Function, body: dict[str, Any], seconds: dict[str, float])
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.kind)
-def test_what_the_body_leaves_open_is_known_for_every_function(
+def test_the_open_values_of_a_body_are_known_for_every_function(
     function: Function,
 ) -> None:
     unpriced = {"r1-finalize", "r3b", "r5b", "text-to-image", "image-to-image"}

@@ -1,4 +1,4 @@
-"""Functions as public services describe them: read, checked, in forms, described."""
+"""Functions in the documents of public services: read, checked, shown, described."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_each_function_is_offered_or_left_out_with_the_reason(api: Api) -> None:
 
 
 @every_function
-def test_what_the_service_takes_is_accepted(api: Api, name: str) -> None:
+def test_bodies_that_the_service_accepts_are_accepted(api: Api, name: str) -> None:
     function = function_of(api, name)
 
     for body in api.right[name]:
@@ -61,7 +61,9 @@ def test_what_the_service_takes_is_accepted(api: Api, name: str) -> None:
 
 
 @every_function
-def test_what_the_service_refuses_is_refused_by_its_field(api: Api, name: str) -> None:
+def test_bodies_that_the_service_refuses_are_refused_by_field(
+    api: Api, name: str
+) -> None:
     function = function_of(api, name)
 
     assert api.wrong[name]
@@ -110,7 +112,7 @@ def holds(sent: Any, given: Any) -> bool:
 
 
 @every_function
-def test_a_form_makes_the_bodies_that_the_service_takes(api: Api, name: str) -> None:
+def test_a_form_makes_the_bodies_that_the_service_accepts(api: Api, name: str) -> None:
     function = function_of(api, name)
 
     for body in [example(function), *api.right[name]]:

@@ -1,4 +1,4 @@
-"""A field that must be given and may be null, as FastAPI writes `x: str | None`."""
+"""A required field that can be null, like `x: str | None` in FastAPI."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INNER = Function.from_schema(
 )
 
 
-def test_null_is_a_value_where_it_must_be_given() -> None:
+def test_null_is_a_value_of_a_required_field() -> None:
     assert FUNCTION.check(NULL) == []
     assert FUNCTION.canonical_body(NULL) == NULL
     assert FUNCTION.estimate(NULL).high is None
@@ -33,7 +33,7 @@ def test_null_is_a_value_where_it_must_be_given() -> None:
     assert request.model_dump() == NULL
 
 
-def test_it_is_missed_where_it_is_left_out() -> None:
+def test_an_omitted_required_field_is_a_problem() -> None:
     assert [problem.sentence for problem in FUNCTION.check({})] == [
         "parent is required (text, or null)"
     ]
@@ -48,7 +48,7 @@ def test_anything_may_be_null_too() -> None:
     assert function.canonical_body({"x": None}) == {"x": None}
 
 
-def test_null_still_counts_as_left_out_where_a_default_stands_in() -> None:
+def test_null_still_means_omitted_for_a_field_with_a_default() -> None:
     properties = {"parent": OR_NULL, "size": {**OR_NULL, "default": "s"}}
     function = Function.from_schema(
         "acme/swift/make-image", {"properties": properties, "required": ["parent"]}
@@ -62,9 +62,7 @@ def test_null_still_counts_as_left_out_where_a_default_stands_in() -> None:
 @pytest.mark.parametrize(
     ("function", "body"), [(FUNCTION, NULL), (INNER, {"scene": NULL})]
 )
-def test_a_form_in_which_nothing_was_filled_in_sends_null(
-    function: Function, body: Json
-) -> None:
+def test_an_empty_form_sends_null(function: Function, body: Json) -> None:
     view = make_view(function)
     state = filled(view, FormState.start(function))
 
@@ -75,7 +73,7 @@ def test_a_form_in_which_nothing_was_filled_in_sends_null(
     assert again.body() == body
 
 
-def test_what_may_be_null_is_not_marked_as_required_in_a_form() -> None:
+def test_a_nullable_field_is_not_marked_as_required_in_a_form() -> None:
     properties = {
         "style": {"enum": ["a", "b", None]},
         "steps": {"type": ["integer", "null"]},
@@ -91,7 +89,7 @@ def test_what_may_be_null_is_not_marked_as_required_in_a_form() -> None:
     assert (steps.description, steps.placeholder) == ("Steps", "Not set")
 
 
-def test_null_is_bought_from_the_sandbox_and_sent_as_null(tmp_path: Path) -> None:
+def test_the_sandbox_accepts_null_and_it_is_sent_as_null(tmp_path: Path) -> None:
     catalog = Catalog((FUNCTION,))
     running = start(Sandbox(tmp_path / "data", catalog=catalog, speed=20))
     with Client(

@@ -1,4 +1,4 @@
-"""Bodies that are one of several objects, told apart by a constant such as `model`."""
+"""Bodies of several types, distinguished by a constant such as `model`."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_an_example_is_one_of_the_first() -> None:
     assert example(FUNCTION) == {"model": "swift", "prompt": "a kite over dunes"}
 
 
-def test_its_json_schema_says_the_same_and_is_read_again() -> None:
+def test_its_json_schema_is_equivalent_and_is_read_again() -> None:
     schema = FUNCTION.json_schema()
     validator = jsonschema.Draft202012Validator(schema)
     again = Function.from_schema(FUNCTION.path, schema)
@@ -134,7 +134,7 @@ def test_its_json_schema_says_the_same_and_is_read_again() -> None:
     assert again.json_schema() == schema
 
 
-def test_the_sandbox_describes_it_with_the_webhook_of_a_submit() -> None:
+def test_the_sandbox_describes_it_with_the_webhook_of_a_submission() -> None:
     document = json.loads(json.dumps(describe(Catalog((FUNCTION,)), "https://a.test")))
     [again] = Catalog.from_openapi(document)
     root = {"$ref": "#/components/schemas/MakeVideo", **document}
@@ -182,7 +182,9 @@ def test_a_form_shows_the_controls_of_the_chosen_one_alone() -> None:
     assert grand["image_url"].required
 
 
-def test_what_the_chosen_one_cannot_take_is_its_default(client: Client) -> None:
+def test_a_value_that_the_chosen_one_refuses_becomes_its_default(
+    client: Client,
+) -> None:
     form = Form(client, FUNCTION, {"model": "grand", "prompt": "a", "ratio": "1:1"})
     before = form._view.controls["ratio"]
 
@@ -201,7 +203,7 @@ def test_what_the_chosen_one_cannot_take_is_its_default(client: Client) -> None:
     form.close()
 
 
-def test_code_may_choose_another_one_together_with_its_values(client: Client) -> None:
+def test_code_can_choose_another_one_together_with_its_values(client: Client) -> None:
     form = Form(client, FUNCTION, GOOD[1])
 
     form.values.update(GOOD[2])
@@ -222,13 +224,13 @@ def test_a_form_sends_the_body_of_the_chosen_one(body: Json) -> None:
     assert state.body() == body
 
 
-def test_values_that_are_not_the_chosen_ones_are_told_in_the_form() -> None:
+def test_values_of_other_types_are_reported_in_the_form() -> None:
     state = FormState.start(FUNCTION, GOOD[0] | {"ratio": "1:1"})
 
     assert state.submit_reason == "Aspect ratio must be 16:9 or 9:16."
 
 
-def test_it_is_bought_from_the_sandbox(tmp_path: Path) -> None:
+def test_the_sandbox_runs_a_job_of_it(tmp_path: Path) -> None:
     catalog = Catalog((FUNCTION,))
     running = start(Sandbox(tmp_path / "data", catalog=catalog, speed=20))
     with Client(running.base_url, running.api_key, home=tmp_path) as client:
@@ -244,7 +246,7 @@ def test_it_is_bought_from_the_sandbox(tmp_path: Path) -> None:
     running.stop()
 
 
-def test_objects_that_nothing_tells_apart_take_any_field() -> None:
+def test_objects_without_a_distinguishing_property_take_any_field() -> None:
     members = [{"properties": {name: TEXT}, "required": [name]} for name in "ab"]
     function = Function.from_schema("acme/swift/make-video", {"oneOf": members})
 

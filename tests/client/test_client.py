@@ -207,8 +207,8 @@ def test_what_could_not_be_sent_is_kept_and_made_once_at_the_next_start(
         )
         dead.store.claim(submission)
         await dead.resume()
-        [entry] = dead.store.open_intents(**owner(dead))
-        assert entry.state is EntryState.INTENT
+        [entry] = dead.store.unanswered_entries(**owner(dead))
+        assert entry.state is EntryState.UNANSWERED
 
         live = impatient(sandbox.base_url, sandbox.api_key, tmp_path)
         [job] = await live.resume()
@@ -216,7 +216,7 @@ def test_what_could_not_be_sent_is_kept_and_made_once_at_the_next_start(
         await job.wait(PATIENCE_S)
         same = await live.submit("text-to-video", prompt="kept", duration=3)
         assert same.id == job.id
-        assert live.store.open_intents(**owner(live)) == []
+        assert live.store.unanswered_entries(**owner(live)) == []
         await live.aclose()
 
     with asyncio.Runner() as runner:

@@ -157,11 +157,11 @@ class Doubts:
 
     def look(self) -> None:
         """Look for submits without an answer that were not there before."""
-        intents = self._remembered.open_intents(
+        unanswered = self._remembered.unanswered_entries(
             service=self._service.identity, account=self._service.account
         )
         with closing(self._server.store()) as db:
-            for key in {submission.key for submission in intents} - self._known:
+            for key in {submission.key for submission in unanswered} - self._known:
                 self._known.add(key)
                 asked = "SELECT count(*) FROM idempotency WHERE key = ?"
                 (made,) = db.execute(asked, (key,)).fetchone()

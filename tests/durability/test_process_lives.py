@@ -437,7 +437,7 @@ def test_a_submit_that_is_cancelled_is_found_by_the_same_call(
 
     with asyncio.Runner() as runner:
         states, first, again = runner.run(main())
-    assert states == ["intent"]
+    assert states == ["unanswered"]
     assert first == again
 
 

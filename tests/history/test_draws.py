@@ -1,4 +1,4 @@
-"""What one function was asked before is read at once, the newest attempts alone."""
+"""Existing draws of one function are read at once, the newest attempts alone."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]
         yield opened
 
 
-def test_a_draw_says_what_its_entry_says(history: History) -> None:
+def test_a_draw_has_the_values_of_its_entry(history: History) -> None:
     history.claim(submission("k1"))
     history.record_job("k1", completed(300_000))
 
@@ -57,7 +57,7 @@ def test_a_draw_says_what_its_entry_says(history: History) -> None:
     ]
 
 
-def test_of_each_take_only_the_newest_attempt_is_read(history: History) -> None:
+def test_only_the_newest_attempt_at_each_take_is_read(history: History) -> None:
     history.claim(submission("k1"))
     history.record_job("k1", failed())
     history.claim(submission("k2", take=2))
@@ -70,13 +70,13 @@ def test_of_each_take_only_the_newest_attempt_is_read(history: History) -> None:
         for draw in history.owned_draws(**MINE)
     ]
     assert found == [
-        ("d1", 2, "intent", None, None),
-        ("d2", 1, "intent", None, None),
+        ("d1", 2, "unanswered", None, None),
+        ("d2", 1, "unanswered", None, None),
         ("d1", 1, "submitted", "running", "media_4"),
     ]
 
 
-def test_what_failed_vanished_or_was_erased_says_so(history: History) -> None:
+def test_failed_vanished_and_erased_draws_are_marked(history: History) -> None:
     for name in ("1", "2", "3", "4"):
         history.claim(submission(f"k{name}", draw_key=name))
     history.record_job("k1", failed("content_moderation"))

@@ -1,4 +1,4 @@
-"""A process that forks: both sides write, and neither breaks the other's history."""
+"""Forks: both processes write, and neither damages the other's history."""
 
 import pytest
 
@@ -104,7 +104,7 @@ def test_parent_child_and_grandchild_write_to_one_history(place):
 
 
 def test_what_a_child_writes_after_its_parent_closed_is_not_lost(place):
-    """SQLite removes its log with the last connection; the child's has to count."""
+    """SQLite deletes its log with the last connection, the child's included."""
     run(OUTLIVED, place)
     assert keys(place) == {"parent", "child", "child again"}
 
@@ -129,7 +129,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(history.page()))
     assert run(script, "") == "2 1\n"
 
 
-def test_a_history_that_is_gone_is_told_of_no_fork(tmp_path):
+def test_a_deleted_history_is_not_notified_of_forks(tmp_path):
     history = History(tmp_path / "history.db")
     database = history._database
     assert database in FORKS._watched

@@ -1,4 +1,4 @@
-"""What forms hold, and which requests they asked for, is in the history."""
+"""The history has the drafts of forms, and the requests of each form."""
 
 from datetime import timedelta
 
@@ -37,7 +37,7 @@ def keys(entries):
     return [entry.key for entry in entries]
 
 
-def test_a_form_finds_what_it_asked_for_newest_first_and_nothing_of_another(history):
+def test_a_form_finds_only_its_own_requests_newest_first(history):
     for number in range(4):
         origin = OTHERS if number == 2 else MINE
         history.claim(submission(f"k{number}"), origin=origin)
@@ -49,14 +49,14 @@ def test_a_form_finds_what_it_asked_for_newest_first_and_nothing_of_another(hist
     assert history.asked_from("elsewhere", limit=9) == []
 
 
-def test_only_what_came_later_belongs_to_a_form_that_began_anew(history):
+def test_a_form_that_was_reset_finds_only_later_requests(history):
     first, _ = history.claim(submission("k0"), origin=MINE)
     history.claim(submission("k1"), origin=MINE)
     later = history.asked_from(MINE, limit=9, after=first.number)
     assert keys(later) == ["k1"]
 
 
-def test_what_a_form_asked_for_says_what_became_of_it(history):
+def test_the_requests_of_a_form_have_their_outcomes(history):
     history.claim(submission("k0"), origin=MINE)
     history.record_job("k0", job("running"))
     history.record_job("k0", completed(340_000))
@@ -65,7 +65,7 @@ def test_what_a_form_asked_for_says_what_became_of_it(history):
     assert entry.charge_micro_usd == 340_000
 
 
-def test_a_request_that_another_form_takes_over_belongs_to_both(history):
+def test_a_request_of_two_forms_belongs_to_both(history):
     history.claim(submission("k0"), origin=MINE)
     history.note_origin("k0", OTHERS)
     history.note_origin("k0", OTHERS)
@@ -73,7 +73,7 @@ def test_a_request_that_another_form_takes_over_belongs_to_both(history):
     assert keys(history.asked_from(MINE, limit=9)) == ["k0"]
 
 
-def test_a_key_that_was_refused_belongs_to_whoever_claims_it_next(history):
+def test_a_refused_key_belongs_to_the_form_that_claims_it_next(history):
     history.claim(submission("k0"), origin=MINE)
     history.record_refusal("k0", code="422", message="no")
     assert history.claim(submission("k0"), origin=OTHERS)[1]
@@ -81,7 +81,7 @@ def test_a_key_that_was_refused_belongs_to_whoever_claims_it_next(history):
     assert keys(history.asked_from(OTHERS, limit=9)) == ["k0"]
 
 
-def test_a_claim_that_finds_its_key_leaves_it_where_it_was_asked_for(history):
+def test_a_claim_of_an_existing_key_does_not_change_its_form(history):
     history.claim(submission("k0"), origin=MINE)
     assert not history.claim(submission("k0"), origin=OTHERS)[1]
     assert history.asked_from(OTHERS, limit=9) == []
@@ -98,7 +98,7 @@ def test_the_newest_draft_of_each_form_is_kept_across_starts(place, clock):
         assert history.draft(OTHERS) == "{}"
 
 
-def test_drafts_that_nobody_used_for_a_year_go(tmp_path):
+def test_drafts_that_are_unused_for_a_year_are_deleted(tmp_path):
     path = tmp_path / "history.db"
     with History(path, clock=VirtualClock(START)) as history:
         history.save_draft("unused", "{}")

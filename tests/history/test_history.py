@@ -54,14 +54,14 @@ def history(place, clock):
 # -- claiming ---------------------------------------------------------------------
 
 
-def test_a_claim_writes_everything_that_is_about_to_be_sent(history):
+def test_a_claim_writes_the_whole_submission(history):
     entry, is_new = history.claim(
         submission(
             body=b'{"prompt": "\xc3\xa9 "}', webhook_url="https://example.org/hook"
         )
     )
     assert is_new
-    assert entry.state is EntryState.INTENT
+    assert entry.state is EntryState.UNANSWERED
     assert entry.body == b'{"prompt": "\xc3\xa9 "}'
     assert entry.webhook_url == "https://example.org/hook"
     assert entry.created_at == START
@@ -69,7 +69,7 @@ def test_a_claim_writes_everything_that_is_about_to_be_sent(history):
     assert history.find_key("k1") == entry
 
 
-def test_a_second_claim_of_a_key_returns_what_is_known_and_changes_nothing(history):
+def test_a_second_claim_of_a_key_returns_the_entry_unchanged(history):
     history.claim(submission())
     known = history.record_job("k1", job("running"))
     entry, is_new = history.claim(submission(reserved_micro_usd=1, prompt="other"))
@@ -77,20 +77,22 @@ def test_a_second_claim_of_a_key_returns_what_is_known_and_changes_nothing(histo
     assert entry == known == history.find_key("k1")
 
 
-def test_a_refused_key_may_be_claimed_again_because_nothing_was_bound(history):
+def test_a_refused_key_can_be_claimed_again(history):
     first, _ = history.claim(submission())
     history.record_refusal("k1", code="auth", message="The API key is invalid.")
     again, is_new = history.claim(submission(reserved_micro_usd=500_000))
     assert is_new
-    assert again.state is EntryState.INTENT
+    assert again.state is EntryState.UNANSWERED
     assert again.error_code is again.error_message is None
     assert (again.number, again.reserved_micro_usd) == (first.number, 500_000)
-    assert history.open_intents(**HERE) == [again]
+    assert history.unanswered_entries(**HERE) == [again]
     assert history.reserved_micro_usd(**HERE) == 500_000
     assert history.claim(submission())[1] is False
 
 
-def test_an_intent_outlives_a_process_that_is_killed_before_the_answer(place):
+def test_an_unanswered_submission_outlives_a_process_that_is_killed(
+    place,
+):
     script = """
 import sys, time
 from mediakit.history import History
@@ -105,7 +107,7 @@ time.sleep(60)
     process.communicate()
     assert process.returncode == -signal.SIGKILL
     with History(place) as history:
-        (entry,) = history.open_intents(**HERE)
+        (entry,) = history.unanswered_entries(**HERE)
         assert entry.body == submission().body
         assert history.reserved_micro_usd(**HERE) == 340_000
         assert history.claim(submission()) == (entry, False)
@@ -134,7 +136,7 @@ def test_each_key_is_claimed_once_by_threads_that_race(history):
     assert [sum(column) for column in zip(*won, strict=True)] == [1] * 40
 
 
-def test_threads_that_record_one_job_lose_nothing_of_what_any_of_them_saw(history):
+def test_threads_that_record_one_job_lose_no_record(history):
     history.claim(submission())
     records = [job(), job("running"), completed(), job("completed", output=OUTPUT)]
     with ThreadPoolExecutor(8) as pool:
@@ -144,10 +146,10 @@ def test_threads_that_record_one_job_lose_nothing_of_what_any_of_them_saw(histor
     assert (entry.output_url, entry.charge_micro_usd) == (URL, 340_000)
 
 
-# -- what becomes of a submit -----------------------------------------------------
+# -- outcomes ---------------------------------------------------------------------
 
 
-def test_an_entry_follows_its_job_and_tells_when_each_step_was_seen(place):
+def test_an_entry_follows_its_job_and_has_the_time_of_each_step(place):
     clock = Ticking()
     with History(place, clock=clock) as history:
         history.claim(submission())
@@ -203,14 +205,14 @@ def test_a_failed_job_settles_at_a_real_zero(history):
     assert history.unsettled(**HERE) == []
 
 
-def test_a_late_queued_answer_does_not_undo_completed(history):
+def test_a_late_queued_record_does_not_undo_completed(history):
     history.claim(submission())
     done = history.record_job("k1", completed())
     assert history.record_job("k1", job("queued")) == done
 
 
 @pytest.mark.spec("2.2")
-def test_the_first_settled_charge_stays_and_a_later_amount_stands_beside_it(history):
+def test_the_first_settled_charge_stays_and_a_later_amount_is_stored_beside_it(history):
     history.claim(submission())
     history.record_job("k1", completed(340_000))
     restated = history.record_job("k1", completed(680_000))
@@ -240,7 +242,7 @@ def test_a_naive_deletion_time_is_read_as_utc(history):
     assert entry.deleted_at == datetime(2026, 10, 2, tzinfo=UTC)
 
 
-def test_the_newest_output_url_counts_because_a_sandbox_moves_between_ports(history):
+def test_the_newest_output_url_counts_because_a_sandbox_changes_ports(history):
     history.claim(submission())
     history.record_job("k1", completed())
     moved = "http://127.0.0.1:9999/files/out.mp4"
@@ -250,17 +252,17 @@ def test_the_newest_output_url_counts_because_a_sandbox_moves_between_ports(hist
 
 
 @pytest.mark.spec("4.3")
-def test_a_refusal_is_kept_with_its_reason_and_holds_nothing(history):
+def test_a_refusal_is_stored_with_its_reason_and_holds_nothing(history):
     history.claim(submission())
     entry = history.record_refusal("k1", code="422", message="prompt is required")
     assert entry.state is EntryState.REFUSED
     assert (entry.error_code, entry.error_message) == ("422", "prompt is required")
     assert entry.job_id is None
     assert history.reserved_micro_usd(**HERE) == 0
-    assert history.open_intents(**HERE) == []
+    assert history.unanswered_entries(**HERE) == []
 
 
-def test_a_job_outweighs_a_refusal_whichever_came_first(history):
+def test_a_job_replaces_a_refusal_in_either_order(history):
     history.claim(submission())
     history.record_refusal("k1", code="401", message="bad key")
     after = history.record_job("k1", job("running"))
@@ -269,7 +271,7 @@ def test_a_job_outweighs_a_refusal_whichever_came_first(history):
     assert history.record_refusal("k1", code="401", message="bad key") == after
 
 
-def test_a_job_the_service_forgot_holds_nothing_until_it_is_seen_again(history):
+def test_a_job_that_the_service_lost_holds_nothing_until_it_is_seen_again(history):
     history.claim(submission())
     history.record_job("k1", job("running"))
     history.mark_gone("media_1")
@@ -289,13 +291,13 @@ def test_two_jobs_on_one_key_are_an_error_that_names_both(history):
     assert history.find_key("k1") == known
 
 
-def test_a_job_may_have_a_name_that_no_database_can_hold(history):
+def test_a_job_can_have_an_id_that_no_database_can_store(history):
     history.claim(submission())
     assert history.record_job("k1", job(job_id="media\0\ud800")).job_id
     assert history.find("media\0\ud800").key == "k1"
 
 
-def test_a_job_of_a_key_that_was_never_claimed_is_refused_in_words(history):
+def test_a_job_of_an_unclaimed_key_is_refused_with_a_readable_error(history):
     with pytest.raises(NotFoundError, match="no entry with the key 'nobody'"):
         history.record_job("nobody", job())
     with pytest.raises(NotFoundError, match="no entry with the key 'nobody'"):
@@ -347,7 +349,7 @@ MADE = {
 
 @st.composite
 def submits(draw):
-    """What is held for a submit, what it is charged, and the answers it gets."""
+    """The hold and the charge of a submission, and the records of its job."""
     charge = draw(AMOUNTS)
     end = draw(st.sampled_from(["completed", "failed"]))
     seen = draw(st.sets(st.sampled_from(["queued", "running", end, "settled", "no"])))
@@ -355,7 +357,7 @@ def submits(draw):
 
 
 @given(data=st.data(), plan=st.lists(submits(), max_size=5))
-def test_held_and_settled_sums_are_exact_whatever_the_order_of_answers(data, plan):
+def test_held_and_settled_sums_are_exact_for_every_order_of_records(data, plan):
     answers = [(n, answer) for n, (_, _, seen) in enumerate(plan) for answer in seen]
     with History("sqlite://") as history:
         for number, (reserved, _, _) in enumerate(plan):
@@ -380,11 +382,11 @@ def record(history, key, answer, charge):
 
 
 def holds(seen):
-    """A refusal releases only what has no job; an end or a charge always does."""
+    """A refusal releases a hold only without a job; an end or a charge always does."""
     return not seen & {"failed", "settled"} and seen != {"no"}
 
 
-def test_what_is_held_belongs_to_one_service_and_account(history):
+def test_a_hold_belongs_to_one_service_and_account(history):
     history.claim(submission("k1", reserved_micro_usd=1))
     history.claim(submission("k2", reserved_micro_usd=20, account="other"))
     history.claim(submission("k3", reserved_micro_usd=300, service="hosted"))
@@ -403,7 +405,7 @@ def test_the_settled_total_can_be_of_all_or_of_one_account(history):
     assert history.settled_total_micro_usd(service="hosted") == 0
 
 
-def test_the_settled_total_can_be_of_what_settled_since_an_instant(place):
+def test_the_settled_total_can_begin_at_an_instant(place):
     clock = VirtualClock(START)
     with History(place, clock=clock) as history, asyncio.Runner() as runner:
         history.claim(submission("k1"))
@@ -431,12 +433,12 @@ def test_newest_is_the_last_attempt_of_a_take_and_last_take_the_highest(history)
     assert history.last_take(**HERE, draw_key="never asked") == 0
 
 
-def test_open_intents_and_unsettled_jobs_come_oldest_first(history):
+def test_unanswered_entries_and_unsettled_jobs_come_oldest_first(history):
     for n in range(4):
         history.claim(submission(f"k{n}"))
     history.record_job("k3", job(job_id="media_3"))
     history.record_job("k1", failed(job_id="media_1"))
-    assert [entry.key for entry in history.open_intents(**HERE)] == ["k0", "k2"]
+    assert [entry.key for entry in history.unanswered_entries(**HERE)] == ["k0", "k2"]
     assert [entry.key for entry in history.unsettled(**HERE)] == ["k1", "k3"]
 
 
@@ -453,12 +455,12 @@ def test_pages_go_back_without_gaps_or_repeats_while_new_entries_arrive(history)
     assert history.page(service="hosted") == []
 
 
-def test_a_page_of_nothing_is_refused(history):
+def test_a_page_without_entries_is_refused(history):
     with pytest.raises(InputError, match="limit must be a whole number"):
         history.page(limit=0)
 
 
-def test_what_is_not_there_is_none(history):
+def test_a_missing_entry_is_none(history):
     assert history.find("media_1") is None
     assert history.find_key("k1") is None
     history.mark_gone("media_1")
@@ -469,7 +471,7 @@ def test_what_is_not_there_is_none(history):
 UNKNOWN_MONEY = ["estimate_low_micro_usd", "charge_micro_usd", "reserved_micro_usd"]
 
 
-def test_the_frame_has_a_typed_row_per_submit_newest_first(history):
+def test_the_frame_has_a_typed_row_per_submission_newest_first(history):
     history.claim(submission("k1"))
     history.record_job("k1", completed())
     no_price = {"estimate_low_micro_usd": None, "estimate_high_micro_usd": None}
@@ -519,7 +521,7 @@ def test_the_frame_can_be_of_one_service(history):
     assert len(history.frame(service="hosted", account="other")) == 0
 
 
-def test_money_in_the_frame_is_exact_beyond_what_a_float_can_hold(history):
+def test_money_in_the_frame_is_exact_beyond_the_range_of_floats(history):
     history.claim(submission())
     history.record_job("k1", completed(9_007_199_254_740_993))
     history.claim(submission("k2"))
@@ -531,7 +533,7 @@ def test_money_in_the_frame_is_exact_beyond_what_a_float_can_hold(history):
 CAT = {**HERE, "sha256": "ab" * 32, "content_type": "image/png"}
 
 
-def test_the_same_bytes_are_found_again_with_the_url_that_came_first(history):
+def test_the_same_bytes_keep_their_first_url(history):
     assert history.uploaded(**CAT) is None
     first = "https://media.example/1.png"
     for url in (first, "https://media.example/2.png"):
@@ -597,7 +599,7 @@ if sys.argv[2] == "dropped":
 
 
 @pytest.mark.parametrize("how", ["dropped", "left open"])
-def test_a_history_that_nobody_closes_closes_its_connections_itself(path, how):
+def test_a_history_that_is_not_closed_closes_its_connections_itself(path, how):
     process = start(LEAVES_OPEN, path, how)
     [printed] = race([process])
     assert printed == "True 0\n"
@@ -658,7 +660,7 @@ def test_the_usual_runtime_is_the_median_of_completed_jobs_and_none_before(tmp_p
         assert history.usual_runtime_s(**function | {"service": "other"}) is None
 
 
-def test_a_refusal_that_is_remembered_does_not_hide_a_claim_of_another_process(path):
+def test_a_recorded_refusal_does_not_hide_a_claim_of_another_process(path):
     with History(path) as one, History(path) as other:
         one.claim(submission())
         one.record_refusal(submission().key, code="422", message="no")
@@ -669,7 +671,7 @@ def test_a_refusal_that_is_remembered_does_not_hide_a_claim_of_another_process(p
         assert other.reserved_micro_usd(**HERE) == 0
 
 
-def test_what_another_process_wrote_is_not_lost_to_what_is_remembered(path):
+def test_the_writes_of_another_process_are_not_lost(path):
     with History(path) as mine, History(path) as others:
         entry, _ = mine.claim(submission())
         mine.record_job(entry.key, job("running"))
@@ -682,7 +684,7 @@ def test_what_another_process_wrote_is_not_lost_to_what_is_remembered(path):
         assert others.find_key(entry.key) == after
 
 
-def test_a_record_of_a_job_that_is_not_here_is_not_kept(history):
+def test_a_record_of_an_unknown_job_is_not_stored(history):
     assert history.record(job("running")) is None
 
 

@@ -1,4 +1,4 @@
-"""What is sent fits the balance and the budget, whoever sends it at the same time."""
+"""Submissions fit the balance and the budget, also with concurrent senders."""
 
 import threading
 import time
@@ -103,13 +103,13 @@ def test_a_balance_read_after_a_charge_is_used_whole(history):
     assert history.claim(costing("k2", 700), spendable=spendable)[1]
 
 
-def test_what_others_hold_is_none_of_this_account_s_business(history):
+def test_the_holds_of_other_accounts_do_not_count(history):
     history.claim(costing("k1", 900, account="other"))
     history.claim(costing("k2", 900, service="hosted"))
     assert history.claim(costing("k3", 1_000), spendable=Spendable(1_000, 0))[1]
 
 
-def test_a_price_that_nobody_knows_is_left_to_the_service(history):
+def test_an_unknown_price_is_left_to_the_service(history):
     unknown = submission("k1", estimate_high_micro_usd=None, reserved_micro_usd=50)
     assert history.claim(unknown, spendable=Spendable(0, 0))[1]
     assert history.reserved_micro_usd(**HERE) == 50
@@ -123,7 +123,7 @@ def test_a_repeated_claim_is_found_even_when_the_balance_is_gone(history):
     assert again == (entry, False)
 
 
-def test_a_refused_entry_is_not_taken_over_when_it_does_not_fit(history):
+def test_a_refused_entry_is_not_reused_if_it_does_not_fit(history):
     history.claim(costing("k1", 400))
     refused = history.record_refusal("k1", code="401", message="inactive")
     with pytest.raises(BalanceError):
@@ -132,13 +132,13 @@ def test_a_refused_entry_is_not_taken_over_when_it_does_not_fit(history):
     entry, is_new = history.claim(costing("k1", 400), spendable=Spendable(400, 0))
     assert is_new
     assert entry == history.find_key("k1")
-    assert entry.state is EntryState.INTENT
+    assert entry.state is EntryState.UNANSWERED
 
 
 # -- the budget -------------------------------------------------------------------
 
 
-def test_a_claim_is_kept_under_the_name_of_its_budget(history):
+def test_a_claim_counts_against_the_name_of_its_budget(history):
     entry, _ = history.claim(costing("k1", 400), budget=KITES)
     assert entry.budget == "kites"
     assert history.find_key("k1") == entry
@@ -149,7 +149,7 @@ def test_a_claim_is_kept_under_the_name_of_its_budget(history):
     assert history.budget_use("boats") == BudgetUse(0, 0)
 
 
-def test_a_budget_refuses_what_does_not_fit_and_says_what_is_gone(history):
+def test_a_budget_refuses_a_claim_that_does_not_fit_and_reports_its_use(history):
     budget = BudgetLimit("kites", 1_000_000)
     history.claim(costing("k1", 400_000), budget=budget)
     history.claim(costing("k2", 500_000), budget=budget)
@@ -167,7 +167,7 @@ def test_a_budget_refuses_what_does_not_fit_and_says_what_is_gone(history):
     assert history.claim(costing("k4", 200_000), budget=budget)[1]
 
 
-def test_a_budget_is_one_for_all_accounts_and_another_name_is_another(history):
+def test_a_budget_is_shared_by_all_accounts_and_identified_by_its_name(history):
     history.claim(costing("k1", 600, account="other"), budget=KITES)
     with pytest.raises(BudgetError):
         history.claim(costing("k2", 600), budget=KITES)
@@ -175,7 +175,7 @@ def test_a_budget_is_one_for_all_accounts_and_another_name_is_another(history):
     assert history.claim(costing("k3", 600))[0].budget is None
 
 
-def test_a_price_that_nobody_knows_cannot_be_kept_within_a_budget(history):
+def test_an_unknown_price_is_refused_with_a_budget(history):
     unknown = submission("k1", estimate_high_micro_usd=None, reserved_micro_usd=0)
     with pytest.raises(
         BudgetError, match=r"Nobody knows .* Nothing was sent"
@@ -186,7 +186,7 @@ def test_a_price_that_nobody_knows_cannot_be_kept_within_a_budget(history):
     assert history.find_key("k1") is None
 
 
-def test_an_unanswered_submit_is_moved_to_another_budget_if_it_fits_there(history):
+def test_an_unanswered_submission_is_moved_to_another_budget_if_it_fits(history):
     history.claim(costing("k1", 400), budget=BudgetLimit("boats", 400))
     history.claim(costing("k2", 700), budget=KITES)
     with pytest.raises(BudgetError, match="may have made a job") as caught:
@@ -201,13 +201,13 @@ def test_an_unanswered_submit_is_moved_to_another_budget_if_it_fits_there(histor
     assert history.budget_use("boats") == BudgetUse(0, 0)
 
 
-def test_what_was_answered_stays_in_its_budget(history):
+def test_an_answered_submission_stays_in_its_budget(history):
     history.claim(costing("k1", 400), budget=BudgetLimit("boats", 400))
     answered = history.record_job("k1", job())
     assert history.count_against("k1", BudgetLimit("kites", 0)) == answered
 
 
-def test_what_nobody_knows_the_price_of_is_not_moved_to_a_budget(history):
+def test_a_submission_of_unknown_price_is_not_moved_to_a_budget(history):
     history.claim(submission("k1", estimate_high_micro_usd=None, reserved_micro_usd=0))
     history.claim(costing("k2", 700), budget=KITES)
     with pytest.raises(BudgetError, match="Nobody knows") as caught:
@@ -215,7 +215,7 @@ def test_what_nobody_knows_the_price_of_is_not_moved_to_a_budget(history):
     assert caught.value.available_micro_usd == 300
 
 
-def test_failed_refused_and_vanished_submits_free_their_part_of_the_budget(history):
+def test_failed_refused_and_vanished_submissions_release_their_holds(history):
     for key in ("k1", "k2", "k3"):
         history.claim(costing(key, 300), budget=KITES)
     history.record_job("k1", failed(job_id="media_1"))
@@ -226,7 +226,7 @@ def test_failed_refused_and_vanished_submits_free_their_part_of_the_budget(histo
     assert history.claim(costing("k4", 1_000), budget=KITES)[1]
 
 
-def test_a_charge_that_is_restated_leaves_what_was_spent_as_it_was(history):
+def test_a_restated_charge_does_not_change_the_spending(history):
     history.claim(costing("k1", 400), budget=KITES)
     history.record_job("k1", completed(300))
     history.record_job("k1", completed(200))
@@ -243,7 +243,7 @@ def test_an_entry_can_be_written_as_of_an_earlier_instant(history):
 
 
 class Service:
-    """What the service's balance really is, and what became of its jobs."""
+    """The true balance of the service, and the state of its jobs."""
 
     def __init__(self, balance):
         self.balance = balance
@@ -261,7 +261,7 @@ class Service:
         self.charges[key] = charge
 
     def record(self, key):
-        """Return the record of a job as it is now; None while there is no job."""
+        """Return the current record of a job; None without a job."""
         if key in self.charges:
             return completed(self.charges[key], job_id=f"media_{key}")
         if key in self.failed:
@@ -273,7 +273,7 @@ NUMBERS = count(1)
 
 
 class AnyOrder(RuleBasedStateMachine):
-    """Two histories of one file, one account, two budgets, balances read long ago."""
+    """Two histories of one file, one account, two budgets, and old balances."""
 
     claims = Bundle("claims")
     readings = Bundle("readings")
@@ -398,7 +398,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.tell(who, job("queued", record.id) if record and is_late else record)
 
     def tell(self, who, record):
-        """Let one of the histories see a record, or none of them."""
+        """Give a record to one of the histories, or to none."""
         if who is None or record is None:
             return
         key = record.id.removeprefix("media_")
@@ -437,7 +437,7 @@ class AnyOrder(RuleBasedStateMachine):
         assert self.service.balance - open_ >= 0
 
 
-def test_any_order_of_submits_ends_and_charges_keeps_balance_and_budgets(place):
+def test_any_order_of_submissions_ends_and_charges_keeps_balance_and_budgets(place):
     few = settings(max_examples=100 if isinstance(place, Path) else 10)
     with History(place) as one, History(place) as other:
         run_state_machine_as_test(lambda: AnyOrder((one, other)), settings=few)
@@ -470,7 +470,7 @@ print(claimed, refused)
     ("where", "limit"),
     [("sqlite", "balance"), ("postgres", "balance"), ("postgres", "budget")],
 )
-def test_four_processes_claim_no_more_than_the_money_carries(
+def test_four_processes_claim_no_more_than_the_money_covers(
     where, limit, tmp_path, request
 ):
     if where == "sqlite":
@@ -488,7 +488,7 @@ def test_four_processes_claim_no_more_than_the_money_carries(
 
 
 @pytest.mark.parametrize("limit", ["balance", "budget"])
-def test_a_claim_waits_until_the_one_before_it_is_decided(
+def test_a_claim_waits_for_the_decision_on_the_previous_one(
     limit, postgres_url, monkeypatch
 ):
     limits = {

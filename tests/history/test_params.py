@@ -75,7 +75,7 @@ def test_each_parameter_is_a_typed_column_of_its_own(history: History) -> None:
     }
 
 
-def test_a_parameter_that_is_now_a_number_and_now_a_text_is_text(
+def test_a_parameter_with_both_numbers_and_texts_is_text(
     history: History,
 ) -> None:
     frame = frame_of(history, {"duration": 5}, {"duration": "auto"})
@@ -98,13 +98,13 @@ def test_a_parameter_with_the_name_of_a_column_gets_another_one(
     assert "param_prompt" not in frame.columns  # the prompt is a column already
 
 
-def test_where_the_end_is_posted_is_no_column(history: History) -> None:
+def test_the_webhook_url_is_not_a_column(history: History) -> None:
     frame = frame_of(history, {"webhook_url": "https://a.example/?token=secret"})
     assert "webhook_url" not in frame.columns
     assert "secret" not in frame.to_csv()
 
 
-def test_runtime_and_ratings_stand_beside_the_parameters(
+def test_runtime_and_ratings_are_columns_beside_the_parameters(
     history: History, clock: VirtualClock
 ) -> None:
     history.claim(submission("k1", sweep="3f2a"))
@@ -122,7 +122,7 @@ def test_runtime_and_ratings_stand_beside_the_parameters(
     assert kinds == {"runtime_s": "float64", "rating": "Int8", "keep": "boolean"}
 
 
-def test_without_a_row_the_columns_have_the_same_types(history: History) -> None:
+def test_the_columns_have_the_same_types_without_rows(history: History) -> None:
     empty = history.frame(params=True).dtypes.astype(str)
     history.claim(submission("k1"))
     filled = history.frame(params=True).dtypes.astype(str)

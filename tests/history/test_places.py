@@ -1,4 +1,4 @@
-"""Where a history can be, what it says when it cannot, and who may read it."""
+"""Places of a history: accepted ones, errors, and file permissions."""
 
 import os
 import sqlite3
@@ -43,12 +43,12 @@ def test_it_is_a_sqlite_file_in_wal_that_waits_for_other_writers(path, history):
 
 
 @pytest.mark.parametrize("place", ["", "  "])
-def test_no_place_is_refused(place):
+def test_an_empty_place_is_refused(place):
     with pytest.raises(InputError, match=r"history must be .*Nothing was changed"):
         History(place)
 
 
-def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path):
+def test_a_file_that_is_not_a_database_is_refused_and_not_changed(tmp_path):
     notes = tmp_path / "notes.txt"
     notes.write_text("not a database, and longer than one header " * 100)
     before = notes.read_bytes()
@@ -93,7 +93,7 @@ def test_a_repr_names_the_place_without_a_query():
         assert repr(history) == "History(':memory:')"
 
 
-def test_a_locked_database_is_an_error_in_words_without_the_body(path, monkeypatch):
+def test_a_locked_database_is_a_readable_error_without_the_body(path, monkeypatch):
     monkeypatch.setattr(engines, "BUSY_TIMEOUT_S", 0.01)
     with History(path) as history:
         plain = sqlite3.connect(path, isolation_level=None)
@@ -105,7 +105,7 @@ def test_a_locked_database_is_an_error_in_words_without_the_body(path, monkeypat
         assert history.claim(submission())[1]
 
 
-def test_reading_goes_on_while_another_process_writes(path, history):
+def test_reading_continues_while_another_process_writes(path, history):
     history.claim(submission())
     plain = sqlite3.connect(path, isolation_level=None)
     plain.execute("BEGIN IMMEDIATE")
@@ -127,7 +127,7 @@ def rights(path):
     return oct(path.stat().st_mode & 0o777)
 
 
-def test_the_files_and_the_folders_made_for_them_are_the_user_s_alone(tmp_path):
+def test_only_the_user_can_read_new_files_and_folders(tmp_path):
     before = os.umask(0o022)
     try:
         with History(tmp_path / "new" / "home" / "history.db") as history:
@@ -140,7 +140,7 @@ def test_the_files_and_the_folders_made_for_them_are_the_user_s_alone(tmp_path):
     assert rights(tmp_path / "new") == rights(tmp_path / "new" / "home") == "0o700"
 
 
-def test_files_and_folders_that_somebody_shared_stay_shared(tmp_path):
+def test_existing_files_and_folders_keep_their_permissions(tmp_path):
     folder = tmp_path / "team"
     folder.mkdir()
     folder.chmod(0o770)
@@ -223,7 +223,7 @@ def cut_all_connections(postgres_url):
         )
 
 
-def test_a_connection_that_was_cut_between_two_calls_is_made_again(postgres_url):
+def test_a_connection_that_was_lost_between_two_calls_is_opened_again(postgres_url):
     with History(postgres_url) as history:
         history.claim(submission())
         cut_all_connections(postgres_url)
@@ -232,7 +232,7 @@ def test_a_connection_that_was_cut_between_two_calls_is_made_again(postgres_url)
         assert history.record_job("k1", job()).job_id == "media_1"
 
 
-def test_a_connection_that_is_cut_inside_a_claim_is_an_error_in_words(
+def test_a_connection_that_is_lost_during_a_claim_is_a_readable_error(
     postgres_url, monkeypatch
 ):
     def cut_first(connection, *_):
@@ -250,7 +250,7 @@ def test_a_connection_that_is_cut_inside_a_claim_is_an_error_in_words(
         assert history.claim(submission())[1]
 
 
-def test_nobody_waits_for_ever_for_a_lock_that_another_holds(postgres_url, monkeypatch):
+def test_the_wait_for_a_lock_is_limited(postgres_url, monkeypatch):
     monkeypatch.setattr(engines, "BUSY_TIMEOUT_S", 1.0)
     with History(postgres_url) as history, psycopg.connect(postgres_url) as other:
         other.execute("LOCK TABLE mediakit_entries")
@@ -260,7 +260,7 @@ def test_nobody_waits_for_ever_for_a_lock_that_another_holds(postgres_url, monke
         assert history.claim(submission())[1]
 
 
-def test_characters_that_postgres_has_no_room_for_are_replaced(postgres_url):
+def test_characters_that_postgres_cannot_store_are_replaced(postgres_url):
     with History(postgres_url) as history:
         history.claim(submission(prompt="a\0b", project="half \ud83d of a pair"))
         message = "no \0 luck"

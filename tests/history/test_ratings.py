@@ -1,4 +1,4 @@
-"""Ratings, tags, notes and comparisons are kept by job, and the last word counts."""
+"""Ratings, tags, notes and comparisons are kept by job, and the last value counts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def history(
         yield opened
 
 
-def test_a_judgement_is_read_as_it_was_given(history: History) -> None:
+def test_a_judgement_is_read_unchanged(history: History) -> None:
     said = history.judge(
         **MINE,
         job_id="media_1",
@@ -56,7 +56,7 @@ def test_a_judgement_is_read_as_it_was_given(history: History) -> None:
     assert history.judgements(**MINE) == [said]
 
 
-def test_what_is_not_given_stays_and_the_last_word_counts(
+def test_fields_that_are_not_given_stay_and_the_last_value_counts(
     history: History, clock: VirtualClock
 ) -> None:
     history.judge(**MINE, job_id="media_1", rating=2, tags=["dull"], rater="Ada")
@@ -74,7 +74,7 @@ def test_what_is_not_given_stays_and_the_last_word_counts(
     )
 
 
-def test_a_rating_tags_and_a_note_can_be_taken_back(history: History) -> None:
+def test_a_rating_tags_and_a_note_can_be_removed(history: History) -> None:
     history.judge(
         **MINE, job_id="media_1", rating=2, keep=True, tags=["dull"], note="x"
     )
@@ -84,12 +84,12 @@ def test_a_rating_tags_and_a_note_can_be_taken_back(history: History) -> None:
     assert (said.rating, said.keep, said.tags, said.note) == (None, False, (), "")
 
 
-def test_a_rating_out_of_a_frame_is_a_whole_number_too(history: History) -> None:
+def test_a_rating_from_a_frame_is_a_whole_number_too(history: History) -> None:
     said = history.judge(**MINE, job_id="media_1", rating=np.int64(3))
     assert type(said.rating) is int
 
 
-def test_judgements_are_read_by_job_however_many_are_asked_for(
+def test_judgements_of_any_number_of_jobs_are_read(
     history: History, clock: VirtualClock
 ) -> None:
     for job_id in ("media_2400", "media_7", "media_none"):
@@ -123,7 +123,7 @@ def test_judgements_are_read_by_job_however_many_are_asked_for(
         ({"job_id": "", "rating": 4}, "job_id must be"),
     ],
 )
-def test_what_is_not_acceptable_is_refused_in_a_sentence_and_changes_nothing(
+def test_an_invalid_value_is_refused_with_a_sentence_and_changes_nothing(
     wrong: dict[str, Any], sentence: str, tmp_path: Path
 ) -> None:
     with History(tmp_path / "history.db") as history:

@@ -53,7 +53,7 @@ def test_scores_are_found_by_output_scorer_and_version(history: History) -> None
     assert history.scores([], "sharpness", "1") == {}
 
 
-def test_where_a_scorer_failed_it_is_due_again(history: History) -> None:
+def test_a_failed_score_is_due_again(history: History) -> None:
     history.save_scores([Score(SHAS[0], error="no frame could be read\0")])
     assert history.scores(SHAS[:1], "sharpness", "1") == {}
     history.save_scores([Score(SHAS[0], values={"sharpness": math.inf})])
@@ -62,7 +62,7 @@ def test_where_a_scorer_failed_it_is_due_again(history: History) -> None:
     }
 
 
-def test_scores_are_kept_all_or_none(history: History) -> None:
+def test_scores_are_saved_all_or_none(history: History) -> None:
     broken: Any = {"sharpness": "much"}
     with pytest.raises(ValueError, match="much"):
         history.save_scores(

@@ -1,4 +1,4 @@
-"""Looking through the history by words, project, function and status."""
+"""Searching the history by words, project, function and status."""
 
 import pytest
 from hypothesis import example, given
@@ -21,13 +21,13 @@ def history(request, tmp_path):
 
 
 def found(history, text, **chosen):
-    """Return the keys that a search finds, in both of its forms."""
+    """Return the keys that a search finds, as a frame and as a page."""
     keys = history.search(text, **chosen)["key"].tolist()
     assert [entry.key for entry in history.page(text=text, **chosen)] == keys
     return keys
 
 
-def test_every_word_has_to_occur_somewhere_in_any_order(history):
+def test_all_words_must_occur_in_any_order(history):
     history.claim(submission("red", prompt="a red kite over dunes"))
     history.claim(submission("blue", prompt="a blue kite", project="Dunes 2026"))
     assert found(history, "kite") == ["blue", "red"]
@@ -51,7 +51,7 @@ def test_prompt_function_kind_job_project_and_error_are_searched(history):
     assert found(history, history.find("media_77").error_code) == ["k2"]
 
 
-def test_what_an_entry_no_longer_says_is_no_longer_found(history):
+def test_a_replaced_text_is_no_longer_found(history):
     history.claim(submission("k1"))
     history.record_refusal("k1", code="401", message="inactive")
     assert found(history, "inactive") == ["k1"]
@@ -60,7 +60,7 @@ def test_what_an_entry_no_longer_says_is_no_longer_found(history):
     assert found(history, "another") == ["k1"]
 
 
-def test_case_does_not_count_and_accents_do(history):
+def test_the_search_ignores_case_but_not_accents(history):
     history.claim(submission("k1", prompt="ÜBER den STRASSEN von Łódź"))
     assert found(history, "über") == ["k1"]
     assert found(history, "u\u0308ber") == ["k1"]  # the same, in two characters
@@ -69,7 +69,7 @@ def test_case_does_not_count_and_accents_do(history):
     assert found(history, "uber") == []
 
 
-def test_no_character_stands_for_others(history):
+def test_the_search_has_no_wildcards(history):
     history.claim(submission("k1", prompt="100% wind"))
     history.claim(submission("k2", prompt="100 winds a_b c\\d e/f it's"))
     assert found(history, "100%") == ["k1"]
@@ -81,7 +81,7 @@ def test_no_character_stands_for_others(history):
 
 
 @pytest.mark.parametrize("text", ["", "  \n "])
-def test_no_words_find_everything(history, text):
+def test_a_search_without_words_finds_all_entries(history, text):
     history.claim(submission("k1"))
     history.claim(submission("k2", prompt=None))
     assert found(history, text) == ["k2", "k1"]
@@ -124,7 +124,7 @@ def test_a_search_gives_the_columns_and_types_of_the_frame(history):
     assert str(nothing["charge_micro_usd"].dtype) == "Int64"
 
 
-def test_what_cannot_be_asked_is_refused_in_words(history):
+def test_an_invalid_search_is_refused_with_a_readable_error(history):
     with pytest.raises(InputError, match="status must be queued, run"):
         history.search("kite", status="done")
     with pytest.raises(InputError, match="limit must be"):
@@ -145,21 +145,23 @@ def test_what_cannot_be_asked_is_refused_in_words(history):
         ("limit", 10**30),
     ],
 )
-def test_what_is_neither_text_nor_a_count_is_refused_in_words(history, field, value):
+def test_a_value_of_a_wrong_type_is_refused_with_a_readable_error(
+    history, field, value
+):
     with pytest.raises(InputError, match=rf"^{field} must be .*Nothing was sent"):
         history.page(**{field: value})
     with pytest.raises(InputError, match=rf"^{field} must be .*Nothing was sent"):
         history.search(**{"text": "kite", field: value})
 
 
-def test_a_page_begins_behind_an_entry_of_the_page_before(history):
+def test_a_page_begins_after_an_entry_of_the_previous_page(history):
     with pytest.raises(InputError, match=r"^before must be .*Nothing was sent"):
         history.page(before=3)
 
 
 @given(text=st.text(), start=st.integers(0, 20), length=st.integers(1, 20))
 @example(text="100%_\\/'\"", start=0, length=9)
-def test_any_word_of_a_prompt_finds_it_whatever_its_case(text, start, length):
+def test_any_word_of_a_prompt_finds_it_in_any_case(text, start, length):
     with History("sqlite://") as history:
         history.claim(submission("k1", prompt=text))
         for word in text.split():
@@ -170,7 +172,7 @@ def test_any_word_of_a_prompt_finds_it_whatever_its_case(text, start, length):
 
 
 def paged(history, order, **chosen):
-    """Return the keys of all pages of two, one after the other."""
+    """Return the keys of all pages of two entries, in order."""
     keys, before = [], None
     while page := history.page(limit=2, before=before, order=order, **chosen):
         keys += [entry.key for entry in page]
@@ -189,12 +191,12 @@ def test_pages_follow_each_other_in_every_order(history):
     assert paged(history, "dearest", status="completed") == ["d", "a", "c"]
 
 
-def test_an_order_that_there_is_not_is_refused(history):
+def test_an_unknown_order_is_refused(history):
     with pytest.raises(InputError, match="newest, oldest, dearest"):
         history.page(order="cheapest")
 
 
-def test_the_projects_that_occur_are_listed_once_in_order(history):
+def test_each_project_is_listed_once_in_order(history):
     for number, project in enumerate(["Spring", None, "Autumn", "Spring"]):
         history.claim(submission(f"k{number}", project=project))
     history.claim(submission("k9", project="Elsewhere", service="another"))

@@ -1,4 +1,4 @@
-"""Totals say what the entries say, whatever happens to these, in any order."""
+"""Totals agree with the entries after any changes, in any order."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def history(place: Any) -> Iterator[History]:
 
 
 def used(entry: Entry) -> tuple[int, int]:
-    """Return what one entry spent and holds, by the words of its state alone."""
-    waits = entry.state in ("intent", "submitted", "terminal")
+    """Return the spending and the hold of one entry, from its state alone."""
+    waits = entry.state in ("unanswered", "submitted", "terminal")
     holds = waits and entry.status != "failed" and entry.gone_at is None
     return entry.charge_micro_usd or 0, entry.reserved_micro_usd if holds else 0
 
@@ -66,7 +66,7 @@ def counted(entries: list[Entry]) -> BudgetUse:
 
 
 def agrees(history: History, account: str) -> None:
-    """Compare the totals with all entries, looked through one by one."""
+    """Compare the totals with the sums over all entries."""
     entries = history.page(limit=10_000)
     mine = [entry for entry in entries if entry.account == account]
     jobs = [entry.job_id for entry in mine if entry.job_id is not None]
@@ -81,7 +81,7 @@ def agrees(history: History, account: str) -> None:
 
 
 class Anything(RuleBasedStateMachine):
-    """Two histories of one database, and all that can happen to an entry."""
+    """Two histories of one database, and all changes of an entry."""
 
     keys = Bundle("keys")
 
@@ -209,7 +209,7 @@ class Anything(RuleBasedStateMachine):
             agrees(self.histories[0], self.account)
 
 
-def test_whatever_happens_to_entries_their_totals_say_the_same(place: Any) -> None:
+def test_totals_agree_with_entries_after_every_change(place: Any) -> None:
     few = settings(max_examples=60 if isinstance(place, Path) else 6)
     with History(place) as one, History(place) as other:
 
@@ -250,7 +250,7 @@ def test_a_request_that_becomes_known_counts_against_its_budget(
     assert history.account_use(**HERE) == BudgetUse(300, 0)
 
 
-def test_what_threads_do_at_once_is_all_in_the_totals(place: Any) -> None:
+def test_the_totals_include_the_changes_of_all_threads(place: Any) -> None:
     def work(name: str) -> None:
         with History(place) as mine:
             for number in range(12):

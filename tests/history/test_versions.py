@@ -1,4 +1,4 @@
-"""One schema: it is made once, and a history of another version is refused."""
+"""One schema: it is created once, and another version is refused."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def versions(place: Any) -> list[tuple[int]]:
 
 
 @pytest.mark.parametrize("version", [1, VERSION - 1, VERSION + 1])
-def test_a_history_of_another_version_is_refused_in_words(
+def test_a_history_of_another_version_is_refused_with_a_readable_error(
     place: Any, version: int
 ) -> None:
     History(place).close()
@@ -91,7 +91,7 @@ def test_nothing_is_written_to_a_file_of_another_version(tmp_path: Path) -> None
     assert [file.name for file in tmp_path.iterdir()] == ["history.db"]
 
 
-def test_a_history_that_was_refused_opens_under_its_own_version(place: Any) -> None:
+def test_a_refused_history_opens_with_its_own_version(place: Any) -> None:
     with History(place) as history:
         history.claim(submission())
     set_version(place, VERSION + 1)
@@ -108,17 +108,17 @@ def test_opening_a_history_waits_for_no_writer(tmp_path: Path) -> None:
     with History(path) as history:
         history.claim(submission())
         with plainly(path) as plain:
-            plain.execute("BEGIN IMMEDIATE")  # whoever writes now would have to wait
+            plain.execute("BEGIN IMMEDIATE")  # a writer would have to wait now
             with History(path) as other:
                 assert other.find_key("k1") is not None
 
 
-def test_processes_that_start_at_once_make_one_history(place: Any) -> None:
+def test_processes_that_start_together_create_one_history(place: Any) -> None:
     assert race([start(OPEN, place) for _ in range(3)]) == ["0\n"] * 3
     assert versions(place) == [(VERSION,)]
 
 
-def test_tables_that_cannot_be_made_leave_the_database_as_it_was(
+def test_a_failure_to_create_tables_leaves_the_database_unchanged(
     place: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def half(connection: Any) -> int:

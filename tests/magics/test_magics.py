@@ -265,7 +265,7 @@ def test_what_is_not_known_is_not_written_as_nothing(client: Client) -> None:
         "charge_micro_usd": None,
         "status": None,
         "job_id": None,
-        "state": EntryState.INTENT,
+        "state": EntryState.UNANSWERED,
     }
     [row] = JobsTable([entry(client, **unknown)]).rows
 

@@ -31,7 +31,7 @@ NEEDED = NeededWhen(("detail_strength",), when("detail", True))
 LIMITED = LimitedWhen(when("ratio", "adaptive"), "adaptive", when("task", "e"))
 
 
-def test_null_and_an_empty_list_are_nothing_while_zero_and_false_are_given() -> None:
+def test_null_and_an_empty_list_are_not_given_but_zero_and_false_are() -> None:
     values: dict[str, object] = {"a": None, "b": [], "c": 0, "d": False, "e": ""}
 
     assert [name for name in "abcdef" if given(values, name)] == ["c", "d", "e"]
@@ -103,7 +103,7 @@ def test_one_of_some_fields_is_needed_and_the_first_is_marked_until_one_is_given
         assert not rule.requires("roi", values)
 
 
-def test_lists_hold_so_many_items_together_and_the_last_given_one_overflows() -> None:
+def test_lists_share_a_maximum_and_the_last_given_one_exceeds_it() -> None:
     rule = MostTogether(("a", "b", "c"), 3, "files")
 
     assert rule.problems({"a": [1, 2], "b": [3], "c": None}) == []
@@ -124,7 +124,7 @@ def test_lists_hold_so_many_items_together_and_the_last_given_one_overflows() ->
         ("@Image3 @Image3", ["@Image3", "@Image3"]),
     ],
 )
-def test_a_citation_of_what_is_not_given_is_a_warning_and_no_problem(
+def test_a_citation_of_a_missing_reference_is_a_warning_and_not_a_problem(
     text: str, cited: list[str]
 ) -> None:
     rule = Cites("prompt", (("Image", "images"), ("Video", "videos")))
@@ -142,7 +142,7 @@ def test_a_citation_of_what_is_not_given_is_a_warning_and_no_problem(
         (["a", "b"], "images has 2 items"),
     ],
 )
-def test_a_citation_of_what_is_not_given_says_what_there_is_to_cite(
+def test_a_citation_of_a_missing_reference_lists_the_references(
     images: list[str] | None, said: str
 ) -> None:
     rule = Cites("prompt", (("Image", "images"),))
@@ -152,7 +152,7 @@ def test_a_citation_of_what_is_not_given_says_what_there_is_to_cite(
     assert warning.sentence == f"prompt cites @Image3, but {said}"
 
 
-def test_a_citation_without_its_sign_counts_where_the_family_writes_it_so() -> None:
+def test_a_citation_without_a_sign_counts_for_families_without_one() -> None:
     rule = Cites("prompt", (("Image", "images"),), bare=True)
 
     warned = rule.warnings({"prompt": "Image 1, Image 2, @Image3", "images": ["a"]})
@@ -207,7 +207,7 @@ def track(name: str, *spans: tuple[float, float], kind: str = "video") -> object
     return {"id": name, "type": kind, "keyframes": keyframes}
 
 
-def test_stretches_of_one_item_do_not_overlap_in_whatever_order_they_stand() -> None:
+def test_intervals_of_one_item_must_not_overlap_in_any_order() -> None:
     touching = {"tracks": [track("a", (5, 5), (0, 5)), track("b", (0, 10))]}
     over = {"tracks": [track("a", (0, 5)), track("b", (5, 5), (0, 5.5), (20, 1))]}
     inside = {"tracks": [track("a", (0, 100), (10, 1), (50, 1))]}
@@ -255,14 +255,14 @@ RULES = [(f.kind, rule) for f in Catalog.default() for rule in f.rules]
 
 
 @pytest.mark.parametrize(("kind", "rule"), RULES, ids=lambda each: str(each)[:40])
-def test_every_declared_rule_survives_being_written_down(kind: str, rule: Rule) -> None:
+def test_every_declared_rule_is_written_and_read_again(kind: str, rule: Rule) -> None:
     document = described(rule)
 
     assert document["sentence"] == rule.sentence
     assert rule_of(document) == rule, kind
 
 
-def test_a_rule_that_is_not_known_here_is_left_to_the_service() -> None:
+def test_an_unknown_rule_is_left_to_the_service() -> None:
     assert rule_of({"rule": "of_tomorrow", "fields": ["a"]}) is None
     assert rule_of({"rule": "only_when", "fields": 3}) is None
     assert rule_of({"sentence": "a stays below b"}) is None

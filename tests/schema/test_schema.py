@@ -44,7 +44,7 @@ def problem_fields(**changes: object) -> list[str]:
     return [p.field for p in check(Sample, {**BODY, **changes})]
 
 
-def test_fields_carry_what_a_control_needs() -> None:
+def test_fields_have_the_values_that_a_control_needs() -> None:
     fields = fields_of(Sample)
 
     assert fields["prompt"].multiline
@@ -68,7 +68,7 @@ def test_fields_carry_what_a_control_needs() -> None:
     ]
 
 
-def test_what_is_accepted_reads_as_words() -> None:
+def test_accepted_values_are_described_in_words() -> None:
     words = {name: spec.accepted for name, spec in fields_of(Sample).items()}
 
     assert words == {
@@ -88,11 +88,11 @@ def test_types_are_strict(value: object) -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), True, "0.5", -0.1])
-def test_what_is_no_number_in_the_range_is_refused(value: object) -> None:
+def test_a_value_that_is_not_a_number_in_the_range_is_refused(value: object) -> None:
     assert problem_fields(share=value) == ["share"]
 
 
-def test_an_omittable_field_may_be_left_out_and_not_be_null() -> None:
+def test_an_omittable_field_can_be_omitted_but_not_null() -> None:
     assert problem_fields() == []
     assert problem_fields(ratio=None) == ["ratio"]
     assert problem_fields(seed=None) == []
@@ -139,12 +139,12 @@ def test_a_number_has_one_canonical_form(given_number: object, written: bytes) -
     assert canonical_json(body["extra"]) == written
 
 
-def test_canonical_json_refuses_what_json_cannot_say() -> None:
+def test_canonical_json_refuses_values_that_are_not_json() -> None:
     with pytest.raises(ValueError, match="JSON"):
         canonical_json(float("nan"))
 
 
-def test_the_json_schema_says_no_default_where_null_is_refused() -> None:
+def test_the_json_schema_has_no_default_of_null_where_null_is_refused() -> None:
     schema = json_schema(Sample)
 
     assert "default" not in schema["properties"]["ratio"]
@@ -165,7 +165,7 @@ def test_every_field_of_the_catalog_is_described(function: Any) -> None:
         assert spec.accepted, name
 
 
-def test_the_sentences_below_fields_are_read_in_a_notebook_s_cell_too() -> None:
+def test_the_docstrings_of_fields_are_read_in_a_notebook_cell_too() -> None:
     source = (
         "from mediakit.schema import Part\n"
         "class Cell(Part):\n"
@@ -173,7 +173,7 @@ def test_the_sentences_below_fields_are_read_in_a_notebook_s_cell_too() -> None:
         "    '''How large it is.\n\n    In metres.'''\n"
         "    name: str = ''\n"
     )
-    # As a kernel does it: the source of a cell is kept under a name of its own.
+    # As in a kernel: the source of each cell has its own file name.
     linecache.cache["<cell 1>"] = (len(source), None, source.splitlines(True), "")
     cell: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(source, "<cell 1>", "exec"), cell)

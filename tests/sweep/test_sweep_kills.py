@@ -182,7 +182,7 @@ def look(server: Server, remembered: History, counts: Counter[str]) -> None:
     """Look at what a kill left behind."""
     service = Service(server.base_url, KEY)
     owner = {"service": service.identity, "account": service.account}
-    unanswered = remembered.open_intents(**owner)
+    unanswered = remembered.unanswered_entries(**owner)
     counts["kills with submits that were not answered"] += bool(unanswered)
     made, _, _ = jobs_of(server)
     counts["kills with cells still to be sent"] += made < CELLS

@@ -1,6 +1,6 @@
 """The catalog: every model function by its short name and by its path.
 
-It stands on the schema; a function is one class in `functions/`.
+It depends on the schema. Each function is one class in `functions/`.
 """
 
 from mediakit.catalog.bindings import Bindings

@@ -1,4 +1,4 @@
-"""What `mediakit.toml` says of a service: paths, rates, its description."""
+"""The contents of `mediakit.toml`: a service's paths, rates and OpenAPI document."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ EXAMPLE = 'TOML with lines like "text-to-video" = "vendor/model/function"'
 
 @dataclass(frozen=True)
 class Bindings:
-    """The paths and rates of a service, as the user knows them.
+    """The paths and rates of a service, from the user.
 
     Args:
-        functions: Paths by kind; None when the file does not say.
+        functions: Paths by kind; None if the file has none.
         rates: The user's own rates, by kind or by path.
-        openapi: Where the service describes itself, a file or a URL; None when the
-            file does not say.
-        source: The file that says so, for errors; None when there is none.
+        openapi: The service's OpenAPI document, a file or a URL; None if the file
+            names none.
+        source: The file, for errors; None without one.
     """
 
     functions: Mapping[str, tuple[str, ...]] | None = None
@@ -38,10 +38,10 @@ class Bindings:
 
     @classmethod
     def read(cls, folder: Path) -> Bindings:
-        """Read `mediakit.toml` in a folder; nothing is bound without it.
+        """Read `mediakit.toml` in a folder; empty without the file.
 
         Raises:
-            InputError: It cannot be read, or holds something else than it may.
+            InputError: It cannot be read, or its contents are not accepted.
         """
         file = folder / FILE_NAME
         if not file.is_file():
@@ -72,18 +72,18 @@ class Bindings:
 
     @property
     def names_functions(self) -> bool:
-        """Tell whether the file says which functions the service offers."""
+        """Return whether the file names the functions of the service."""
         return self.functions is not None or self.openapi is not None
 
     def catalog(self) -> Catalog:
         """Return the functions of the service, each at its path.
 
-        Those that the service describes itself are there, with those that are bound
-        by hand on top, and the user's rates on all of them.
+        It has the functions of the OpenAPI document, then those bound by hand, which
+        replace the former, all with the user's rates.
 
         Raises:
-            InputError: A kind, a path or a rate's name is not known, or the
-                service's description cannot be read.
+            InputError: A kind, a path or the name of a rate is unknown, or the OpenAPI
+                document cannot be read.
         """
         try:
             described = Catalog(())
@@ -92,12 +92,12 @@ class Bindings:
             bound = Catalog.bind(self.functions or {})
             return described.including(*bound).with_rates(self.rates)
         except InputError as error:
-            raise self._blamed(error) from None
+            raise self._with_source(error) from None
 
     def priced(self, catalog: Catalog) -> Catalog:
         """Return the sandbox's functions with the user's rates.
 
-        Rates by the path of another service have no meaning here; they wait for it.
+        Rates for paths of another service are ignored.
 
         Raises:
             InputError: A rate is for an unknown kind.
@@ -107,9 +107,9 @@ class Bindings:
         try:
             return catalog.with_rates(rates)
         except InputError as error:
-            raise self._blamed(error) from None
+            raise self._with_source(error) from None
 
-    def _blamed(self, error: InputError) -> InputError:
+    def _with_source(self, error: InputError) -> InputError:
         return error if self.source is None else _in_file(self.source, error)
 
 

@@ -1,4 +1,4 @@
-"""Names to functions: kinds, paths, and the nearest names of a wrong one."""
+"""The catalog: finds functions by kind or path, and suggests names for a wrong one."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Catalog:
 
     Args:
         functions: The functions, each with its path.
-        left_out: What the service offers and cannot be asked for here: by path, what
-            it takes in place of a JSON object.
+        left_out: The functions of the service that cannot be used here: by path, the
+            body that they take in place of a JSON object.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Catalog:
 
     @classmethod
     def default(cls) -> Catalog:
-        """Return every known function at the sandbox's paths."""
+        """Return all declared functions at the sandbox's paths."""
         return cls.of(*REQUEST_TYPES.values())
 
     @classmethod
@@ -68,8 +68,8 @@ class Catalog:
             rates: The user's own rates, by kind or by path.
 
         Raises:
-            InputError: A kind or a rate's name is unknown, or a path has not three
-                segments.
+            InputError: A kind or the name of a rate is unknown, or a path does not have
+                three segments.
         """
         bound = [
             _bound(kind, path)
@@ -82,21 +82,20 @@ class Catalog:
     def from_openapi(
         cls, document: Mapping[str, Any] | str | Path, *, recognise: bool = True
     ) -> Catalog:
-        """Return the functions that a service describes itself.
+        """Return the functions in a service's OpenAPI document.
 
-        Those whose bodies are no JSON objects are in `left_out`.
+        Functions whose bodies are not JSON objects are in `left_out`.
 
         Args:
-            document: Its OpenAPI document (3.0 or 3.1, as JSON): a mapping, the
-                text, a file, or an http(s) URL that answers without a key within
-                10 s.
-            recognise: Take a declared function, with its rules and rates, where the
-                document describes one; otherwise all are made from the document.
+            document: The OpenAPI document (3.0 or 3.1, as JSON): a mapping, the text, a
+                file, or an http(s) URL that responds within 10 s without a key.
+            recognise: Use a declared function, with its rules and rates, if the
+                document describes one; otherwise use the document for all.
 
         Raises:
             InputError: It cannot be read, or describes no function.
         """
-        # A tenth of a sandbox's start, which reads no document.
+        # Imported here: it takes a tenth of a sandbox's start, which does not use it.
         from mediakit.catalog.documents.loading import load
         from mediakit.catalog.documents.openapi import functions_in
 
@@ -104,7 +103,7 @@ class Catalog:
         return cls(*functions_in(loaded, recognise=recognise))
 
     def with_rates(self, rates: Mapping[str, OwnRate]) -> Catalog:
-        """Return the catalog with rates of the user's own; a path beats a kind.
+        """Return the catalog with the user's own rates; a path overrides a kind.
 
         Args:
             rates: The rates, by kind or by path.
@@ -119,10 +118,10 @@ class Catalog:
         return Catalog(priced, self.left_out)
 
     def including(self, *functions: Function | type[MediaRequest]) -> Catalog:
-        """Return the catalog with further functions; one at a known path replaces it.
+        """Return the catalog with more functions; one at a known path replaces it.
 
         Args:
-            functions: Functions, or declarations to serve at the sandbox's paths.
+            functions: Functions, or declarations, which get the sandbox's paths.
         """
         added = [
             f if isinstance(f, Function) else Function(_sandbox_path(f), f)
@@ -142,14 +141,14 @@ class Catalog:
         return f"<Catalog of {len(self)} functions: {kinds}>"
 
     def function(self, name: str) -> Function:
-        """Find a function by its path, or by its kind where that is unambiguous.
+        """Find a function by its path, or by its kind if that is unique.
 
         Args:
             name: The path or the kind, as text.
 
         Raises:
-            InputError: There is none, or there are several; the message lists the
-                nearest names.
+            InputError: No function matches, or several do; the message lists nearest
+                names.
         """
         if not _is_text(name):
             raise InputError("function", got=name, accepted=self._hint(""))

@@ -1,4 +1,4 @@
-"""Every declared model function, found in the folder `functions`."""
+"""All declared model functions, from the folder `functions`."""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module

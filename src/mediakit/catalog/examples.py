@@ -1,4 +1,4 @@
-"""Bodies that show what a function takes, made from its fields and rules alone."""
+"""Example bodies of functions, made from fields and rules alone."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -18,13 +18,13 @@ Body = dict[str, Any]
 
 
 def example(function: Function) -> Body:
-    """Make a short body without a problem: what is required, and what rules want.
+    """Make a short valid body, with the fields that are required or that rules need.
 
     Args:
         function: The function.
 
     Returns:
-        The body; for rules that no simple value satisfies, the last attempt.
+        The body; the last attempt if no simple value satisfies the rules.
     """
     one_of = function.request_type.one_of
     if one_of is not None:
@@ -43,7 +43,7 @@ def example(function: Function) -> Body:
 
 
 def _adjust(spec: FieldSpec, body: Body) -> None:
-    """Change a field that has a problem: leave it out, negate it, or give it."""
+    """Change a field that has a problem: omit it, negate it, or set it."""
     if spec.kind == "boolean":
         body[spec.name] = not body.get(spec.name, spec.default)
     elif spec.name in body and not spec.required:
@@ -62,14 +62,14 @@ def value_for(spec: FieldSpec) -> Any:
 def _number(spec: FieldSpec) -> float:
     usual = USUAL_LENGTH.get(spec.unit or "")
     low = spec.low if spec.low is not None else spec.above
-    if usual is not None and low != 0 and _lies_in(usual, spec):
+    if usual is not None and low != 0 and _is_within(usual, spec):
         return usual
     if low is None:
         return spec.high if spec.high is not None and spec.high < 1 else 1
     return low if spec.low is not None else low + (spec.step or 1)
 
 
-def _lies_in(number: float, spec: FieldSpec) -> bool:
+def _is_within(number: float, spec: FieldSpec) -> bool:
     above = spec.low is None or number >= spec.low
     return above and (spec.high is None or number <= spec.high)
 
@@ -109,14 +109,14 @@ _VALUES: Mapping[FieldKind, Any] = {
 
 
 def variations(function: Function, body: Body) -> Iterator[tuple[str, Body]]:
-    """Give bodies that differ from an example in one field that may bear on the price.
+    """Yield bodies that differ from an example in one field of the price.
 
     Args:
         function: The function.
         body: The example.
 
     Yields:
-        What differs, such as `resolution = "4k"`, and the body.
+        The difference, such as `resolution = "4k"`, and the body.
     """
     priced = function.request_type.declared.priced_by
     for name, spec in function.fields.items():

@@ -1,4 +1,4 @@
-"""A model function: one declaration, bound to the path where it is served."""
+"""A model function: one declaration, bound to a path."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mediakit.catalog.own_rates import OwnRate
 from mediakit.catalog.paths import path_of
 from mediakit.catalog.places import (
     media_places,
-    that_may_hold_media,
+    that_can_hold_media,
     with_media_changed,
 )
 from mediakit.errors import InputError
@@ -38,12 +38,12 @@ NO_RATE = "No rate is known; one can be set in mediakit.toml, under [rates]."
 
 @dataclass(frozen=True)
 class MediaItem:
-    """One medium that a body names.
+    """One medium in a body.
 
     Args:
         label: Its place, such as "images[0]" or "tracks[1].keyframes[0].url".
-        kind: Which medium is expected.
-        value: What the body holds: a URL, or a local path.
+        kind: The expected medium.
+        value: The value in the body: a URL, or a local path.
     """
 
     label: str
@@ -61,10 +61,9 @@ class Function:
     """A model function of the service.
 
     Args:
-        path: Where it is served, `vendor/model/function`.
+        path: Its path, `vendor/model/function`.
         request_type: Its declaration.
-        rate: What it costs by the user's own knowledge, in place of the declared
-            rates; None uses these.
+        rate: The user's own rate, in place of the declared rates; None uses these.
     """
 
     path: str
@@ -73,7 +72,7 @@ class Function:
 
     @property
     def kind(self) -> str:
-        """Return the short name that people type."""
+        """Return the short name that users type."""
         return self.request_type.declared.kind
 
     @property
@@ -83,12 +82,12 @@ class Function:
 
     @property
     def media_type(self) -> MediaName:
-        """Return what it makes."""
+        """Return the medium of its output."""
         return self.request_type.declared.media_type
 
     @property
     def is_open(self) -> bool:
-        """Tell whether it takes any field."""
+        """Return whether it accepts any field."""
         return is_open(self.request_type)
 
     @property
@@ -107,10 +106,10 @@ class Function:
         return fields_of(self.request_type)
 
     def of(self, body: Mapping[str, object]) -> Function:
-        """Return the function for bodies of the type that a body is of.
+        """Return the function for the type of a body.
 
         Args:
-            body: A body, or the property of it that tells which one it is.
+            body: A body, or only its property that names the type.
         """
         request_type = self.request_type.of(body)
         if request_type is self.request_type:
@@ -119,7 +118,7 @@ class Function:
 
     @property
     def may_name_media(self) -> bool:
-        """Tell whether any of its fields names a medium."""
+        """Return whether any of its fields holds media."""
         one_of = self.request_type.one_of
         kinds = (
             [self.of({one_of.tag: tag}) for tag in one_of.types] if one_of else [self]
@@ -128,8 +127,8 @@ class Function:
 
     @cached_property
     def _fields_of_media(self) -> Mapping[str, FieldSpec]:
-        """The fields to look through: most functions take few media, or none."""
-        return that_may_hold_media(self.fields)
+        """The fields to search: most functions take few media, or none."""
+        return that_can_hold_media(self.fields)
 
     @classmethod
     def from_schema(
@@ -144,19 +143,19 @@ class Function:
         """Make a function from the JSON Schema of its body, instead of a class.
 
         Args:
-            path: Where it is served, `vendor/model/function`.
-            schema: The schema, in draft 2020-12 or as OpenAPI 3.0 and 3.1 write it.
-            kind: The short name that people type; by default what the schema says
-                under `x-mediakit`, else the last segment of the path.
-            media_type: What it makes; by default what the schema says, else what
-                that segment speaks of, else a video.
-            rate: What it costs by the user's own knowledge.
+            path: Its path, `vendor/model/function`.
+            schema: The schema, in draft 2020-12 or in the form of OpenAPI 3.0 or 3.1.
+            kind: The short name that users type; by default the one in the schema's
+                `x-mediakit`, else the last segment of the path.
+            media_type: The medium of its output; by default the one in the schema,
+                else the one in that segment, else a video.
+            rate: The user's own rate.
 
         Raises:
-            InputError: The path has not three segments, or the schema is not one of
-                an object.
+            InputError: The path does not have three segments, or the schema is not one
+                of an object.
         """
-        # A tenth of a sandbox's start, which reads no document.
+        # Imported here: it takes a tenth of a sandbox's start, which does not use it.
         from mediakit.catalog.documents.requests import request_type_of
 
         path = path_of(path)
@@ -167,17 +166,17 @@ class Function:
         return cls(path, request_type, rate)
 
     def priced_at(self, rate: OwnRate) -> Function:
-        """Return the function with a rate of the user's own."""
+        """Return the function with the user's own rate."""
         return replace(self, rate=rate)
 
     def check(
         self, body: Mapping[str, object], *, strict_names: bool = True
     ) -> list[Problem]:
-        """Find everything that is not acceptable about a body.
+        """Find all problems of a body.
 
         Args:
-            body: The body, as it would be sent.
-            strict_names: Refuse unknown properties even where the service does not.
+            body: The body to send.
+            strict_names: Refuse unknown properties even if the service accepts them.
         """
         return check(self.request_type, body, strict_names=strict_names)
 
@@ -187,15 +186,15 @@ class Function:
         """Read a body as a request; see `check`.
 
         Returns:
-            The request, None when there is a problem; and the problems.
+            The request, or None if there is a problem; and the problems.
         """
         return read(self.request_type, body)
 
     def warnings(self, body: Mapping[str, object]) -> list[Problem]:
-        """Find what is allowed and still likely a mistake, such as a wrong citation.
+        """Find likely mistakes that are allowed, such as a wrong citation.
 
         Args:
-            body: The body, as it would be sent.
+            body: The body to send.
         """
         if not self.rules:
             return []
@@ -211,15 +210,15 @@ class Function:
     ) -> Estimate:
         """Price a body without sending anything (spec 8).
 
-        Fields that do not bear on the price may still be missing or wrong.
+        Fields that do not affect the price can be missing or wrong.
 
         Args:
             body: The body.
             facts: Known durations, and the tokens of a finished job.
-            request: The body as it was read; None reads it.
+            request: The request that was read from the body; None reads it.
 
         Raises:
-            InputError: A field that the price is made from is missing or wrong.
+            InputError: A field that affects the price is missing or wrong.
         """
         if self.rate is not None:
             return Estimate.of(self.rate.lines(with_defaults(self.request_type, body)))
@@ -235,25 +234,25 @@ class Function:
 
     def _refuse_priced(self, problems: list[Problem]) -> None:
         priced_by = self.request_type.declared.priced_by
-        bearing = [p for p in problems if priced_by is None or p.root in priced_by]
-        if bearing:
-            raise InputError.of(bearing, spec=self.spec)
+        relevant = [p for p in problems if priced_by is None or p.root in priced_by]
+        if relevant:
+            raise InputError.of(relevant, spec=self.spec)
 
     def nominal_tokens(self, body: Mapping[str, object], output_ms: int) -> int | None:
-        """Count the tokens of so much output; None when it is not token-metered.
+        """Count the tokens of an output; None if it is not token-metered.
 
         Args:
             body: A valid body.
-            output_ms: The output's length, milliseconds.
+            output_ms: The duration of the output, milliseconds.
         """
         return self._request(body).nominal_tokens(output_ms)
 
     def media_limits(self, body: Mapping[str, object]) -> Mapping[str, MediaLimits]:
-        """Return what is accepted of the media in each field (spec 4.4 to 4.13).
+        """Return the limits of the media in each field (spec 4.4 to 4.13).
 
         Args:
-            body: The body; while another field of it is wrong, limits that depend on
-                other fields are left out.
+            body: The body; if it is not valid, limits that depend on other fields are
+                left out.
         """
         fields = self.of(body).fields
         limits = {n: s.limits for n, s in fields.items() if s.limits is not None}
@@ -262,7 +261,7 @@ class Function:
 
     def _request(self, body: Mapping[str, object]) -> MediaRequest:
         values = with_defaults(self.request_type, body)
-        # Only known names: pydantic would take some others for its own arguments.
+        # Only known names, because some others are arguments of pydantic.
         known = {name: values[name] for name in self.fields if name in values}
         return self.request_type.model_construct(None, **known)
 
@@ -275,7 +274,7 @@ class Function:
         return json_schema(self.request_type)
 
     def media(self, body: Mapping[str, object]) -> list[MediaItem]:
-        """List the media that a body names, in the order of the fields."""
+        """List the media in a body, in the order of the fields."""
         fields = self.of(body)._fields_of_media
         return [
             MediaItem(label, spec.media_kind, value)

@@ -1,4 +1,4 @@
-"""Families that are charged on the tokens that the model reports (spec 8)."""
+"""Prices of families that are charged by reported tokens (spec 8)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,26 +15,26 @@ class Metered:
 
     Args:
         micro_usd_per_million: Micro-USD per 1M tokens.
-        tokens_per_s: Nominal tokens of one second.
+        tokens_per_s: Nominal tokens per second.
     """
 
     micro_usd_per_million: int
     tokens_per_s: int
 
     def tokens(self, output_ms: int) -> int:
-        """Count the nominal tokens of so many milliseconds."""
+        """Count the nominal tokens of an output, by its milliseconds."""
         return tokens_for(output_ms, self.tokens_per_s)
 
     def lines(
         self, what: str, low_ms: int, high_ms: int, facts: InputFacts
     ) -> Iterator[Line]:
-        """Price video output: nominal, a range, or what was reported.
+        """Price video output: nominal, as a range, or by the reported tokens.
 
         Args:
-            what: What is paid for.
+            what: The name of the price line.
             low_ms: The shortest output, milliseconds.
             high_ms: The longest output, milliseconds.
-            facts: The tokens of a finished job are in it.
+            facts: Includes the tokens of a finished job.
         """
         rate, tokens = self.micro_usd_per_million, facts.output_tokens
         if tokens is not None:

@@ -1,4 +1,4 @@
-"""Rates that users know and the price list does not (spec 8)."""
+"""The user's own rates, which are not in the price list (spec 8)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ ACCEPTED = f'{BY_REQUEST} = "0.04" or {BY_SECOND} = "0.05", or both'
 
 @dataclass(frozen=True)
 class OwnRate:
-    """What a function costs by the user's own knowledge.
+    """The user's own rate of a function.
 
     Args:
-        request_micro_usd: For each request, micro-USD; None when it is not charged
-            by the request.
-        second_micro_usd: For each second that the body's `duration` asks for,
-            micro-USD; None when it is not charged by the second.
+        request_micro_usd: Micro-USD per request; None if it is not charged by the
+            request.
+        second_micro_usd: Micro-USD per second of the body's `duration`; None if it is
+            not charged by the second.
     """
 
     request_micro_usd: MicroUSD | None = None
@@ -30,15 +30,15 @@ class OwnRate:
 
     @classmethod
     def read(cls, name: str, table: object) -> OwnRate:
-        """Read a rate as it stands in `mediakit.toml`.
+        """Read a rate from `mediakit.toml`.
 
         Args:
-            name: The kind or path that it is for, for errors.
+            name: Its kind or path, for errors.
             table: US dollars, as text or numbers, under `usd_per_request` and
                 `usd_per_second`.
 
         Raises:
-            InputError: It holds something else.
+            InputError: The table has other contents.
         """
         field = f'rates."{name}"'
         if not isinstance(table, dict) or not table:
@@ -52,7 +52,7 @@ class OwnRate:
         )
 
     def lines(self, body: Mapping[str, object]) -> Iterator[Line]:
-        """Price a body; without a duration in it, seconds have no upper bound."""
+        """Price a body; without a duration, seconds have no upper bound."""
         if self.request_micro_usd is not None:
             yield per_piece("request", 1, self.request_micro_usd, Per.REQUEST)
         if self.second_micro_usd is not None:
@@ -65,7 +65,7 @@ def _micro_usd(field: str, amount: object) -> MicroUSD | None:
     if amount is None:
         return None
     try:
-        # TOML's 0.04 is meant as four cents, not as the nearest binary fraction.
+        # The float 0.04 in TOML means four cents, not the nearest binary fraction.
         text = str(amount) if isinstance(amount, float) else amount
         if not isinstance(text, str | int | Decimal) or isinstance(text, bool):
             raise TypeError

@@ -9,14 +9,14 @@ _SEGMENT = re.compile(SEGMENT)
 
 
 def path_of(path: object, field: str = "path") -> str:
-    """Return a path as functions bear it, without slashes at its ends.
+    """Return a function's path in its normal form, without outer slashes.
 
     Args:
         path: The path.
-        field: What it is, for errors.
+        field: Its name, for errors.
 
     Raises:
-        InputError: It has not three segments, or one that is no plain name.
+        InputError: It does not have three segments, or one is not a plain name.
     """
     segments = path.strip("/").split("/") if isinstance(path, str) else []
     if len(segments) != 3 or not all(map(is_segment, segments)):
@@ -25,5 +25,5 @@ def path_of(path: object, field: str = "path") -> str:
 
 
 def is_segment(name: str) -> bool:
-    """Tell whether a name may be part of a path: letters, digits and `._~-`."""
+    """Return whether a name can be part of a path: letters, digits and `._~-`."""
     return _SEGMENT.fullmatch(name) is not None

@@ -1,4 +1,4 @@
-"""Where a body holds values of a kind, however deep."""
+"""The places of media in a body, at any depth."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -6,22 +6,22 @@ from typing import Any
 from mediakit.schema import FieldSpec
 
 
-def that_may_hold_media(fields: Mapping[str, FieldSpec]) -> dict[str, FieldSpec]:
-    """Return the fields in which media may be named, however deep."""
-    return {name: spec for name, spec in fields.items() if _may_hold_media(spec)}
+def that_can_hold_media(fields: Mapping[str, FieldSpec]) -> dict[str, FieldSpec]:
+    """Return the fields that can hold media at any depth."""
+    return {name: spec for name, spec in fields.items() if _can_hold_media(spec)}
 
 
-def _may_hold_media(spec: FieldSpec) -> bool:
+def _can_hold_media(spec: FieldSpec) -> bool:
     inner = [*spec.fields.values(), *spec.variants.values()]
     if spec.item is not None:
         inner.append(spec.item)
-    return bool(spec.media_kind) or any(_may_hold_media(each) for each in inner)
+    return bool(spec.media_kind) or any(_can_hold_media(each) for each in inner)
 
 
 def media_places(
     fields: Mapping[str, FieldSpec], body: Mapping[str, Any], within: str = ""
 ) -> Iterator[tuple[str, FieldSpec, str]]:
-    """Find the media that a body names, in the order of the fields.
+    """Find the media in a body, in the order of the fields.
 
     Args:
         fields: The fields of the body, or of an object in it.
@@ -57,7 +57,7 @@ def with_media_changed(
     body: Mapping[str, Any],
     change: Callable[[str], object],
 ) -> dict[str, Any]:
-    """Return the body with each of its media changed by a function."""
+    """Return the body with a function applied to each medium."""
     return {
         name: _changed(fields[name], value, change) if name in fields else value
         for name, value in body.items()

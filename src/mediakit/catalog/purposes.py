@@ -1,4 +1,4 @@
-"""What people want of a function: declared, or told by the media that it takes."""
+"""The purpose of a function: declared, or derived from its name and media."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _MADE = {"image": Purpose.PICTURE, "audio": Purpose.SOUND}
 
 
 def purpose_of(function: Function) -> Purpose:
-    """Return what people want of a function.
+    """Return the purpose of a function.
 
     Args:
-        function: The function. Where its declaration does not say, such as one that
-            was made from a service's schema, its name and its media tell.
+        function: The function. If its declaration has no purpose, such as one from a
+            service's schema, the purpose follows from its name and its media.
     """
     declared = function.request_type.declared.purpose
     if declared is not None:
@@ -43,7 +43,7 @@ def _needed(specs: Iterable[FieldSpec]) -> set[MediaName]:
 
 
 def _media_of(specs: Iterable[FieldSpec]) -> Iterator[MediaName]:
-    """Give the media that fields take, however deep."""
+    """Yield the media of fields, at any depth."""
     for spec in specs:
         if spec.media_kind is not None:
             yield spec.media_kind

@@ -1,4 +1,4 @@
-"""The reference page: every function of a catalog, written from its declaration."""
+"""The reference page, generated from the declarations of a catalog's functions."""
 
 import json
 from collections import Counter
@@ -20,22 +20,22 @@ FACTS = InputFacts(
 )
 INTRODUCTION = f"""# Reference
 
-Every function, written from its declaration by `make docs`. Names in `code` are typed
-as they stand. Paths are the sandbox's; a hosted service has its own, bound in
-`mediakit.toml`. Prices are estimates of the example, and of the example with one field
-changed; clips and sounds in them last {EXAMPLE_S} s.
+All functions, generated from their declarations by `make docs`. Names in `code` are
+literal. Paths are the sandbox's; a hosted service has its own, bound in
+`mediakit.toml`. Prices are estimates for the example, and for the example with one
+changed field; clips and sounds in them last {EXAMPLE_S} s.
 """
 
 
 def reference_page(catalog: Catalog) -> str:
-    """Write the reference of a catalog as Markdown.
+    """Return the reference of a catalog as Markdown.
 
     Args:
         catalog: The functions.
 
     Returns:
-        The page: for each function its fields, what its files may be, its rules, a
-        call, and what that costs.
+        The page: for each function its fields, the limits of its files, its rules, a
+        call, and the price of that.
     """
     counted = Counter(function.kind for function in catalog)
     names = {f.path: f.kind if counted[f.kind] == 1 else f.path for f in catalog}
@@ -104,7 +104,7 @@ def _row(spec: FieldSpec) -> tuple[str, ...]:
 
 
 def _inside(spec: FieldSpec, label: str) -> Iterator[str]:
-    """Write the fields of objects inside a field, however deep."""
+    """Yield the fields of objects inside a field, at any depth."""
     if spec.item is not None:
         yield from _inside(spec.item, f"{label}[]")
     if spec.fields:
@@ -123,7 +123,7 @@ def _inside(spec: FieldSpec, label: str) -> Iterator[str]:
 
 def _further(function: Function) -> Iterator[str]:
     if function.is_open:
-        yield "Any further field is sent as it is given.\n"
+        yield "Any further field is sent unchanged.\n"
 
 
 def _files(function: Function) -> Iterator[str]:
@@ -144,7 +144,7 @@ def _prices(name: str, function: Function) -> Iterator[str]:
     price = "" if first is None or unknown else f"  # {first.text}"
     yield f"```python\n{_call(name, body)}{price}\n```\n"
     if first is None or unknown:
-        yield "Its price is not known here; a rate can be set in `mediakit.toml`.\n"
+        yield "The price is unknown; you can set a rate in `mediakit.toml`.\n"
         return
     yield from _table(("", "price", "made of"), _price_rows(function, body, first))
     yield ""
@@ -189,7 +189,7 @@ def _call(name: str, body: Mapping[str, object]) -> str:
 
 
 def _python(value: object, depth: int) -> str:
-    """Write a JSON value as Python, on several lines where one is too long."""
+    """Return a JSON value as Python, on several lines if one is too long."""
     if isinstance(value, dict):
         items = [f"{json.dumps(k)}: {_python(v, depth + 1)}" for k, v in value.items()]
         return _fitted("{", items, "}", depth)
@@ -215,7 +215,7 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
 
 
 def _text(text: str) -> str:
-    """Write a text from outside so that it stays a text, on one line of a table."""
+    """Escape a text from outside for one line of a table."""
     marks = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "\\|", "[": "\\[", "]": "\\]"}
     return "".join(marks.get(c, c) for c in " ".join(text.split()))
 

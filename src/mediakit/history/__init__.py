@@ -1,6 +1,6 @@
-"""Every job this user ever submitted, and every settled charge, on disk.
+"""The history: all jobs that a user submitted, and all settled charges.
 
-It stands on the rates and the records; `store` is what others use of it.
+It depends on the rates and the records. Other packages use `store`.
 """
 
 from mediakit.history.admission.limits import BudgetLimit, BudgetUse, Spendable

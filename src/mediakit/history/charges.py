@@ -1,4 +1,4 @@
-"""Settled charges of a service, found by when they were settled."""
+"""Settled charges of a service, selected by the time of settlement."""
 
 from collections.abc import Collection, Iterator
 from datetime import datetime
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Charges:
-    """The part of the history that lists what was charged."""
+    """The part of the history that lists charges."""
 
     _database: Database
 
@@ -29,14 +29,14 @@ class Charges:
     ) -> "pd.DataFrame":
         """Return the settled charges of a service as a frame (spec 2.2).
 
-        An index finds them, however long the history is.
+        An index finds them, so the length of the history does not matter.
 
         Args:
-            service: The service; all of its accounts count.
+            service: The service, with all its accounts.
             since: Only those first seen settled at this instant or later.
             before: Only those first seen settled before this instant.
             project: Only of this project.
-            taken: Names that no parameter's column may have.
+            taken: Names that the column of a parameter must not have.
 
         Returns:
             The columns of `frame(params=True)`; the newest settlement first.
@@ -54,7 +54,7 @@ class Charges:
         return frame.params_frame(rows, taken)
 
     def _accounts(self, service: str) -> Iterator[str]:
-        """Give the accounts of a service, one step in the index for each."""
+        """Yield the accounts of a service, with one index lookup for each."""
         column = entries.c.account
         query = select(func.min(column)).where(entries.c.service == service)
         account: str | None = self._database.rows(query)[0][0]
@@ -66,7 +66,7 @@ class Charges:
 def settled_between(
     service: str, account: str, since: datetime | None, before: datetime | None
 ) -> Select[Any]:
-    """Select what `params_frame` reads of charges settled in a time."""
+    """Select, for `params_frame`, the charges settled in an interval."""
     from mediakit.history.entries.frame import params_query
 
     settled_at = entries.c.settled_at

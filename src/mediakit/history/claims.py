@@ -1,4 +1,4 @@
-"""Claiming: a submission is written down, if it fits, before it is sent."""
+"""Claiming: a submission that fits its limits is written before it is sent."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -47,34 +47,31 @@ class Claims:
         origin: str | None = None,
         created_at: datetime | None = None,
     ) -> tuple[Entry, bool]:
-        """Write down what is about to be sent; committed when this returns.
+        """Write a submission that is about to be sent; committed on return.
 
-        One transaction decides between all threads and processes, on the key as well
-        as on the money: what is written fits beside all else that is in flight, and
-        what does not fit is not written. A key that was refused bound nothing (spec
-        4.3), so it may be claimed again.
+        One transaction checks the key and the money for all threads and processes: a
+        submission is written only if it fits together with all that is in flight. A
+        refused key is bound to nothing (spec 4.3), so it can be claimed again.
 
         Args:
-            submission: What is about to be sent.
-            spendable: The balance that has to carry it; None for no check.
+            submission: The submission.
+            spendable: The balance that must cover it; None for no check.
             budget: The budget that it counts against; None for the one that the
                 submission names, unchecked.
-            sweep: The sweep that it counts against, by its id, and what its submits
-                may cost together; None for the one that the submission names,
-                unchecked.
-                An entry that is there already keeps its sweep.
-            parents: The jobs whose outputs it is made from.
-            origin: The form that asks for it, see `asked_from`; None for none.
-            created_at: When it was first asked for; None for now.
+            sweep: The sweep that it counts against, by its id, and the limit of the
+                sweep's total cost; None for the one that the submission names,
+                unchecked. An existing entry keeps its sweep.
+            parents: The jobs whose outputs are its inputs.
+            origin: The form that requests it, see `asked_from`; None for none.
+            created_at: When it was first requested; None for now.
 
         Returns:
-            The entry, and whether it was written now. False: the key was there
-            already, and the entry is what is known of it.
+            The entry, and whether it is new. False: the key already has this entry.
 
         Raises:
-            BalanceError: The balance cannot carry it; nothing was written.
-            BudgetError: The budget, or the sweep's, cannot carry it; nothing was
-                written.
+            BalanceError: The balance does not cover it; nothing was written.
+            BudgetError: The budget, or the sweep's budget, does not cover it; nothing
+                was written.
         """
         if budget is not None:
             submission = replace(submission, budget=budget.name)
@@ -99,18 +96,18 @@ class Claims:
         return entry, True
 
     def count_against(self, key: str, budget: BudgetLimit) -> Entry:
-        """Count an unanswered submit against another budget, if it fits there.
+        """Move an unanswered submission to another budget, if it fits.
 
-        One transaction decides, as in `claim`. What was answered meanwhile stays in
-        the budget that it was sent under.
+        One transaction decides, as in `claim`. A submission that was answered
+        meanwhile stays in its budget.
 
         Raises:
             NotFoundError: No entry has this key.
-            BudgetError: The budget cannot carry it; nothing was changed.
+            BudgetError: The budget does not cover it; nothing was changed.
         """
         while True:
             entry, revision = with_revision(self._database, key)
-            if entry.state is not EntryState.INTENT or entry.budget == budget.name:
+            if entry.state is not EntryState.UNANSWERED or entry.budget == budget.name:
                 return entry
             after = changed(entry, {"budget": budget.name})
             if self._move(entry, after, revision, budget):
@@ -119,11 +116,11 @@ class Claims:
     def _move(
         self, before: Entry, after: Entry, revision: int, budget: BudgetLimit
     ) -> bool:
-        """Write another budget; False where somebody else has changed the entry."""
+        """Write another budget; False if the entry was changed concurrently."""
         its = {"its_number": before.number, "its_revision": revision}
         values = {"budget": budget.name, **its}
         name = totals.of_budget(budget.name)
-        # Of what holds nothing, too, the total is compared.
+        # Compare the total even if this entry adds nothing to it.
         added = {name: NOTHING_USED, **totals.changes(before, after)}
         with self._database.transaction() as connection:
             statement = queries.change(("budget",))
@@ -141,10 +138,10 @@ def _count(
     budget: BudgetLimit | None,
     sweep: BudgetLimit | None,
 ) -> None:
-    """Add an entry to its totals, and refuse what does not fit.
+    """Add an entry to its totals, and refuse an entry that does not fit.
 
-    Whoever adds to a total holds it until all is committed: what was compared with it
-    stays true.
+    The transaction locks a total once it adds to it, so that a comparison with the
+    total stays true until the commit.
     """
     uses = totals.add(connection, totals.of_entry(entry))
     if spendable is not None:

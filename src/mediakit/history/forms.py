@@ -1,4 +1,4 @@
-"""What forms in notebooks hold, and which requests they asked for."""
+"""Drafts of the forms in notebooks, and the requests that each form submitted."""
 
 from datetime import timedelta
 from functools import cache
@@ -54,37 +54,37 @@ def _save(dialect: str) -> Insert:
 
 
 class Forms:
-    """The part of the history that lets forms go on after a kernel's restart.
+    """The part of the history that restores forms after a kernel restarts.
 
-    An origin is an opaque text that names a form's place in one notebook.
+    An origin is an opaque text that identifies a form in one notebook.
     """
 
     _database: Database
     _clock: Clock
 
     def asked_from(self, origin: str, *, limit: int, after: int = 0) -> list[Entry]:
-        """Return what was asked for from a form, newest first.
+        """Return the entries that a form requested, newest first.
 
         Args:
             origin: The form.
-            limit: At most so many.
+            limit: The maximum number of entries.
             after: Only entries of a higher number.
         """
         values = {"its_origin": origin, "most": limit, "after": after}
         return [entry_of(row) for row in self._database.rows(_ASKED_FROM, values)]
 
     def note_origin(self, key: str, origin: str) -> None:
-        """Note that a request that is there already is asked for from a form, too."""
+        """Record that a form, too, requests an existing entry."""
         statement = _note(self._database.dialect)
         self._database.write(statement, {"its_origin": origin, "its_key": key})
 
     def draft(self, origin: str) -> str | None:
-        """Return what a form held last; None when nothing is known of it."""
+        """Return the last draft of a form; None without one."""
         row = self._database.first(_DRAFT, {"its_origin": origin})
         return None if row is None else str(row.content)
 
     def save_draft(self, origin: str, content: str) -> None:
-        """Keep what a form holds; drafts that were unused for a year are deleted.
+        """Save the draft of a form, and delete drafts that are a year old.
 
         Args:
             origin: The form.
@@ -100,13 +100,13 @@ class Forms:
 def write_origin(
     connection: Connected, key: str, origin: str | None, *, is_reused: bool
 ) -> None:
-    """Write down from which form a request is asked for.
+    """Record which form requests an entry.
 
     Args:
         connection: The transaction that claims the request.
         key: Its idempotency key.
         origin: The form; None for none.
-        is_reused: The key was refused before, perhaps when another form used it.
+        is_reused: The key was refused before, possibly for another form.
     """
     if is_reused:
         connection.execute(_FORGET_ORIGINS, {"its_key": key})

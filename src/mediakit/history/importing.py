@@ -1,4 +1,4 @@
-"""Taking in jobs that ended and settled before this history knew of them."""
+"""Importing jobs that ended and settled before they were in this history."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,28 +23,28 @@ _FIRST = select(func.min(entries.c.number).label("number"))
 
 
 class Importing:
-    """The part of the history that takes in a past as a whole."""
+    """The part of the history that imports past jobs."""
 
     _database: Database
 
     def take_in(
         self, past: Iterable[Entry], judged: Mapping[str, Judgement] | None = None
     ) -> int:
-        """Write entries that are not there yet, up to a thousand in a transaction.
+        """Write entries with new keys, up to a thousand in a transaction.
 
-        They count as older than everything in the history: they are numbered downwards
-        from its lowest number, and the numbers that they come with are ignored. Where
-        the key is known, neither the entry nor its job's judgement changes.
+        They count as older than all existing entries: they are numbered downwards from
+        the lowest number, and their own numbers are ignored. An entry whose key exists
+        is not changed, nor is the judgement of its job.
 
         Args:
             past: The entries, the oldest first.
-            judged: What is thought of their jobs, by key.
+            judged: The judgements of their jobs, by key.
 
         Returns:
-            How many were written.
+            The number of written entries.
         """
         fresh = self._unknown(list(past))
-        # Each batch goes below the one before: the newest first.
+        # Each batch is numbered below the one before, so the newest comes first.
         parts = list(batches(reversed(fresh)))
         return sum(self._write_below(part, judged or {}) for part in parts)
 
@@ -73,12 +73,12 @@ class Importing:
             written = _written(connection, _insert_entries(dialect), rows)
             new = [entry for entry in past if entry.key in written]
             totals.add(connection, _sum_of(new))
-            said = [
-                _said_of(entry, judged[entry.key])
+            judged_rows = [
+                _judgement_row(entry, judged[entry.key])
                 for entry in new
                 if entry.key in judged
             ]
-            _written(connection, _insert_judgements(dialect), said)
+            _written(connection, _insert_judgements(dialect), judged_rows)
         return len(new)
 
 
@@ -101,20 +101,20 @@ def _insert_judgements(dialect: str) -> Executable:
 def _written(
     connection: Connected, statement: Executable, rows: Sequence[dict[str, Any]]
 ) -> set[str]:
-    """Insert rows that are not there; return what those that were not are called."""
+    """Insert the new rows; return their names."""
     if isinstance(connection, FileConnection):
         found = (connection.execute(statement, row).first() for row in rows)
         return {row[0] for row in found if row is not None}
     return set(connection.execute(statement, rows).scalars()) if rows else set()
 
 
-def _said_of(entry: Entry, judgement: Judgement) -> dict[str, Any]:
+def _judgement_row(entry: Entry, judgement: Judgement) -> dict[str, Any]:
     its = {"service": entry.service, "account": entry.account}
     return its | vars(judgement) | {"tags": json.dumps(judgement.tags)}
 
 
 def _sum_of(written: Iterable[Entry]) -> dict[str, BudgetUse]:
-    """Return what entries add to totals together, by their names."""
+    """Return the sum that entries add to each total, by name."""
     added: dict[str, BudgetUse] = {}
     for entry in written:
         for name, use in totals.of_entry(entry).items():

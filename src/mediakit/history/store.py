@@ -1,4 +1,4 @@
-"""The history: written before anything is sent, read whenever anything is asked."""
+"""The history: one class that combines all its parts."""
 
 from pathlib import Path
 from typing import Self
@@ -33,20 +33,19 @@ class History(
     Totals,
     Uploads,
 ):
-    """Every submit of this user, committed before it is sent.
+    """All submissions of a user, each committed before it is sent.
 
-    Threads and processes may use one database at the same time, and a process may
-    fork. Secrets have no place in it: an account is named by whatever opaque text the
-    caller chooses.
+    Threads and processes can share one database, and a process can fork. The history
+    holds no secrets: the caller names an account by an opaque text.
 
     Args:
-        url: A file's path, which means SQLite, or a database URL: `sqlite:///...` or
-            `postgresql://...`. A file's folders are made where they are missing; what
-            is made is readable by the user alone.
-        clock: What tells the time of each change; the system's by default.
+        url: The path of an SQLite file, or a database URL: `sqlite:///...` or
+            `postgresql://...`. Missing folders are created; only the user can read
+            what is created.
+        clock: Gives the time of each change; the system's clock by default.
 
     Raises:
-        InputError: The database cannot be opened, or is a history of another version.
+        InputError: The database cannot be opened, or holds another version.
     """
 
     def __init__(self, url: str | Path, *, clock: Clock | None = None) -> None:
@@ -62,15 +61,15 @@ class History(
         self.close()
 
     def close(self) -> None:
-        """Close the database's connections; closing twice does nothing more."""
+        """Close the database's connections; closing again has no effect."""
         self._database.close()
 
     @property
     def is_local(self) -> bool:
-        """Tell a file of this machine from a database behind a network."""
+        """Return whether the database is a file on this machine, not a server."""
         return self._database.is_local
 
     @property
     def place(self) -> str:
-        """Return what names the database itself, by whatever path it was opened."""
+        """Return the name of the database, the same for every path to it."""
         return self._database.place

@@ -1,4 +1,4 @@
-"""Which bytes were sent before, so that they are not sent twice."""
+"""Previous uploads, so that the same bytes are not sent twice."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ _AT = select(
 
 @dataclass(frozen=True)
 class Upload:
-    """Bytes that were sent, and where they are.
+    """Uploaded bytes.
 
     Args:
         url: Their permanent URL.
-        sha256: Their hash, in hex.
-        size_bytes: How many they are.
-        content_type: As what they were sent.
+        sha256: Their SHA-256 hash, in hex.
+        size_bytes: Their number.
+        content_type: The content type of the upload.
     """
 
     url: str
@@ -42,8 +42,8 @@ class Uploads:
     """The part of the history that remembers uploads (spec 2.3).
 
     Args:
-        database: Where it is kept.
-        clock: What tells the time.
+        database: The database of the history.
+        clock: Gives the time of each change.
     """
 
     def __init__(self, database: Database, clock: Clock) -> None:
@@ -60,17 +60,17 @@ class Uploads:
         content_type: str,
         url: str,
     ) -> str:
-        """Keep the permanent URL of some bytes (spec 2.3); the first one counts.
+        """Save the permanent URL of some bytes (spec 2.3); the first URL wins.
 
-        Two processes may send the same bytes at once. Were each to use its own URL,
-        their bodies would differ, and so would the keys of what is one request.
+        Two processes can upload the same bytes at once. If each used its own URL, the
+        bodies and keys of one request would differ.
 
         Args:
-            service: Which service took them.
-            account: Which account of it.
-            sha256: The hash of the bytes, in hex.
-            size_bytes: How many they are.
-            content_type: As what they were sent.
+            service: The service that has them.
+            account: The account.
+            sha256: The SHA-256 hash of the bytes, in hex.
+            size_bytes: Their number.
+            content_type: The content type of the upload.
             url: The grant's permanent `url`; never its `upload_url`.
 
         Returns:
@@ -95,7 +95,7 @@ class Uploads:
     def uploaded(
         self, *, service: str, account: str, sha256: str, content_type: str
     ) -> str | None:
-        """Return the permanent URL of bytes sent before; None if they never were."""
+        """Return the permanent URL of uploaded bytes; None without an upload."""
         bytes_ = _its(service, account, sha256, content_type)
         row = self._database.first(_URL, bytes_)
         return None if row is None else str(row.url)
@@ -103,7 +103,7 @@ class Uploads:
     def uploads_at(
         self, urls: Iterable[str], *, service: str, account: str
     ) -> list[Upload]:
-        """Return what was sent of that which is at some URLs, by URL."""
+        """Return the uploads with some URLs, sorted by URL."""
         owner = {"its_service": service, "its_account": account}
         rows = self._database.rows(_AT, {**owner, "its_urls": sorted(set(urls))})
         sent = (Upload(**row._mapping) for row in rows)

@@ -15,7 +15,7 @@ from mediakit.records import JobStatus
 
 LONGEST_PROMPT = 48
 HEADS = ("asked", "function", "prompt", "state", "price", "charge", "job")
-STATES = {EntryState.INTENT: "no answer yet", EntryState.REFUSED: "refused"}
+STATES = {EntryState.UNANSWERED: "no answer yet", EntryState.REFUSED: "refused"}
 
 
 @dataclass(frozen=True)

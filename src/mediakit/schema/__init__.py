@@ -1,6 +1,6 @@
-"""The base of every request, and what forms, checks and documents read from it.
+"""The base class of requests, and their fields as forms, checks and documents use them.
 
-This is the only package that inspects pydantic: everything else sees `FieldSpec`.
+Only this package inspects pydantic; all others use `FieldSpec`.
 """
 
 from mediakit.schema.bodies import (

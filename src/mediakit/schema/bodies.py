@@ -1,4 +1,4 @@
-"""Bodies in one form only: defaults filled, nulls dropped, keys sorted."""
+"""Canonical bodies: defaults filled, nulls dropped, keys sorted."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from json.encoder import encode_basestring
 from mediakit.schema.fields import FieldSpec, fields_of, infos_of
 from mediakit.schema.requests import MediaRequest
 
-# From here on not every whole number has a float of its own.
+# From here on, a float does not represent every whole number exactly.
 EXACT_BELOW = 2.0**53
 
 
@@ -29,7 +29,7 @@ _CANONICAL = json.JSONEncoder(
 def with_defaults(
     request_type: type[MediaRequest], body: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return the body with defaults in place of what is omitted or null."""
+    """Return the body with defaults for fields that are omitted or null."""
     values = dict(body)
     for name, default in _defaults(request_type.of(body)).items():
         if values.get(name) is None:
@@ -42,8 +42,8 @@ def canonical_body(
 ) -> dict[str, object]:
     """Return the body with defaults filled, nulls dropped, and `1.0` written as `1`.
 
-    Two bodies that ask for the same thing have the same canonical body. A field that
-    must be given may be null, and so may a property that the request does not know.
+    Equivalent bodies have the same canonical body. Required fields and unknown
+    properties keep their nulls.
     """
     known = fields_of(request_type.of(body))
     values = with_defaults(request_type, body)
@@ -55,12 +55,12 @@ def canonical_body(
 
 
 def is_left_out(known: Mapping[str, FieldSpec], name: str, value: object) -> bool:
-    """Tell whether null stands for a field that may be left out."""
+    """Return whether the value is null and the field is optional."""
     return value is None and name in known and not known[name].required
 
 
 def _canonical(value: object) -> object:
-    """Return a copy; what JSON calls one number is one number."""
+    """Return a copy in which equal JSON numbers are equal in Python."""
     if isinstance(value, float) and value.is_integer():
         return int(value) if abs(value) < EXACT_BELOW else value
     if isinstance(value, dict):
@@ -71,10 +71,10 @@ def _canonical(value: object) -> object:
 
 
 def text_json(text: str) -> str:
-    """Write a text as canonical JSON does."""
+    """Encode a text as in canonical JSON."""
     return encode_basestring(text)
 
 
 def canonical_json(value: object) -> bytes:
-    """Write JSON in one way only: sorted keys, no spaces, UTF-8."""
+    """Encode canonical JSON: sorted keys, no spaces, UTF-8."""
     return _CANONICAL.encode(value).encode()

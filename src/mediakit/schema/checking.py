@@ -1,4 +1,4 @@
-"""What is not acceptable about a body, field by field and between the fields."""
+"""Checking bodies: single fields, and the rules between fields."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -23,13 +23,12 @@ def check(
     *,
     strict_names: bool = True,
 ) -> list[Problem]:
-    """Find everything that is not acceptable about a body; nothing means valid.
+    """Find all problems of a body; a valid one has none.
 
     Args:
         request_type: The declaration.
-        body: The body, as it would be sent.
-        strict_names: Refuse unknown properties even where the service lets them
-            pass.
+        body: The body to send.
+        strict_names: Refuse unknown properties even if the service accepts them.
 
     Returns:
         At most one problem for each field, those of single fields first.
@@ -46,8 +45,8 @@ def read(
     """Read a body as a request; see `check`.
 
     Returns:
-        The request, with null read as omitted, when there is no problem; None when
-        there is one.
+        The request, with null read as omitted, or None if there is a problem; and
+        the problems.
     """
     request_type = request_type.of(body)
     request, own = _validated(request_type, body)
@@ -69,11 +68,11 @@ def read(
 def own_problems(
     request_type: type[MediaRequest], body: Mapping[str, object]
 ) -> list[Problem]:
-    """Find what is not acceptable about single fields, whatever the others are.
+    """Find the problems of single fields, regardless of the others.
 
     Args:
         request_type: The declaration.
-        body: The body, as it would be sent.
+        body: The body to send.
     """
     return _validated(request_type, body)[1]
 
@@ -100,7 +99,7 @@ def _validated(
 
 
 def _problem(details: ErrorDetails, whole: FieldSpec) -> Problem:
-    """Say what pydantic found in the words of the field that it found it in."""
+    """Convert an error of pydantic to a problem of its field."""
     label, spec, rest = _walk(whole, details["loc"])
     got = details["input"]
     match details["type"]:
@@ -122,7 +121,7 @@ def _problem(details: ErrorDetails, whole: FieldSpec) -> Problem:
 def _walk(
     spec: FieldSpec, location: Iterable[int | str]
 ) -> tuple[str, FieldSpec, list[int | str]]:
-    """Follow a location as far as the fields know it.
+    """Follow a location as far as the known fields.
 
     Returns:
         The name of the place, such as "tracks[0].keyframes[2].url", its spec, and
@@ -137,7 +136,7 @@ def _walk(
             label, spec = f"{label}[{step}]", spec.item
         elif step in spec.variants:
             if spec.kind == "either" and (len(rest) == 1 or step == "value"):
-                break  # neither of the two will do
+                break  # no variant accepts it
             spec = spec.variants[step]
         elif step in spec.fields:
             label, spec = _joined(label, step), spec.fields[step]
@@ -168,7 +167,7 @@ def _required(label: str, accepted: str) -> Problem:
 
 
 class _Null:
-    """Stands for a null that was given where null is refused."""
+    """Marks a null in the body where null is refused."""
 
     def __repr__(self) -> str:
         return "null"

@@ -1,7 +1,7 @@
-"""The sentences that stand below the fields of a class, read when one is needed.
+"""The docstrings of the fields of a class, read on first use.
 
-Pydantic would look for the source of every class while it is imported, which takes a
-fifth of a sandbox's start.
+Pydantic would read the source of every class on import, which takes a fifth of a
+sandbox's start.
 """
 
 import ast
@@ -15,14 +15,14 @@ from itertools import pairwise
 
 @dataclass(frozen=True)
 class Place:
-    """Where a class is written: a line of a file, or of a notebook's cell."""
+    """The place of a class: a line of a file or of a notebook cell."""
 
     file: str
     line: int
 
 
 def place_in(module: str) -> Place | None:
-    """Return where the class that is being made is written, None when nowhere.
+    """Return the place of the class that is being created; None if unknown.
 
     Args:
         module: The module of the class.
@@ -34,10 +34,10 @@ def place_in(module: str) -> Place | None:
 
 
 def docs_at(place: Place, name: str) -> dict[str, str]:
-    """Return the sentences below the fields of a class, by the fields' attributes.
+    """Return the docstrings of the fields of a class, by attribute.
 
     Args:
-        place: Where the class is written.
+        place: The place of the class.
         name: Its name.
     """
     try:

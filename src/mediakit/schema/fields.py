@@ -1,4 +1,4 @@
-"""What forms, documents and sentences need to know of a request's fields."""
+"""The fields of a request, as forms, documents and sentences use them."""
 
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -51,37 +51,37 @@ _HIGHEST = ("high", "below", "max_length")
 
 @dataclass(frozen=True)
 class FieldSpec:
-    """What a form, a document or a sentence needs to know of one field.
+    """One field of a request.
 
     Args:
-        name: The wire's name; empty for the items of a list.
-        kind: Which kind of value it takes.
+        name: The name on the wire; empty for the items of a list.
+        kind: The kind of its values.
         choices: The accepted values of a choice, in order.
-        low: The least number.
-        high: The greatest number.
-        above: The number that it must exceed.
-        below: The number that it must stay under.
+        low: The inclusive minimum.
+        high: The inclusive maximum.
+        above: The exclusive minimum.
+        below: The exclusive maximum.
         step: The number that it must be a multiple of.
-        min_length: The fewest characters, or items of a list.
-        max_length: The most characters, or items of a list.
+        min_length: The minimum number of characters, or of items in a list.
+        max_length: The maximum number of characters, or of items in a list.
         item: The items of a list.
         fields: The fields of an object, by name.
         closed: An object refuses further properties.
-        further: What further properties of an object must be; None for anything.
-        tag: The property that tells the variants of an object apart.
-        variants: The objects to choose from, by the value of `tag`; of a field that
-            takes either one or another, what it takes of each `Shape`.
+        further: The field of further properties of an object; None for any value.
+        tag: The property that distinguishes the variants of an object.
+        variants: The alternative objects, by the value of `tag`; for kind "either",
+            the alternatives by `Shape`.
         unit: The number's unit, such as "s".
-        media_kind: Which medium the URL is of.
+        media_kind: The medium of the URL.
         mask_of: The field whose medium it is a mask of; None for no mask.
-        limits: What is accepted of each medium, and of all of them.
+        limits: The limits of each medium, and of all together.
         pattern: A regular expression that the text must contain.
         unique: The items of a list must differ.
-        multiline: It is text that people write at length.
+        multiline: It is a long text.
         seed: It only makes a draw repeatable.
         required: It must be given.
-        nullable: null is accepted.
-        default: The value when omitted; None when there is none.
+        nullable: It accepts null.
+        default: The value if it is omitted; None without a default.
         doc: One or more sentences about it.
     """
 
@@ -116,35 +116,35 @@ class FieldSpec:
 
     @property
     def accepted(self) -> str:
-        """Write what is accepted, in words."""
+        """Return the accepted values, in words."""
         words = _ACCEPTED[self.kind](self)
         return f"{words}, or null" if self.nullable else words
 
     @property
     def to_fill_in(self) -> bool:
-        """Tell whether it must be given, and null will not do."""
+        """Return whether it needs a value other than null."""
         return self.required and not self.nullable
 
     @property
     def null_when_empty(self) -> bool:
-        """Tell whether null is what is sent where nothing was filled in."""
+        """Return whether an empty field is sent as null."""
         return self.required and self.nullable
 
     def option(self, value: object) -> "FieldSpec":
-        """Return what a value is to be read as, where one of several is accepted."""
+        """Return the alternative that matches a value; this spec without any."""
         if self.kind == "either":
             return self.variants.get(shape_of(value), self)
         return self
 
     def chosen(self, value: object) -> "FieldSpec | None":
-        """Return the object that a value is to be read as.
+        """Return the spec of the object that matches a value.
 
         Args:
             value: An object's properties.
 
         Returns:
-            This spec for an object, the variant that `tag` names; None when it names
-            none, or when no object is accepted here.
+            This spec for an object, or the variant that `tag` names; None if it names
+            none, or if the field does not accept objects.
         """
         if self.kind == "either" and isinstance(value, dict):
             option = self.variants.get("object")
@@ -158,7 +158,7 @@ class FieldSpec:
 
 
 def unit_words(unit: str) -> str:
-    """Write a unit of several as a word: "seconds" for "s"."""
+    """Return a unit as a plural word: "seconds" for "s"."""
     return UNITS.get(unit, unit)
 
 
@@ -201,7 +201,7 @@ def _choice_text(spec: FieldSpec) -> str:
     run = _run(numbers)
     if len(run) <= 3:
         return any_of(choices)
-    # A run of whole numbers reads better as a range than as a list of thirty.
+    # Show a run of whole numbers as a range, not as a long list.
     unit = f" {spec.unit}" if spec.unit else ""
     others = [c for c in choices if c not in run]
     words = f"a whole number from {run[0]} to {run[-1]}{unit}"
@@ -209,7 +209,7 @@ def _choice_text(spec: FieldSpec) -> str:
 
 
 def _run(numbers: list[int]) -> list[int]:
-    """Return the numbers from the first that the next one follows to the last."""
+    """Return the longest run of consecutive numbers at the end of the list."""
     for start in range(len(numbers)):
         rest = numbers[start:]
         if rest == list(range(rest[0], rest[-1] + 1)):
@@ -278,7 +278,7 @@ _SCALARS: dict[object, FieldKind] = {
 
 
 def infos_of(part_type: type[Part]) -> Mapping[str, FieldInfo]:
-    """Return pydantic's fields by the wire's name, which an alias keeps."""
+    """Return pydantic's fields by their names on the wire, which are the aliases."""
     return {
         name if info.alias is None else info.alias: info
         for name, info in part_type.model_fields.items()
@@ -286,7 +286,7 @@ def infos_of(part_type: type[Part]) -> Mapping[str, FieldInfo]:
 
 
 def further_of(part_type: type[Part]) -> FieldSpec | None:
-    """Derive what a type says of properties that it does not name; None for nothing."""
+    """Derive the field of a type's further properties; None without one."""
     for each in part_type.__mro__:
         extra = get_annotations(each).get("__pydantic_extra__")
         if get_origin(extra) is dict:
@@ -296,9 +296,9 @@ def further_of(part_type: type[Part]) -> FieldSpec | None:
 
 @cache
 def fields_of(part_type: type[Part]) -> Mapping[str, FieldSpec]:
-    """Derive the fields of a request or of an object inside one, as declared.
+    """Derive the fields of a request, or of an object inside one, in their order.
 
-    Of a request of one of several types, those of all of them.
+    For a request of several types, return the fields of all types.
     """
     if issubclass(part_type, MediaRequest) and part_type.one_of is not None:
         return dict(_of_all(part_type.one_of))
@@ -312,7 +312,7 @@ def fields_of(part_type: type[Part]) -> Mapping[str, FieldSpec]:
 
 
 def is_open(part_type: type[BaseModel]) -> bool:
-    """Tell whether a type takes any further property."""
+    """Return whether a type accepts any further property."""
     if issubclass(part_type, MediaRequest) and part_type.one_of is not None:
         return any(map(is_open, part_type.one_of.types.values()))
     return part_type.model_config.get("extra") == "allow"
@@ -327,7 +327,7 @@ def _of_all(one_of: OneOf) -> Iterator[tuple[str, FieldSpec]]:
 
 
 def _joined(one: FieldSpec, other: FieldSpec) -> FieldSpec:
-    """Return a field that accepts what either of two fields of one name accepts."""
+    """Return a field that accepts the values of both fields, which have one name."""
     if replace(one, doc=other.doc, required=other.required) == other:
         return one
     if one.kind in NESTED or (one.kind, one.media_kind) != (
@@ -424,7 +424,7 @@ def _describe_union(members: list[object], tag: str | None) -> FieldSpec:
 
 
 def _shape(member: object) -> str:
-    """Return the shape that a member of a union is marked with, if it is."""
+    """Return the shape that marks a member of a union; "" without one."""
     marks = get_args(member)[1:] if get_origin(member) is Annotated else ()
     return next((mark.tag for mark in marks if isinstance(mark, Tag)), "")
 

@@ -1,8 +1,7 @@
-"""The JSON Schema of a request, with what forms need beyond the standard.
+"""The JSON Schema of a request, with an extension for forms.
 
-What JSON Schema has no word for stands under `x-mediakit`: units, media, rules. Who
-reads the document without knowing it loses words and comfort, and no check that the
-service would not make.
+`x-mediakit` holds what JSON Schema has no keyword for: units, media, rules. A reader
+that ignores it loses convenience; the service makes every check anyway.
 """
 
 from collections.abc import Iterator
@@ -25,7 +24,7 @@ Json = dict[str, Any]
 
 
 class PartSchemas(GenerateJsonSchema):
-    """Adds to pydantic's schemas what only the fields know, such as units."""
+    """Adds the facts of `FieldSpec` to pydantic's schemas, such as units."""
 
     def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
         """Return the schema of an object inside a request, or of a request."""
@@ -50,7 +49,7 @@ def json_schema(request_type: type[MediaRequest]) -> Json:
     types = [request_type] if one_of is None else [*one_of.types.values()]
     for body, each in zip(bodies_in(schema), types, strict=True):
         if not each.declared.closed and body.get("additionalProperties") is False:
-            # The client alone refuses unknown names; the service lets them pass.
+            # Only the client refuses unknown names; the service accepts them.
             del body["additionalProperties"]
     schema["title"] = request_type.__name__
     schema[EXTENSION] = {
@@ -63,13 +62,13 @@ def json_schema(request_type: type[MediaRequest]) -> Json:
 
 
 def bodies_in(schema: Json) -> list[Json]:
-    """Return the schemas of the bodies that a request's schema is one of."""
+    """Return the schemas of the alternative bodies of a request."""
     names = [each["$ref"].rsplit("/", 1)[-1] for each in schema.get("oneOf", ())]
     return [schema["$defs"][name] for name in names] or [schema]
 
 
 def completed(part_type: type[Part], schema: Json) -> Json:
-    """Return pydantic's schema of an object with what only its fields know."""
+    """Return pydantic's schema of an object with the facts of its fields."""
     for name, spec in fields_of(part_type).items():
         entry = schema.get("properties", {}).get(name)
         if entry is None:

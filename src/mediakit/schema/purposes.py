@@ -1,10 +1,10 @@
-"""What people want of a function: the groups in which functions are offered."""
+"""The purposes of functions: the groups in which menus show them."""
 
 from enum import StrEnum
 
 
 class Purpose(StrEnum):
-    """The groups in the order in which they are offered, with their headings."""
+    """The groups, in the order of the menus, with their headings."""
 
     WORDS = "Make a video from words"
     PICTURES = "Make a video from pictures"

@@ -1,4 +1,4 @@
-"""The base of every request, and the markers of its fields."""
+"""The base class of requests, and the markers of their fields."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -54,7 +54,7 @@ class MaskOf:
 
 @dataclass(frozen=True)
 class Prompt:
-    """Marks a text that people write at length."""
+    """Marks a long text, such as a prompt."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Seed:
 
 @dataclass(frozen=True)
 class NotNull:
-    """Marks a field that may be left out while null is refused."""
+    """Marks a field that can be omitted but not null."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -84,13 +84,13 @@ class Unique:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Compare the items as they were given, before defaults are filled in."""
+        """Compare the items as given, before defaults are filled in."""
         return core_schema.no_info_before_validator_function(_unique, handler(source))
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Say so in JSON Schema."""
+        """Add `uniqueItems` to the JSON Schema."""
         return {**handler(schema), "uniqueItems": True}
 
 
@@ -104,14 +104,14 @@ Shape = Literal["value", "list", "object"]
 
 
 def shape_of(value: object) -> Shape:
-    """Return the shape of a JSON value; a model stands for an object."""
+    """Return the shape of a JSON value; a model is an object."""
     if isinstance(value, dict | BaseModel):
         return "object"
     return "list" if isinstance(value, list | tuple) else "value"
 
 
 def by_shape(options: Mapping[Shape, Any]) -> Any:
-    """Return the type of values of several shapes, each with a type of its own."""
+    """Return the union of several shapes, each with its own type."""
     tagged = (Annotated[option, Tag(shape)] for shape, option in options.items())
     return Annotated[reduce(or_, tagged), Discriminator(shape_of)]
 
@@ -139,7 +139,7 @@ AudioReference = Annotated[str, MediaKind("audio")]
 
 @dataclass(frozen=True)
 class InputFacts:
-    """What a body does not tell by itself.
+    """Facts for a price that are not in the body.
 
     Args:
         seconds: Known durations of media in the body, seconds by URL (or path).
@@ -150,7 +150,7 @@ class InputFacts:
     output_tokens: int | None = None
 
     def ms(self, url: str) -> int | None:
-        """Return a medium's duration in whole milliseconds; None when unknown."""
+        """Return the duration of a medium in whole milliseconds; None if unknown."""
         seconds = self.seconds.get(url)
         if seconds is None:
             return None
@@ -161,7 +161,7 @@ class InputFacts:
         """Sum the durations of media.
 
         Returns:
-            The milliseconds of those whose length is known, and whether all are.
+            The milliseconds of all known durations, and whether all are known.
         """
         known = [self.ms(url) for url in urls or []]
         return sum(ms for ms in known if ms is not None), None not in known
@@ -181,13 +181,13 @@ class Part(BaseModel):
     written_at: ClassVar[Place | None] = None
 
     def __init_subclass__(cls) -> None:
-        """Keep where the class is written; its fields have sentences below them."""
+        """Store the place of the class, to read the docstrings of its fields."""
         super().__init_subclass__()
         cls.written_at = place_in(cls.__module__)
 
     @classmethod
     def docs(cls) -> dict[str, str]:
-        """Return the sentences below its fields, inherited ones too, by attribute."""
+        """Return the docstrings of its fields, with inherited ones, by attribute."""
         docs: dict[str, str] = {}
         for each in reversed(cls.__mro__):
             place = vars(each).get("written_at")
@@ -198,17 +198,17 @@ class Part(BaseModel):
 
 @dataclass(frozen=True)
 class Declared:
-    """What the class line of a request says.
+    """The class keywords of a request.
 
     Args:
-        kind: The kind, which is also the short name people type.
+        kind: The kind, which is also the short name that users type.
         function: The last segment of its path.
         spec: The section of the interface that describes it.
-        media_type: What it makes.
+        media_type: The medium of the output.
         closed: Whether the service refuses unknown properties.
-        priced_by: The fields that its price is made from; None means all of them.
-        purpose: What people want of it; None leaves that to its media.
-        choose: When to choose it, in a sentence or two; empty where nothing is said.
+        priced_by: The fields that its price depends on; None means all of them.
+        purpose: Its purpose; None derives it from its media.
+        choose: When to choose it, in one or two sentences; can be empty.
     """
 
     kind: str
@@ -223,11 +223,11 @@ class Declared:
 
 @dataclass(frozen=True)
 class OneOf:
-    """Says that a body is of one of several types.
+    """The alternative types of a body.
 
     Args:
-        tag: The property that tells which.
-        types: The types, by its value.
+        tag: The property that names the type.
+        types: The types, by the value of `tag`.
     """
 
     tag: str
@@ -235,11 +235,11 @@ class OneOf:
 
 
 class MediaRequest(Part):
-    """The body of a submit; one subclass declares one model function whole.
+    """The body of a submission; one subclass declares one model function.
 
-    A subclass gives annotated fields, `rules`, and `lines` that price it. Types are
-    strict: a string is no integer, a boolean is no integer, NaN is no number. With
-    the class keyword `extra="allow"` it takes any further property as it comes.
+    A subclass has annotated fields, `rules`, and `lines` for the price. Types are
+    strict: a string or a boolean is not an integer, and NaN is not a number. With the
+    class keyword `extra="allow"` it accepts any further property.
     """
 
     declared: ClassVar[Declared]
@@ -258,7 +258,7 @@ class MediaRequest(Part):
         purpose: Purpose | None = None,
         choose: str = "",
     ) -> None:
-        """Keep what the class line says."""
+        """Store the class keywords."""
         super().__init_subclass__()
         fields = None if priced_by is None else frozenset(priced_by)
         cls.declared = Declared(
@@ -274,28 +274,28 @@ class MediaRequest(Part):
 
     @classmethod
     def of(cls, body: Mapping[str, object]) -> "type[MediaRequest]":
-        """Return the type that a body is of; this one where nothing is to choose."""
+        """Return the type of a body; this type if there are no alternatives."""
         tag = None if cls.one_of is None else body.get(cls.one_of.tag)
         if cls.one_of is None or not isinstance(tag, str):
             return cls
         return cls.one_of.types.get(tag, cls)
 
     def lines(self, facts: InputFacts) -> Iterator[Line]:
-        """Give the price lines; none when no rate is known (spec 8)."""
+        """Yield the price lines; none without a known rate (spec 8)."""
         return iter(())
 
     def nominal_tokens(self, output_ms: int) -> int | None:
-        """Count the tokens of so much output; None when it is not token-metered."""
+        """Count the tokens of an output; None if it is not token-metered."""
         return None
 
     def notes(self) -> Iterator[str]:
-        """Give sentences for people about what the price rests on."""
+        """Yield sentences for users about the basis of the price."""
         return iter(())
 
     def media_limits(self) -> Mapping[str, MediaLimits]:
-        """Give limits of media that depend on other fields, by field.
+        """Return limits of media that depend on other fields, by field.
 
-        Those that always hold stand beside the field, as `MediaLimits` in its
-        annotation; one that is given here replaces it.
+        Constant limits are `MediaLimits` in the annotation of the field; a limit from
+        here replaces them.
         """
         return {}

@@ -1,4 +1,4 @@
-"""Rules as JSON, both ways."""
+"""Rules to JSON and back."""
 
 import re
 from collections.abc import Mapping
@@ -35,19 +35,19 @@ _NAMES = {rule_type: name for name, rule_type in _TYPES.items()}
 
 
 def described(rule: Rule) -> dict[str, Any]:
-    """Write a rule as JSON; of a function in Python only its sentence."""
+    """Convert a rule to JSON; of a `Check`, only the sentence."""
     if isinstance(rule, Check):
         return {"sentence": rule.sentence}
-    # A dataclass by construction, which the base class cannot say.
+    # Always a dataclass, but the base class is not.
     parameters: dict[str, Any] = asdict(rule)  # type: ignore[call-overload]
     return {NAME: _NAMES[type(rule)], **parameters, "sentence": rule.sentence}
 
 
 def rule_of(document: Mapping[str, Any]) -> Rule | None:
-    """Read a rule from JSON; None when this version does not know it.
+    """Read a rule from JSON; None if it is unknown.
 
-    The service applies its rules in any case: one that is not known here is not
-    checked before sending.
+    The service always applies its rules; only an unknown one is not checked before
+    the request is sent.
     """
     rule_type = _TYPES.get(str(document.get(NAME)))
     if rule_type is None:

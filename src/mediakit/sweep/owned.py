@@ -281,7 +281,7 @@ async def owned_draws(
 
 def state_of(draw: OwnedDraw | None) -> CellState:
     """Return the state of a cell, given its draw in the history or None."""
-    if draw is None or draw.state in (EntryState.REFUSED, EntryState.INTENT):
+    if draw is None or draw.state in (EntryState.REFUSED, EntryState.UNANSWERED):
         # An unanswered request is sent again, and may be charged then.
         return CellState.NEW
     if draw.status == JobStatus.FAILED:

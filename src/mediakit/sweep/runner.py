@@ -429,7 +429,7 @@ class Runner:
 
         A shared budget takes it over when it is submitted again; a sweep does not.
         """
-        if entry is None or entry.state is not EntryState.INTENT:
+        if entry is None or entry.state is not EntryState.UNANSWERED:
             return False
         if self.shared is not None:
             return entry.budget != self.shared.label(self.core._clock.now())
@@ -703,7 +703,7 @@ class Runner:
 
 def _is_unanswered(entry: Entry | None) -> bool:
     """Tell whether a request may have been sent but was never answered."""
-    return entry is not None and entry.state is EntryState.INTENT
+    return entry is not None and entry.state is EntryState.UNANSWERED
 
 
 def _is_new(entry: Entry | None) -> bool:

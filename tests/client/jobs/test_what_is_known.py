@@ -75,7 +75,7 @@ def test_a_redirected_submit_may_have_made_a_job_and_says_where_it_leads(
     assert NOT_KNOWN in str(error)
     assert "https://api.example.com" in str(error)
     assert not any(secret in str(error) for secret in ("pw", "token"))
-    assert [entry.state for entry in history.page()] == [EntryState.INTENT]
+    assert [entry.state for entry in history.page()] == [EntryState.UNANSWERED]
 
 
 def test_a_redirected_read_names_the_base_url_to_use(history: History) -> None:
@@ -105,7 +105,7 @@ def test_an_odd_answer_to_a_submit_leaves_it_open(
 
     assert type(error) is ServiceError
     assert NOT_KNOWN in str(error)
-    assert [entry.state for entry in history.page()] == [EntryState.INTENT]
+    assert [entry.state for entry in history.page()] == [EntryState.UNANSWERED]
 
 
 def test_a_client_that_is_closed_during_a_submit_does_not_know_what_became_of_it(

@@ -193,7 +193,7 @@ def test_a_write_that_fills_the_disk_is_an_error_and_leaves_nothing_half_written
     assert written
     assert failed
     assert all("could not be written" in str(each) for each in failed)
-    assert all("What it held is unchanged." in str(each) for each in failed)
+    assert all("Its entries are unchanged." in str(each) for each in failed)
     keys = {entry.key for entry in history.page()}
     assert keys == {"before", *(entry.key for entry in written)}
     assert history.reserved_micro_usd(**HERE) == 340_000 * len(keys)

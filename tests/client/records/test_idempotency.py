@@ -79,7 +79,7 @@ def test_takes_and_attempts_have_keys_of_their_own() -> None:
     assert len(keys) == 4
 
 
-def test_an_intent_holds_the_upper_end_of_the_estimate() -> None:
+def test_an_unanswered_submission_holds_the_upper_end_of_the_estimate() -> None:
     submission = request()
 
     assert submission.reserved_micro_usd == 340_000

@@ -414,7 +414,7 @@ def test_a_client_sees_its_own_service_unless_it_asks_for_all(
 # -- the store -------------------------------------------------------------------------
 
 
-def an_intent(key: str = "k1", **changes: Any) -> Submission:
+def a_submission(key: str = "k1", **changes: Any) -> Submission:
     plain: dict[str, Any] = {
         "key": key,
         "draw_key": "d1",
@@ -462,23 +462,25 @@ def adopted(history: History, submission: Submission, job: JobRecord) -> Entry:
     )
 
 
-def test_an_adopted_job_is_no_open_intent_and_holds_no_made_up_times(
+def test_an_adopted_job_is_not_unanswered_and_holds_no_made_up_times(
     history: History,
 ) -> None:
-    entry = adopted(history, an_intent(), a_job())
+    entry = adopted(history, a_submission(), a_job())
 
     assert entry == history.find("media_1") == history.find_key("k1")
     assert entry.state is EntryState.SETTLED
     assert (entry.created_at, entry.submitted_at, entry.finished_at) == (AT, AT, None)
-    assert history.open_intents(service="s", account="a") == []
+    assert history.unanswered_entries(service="s", account="a") == []
     function = {"kind": entry.kind, "function": entry.function}
     assert history.usual_runtime_s(service="s", **function) is None
     assert [found.key for found in history.page(text="media_1 KITE")] == ["k1"]
 
 
-def test_an_intent_whose_answer_was_lost_takes_the_job_in(history: History) -> None:
-    history.claim(an_intent())
-    entry = adopted(history, an_intent(), a_job())
+def test_an_unanswered_submission_takes_the_job_in(
+    history: History,
+) -> None:
+    history.claim(a_submission())
+    entry = adopted(history, a_submission(), a_job())
 
     assert entry.job_id == "media_1"
     assert len(history.page()) == 1
@@ -487,12 +489,12 @@ def test_an_intent_whose_answer_was_lost_takes_the_job_in(history: History) -> N
 def test_two_jobs_of_one_request_are_both_kept_and_both_counted(
     history: History,
 ) -> None:
-    first = adopted(history, an_intent(), a_job("media_1", 5))
-    second = adopted(history, an_intent(), a_job("media_2", 7))
+    first = adopted(history, a_submission(), a_job("media_1", 5))
+    second = adopted(history, a_submission(), a_job("media_2", 7))
 
     assert (first.key, second.key) == ("k1", "rebuilt-media_2")
     assert history.settled_total_micro_usd() == 12
-    assert adopted(history, an_intent(), a_job("media_2", 7)) == second
+    assert adopted(history, a_submission(), a_job("media_2", 7)) == second
     assert len(history.page()) == 2
 
 
@@ -500,9 +502,9 @@ def test_a_request_that_becomes_known_replaces_the_one_that_was_not(
     history: History,
 ) -> None:
     name = "rebuilt-media_1"
-    nothing = an_intent(name, draw_key=name, body=b"{}", prompt=None)
+    nothing = a_submission(name, draw_key=name, body=b"{}", prompt=None)
     adopted(history, nothing, a_job(charge_micro_usd=None))
-    entry = adopted(history, an_intent(), a_job())
+    entry = adopted(history, a_submission(), a_job())
 
     assert (entry.key, entry.prompt, entry.charge_micro_usd) == ("k1", "a kite", 5)
     assert adopted(history, nothing, a_job()) == entry == history.find("media_1")
@@ -513,14 +515,14 @@ def test_a_request_that_becomes_known_replaces_the_one_that_was_not(
 def unasked(**changes: Any) -> Submission:
     """Return what is written of a job whose request nobody knows."""
     name = "rebuilt-media_1"
-    return an_intent(name, draw_key=name, body=b"{}", prompt=None, **changes)
+    return a_submission(name, draw_key=name, body=b"{}", prompt=None, **changes)
 
 
 def test_a_request_whose_job_was_rebuilt_before_takes_over_what_is_known_of_it(
     history: History,
 ) -> None:
     rebuilt = adopted(history, unasked(project="kites", budget="b"), a_job())
-    history.claim(an_intent())
+    history.claim(a_submission())
     assert history.account_use(service="s", account="a") == BudgetUse(5, 5)
     entry = history.record_job("k1", a_job(charge_micro_usd=None))
 
@@ -541,7 +543,7 @@ def test_a_refused_request_whose_job_was_rebuilt_loses_its_refusal(
     history: History,
 ) -> None:
     adopted(history, unasked(), a_job())
-    history.claim(an_intent())
+    history.claim(a_submission())
     history.record_refusal("k1", code="404", message="no such thing")
     entry = history.record_job("k1", a_job())
 
@@ -553,8 +555,8 @@ def test_an_unanswered_request_that_a_file_names_takes_its_rebuilt_job_over(
     history: History,
 ) -> None:
     adopted(history, unasked(), a_job())
-    history.claim(an_intent())
-    entry = adopted(history, an_intent(), a_job())
+    history.claim(a_submission())
+    entry = adopted(history, a_submission(), a_job())
 
     assert history.page() == [entry]
     assert (entry.key, entry.charge_micro_usd) == ("k1", 5)
@@ -573,7 +575,7 @@ def test_a_job_that_is_answered_while_it_is_rebuilt_is_one_entry(
         psycopg.connect(postgres_url, autocommit=True) as other,
         ThreadPoolExecutor() as pool,
     ):
-        history.claim(an_intent())
+        history.claim(a_submission())
 
         def wait_for(count: int, done: Future[Any]) -> None:
             while not done.done() and other.execute(waiting).fetchall() < [(count,)]:
@@ -598,12 +600,12 @@ def test_a_job_that_another_process_gave_its_request_is_recorded_all_the_same(
 ) -> None:
     place = tmp_path / "history.sqlite3"
     name = "rebuilt-media_1"
-    nothing = an_intent(name, draw_key=name, body=b"{}", prompt=None)
+    nothing = a_submission(name, draw_key=name, body=b"{}", prompt=None)
     running = JobRecord.model_validate({"id": "media_1", "status": "running"})
     with History(place) as one, History(place) as other:
         adopted(one, nothing, running)
         assert one.record(running) is not None
-        adopted(other, an_intent(), running)
+        adopted(other, a_submission(), running)
         entry = one.record(a_job())
 
         assert entry is not None

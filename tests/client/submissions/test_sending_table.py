@@ -368,8 +368,8 @@ def test_what_an_earlier_try_may_have_made_stays_open_until_it_is_known(
             raise AssertionError("the key is not spent")
 
         for fault, state in (
-            (once("status", status=401), EntryState.INTENT),
-            (always("status", status=404, text=PAGE), EntryState.INTENT),
+            (once("status", status=401), EntryState.UNANSWERED),
+            (always("status", status=404, text=PAGE), EntryState.UNANSWERED),
             (once("status", status=422), EntryState.REFUSED),
         ):
             stage.api.running.clear_faults()

@@ -1,4 +1,4 @@
 """Functions that a document describes: JSON Schema and OpenAPI.
 
-It stands on the schema, and gives what the classes in `functions/` give.
+It depends on the schema, and makes classes like those in `functions/`.
 """

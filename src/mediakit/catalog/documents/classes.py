@@ -1,7 +1,7 @@
-"""Classes for the objects that a document describes.
+"""Classes for the objects in a document.
 
-Nothing of a document is run, and none of its names becomes the name of an attribute
-that already means something: such fields bear their name as an alias.
+No part of a document is executed, and no name in it replaces an existing attribute:
+such a field has its name as an alias.
 """
 
 import keyword
@@ -22,7 +22,7 @@ _ATTRIBUTE = re.compile(r"(?!field_\d)[A-Za-z][A-Za-z0-9_]*")
 
 
 def is_attribute(name: str) -> bool:
-    """Tell whether a field's name may be the name of an attribute, too."""
+    """Return whether a field's name can be the name of an attribute, too."""
     fits = _ATTRIBUTE.fullmatch(name) is not None and not keyword.iskeyword(name)
     taken = hasattr(MediaRequest, name) or name in MediaRequest.__annotations__
     return fits and not taken
@@ -48,13 +48,13 @@ def made_class(
     """Make the class of an object or a request.
 
     Args:
-        base: What it derives from.
+        base: Its base class.
         name: Its name.
-        schema: Where its words are from.
+        schema: The source of its title and description.
         fields: Its fields, by the names of their attributes.
         is_open: Accept further properties.
         further: The type of these.
-        declared: What else the class line says.
+        declared: Its other class keywords.
     """
     extra = {} if further is Any else {"__pydantic_extra__": (dict[str, further], ...)}
     made: type[PartType] = create_model(  # type: ignore[call-overload]
@@ -64,7 +64,7 @@ def made_class(
         __module__=__name__,
         __cls_kwargs__={
             "extra": "allow" if is_open else "forbid",
-            # A document that no validator can be built from is refused now.
+            # If pydantic cannot build a validator, refuse the document now.
             "defer_build": False,
             **declared,
         },
@@ -75,5 +75,5 @@ def made_class(
 
 
 def origin_of(made: type[Part], field: str) -> object:
-    """Return what the type of a field is made from, such as `Literal`."""
+    """Return the origin of the type of a field, such as `Literal`."""
     return get_origin(made.model_fields[field].annotation)

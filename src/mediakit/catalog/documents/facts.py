@@ -1,4 +1,4 @@
-"""The bounds that JSON Schema gives for one value, as pydantic takes them."""
+"""The bounds of one value in JSON Schema, as arguments of pydantic."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -16,14 +16,14 @@ MAX_CHOICES = 1_000
 
 
 class UnreadableError(Exception):
-    """A keyword holds something that no value could be held against."""
+    """A keyword has a value that no check can use."""
 
 
 def counts(schema: Mapping[str, Any], least: str, most: str) -> Facts:
-    """Read how many characters or items there may be.
+    """Read the bounds of the number of characters or items.
 
     Raises:
-        UnreadableError: One of them is no count.
+        UnreadableError: A bound is not a count.
     """
     names = {"min_length": least, "max_length": most}
     facts = {name: schema[key] for name, key in names.items() if key in schema}
@@ -42,10 +42,10 @@ def bounds(schema: Mapping[str, Any], *, whole: bool) -> Facts:
 
     Args:
         schema: A schema of a number.
-        whole: It is a whole number, so that its bounds are, too.
+        whole: It is a whole number, so its bounds are, too.
 
     Raises:
-        UnreadableError: One of them is no number, or far out.
+        UnreadableError: A bound is not a number, or is out of range.
     """
     facts: Facts = {}
     _bound(facts, ("ge", "gt"), schema, "minimum", "exclusiveMinimum")
@@ -68,7 +68,7 @@ def _bound(
     exclusive: str,
 ) -> None:
     with_end, without_end = names
-    if schema.get(exclusive) is True:  # as OpenAPI 3.0 writes it
+    if schema.get(exclusive) is True:  # the form of OpenAPI 3.0
         facts[without_end] = schema.get(inclusive)
         return
     if inclusive in schema:
@@ -96,12 +96,12 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 
 def is_bound(value: object) -> TypeGuard[int | float]:
-    """Tell whether a value is a number that others can sensibly be compared with."""
+    """Return whether a value is a number in the range of usable bounds."""
     return _is_number(value) and abs(value) <= MAX_BOUND
 
 
 def is_pattern(pattern: object) -> bool:
-    """Tell whether a regular expression can be checked here, in linear time."""
+    """Return whether a regular expression can be checked in linear time."""
     if not isinstance(pattern, str):
         return False
     try:
@@ -112,7 +112,7 @@ def is_pattern(pattern: object) -> bool:
 
 
 def choice_type(values: object, type_name: object) -> tuple[Any, int]:
-    """Return the type of a choice between values, and how many there are.
+    """Return the type of a choice between values, and their number.
 
     Args:
         values: The values, such as those of `enum`; null is left out.
@@ -136,7 +136,7 @@ def choice_type(values: object, type_name: object) -> tuple[Any, int]:
 
 
 def _as_written(choices: tuple[object, ...], value: object) -> object:
-    """Refuse what only Python takes for one of the choices: true is not 1 in JSON."""
+    """Refuse a value that equals a choice only in Python: true is not 1 in JSON."""
     for choice in choices:
         kinds = (type(choice), int) if isinstance(choice, float) else (type(choice),)
         if type(value) in kinds and value == choice:

@@ -1,4 +1,4 @@
-"""What a field is beyond its type: said by the document, or guessed from its name."""
+"""Hints about fields beyond their types, from the document or from their names."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _WORDS: Mapping[str, MediaName] = {
     "video": "video",
     "voice": "audio",
 }
-# Keyframes are no pictures: they are moments.
+# Keyframes are moments, not pictures.
 _WORD = re.compile(f"(?<!key)(?:{'|'.join(_WORDS)})")
 
 
 def medium_in(name: str) -> MediaName | None:
-    """Return the medium that a name speaks of; the last word counts.
+    """Return the medium in a name; the last one counts.
 
     Args:
         name: Such as "image-to-video", which makes a video.
@@ -55,7 +55,7 @@ def medium_in(name: str) -> MediaName | None:
 
 
 class Hints(Protocol):
-    """What marks the type of a field."""
+    """The source of the markers of a field."""
 
     @property
     def item(self) -> Hints:
@@ -65,38 +65,38 @@ class Hints(Protocol):
         """Return the hints for one of several shapes."""
 
     def marks(self, kind: FieldKind, schema: Mapping[str, Any]) -> Iterator[object]:
-        """Give the markers that fit a kind of field.
+        """Yield the markers that fit a kind of field.
 
         Args:
-            kind: What the field was read as.
-            schema: What it was read from.
+            kind: The kind of the field.
+            schema: The schema of the field.
         """
 
 
 @dataclass(frozen=True)
-class Said:
+class ExtensionHints:
     """Hints that the document gives under `x-mediakit`.
 
     Args:
-        extension: What it says; what does not fit is passed over.
+        extension: The hints; those that do not fit are ignored.
     """
 
     extension: object = field(default_factory=dict)
 
     @property
-    def item(self) -> Said:
+    def item(self) -> ExtensionHints:
         """Return the hints for the items of a list."""
-        return Said(self._get("item"))
+        return ExtensionHints(self._get("item"))
 
-    def option(self, shape: Shape) -> Said:
+    def option(self, shape: Shape) -> ExtensionHints:
         """Return the hints for one of several shapes."""
-        return Said(self._get(shape))
+        return ExtensionHints(self._get(shape))
 
     def _get(self, name: str) -> object:
         return self.extension.get(name) if isinstance(self.extension, dict) else None
 
     def marks(self, kind: FieldKind, schema: Mapping[str, Any]) -> Iterator[object]:
-        """Give the markers that fit a kind of field."""
+        """Yield the markers that fit a kind of field."""
         unit, medium = self._get("unit"), self._get("media_kind")
         if kind in NUMBERS and isinstance(unit, str) and _is_unit(unit):
             yield Unit(unit)
@@ -131,13 +131,13 @@ def _limits(table: object) -> MediaLimits | None:
         limits = _LIMITS.validate_python(table)
     except ValidationError:
         return None
-    # A format that is not known here cannot be told from the others.
+    # An unknown format cannot be distinguished from the others.
     return limits if set(limits.formats) <= set(CONTENT_TYPES) else None
 
 
 @dataclass(frozen=True)
-class Guessed:
-    """Hints that a field's name gives, where the document says nothing.
+class NameHints:
+    """Hints from a field's name, if the document gives none.
 
     Args:
         name: The name.
@@ -146,16 +146,16 @@ class Guessed:
     name: str
 
     @property
-    def item(self) -> Guessed:
-        """Return the hints for the items of a list, which bear its name."""
+    def item(self) -> NameHints:
+        """Return the hints for the items of a list, which have its name."""
         return self
 
-    def option(self, shape: Shape) -> Guessed:
-        """Return the hints for one of several shapes, which all bear the name."""
+    def option(self, shape: Shape) -> NameHints:
+        """Return the hints for one of several shapes, which all have the name."""
         return self
 
     def marks(self, kind: FieldKind, schema: Mapping[str, Any]) -> Iterator[object]:
-        """Give the markers that fit a kind of field."""
+        """Yield the markers that fit a kind of field."""
         name = self.name.lower()
         if kind == "text":
             medium = medium_in(name) if _is_link(name, schema) else None

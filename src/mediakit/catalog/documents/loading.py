@@ -1,4 +1,4 @@
-"""Reading a JSON document from wherever it is."""
+"""Reading a JSON document from a mapping, a text, a file or a URL."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def load(
     No key is sent to a URL.
 
     Args:
-        field: What it is, for errors.
-        source: Where it is.
-        clock: Bounds how long a URL may take.
+        field: Its name, for errors.
+        source: The mapping, the text, the path or the URL.
+        clock: Limits the time for a URL.
 
     Raises:
-        InputError: It cannot be read, or is no JSON object.
+        InputError: It cannot be read, or is not a JSON object.
     """
     if isinstance(source, Mapping):
         return checked_json(field, source)
@@ -53,7 +53,7 @@ def parsed(field: str, text: str | bytes, where: str) -> Json:
     """Read the text of a JSON object.
 
     Raises:
-        InputError: It is something else.
+        InputError: It is not a JSON object.
     """
     try:
         return checked_json(field, json.loads(text))
@@ -67,10 +67,10 @@ def parsed(field: str, text: str | bytes, where: str) -> Json:
 
 
 def checked_json(field: str, value: object) -> Json:
-    """Return a JSON object as one that shares nothing with what was given.
+    """Return a deep copy of a JSON object.
 
     Raises:
-        InputError: It is something else, or holds something else.
+        InputError: It is not a JSON object, or holds other values than JSON.
     """
     if not isinstance(value, Mapping):
         raise InputError(field, got=type(value).__name__, accepted=ACCEPTED)
@@ -100,7 +100,7 @@ _SIZE = f"at most {MAX_BYTES // 1_000_000} MB"
 
 
 def _download(field: str, url: str, clock: Clock) -> bytes:
-    import httpx  # a second's tenth, which only this needs
+    import httpx  # takes 0.1 s, and is needed only here
 
     try:
         with (
@@ -108,8 +108,8 @@ def _download(field: str, url: str, clock: Clock) -> bytes:
                 follow_redirects=True,
                 max_redirects=MAX_REDIRECTS,
                 timeout=TIMEOUT_S,
-                # Proxies of the environment have no business on loopback; its
-                # certificates do.
+                # The environment's proxies do not apply to loopback; its certificates
+                # do.
                 trust_env=not _is_loopback(httpx.URL(url).host),
                 verify=httpx.create_ssl_context(),
             ) as http,

@@ -1,4 +1,4 @@
-"""The functions that a service describes in its OpenAPI document."""
+"""The functions in a service's OpenAPI document."""
 
 import re
 from collections.abc import Iterator
@@ -25,22 +25,22 @@ Described = tuple[tuple[Function, ...], dict[str, str]]
 
 
 class NoObjectError(Exception):
-    """A body is no JSON object; the message is what it is."""
+    """A body is not a JSON object; the message says what it is."""
 
 
 def functions_in(document: Json, *, recognise: bool) -> Described:
-    """Make a function of each submit path that a service describes.
+    """Make a function of each path that accepts submissions.
 
     Args:
         document: An OpenAPI document, 3.0 or 3.1.
-        recognise: Take a declared function, with its rules and rates, where the
-            document describes one.
+        recognise: Use a declared function, with its rules and rates, if the document
+            describes one.
 
     Returns:
-        The functions, and the bodies of those that take no JSON object, by path.
+        The functions, and the bodies of those that do not take JSON objects, by path.
 
     Raises:
-        InputError: There is no such path, or there are too many.
+        InputError: The document has no such path, or too many.
     """
     submits = list(_submits(document))
     if not submits:
@@ -95,10 +95,10 @@ def _made(
 
 
 def _body_schema(operation: Json, references: References) -> object:
-    """Return the schema of a body; one that is not described takes any field.
+    """Return the schema of a body; one without a schema accepts any field.
 
     Raises:
-        NoObjectError: The body is no JSON object.
+        NoObjectError: The body is not a JSON object.
     """
     body = references.plain(operation.get("requestBody"))
     contents = dict_of(body and body[0].get("content"))
@@ -122,7 +122,7 @@ def _named(schema: object, document: Json) -> type[MediaRequest] | None:
 
 
 def _twin(made: type[MediaRequest]) -> type[MediaRequest] | None:
-    """Find the only declaration that takes the same bodies at such a path."""
+    """Return the only declaration with the same fields for such a path."""
     fields = _on_the_wire(fields_of(made))
     twins = [
         declaration
@@ -139,7 +139,7 @@ def _on_the_wire(fields: object) -> dict[str, FieldSpec]:
 
 
 def _bare(spec: FieldSpec) -> FieldSpec:
-    """Return what a field accepts, without what it is for."""
+    """Return a field without its description."""
     return replace(
         spec,
         kind="text" if spec.kind == "media" else spec.kind,

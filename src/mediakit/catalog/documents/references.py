@@ -1,4 +1,4 @@
-"""References inside a JSON document, followed without getting lost."""
+"""References in a JSON document, followed in a limited number of steps."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeGuard
@@ -7,7 +7,7 @@ from urllib.parse import unquote
 Json = dict[str, Any]
 
 MAX_STEPS = 64
-# Keywords that refuse values in ways that no control and no sentence is known for.
+# Keywords whose checks no control and no message supports.
 UNREAD = frozenset(
     {
         "$dynamicRef",
@@ -56,49 +56,49 @@ _OF_OBJECTS = frozenset({"additionalProperties", "properties", "required", "type
 
 
 def is_annotation(keyword: str) -> bool:
-    """Tell whether a keyword of JSON Schema refuses no value."""
+    """Return whether a keyword of JSON Schema accepts all values."""
     return keyword not in NARROWING
 
 
 def dict_of(value: object) -> Json:
-    """Return a JSON object as it is, and anything else as an empty one."""
+    """Return a JSON object unchanged, and an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
 
 def list_of(value: object) -> list[Any]:
-    """Return a list as it is, and anything else as an empty one."""
+    """Return a list unchanged, and an empty one for anything else."""
     return value if isinstance(value, list) else []
 
 
 def is_text(value: object) -> TypeGuard[str]:
-    """Tell whether a value is text."""
+    """Return whether a value is text."""
     return isinstance(value, str)
 
 
 def text_of(value: object, name: str) -> str:
-    """Return a text of a JSON object, and anything else as an empty one."""
+    """Return a text of a JSON object, and an empty one for anything else."""
     text = dict_of(value).get(name)
     return text if is_text(text) else ""
 
 
 class References:
-    """The places that `$ref` may point to.
+    """The targets of `$ref`.
 
     Args:
-        roots: Documents; a reference is looked up in the first one that has it.
+        roots: Documents; the first one with the target counts.
     """
 
     def __init__(self, *roots: object) -> None:
         self._roots = roots
 
     def plain(self, schema: object) -> tuple[Json, str | None] | None:
-        """Follow references and wrappings until a schema says something itself.
+        """Follow references and wrappings to the schema inside.
 
         Args:
             schema: A schema.
 
         Returns:
-            The schema, and where the last reference pointed; None when it cannot be
+            The schema, and the target of the last reference; None if it cannot be
             followed: it leads outside, nowhere, in a circle, or narrows its target.
         """
         return self._plain(schema, iter(range(MAX_STEPS)))
@@ -107,7 +107,7 @@ class References:
         self, schema: object, steps: Iterator[int]
     ) -> tuple[Json, str | None] | None:
         pointer = None
-        # All wrappings share the steps: those inside others could double otherwise.
+        # All wrappings share the steps, because nested ones could double them.
         for _ in steps:
             if not isinstance(schema, dict):
                 return None
@@ -121,7 +121,7 @@ class References:
         return None
 
     def target(self, pointer: object) -> object:
-        """Return what a pointer such as "#/$defs/Url" names; None when nothing."""
+        """Return the target of a pointer such as "#/$defs/Url"; None without one."""
         if not isinstance(pointer, str) or not pointer.startswith("#"):
             return None
         tokens = [
@@ -146,7 +146,7 @@ class References:
 
 
 def _merged(target: object, wrapping: Json) -> Json | None:
-    """Return what a wrapping is for: its target, with what it says more about it."""
+    """Return the target of a wrapping, with the annotations of the wrapping."""
     if not isinstance(target, dict):
         return None
     beside = {k: v for k, v in wrapping.items() if k not in ("$ref", "allOf")}
@@ -171,7 +171,7 @@ def _at(place: Any, tokens: Iterable[str]) -> object:
 
 
 def _joined(members: list[Json | None]) -> Json | None:
-    """Join objects that extend each other; any other schemas cannot be joined."""
+    """Join objects that extend each other; other schemas cannot be joined."""
     whole: Json = {"type": "object", "properties": {}, "required": []}
     for member in members:
         if member is None or not isinstance(member.get("properties"), dict):

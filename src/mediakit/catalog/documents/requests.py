@@ -1,4 +1,4 @@
-"""A request class from a JSON Schema."""
+"""Making a request class from a JSON Schema."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -30,9 +30,9 @@ from mediakit.rules import NeededWhen, OnlyWhen, Rule, when
 from mediakit.schema import FieldSpec, MediaName, MediaRequest, OneOf, fields_of
 from mediakit.schema.json_schemas import EXTENSION
 
-# A submit may carry it to any function, so that no function has it as a field.
+# Every function accepts it, so no function has it as a field.
 WEBHOOK_URL = "webhook_url"
-# Where one of these stands beside the properties, there may be others.
+# With one of these beside `properties`, there can be further properties.
 _COMPOSITE = ("anyOf", "oneOf", "allOf", "if", "patternProperties", "$ref")
 
 
@@ -46,21 +46,21 @@ def request_type_of(
 ) -> type[MediaRequest]:
     """Make the declaration of a model function from the JSON Schema of its body.
 
-    Fields that cannot be followed take any JSON value, and the service alone checks
-    them. What stands under `x-mediakit` completes the schema: units, media, rules.
+    Fields that cannot be read take any JSON value, and only the service checks them.
+    `x-mediakit` completes the schema: units, media, rules.
 
     Args:
-        schema: The schema, in draft 2020-12 or as OpenAPI 3.0 and 3.1 write it.
-        kind: The short name that people type; by default the one that the schema
-            says, else the function.
+        schema: The schema, in draft 2020-12 or in the form of OpenAPI 3.0 or 3.1.
+        kind: The short name that users type; by default the one in the schema, else
+            the function.
         function: The last segment of its path; the kind by default.
-        media_type: What it makes; by default what the schema says, else what the
-            function's name speaks of, else a video.
+        media_type: The medium of its output; by default the one in the schema, else
+            the one in the function's name, else a video.
         doc: One sentence about it, for a schema without a description.
 
     Raises:
-        InputError: It is no JSON Schema of an object, has too many fields, or names
-            no kind.
+        InputError: It is not the JSON Schema of an object, has too many fields, or
+            names no kind.
     """
     schema = checked_json("schema", schema)
     return read_request(
@@ -83,13 +83,13 @@ def read_request(
 
     Args:
         schema: The schema.
-        document: Where its references point to.
+        document: The target of its references.
         kind: See `request_type_of`.
         function: See `request_type_of`.
         media_type: See `request_type_of`.
         doc: See `request_type_of`.
         name: The name of the class; made from the kind by default.
-        budget: How much of the document may still be read.
+        budget: How much of the document can still be read.
 
     Raises:
         InputError: See `request_type_of`.
@@ -121,13 +121,13 @@ def read_request(
 
 @dataclass(frozen=True)
 class _Bodies:
-    """Makes the types of bodies that a schema describes.
+    """Makes the types of the bodies in a schema.
 
     Args:
-        references: Where references point to.
-        budget: How much may still be read.
-        guess: Guess from names what fields are beyond their types.
-        declared: What the class lines say.
+        references: The targets of references.
+        budget: How much can still be read.
+        guess: Derive hints from the names of fields.
+        declared: The class keywords.
     """
 
     references: References
@@ -165,7 +165,7 @@ class _Bodies:
     def one_of(
         self, schema: Json, pointer: str | None, name: str
     ) -> type[MediaRequest] | None:
-        """Make the type of one of several objects; None when nothing tells them apart.
+        """Make the type of alternative objects; None if no property names the type.
 
         Raises:
             InputError: One of them has too many fields.
@@ -201,7 +201,7 @@ class _Bodies:
 
 
 def _switches(one_of: OneOf, fields: Mapping[str, FieldSpec]) -> Iterator[Rule]:
-    """Say which fields apply, and which are required, with which of the types."""
+    """Return rules for the fields that each type has and requires."""
     known = {value: fields_of(each) for value, each in one_of.types.items()}
     for name, spec in fields.items():
         having = [value for value, each in known.items() if name in each]
@@ -213,7 +213,7 @@ def _switches(one_of: OneOf, fields: Mapping[str, FieldSpec]) -> Iterator[Rule]:
 
 
 def name_of_type(schema: Json) -> str:
-    """Return the JSON type of a body; an object where the schema leaves it open."""
+    """Return the JSON type of a body; an object if the schema has none."""
     name = type_of(without_null(schema)[0])
     return name if isinstance(name, str) and name != "choice" else "object"
 
@@ -232,10 +232,10 @@ def _properties(schema: Json) -> Json:
 
 
 def _is_open(schema: Json) -> bool:
-    """Tell whether any further field is to be sent as it is given.
+    """Return whether to send any further field unchanged.
 
-    A schema that does not say so gets its names checked before sending: it is likelier
-    that a name is misspelt than that the schema leaves one out.
+    Without that in the schema, unknown names are refused before sending: a misspelled
+    name is more likely than a missing one in the schema.
     """
     further = schema.get("additionalProperties")
     if further is None:

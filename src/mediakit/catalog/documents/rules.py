@@ -1,4 +1,4 @@
-"""Rules that a document describes, as far as they fit its fields."""
+"""The rules in a document that fit its fields."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
@@ -18,9 +18,9 @@ PLAIN = (*NUMBERS, "choice", "text", "media", "boolean")
 
 
 def rules_in(documents: object, fields: Fields) -> tuple[Rule, ...]:
-    """Read rules; one that is not known, or does not fit the fields, is left out.
+    """Read rules, without those that are unknown or do not fit the fields.
 
-    The service applies its rules in any case.
+    The service always applies its rules.
 
     Args:
         documents: The rules as JSON.
@@ -31,7 +31,7 @@ def rules_in(documents: object, fields: Fields) -> tuple[Rule, ...]:
 
 
 def fits(rule: Rule, fields: Fields) -> bool:
-    """Tell whether a rule can be held against whatever the fields accept."""
+    """Return whether a rule can check all values that the fields accept."""
     if not _is_filled(asdict(rule)):  # type: ignore[call-overload]
         return False
     if not rule.reads <= fields.keys():
@@ -83,7 +83,7 @@ def _spans(rule: rules.NoOverlap | rules.EndsBy, fields: Fields) -> bool:
 
 
 def _items(spec: FieldSpec | None) -> Iterator[FieldSpec]:
-    """Give the objects that a list may hold."""
+    """Yield the objects that a list can hold."""
     item = spec.item if spec is not None else None
     if item is not None:
         yield from item.variants.values() if item.variants else (item,)

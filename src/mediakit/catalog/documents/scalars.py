@@ -1,4 +1,4 @@
-"""JSON Schema of single values as annotated types."""
+"""Converting the JSON Schema of single values to annotated types."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
@@ -13,15 +13,15 @@ from mediakit.schema import FieldKind
 
 @dataclass(frozen=True)
 class Typed:
-    """What a schema was read as.
+    """The result of reading a schema.
 
     Args:
         annotation: The type; null is not part of it.
-        kind: What a form takes it for.
-        nullable: null is accepted.
-        whole: Nothing of the schema is left to the service.
-        count: How many values it accepts; None when they are not for choosing.
-        size: How many fields it has, those of objects inside it included.
+        kind: The kind of the field in a form.
+        nullable: It accepts null.
+        whole: The type checks the whole schema.
+        count: The number of values to choose from; None if it is not a choice.
+        size: The number of its fields, including those of nested objects.
     """
 
     annotation: Any
@@ -47,13 +47,13 @@ _KEYWORDS = {
 
 
 def type_of(schema: Json) -> object:
-    """Return the JSON type of a schema; None when it does not have a single one."""
+    """Return the JSON type of a schema; None without a single one."""
     if "const" in schema or "enum" in schema:
         return "choice"
     named = schema.get("type")
     if named is not None:
         return named if isinstance(named, str) else None
-    # Strictly, a schema without a type accepts other types as well. Nobody means it.
+    # Strictly, a schema without a type accepts other types, too; nobody means that.
     return next((name for key, name in _KEYWORDS.items() if key in schema), None)
 
 
@@ -61,7 +61,7 @@ def scalar(schema: Json) -> Typed:
     """Read the schema of a choice, a text, a number or a boolean.
 
     Raises:
-        UnreadableError: It is none of them, or no value could be held against it.
+        UnreadableError: It is none of them, or a keyword cannot be used for checks.
     """
     match type_of(schema):
         case "choice":
@@ -82,7 +82,7 @@ def scalar(schema: Json) -> Typed:
 
 
 def constrained(annotation: Any, bounds: facts.Facts) -> Any:
-    """Return the type with bounds, as pydantic names them."""
+    """Return the type with bounds, which are arguments of pydantic."""
     return marked(annotation, Field(**bounds)) if bounds else annotation
 
 

@@ -1,7 +1,7 @@
-"""JSON Schema as annotated types, as far as forms and checks can follow it.
+"""Converting JSON Schema to annotated types, as far as forms and checks support it.
 
-What cannot be followed becomes `Any`: the service alone checks it then. No type that
-is made here refuses what its schema accepts.
+An unsupported schema becomes `Any`, which only the service checks. No type refuses a
+value that its schema accepts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mediakit.catalog.documents.classes import (
     origin_of,
 )
 from mediakit.catalog.documents.facts import MAX_CHOICES, UnreadableError
-from mediakit.catalog.documents.hints import Guessed, Hints, Said
+from mediakit.catalog.documents.hints import ExtensionHints, Hints, NameHints
 from mediakit.catalog.documents.references import (
     UNREAD,
     Json,
@@ -60,17 +60,17 @@ Fields = dict[str, tuple[Any, FieldInfo]]
 
 @dataclass
 class Budget:
-    """How much more is read of a document; what goes beyond is left to the service.
+    """How much more of a document is read; the service checks the rest.
 
     Args:
-        left: How many schemas, and how many fields of objects: references that double
-            at each level have no end.
+        left: The number of schemas and of fields of objects. Without it, references
+            that double at each level would not end.
     """
 
     left: int = MAX_READ
 
     def spend(self, count: int = 1) -> bool:
-        """Take some; False when fewer are left."""
+        """Use some; return False if fewer are left."""
         self.left -= count
         return self.left >= 0
 
@@ -79,9 +79,9 @@ class Reader:
     """Reads the schemas of one request.
 
     Args:
-        references: Where its references point to.
-        budget: How much may be read.
-        guess: Guess from names what fields are beyond their types.
+        references: The targets of its references.
+        budget: How much can be read.
+        guess: Derive hints from the names of fields.
     """
 
     def __init__(self, references: References, budget: Budget, *, guess: bool) -> None:
@@ -95,14 +95,14 @@ class Reader:
 
         Args:
             schema: The object's schema.
-            above: Where the objects stand that it is inside of.
+            above: The pointers of the objects that enclose it.
 
         Returns:
-            The fields by the names of their attributes, and how many there are with
-            those of the objects inside.
+            The fields by the names of their attributes, and their number, including
+            those of nested objects.
 
         Raises:
-            UnreadableError: There are too many.
+            UnreadableError: It has too many fields.
         """
         made: Fields = {}
         size = 0
@@ -126,7 +126,7 @@ class Reader:
         *,
         required: bool,
     ) -> tuple[Any, FieldInfo, int]:
-        hints: Hints = Guessed(name) if self._guess else Said()
+        hints: Hints = NameHints(name) if self._guess else ExtensionHints()
         typed = self.read(schema, hints, above)
         plain = self._references.plain(schema)
         words = plain[0] if plain else dict_of(schema)
@@ -146,8 +146,8 @@ class Reader:
 
         Args:
             schema: The schema.
-            hints: What marks its type, unless it says so itself.
-            above: Where the objects stand that it is inside of.
+            hints: Markers of its type, unless it has its own.
+            above: The pointers of the objects that enclose it.
         """
         if schema is True or schema == {}:
             return ANYTHING
@@ -157,7 +157,7 @@ class Reader:
         if plain is None:
             return UNREADABLE
         if EXTENSION in plain[0]:
-            hints = Said(plain[0][EXTENSION])
+            hints = ExtensionHints(plain[0][EXTENSION])
         try:
             return self._read(*plain, hints, above)
         except UnreadableError:
@@ -220,11 +220,11 @@ class Reader:
         return typed
 
     def further(self, schema: Json, above: Above) -> Any:
-        """Return the type of properties that an object's schema does not name."""
+        """Return the type of an object's further properties."""
         further = schema.get("additionalProperties")
         if not isinstance(further, dict):
             return Any
-        return with_null(self.read(further, Said(), above))
+        return with_null(self.read(further, ExtensionHints(), above))
 
     def _union(
         self, schema: Json, members: list[object], hints: Hints, above: Above
@@ -239,7 +239,7 @@ class Reader:
         shapes = [self._shape(member) for member in members]
         if len(set(shapes)) > 1:
             return self._either(schema, shapes, members, hints, above)
-        read = [self.read(member, Said(), above) for member in members]
+        read = [self.read(member, ExtensionHints(), above) for member in members]
         if not all(typed.whole for typed in read):
             raise UnreadableError
         nullable = any(typed.nullable for typed in read)
@@ -251,7 +251,7 @@ class Reader:
         raise UnreadableError
 
     def _shape(self, schema: object, *, deeper: bool = True) -> Shape | None:
-        """Return the only shape of a schema's values; None when there may be others."""
+        """Return the only shape of a schema's values; None if others are possible."""
         plain = self._references.plain(schema)
         if plain is None:
             return None
@@ -275,7 +275,7 @@ class Reader:
         hints: Hints,
         above: Above,
     ) -> Typed:
-        """Read a union whose members are told apart by the shape of a value."""
+        """Read a union whose members differ in the shape of their values."""
         read: dict[Shape, Typed] = {}
         tag = {k: v for k, v in schema.items() if k == "discriminator"}
         for shape in dict.fromkeys(shapes):
@@ -309,7 +309,7 @@ class Reader:
         size = sum(typed.size for typed in read)
         if size > MAX_FIELDS:
             raise UnreadableError
-        # Where the document ends for us, or says more of it, the tag is no constant.
+        # Beyond the budget, or with further keywords, the tag is not a constant.
         if any(origin_of(typed.annotation, tag) is not Literal for typed in read):
             raise UnreadableError
         if len(read) == 1:
@@ -328,7 +328,7 @@ def _refuse_unread(schema: Json) -> None:
 
 
 def with_null(typed: Typed) -> Any:
-    """Return the type with null, where it is accepted; anything includes it."""
+    """Return the type, with null if that is accepted; `Any` includes it."""
     if typed.nullable and typed.annotation is not Any:
         return typed.annotation | None
     return typed.annotation
@@ -340,7 +340,7 @@ def _are_texts(typed: Typed) -> bool:
 
 
 def _default(words: Json, annotation: Any) -> object:
-    """Return the default; None when there is none, or it is not acceptable itself."""
+    """Return the default; None without one, or if the type does not accept it."""
     default = words.get("default")
     if default is None:
         return None

@@ -1,4 +1,4 @@
-"""Unions in JSON Schema: null beside a type, and objects told apart by a tag."""
+"""Unions in JSON Schema: null beside a type, and objects distinguished by a tag."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,11 +11,11 @@ MAX_NAMES = 1_000
 
 
 def without_null(schema: Json) -> tuple[Json, bool]:
-    """Take null out of what a schema accepts.
+    """Remove null from a schema.
 
     Returns:
-        The schema without it, and whether it was in it: as a type beside another
-        one, as a member of a union, as a value, or as OpenAPI 3.0's `nullable`.
+        The schema without null, and whether it had null: as a type beside another one,
+        as a member of a union, as a value, or as OpenAPI 3.0's `nullable`.
     """
     changed, nullable = dict(schema), schema.get("nullable") is True
     types = schema.get("type")
@@ -46,14 +46,14 @@ def _is_null(member: object) -> bool:
 
 
 def tags_of(union: Json, members: Sequence[Plain]) -> tuple[str, list[str]] | None:
-    """Find the property that tells the objects of a union apart.
+    """Find the property that distinguishes the objects of a union.
 
     Args:
-        union: The schema of the union; it may name the property.
-        members: The schemas of the objects, and where they were referred to.
+        union: The schema of the union; it can name the property.
+        members: The schemas of the objects, and the targets of their references.
 
     Returns:
-        The property, and its value in each of the objects; None when there is none.
+        The property, and its value in each object; None without one.
     """
     discriminator = union.get("discriminator")
     if isinstance(discriminator, dict):
@@ -86,7 +86,7 @@ def _tag(name: str, member: Plain, mapping: object) -> str | None:
 
 
 def constant_of(schema: object) -> str | None:
-    """Return the only text that a schema accepts; None when it is no such schema."""
+    """Return the only text that a schema accepts; None if it accepts others."""
     if not isinstance(schema, dict):
         return None
     values = schema.get("enum", [schema.get("const")])
@@ -95,7 +95,7 @@ def constant_of(schema: object) -> str | None:
 
 
 def tagged(schema: Json, tag: str, value: str) -> Json:
-    """Return the schema of an object whose tag is that value, and must be given."""
+    """Return the schema of an object with this value of its tag, which is required."""
     properties = dict_of(schema.get("properties"))
     own: Json = dict_of(properties.get(tag))
     if constant_of(own) is None:

@@ -1,5 +1,4 @@
-"""The model functions of the specification: one file, one class each.
+"""The model functions of the specification: one class each, in its own file.
 
-A file that is put here is served, priced, documented and shown without an entry
-anywhere else.
+A new file here is served, priced, documented and shown without any other entry.
 """

@@ -1,7 +1,7 @@
-"""Functions whose fields the interface does not give (spec 4.4, 4.9, 4.11).
+"""Functions whose fields the interface does not specify (spec 4.4, 4.9, 4.11).
 
-They take any field and send it as it was given. Their price is unknown until a rate
-is configured.
+They accept any field and send it unchanged. Their price is unknown until a rate is
+configured.
 """
 
 from typing import Annotated

@@ -136,7 +136,7 @@ class ReferenceToVideoR1(
         return self._metered().lines(what, *self._output_ms(facts), facts)
 
     def nominal_tokens(self, output_ms: int) -> int:
-        """Count the tokens of so much output by resolution and video input (spec 8)."""
+        """Count the tokens of an output by resolution and video input (spec 8)."""
         return self._metered().tokens(output_ms)
 
     def _rendered_at(self) -> str:
@@ -153,8 +153,8 @@ class ReferenceToVideoR1(
         shortest_s = SHORTEST_REFERENCE_S if self.video_urls else SHORTEST_S
         shortest_ms, longest_ms = shortest_s * MS_PER_S, LONGEST_S * MS_PER_S
         if self.omni_reference_task_type == "edit" and len(self.video_urls or ()) == 1:
-            # An edit keeps the length of its source; what passes as rounding of a
-            # limit is not billed beyond it.
+            # An edit keeps the length of its source. A length that is over a limit by
+            # rounding alone is billed at the limit.
             source_ms = facts.ms((self.video_urls or [""])[0])
             if source_ms is not None:
                 ms = min(max(source_ms, shortest_ms), longest_ms)

@@ -113,7 +113,7 @@ class ReferenceToVideoR2(
         return self._metered().lines(what, low_ms, high_ms, facts)
 
     def nominal_tokens(self, output_ms: int) -> int:
-        """Count the tokens of so much output by resolution and video input (spec 8)."""
+        """Count the tokens of an output by resolution and video input (spec 8)."""
         return self._metered().tokens(output_ms)
 
     def _metered(self) -> Metered:

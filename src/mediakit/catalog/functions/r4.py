@@ -57,7 +57,7 @@ class ReferenceToVideoR4(
         return OUTPUT.lines("video output", low_s * MS_PER_S, high_s * MS_PER_S, facts)
 
     def nominal_tokens(self, output_ms: int) -> int:
-        """Count the tokens of so much output (spec 8)."""
+        """Count the tokens of an output (spec 8)."""
         return OUTPUT.tokens(output_ms)
 
     def notes(self) -> Iterator[str]:

@@ -89,7 +89,7 @@ class ReferenceToVideoR5(
     def _video_input(self, rate: int, facts: InputFacts) -> Line:
         what = f"video input, {self.resolution}"
         total_ms, complete = facts.total_ms(self.video_urls)
-        # What passes as rounding of the limit is not billed beyond it.
+        # A length that is over the limit by rounding alone is billed at the limit.
         most_ms = VIDEO_INPUT_MAX_S * MS_PER_S
         known_ms = min(total_ms, most_ms)
         if complete:

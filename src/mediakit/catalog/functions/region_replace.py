@@ -37,7 +37,7 @@ class RegionReplace(
     video: VideoUrl
     """The clip."""
     prompt: Annotated[str, Field(min_length=1), Prompt()]
-    """What comes in place of the region."""
+    """What replaces the region."""
     modify_region_roi: Annotated[str | None, Field(min_length=1)] = None
     """The region in words; or give a mask."""
     modify_region_mask: Annotated[ImageUrl | None, MaskOf("video")] = None

@@ -71,7 +71,7 @@ class VideoUpscale(
             return {}
         if self.model != "starlight-precise-2.6":
             return {"video_url": MediaLimits(max_fps=STARLIGHT_MAX_FPS)}
-        # This one scales exactly, so that its source must leave room below 4K.
+        # This model scales exactly, so the scaled source must fit into 4K.
         factor = int(self.upscale_factor.removeprefix("x"))
         most = PIXELS_4K // factor**2
         return {"video_url": MediaLimits(max_fps=STARLIGHT_MAX_FPS, max_pixels=most)}
@@ -87,5 +87,5 @@ class VideoUpscale(
             yield per_second(what, ms, ms, rate)
 
     def notes(self) -> Iterator[str]:
-        """Say what the price rests on."""
+        """Say what the price depends on."""
         yield "The output is as long as its source."

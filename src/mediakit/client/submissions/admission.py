@@ -164,7 +164,7 @@ class Admission:
         if origin is not None:
             await self._account_history.write(History.note_origin, entry.key, origin)
         budget = budget or self.budget
-        if budget is None or entry.state is not EntryState.INTENT:
+        if budget is None or entry.state is not EntryState.UNANSWERED:
             return entry
         limit = budget.limit_at(self._clock.now())
         entry = await self._account_history.write(

@@ -242,7 +242,7 @@ class Submissions:
         return entry if entry and self._is_unanswered(entry) else None
 
     def _is_unanswered(self, entry: Entry) -> bool:
-        is_open = entry.state is EntryState.INTENT
+        is_open = entry.state is EntryState.UNANSWERED
         return is_open and not IN_FLIGHT.has(self._place, entry.key)
 
     async def _claim(
@@ -253,7 +253,7 @@ class Submissions:
         entry: Entry | None,
     ) -> tuple[Entry, bool]:
         """Return what to send, and whether it cannot have been sent before."""
-        if entry is not None and entry.state is EntryState.INTENT:
+        if entry is not None and entry.state is EntryState.UNANSWERED:
             return entry, False
         if take == "next":
             return await self._claim_next(reservation, first), True
@@ -301,7 +301,7 @@ class Submissions:
             The jobs, oldest first; they are watched until their charge is settled.
         """
         unanswered = await self._account_history.ask(
-            History.open_intents, **self._account_history.owner
+            History.unanswered_entries, **self._account_history.owner
         )
         resent = [await self._resent(entry) for entry in unanswered]
         jobs = [job for job in resent if job is not None]

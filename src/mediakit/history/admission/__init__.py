@@ -1,4 +1,4 @@
-"""What is spent and reserved: entries change here together with the totals.
+"""Spending and holds: entries and totals change in one transaction.
 
-It stands on `entries`. Limits are compared in the transaction that writes the entry.
+It depends on `entries`. The transaction that writes an entry also checks its limits.
 """

@@ -1,4 +1,4 @@
-"""Taking in jobs that the service knows and the history lost."""
+"""Adopting jobs that the service has and the history lost."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,11 @@ from mediakit.history.entries.entries import (
     fresh_entry,
     plain_values,
 )
-from mediakit.history.entries.merging import News, news_of_job, news_of_rebuilt
+from mediakit.history.entries.merging import (
+    Changes,
+    changes_from_job,
+    changes_from_rebuilt,
+)
 from mediakit.history.entries.search_text import search_text
 from mediakit.history.storage.database import Database, lock_table
 from mediakit.history.storage.file_connection import Connected
@@ -25,12 +29,12 @@ REBUILT = "rebuilt-"
 
 
 def rebuilt_key(job_id: str) -> str:
-    """Return the key of a job's entry while nobody knows what was sent for it."""
+    """Return the key of a job's entry while its request is unknown."""
     return f"{REBUILT}{job_id}"
 
 
 class Adopting:
-    """The part of the history that is rebuilt."""
+    """The part of the history that rebuilds entries."""
 
     _database: Database
     _clock: Clock
@@ -44,19 +48,19 @@ class Adopting:
         submitted_at: datetime | None,
         finished_at: datetime | None,
     ) -> Entry:
-        """Take in a job with the request it was made for, in one transaction.
+        """Add a job and its request, in one transaction.
 
-        Nothing is left in between that a later start would send. A job that is there
-        already stays one entry: it learns what the record says, and its request where
-        that was not known.
+        So no unanswered entry is left that a later start would send. A job that has
+        an entry keeps that one, which gets the values of the record, and the request
+        if it was unknown.
 
         Args:
-            submission: The request. Its key starts with "rebuilt-" where what was
-                sent is not known.
-            job: What the service says of the job.
-            created_at: About when it was asked for.
-            submitted_at: When it was submitted; None when nobody knows.
-            finished_at: When it ended; None when nobody knows.
+            submission: The request. Its key starts with "rebuilt-" if the request is
+                unknown.
+            job: The record of the job.
+            created_at: Approximately when the job was requested.
+            submitted_at: When it was submitted; None if unknown.
+            finished_at: When it ended; None if unknown.
         """
         with self._rebuilding() as connection:
             _join(connection, submission.key, job.id)
@@ -69,24 +73,24 @@ class Adopting:
             return self._merged(connection, key, submission, job, times)
 
     def join_rebuilt(self, key: str, job_id: str) -> None:
-        """Make one entry of a request and of its job that was rebuilt without it.
+        """Merge the entry of a request with the rebuilt entry of its job.
 
-        Otherwise the job would be charged twice here. Without a rebuilt entry, or when
-        the request has a job already, nothing changes.
+        Otherwise the history would count the charge twice. Without a rebuilt entry, or
+        if the request already has a job, nothing changes.
 
         Args:
             key: The idempotency key of the request.
-            job_id: The job that it was answered with.
+            job_id: The job in the response.
         """
         with self._rebuilding() as connection:
             _join(connection, key, job_id)
 
     @contextmanager
     def _rebuilding(self) -> Iterator[Connected]:
-        """Give a connection that writes while nobody else changes an entry.
+        """Yield a connection that writes while no other changes an entry.
 
-        A submit that is answered meanwhile waits, and then finds what was rebuilt. It
-        is the rare one of the two that takes the lock.
+        A submission that is answered meanwhile waits, and then finds the rebuilt
+        entry. Rebuilding takes the lock because it is the rarer of the two.
         """
         with self._database.transaction() as connection:
             lock_table(connection, "mediakit_entries")
@@ -98,21 +102,23 @@ class Adopting:
         key: str,
         submission: Submission,
         job: Job,
-        times: News | None = None,
+        times: Changes | None = None,
     ) -> Entry:
         row = connection.execute(queries.WITH_REVISION, {"key": key}).one()
         entry = queries.entry_of(row)
-        news = news_of_job(entry, job, now=self._clock.now()) | (times or {})
-        if _tells_the_request(connection, entry, submission):
-            news |= plain_values(submission)
-        return _learned(connection, entry, row.revision, news) if news else entry
+        changes = changes_from_job(entry, job, now=self._clock.now()) | (times or {})
+        if _completes_the_request(connection, entry, submission):
+            changes |= plain_values(submission)
+        return _updated(connection, entry, row.revision, changes) if changes else entry
 
 
-def _learned(connection: Connected, entry: Entry, revision: int, news: News) -> Entry:
-    after = changed(entry, news)
+def _updated(
+    connection: Connected, entry: Entry, revision: int, changes: Changes
+) -> Entry:
+    after = changed(entry, changes)
     its = {"its_number": entry.number, "its_revision": revision}
-    news = news | {"search": search_text(after)}
-    connection.execute(queries.change(tuple(sorted(news))), news | its)
+    changes = changes | {"search": search_text(after)}
+    connection.execute(queries.change(tuple(sorted(changes))), changes | its)
     totals.add(connection, totals.changes(entry, after))
     return after
 
@@ -126,13 +132,13 @@ def _join(connection: Connected, key: str, job_id: str) -> None:
     rebuilt, entry = queries.entry_of(found), queries.entry_of(row)
     connection.execute(queries.REMOVE, {"its_number": rebuilt.number})
     totals.add(connection, totals.without(rebuilt))
-    _learned(connection, entry, row.revision, news_of_rebuilt(entry, rebuilt))
+    _updated(connection, entry, row.revision, changes_from_rebuilt(entry, rebuilt))
 
 
 def _claim(
     connection: Connected, submission: Submission, job: Job, created_at: datetime
 ) -> str:
-    """Write the request down, or find it unanswered; return the key of its entry."""
+    """Write the request, or find it unanswered; return the key of its entry."""
     statement = queries.claim(connection.dialect.name)
     row = connection.execute(
         statement, queries.claim_values(submission, created_at)
@@ -143,14 +149,14 @@ def _claim(
     else:
         row = connection.execute(queries.BY_KEY, {"key": submission.key}).one()
         if queries.entry_of(row).job_id is not None:
-            # One request, two jobs: each was paid for, and each is kept.
+            # One request has two jobs: both are charged, so both are kept.
             name = rebuilt_key(job.id)
             plain = replace(submission, key=name, draw_key=name)
             return _claim(connection, plain, job, created_at)
     return submission.key
 
 
-def _tells_the_request(
+def _completes_the_request(
     connection: Connected, entry: Entry, submission: Submission
 ) -> bool:
     if not entry.key.startswith(REBUILT) or submission.key.startswith(REBUILT):

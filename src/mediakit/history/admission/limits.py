@@ -1,4 +1,4 @@
-"""What a submit has to fit: the balance, and the caller's own budget."""
+"""The limits of a submission: the balance and the caller's own budget."""
 
 from dataclasses import dataclass
 
@@ -9,15 +9,16 @@ from mediakit.money import format_usd
 
 @dataclass(frozen=True)
 class Spendable:
-    """A balance as it was read, fit to be kept: it only ever errs towards too little.
+    """A balance as it was read; safe to reuse, because it can only be too low.
 
-    What the history settles after `settled_micro_usd` was taken is subtracted, although
-    the balance may have known of it: so no clock has to tell which came first.
+    Charges that settle after `settled_micro_usd` was read are subtracted, even if the
+    balance includes them already. So their order does not need to be known.
 
     Args:
-        micro_usd: What the service said can be spent, micro-USD (spec 2.4).
+        micro_usd: The spendable amount that the service reported, micro-USD (spec
+            2.4).
         settled_micro_usd: The history's settled total of the same service and account,
-            taken before that reading began.
+            micro-USD, read before the balance.
     """
 
     micro_usd: int
@@ -26,11 +27,11 @@ class Spendable:
 
 @dataclass(frozen=True)
 class BudgetLimit:
-    """A limit of the caller's own, shared by all submits that name it.
+    """The caller's own limit for all submissions that name it.
 
     Args:
-        name: What it is called; the same name is the same budget, in any process.
-        limit_micro_usd: What its submits may cost together, micro-USD.
+        name: Its name; the same name is the same budget in every process.
+        limit_micro_usd: The maximum total cost of its submissions, micro-USD.
     """
 
     name: str
@@ -39,11 +40,12 @@ class BudgetLimit:
 
 @dataclass(frozen=True)
 class BudgetUse:
-    """What is gone of a budget or of an account.
+    """The use of a budget or an account.
 
     Args:
         spent_micro_usd: The settled charges, micro-USD (spec 2.2).
-        reserved_micro_usd: What is held for submits that may still be charged.
+        reserved_micro_usd: The holds for submissions that can still be charged,
+            micro-USD.
     """
 
     spent_micro_usd: int
@@ -56,23 +58,23 @@ class BudgetUse:
         )
 
 
-THE_SWEEPS = "the sweep's budget"  # whose id says nothing to people
+THE_SWEEPS = "the sweep's budget"  # its id means nothing to users
 NOTHING_USED = BudgetUse(0, 0)
 MAY_BE_MADE = (
     "Nothing was sent now, but an earlier try was not answered and may have made a "
-    "job: client.resume() asks for it within the budget that it was bought under."
+    "job: client.resume() sends it again, within the budget of the earlier try."
 )
 
 
 def check_balance(submission: Submission, spendable: Spendable, use: BudgetUse) -> None:
-    """Refuse what the balance cannot carry beside all that is in flight.
+    """Refuse a submission that the balance does not cover besides all in flight.
 
-    A price without a known end cannot be compared; the service decides on it.
+    An estimate without an upper end cannot be compared; the service decides.
 
     Args:
-        submission: What is about to be sent.
+        submission: The submission that is about to be sent.
         spendable: The balance as it was read.
-        use: What the account has settled and reserved now, this submission included.
+        use: The current use of the account, this submission included.
 
     Raises:
         BalanceError: It does not fit.
@@ -104,17 +106,17 @@ def check_budget(
     name: str | None = None,
     sent: str = NOTHING_SENT,
 ) -> None:
-    """Refuse what a budget cannot carry beside all that was sent under its name.
+    """Refuse a submission that a budget does not cover besides all its others.
 
     Args:
-        submission: What is about to be sent.
+        submission: The submission that is about to be sent.
         budget: The budget.
-        use: What is gone of it now, this submission included.
-        name: What to call it in the error; None for the budget's own name.
-        sent: What was and was not sent of it, for the error.
+        use: The current use of the budget, this submission included.
+        name: The name for the error; None for the budget's own name.
+        sent: The sentence of the error that says what was sent.
 
     Raises:
-        BudgetError: It does not fit, or nobody knows what it may cost.
+        BudgetError: It does not fit, or its maximum cost is unknown.
     """
     needed = submission.reserved_micro_usd
     held = use.reserved_micro_usd - needed

@@ -1,4 +1,4 @@
-"""Recording: what is reported of a job changes its entry and the totals at once."""
+"""Recording: a job's record changes its entry and the totals together."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,11 @@ from mediakit.history.admission import totals
 from mediakit.history.admission.adopting import Adopting, rebuilt_key
 from mediakit.history.entries import queries
 from mediakit.history.entries.entries import Entry
-from mediakit.history.entries.merging import News, news_of_job, news_of_refusal
+from mediakit.history.entries.merging import (
+    Changes,
+    changes_from_job,
+    changes_from_refusal,
+)
 from mediakit.history.entries.reading import Reading
 from mediakit.history.entries.search_text import SEARCHED, search_text
 from mediakit.history.storage.database import Database
@@ -16,10 +20,10 @@ from mediakit.records import Job
 
 
 class Recording(Adopting, Reading):
-    """The part of the history that learns what became of a submission."""
+    """The part of the history that records the outcome of submissions."""
 
     def record(self, job: Job) -> Entry | None:
-        """Note what a record says of its job; None when it is not in this history.
+        """Record a job's state; return None if the job is not in this history.
 
         See `record_job`.
         """
@@ -28,51 +32,51 @@ class Recording(Adopting, Reading):
             return None
         now, read = self._clock.now(), (queries.entry_of(row), int(row.revision))
         return self._change(
-            read[0].key, lambda entry: news_of_job(entry, job, now=now), read
+            read[0].key, lambda entry: changes_from_job(entry, job, now=now), read
         )
 
     def record_job(self, key: str, job: Job) -> Entry:
-        """Note what a record says of the job on this key, whenever it was read.
+        """Record the state of the job with this key, however old the record is.
 
-        An entry never goes backwards: records may come late, twice or in any order.
-        The first settled charge is kept for good (spec 2.2); a later, different
-        amount is kept beside it as `restated_charge_micro_usd`. Prompt and body stay
-        when the media is erased.
+        An entry never moves backwards: records can arrive late, twice or in any order.
+        The first settled charge is permanent (spec 2.2); a later, different amount is
+        stored as `restated_charge_micro_usd`. The prompt and the body stay when the
+        media is erased.
 
         Raises:
             NotFoundError: No entry has this key.
             ServiceError: The entry already has another job.
         """
         now = self._clock.now()
-        return self._change(key, lambda entry: news_of_job(entry, job, now=now))
+        return self._change(key, lambda entry: changes_from_job(entry, job, now=now))
 
     def record_refusal(self, key: str, *, code: str, message: str) -> Entry:
-        """Note that the submit was answered without a job; its hold ends (spec 7.1).
+        """Record a response without a job; its hold ends (spec 7.1).
 
-        An entry that already has a job stays as it is.
+        An entry that already has a job does not change.
 
         Args:
             key: The idempotency key.
             code: A short name of the reason, such as the HTTP status.
-            message: The service's words.
+            message: The service's message.
 
         Raises:
             NotFoundError: No entry has this key.
         """
         return self._change(
-            key, lambda entry: news_of_refusal(entry, code=code, message=message)
+            key, lambda entry: changes_from_refusal(entry, code=code, message=message)
         )
 
     def mark_gone(self, job_id: str) -> None:
-        """Note that the service does not know this job any more; its hold ends."""
+        """Record that the service no longer has this job; its hold ends."""
         entry, now = self.find(job_id), self._clock.now()
         if entry is not None:
             self._change(entry.key, lambda e: {} if e.gone_at else {"gone_at": now})
 
     def forget(self, job_id: str) -> None:
-        """Forget the prompt, the body and the error's words of a job.
+        """Erase the prompt, the body and the error message of a job.
 
-        Its row stays, with its charge. Further takes of the same request keep theirs.
+        Its row stays, with its charge. Other takes of the same request keep theirs.
         """
         entry = self.find(job_id)
         if entry is not None:
@@ -81,37 +85,39 @@ class Recording(Adopting, Reading):
     def _change(
         self,
         key: str,
-        news_of: Callable[[Entry], News],
+        changes_of: Callable[[Entry], Changes],
         read: tuple[Entry, int] | None = None,
     ) -> Entry:
-        """Write what is new of an entry; `read` is the entry where it was just read."""
+        """Write the changes of an entry; `read` is the entry if it was just read."""
         while True:
             entry, revision = read or with_revision(self._database, key)
             read = None
-            news = news_of(entry)
-            if not news:
-                # Most reads of a job say nothing new: then no write lock is taken.
+            changes = changes_of(entry)
+            if not changes:
+                # Most records change nothing, so no write lock is taken.
                 return entry
-            after = changed(entry, news)
-            if self._write(entry, after, news, revision):
+            after = changed(entry, changes)
+            if self._write(entry, after, changes, revision):
                 return after
-            # Others have changed the entry since it was read.
-            if "job_id" in news:
-                self.join_rebuilt(key, news["job_id"])
+            # The entry was changed concurrently.
+            if "job_id" in changes:
+                self.join_rebuilt(key, changes["job_id"])
 
-    def _write(self, before: Entry, after: Entry, news: News, revision: int) -> bool:
-        """Write a change; False where somebody else has changed the entry.
+    def _write(
+        self, before: Entry, after: Entry, changes: Changes, revision: int
+    ) -> bool:
+        """Write a change; False if the entry was changed concurrently.
 
-        And where its job is told for the first time, but was rebuilt before.
+        Also False if the change names its job, and that was rebuilt before.
         """
-        if not news.keys().isdisjoint(SEARCHED):
-            news = news | {"search": search_text(after)}
-        values = news | {"its_number": after.number, "its_revision": revision}
+        if not changes.keys().isdisjoint(SEARCHED):
+            changes = changes | {"search": search_text(after)}
+        values = changes | {"its_number": after.number, "its_revision": revision}
         change = queries.change
-        if "job_id" in news:
+        if "job_id" in changes:
             change = queries.begin
-            values["rebuilt_key"] = rebuilt_key(news["job_id"])
-        statement = change(tuple(sorted(news)))
+            values["rebuilt_key"] = rebuilt_key(changes["job_id"])
+        statement = change(tuple(sorted(changes)))
         added = totals.changes(before, after)
         if not added:
             return self._database.write(statement, values) > 0
@@ -123,7 +129,7 @@ class Recording(Adopting, Reading):
 
 
 def with_revision(database: Database, key: str) -> tuple[Entry, int]:
-    """Return an entry and how often it changed, for `queries.change`.
+    """Return an entry and its revision, for `queries.change`.
 
     Raises:
         NotFoundError: No entry has this key.
@@ -137,6 +143,6 @@ def with_revision(database: Database, key: str) -> tuple[Entry, int]:
     return queries.entry_of(row), int(row.revision)
 
 
-def _forgotten(entry: Entry) -> News:
-    blank: News = {"prompt": None, "body": b"{}", "error_message": None}
+def _forgotten(entry: Entry) -> Changes:
+    blank: Changes = {"prompt": None, "body": b"{}", "error_message": None}
     return {name: to for name, to in blank.items() if getattr(entry, name) != to}

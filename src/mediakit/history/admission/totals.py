@@ -1,8 +1,8 @@
-"""What accounts, budgets and sweeps have spent and hold, kept beside the entries.
+"""Stored totals: the spending and the holds of accounts, budgets and sweeps.
 
-To sum up the 100,000 jobs of a budget takes 7 ms, with an index that holds all that the
-sum reads; a claim takes 0.1 ms (`benchmarks/history.py`). A total changes in the
-transaction that changes the entry, so that the two always agree.
+A sum over the 100,000 jobs of a budget takes 7 ms, even with a covering index; a claim
+takes 0.1 ms (`benchmarks/history.py`). The transaction that changes an entry also
+changes its totals, so that they always agree.
 """
 
 from mediakit.history.admission.limits import NOTHING_USED, BudgetUse
@@ -14,28 +14,28 @@ from mediakit.records import JobStatus
 
 
 class Totals:
-    """The part of the history that knows what was spent and is held."""
+    """The part of the history that gives spending and holds."""
 
     _database: Database
 
     def reserved_micro_usd(self, *, service: str, account: str) -> int:
-        """Return what is held for submits that may still be charged, in micro-USD.
+        """Return the holds for submissions that can still be charged, in micro-USD.
 
-        Settled, refused, failed and vanished ones hold nothing (spec 7.3).
+        Settled, refused, failed and vanished jobs hold nothing (spec 7.3).
         """
         use = self.account_use(service=service, account=account)
         return use.reserved_micro_usd
 
     def account_use(self, *, service: str, account: str) -> BudgetUse:
-        """Return what an account has spent and holds, micro-USD (spec 2.2)."""
+        """Return the use of an account, in micro-USD (spec 2.2)."""
         return self._total(of_account(service, account))
 
     def budget_use(self, name: str) -> BudgetUse:
-        """Return what is gone of a budget, of all accounts together (spec 2.2)."""
+        """Return the use of a budget by all accounts (spec 2.2)."""
         return self._total(of_budget(name))
 
     def sweep_use(self, name: str) -> BudgetUse:
-        """Return what is gone of a sweep's budget, by the sweep's id (spec 2.2)."""
+        """Return the use of a sweep's budget, by the sweep's id (spec 2.2)."""
         return self._total(of_sweep(name))
 
     def _total(self, name: str) -> BudgetUse:
@@ -49,7 +49,7 @@ def of_account(service: str, account: str) -> str:
 
 
 def of_budget(name: str) -> str:
-    """Return the name of a budget's total, of all accounts together."""
+    """Return the name of a budget's total over all accounts."""
     return f"budget {name}"
 
 
@@ -59,9 +59,9 @@ def of_sweep(name: str) -> str:
 
 
 def of_entry(entry: Entry) -> dict[str, BudgetUse]:
-    """Return what an entry adds to its totals, by their names.
+    """Return the use that an entry adds to its totals, by name.
 
-    Settled, refused, failed and vanished ones hold nothing (spec 7.3).
+    Settled, refused, failed and vanished jobs hold nothing (spec 7.3).
     """
     holds = (
         entry.state in queries.HOLDING
@@ -78,7 +78,7 @@ def of_entry(entry: Entry) -> dict[str, BudgetUse]:
 
 
 def changes(before: Entry, after: Entry) -> dict[str, BudgetUse]:
-    """Return what a change of an entry adds to totals, by their names."""
+    """Return what a change of an entry adds to totals, by name."""
     was, found = of_entry(before), of_entry(after)
     for name, use in was.items():
         found[name] = found.get(name, NOTHING_USED) - use
@@ -86,15 +86,15 @@ def changes(before: Entry, after: Entry) -> dict[str, BudgetUse]:
 
 
 def without(entry: Entry) -> dict[str, BudgetUse]:
-    """Return what it adds to totals, by their names, that an entry is removed."""
+    """Return what the removal of an entry adds to totals, by name."""
     return {name: NOTHING_USED - use for name, use in of_entry(entry).items()}
 
 
 def add(connection: Connected, added: dict[str, BudgetUse]) -> dict[str, BudgetUse]:
-    """Add to totals; return what they are now, by their names."""
+    """Add to totals; return the new totals, by name."""
     statement = queries.add_to_total(connection.dialect.name)
     found = {}
-    # Always in this order, so that no two transactions wait for each other.
+    # Always in the same order, so that two transactions cannot deadlock.
     for name, use in sorted(added.items()):
         values = {
             "name": name,

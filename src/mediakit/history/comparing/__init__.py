@@ -1,4 +1,4 @@
-"""Which results were compared: takes, lineage, ratings and scores.
+"""Comparing results: takes, lineage, ratings and scores.
 
-It stands on `storage` and `entries`.
+It depends on `storage` and `entries`.
 """

@@ -1,4 +1,4 @@
-"""What was asked of one function before, read lightly for many requests at once."""
+"""Existing draws of one function, read for many requests at once without bodies."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -14,18 +14,18 @@ class OwnedDraw(NamedTuple):
 
     Args:
         draw_key: The content without `take` and `attempt`.
-        take: Which draw of it.
-        state: How far its submit is, as `EntryState` writes it.
-        status: The furthest status seen, as `JobStatus` writes it; None before any.
-        error_code: Why the job failed, or the code of a refusal.
+        take: The number of the draw.
+        state: The value of its `EntryState`.
+        status: The value of the furthest `JobStatus` seen; None before any.
+        error_code: The code of the failure or the refusal.
         job_id: The job; None while none is known.
-        charge_micro_usd: The settled charge; None until there is one.
-        reserved_micro_usd: What was held for it when it was submitted.
+        charge_micro_usd: The settled charge, micro-USD; None until there is one.
+        reserved_micro_usd: The hold when it was submitted, micro-USD.
         output_url: Where the output is; None before completion and after erasure.
         media_type: "video", "image" or "audio"; None while it is not known.
         submitted_at: When a job was first seen.
-        finished_at: When the job was first seen ended.
-        gone_at: When the service was first found not to know the job any more.
+        finished_at: When the job was first seen completed or failed.
+        gone_at: When the service first no longer had the job.
         deleted_at: When the service erased the media.
     """
 
@@ -70,16 +70,15 @@ class Draws:
     def owned_draws(
         self, *, service: str, account: str, function: str
     ) -> list[OwnedDraw]:
-        """Return the newest attempt at each take of all that a function was asked.
+        """Return the newest attempt at each take of all requests to a function.
 
         Args:
-            service: Of this service.
-            account: Of this account.
+            service: The service.
+            account: The account.
             function: The function's path.
 
         Returns:
-            One a take, whatever became of it, oldest first; read at once, without
-            bodies.
+            One draw for each take, whatever its outcome; oldest first.
         """
         rows = self._database.rows(_DRAWS, _its(service, account, function))
         return [OwnedDraw._make(row) for row in rows]

@@ -1,4 +1,4 @@
-"""Which jobs a job was made from."""
+"""Lineage: the jobs whose outputs are inputs of other jobs."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -17,9 +17,9 @@ class Parent(NamedTuple):
     """A job whose output is an input of another.
 
     Args:
-        field: Where the request names it, such as "video_url" or "images[0]".
-        job_id: The job that made it.
-        url: The URL under which the request names it.
+        field: The field of the request, such as "video_url" or "images[0]".
+        job_id: The job of the output.
+        url: The URL of the output in the request.
     """
 
     field: str
@@ -59,21 +59,21 @@ def _write(dialect: str) -> Insert:
 
 
 class Lineage:
-    """The part of the history that knows what was made from what."""
+    """The part of the history that knows the parents and children of jobs."""
 
     _database: Database
 
     def parents(self, job_ids: Iterable[str]) -> dict[str, tuple[tuple[str, str], ...]]:
-        """Return from which jobs' outputs jobs were made.
+        """Return the parents of jobs: the jobs whose outputs are their inputs.
 
-        All takes and attempts of one request are made from the same.
+        All takes and attempts of one request have the same parents.
 
         Args:
             job_ids: The jobs.
 
         Returns:
-            The field and the parent's job id of each input that was a job's output,
-            by job; nothing of a job without such inputs.
+            The field and the parent's job id of each input that is a job's output, by
+            job; jobs without such inputs are left out.
         """
         found: dict[str, tuple[tuple[str, str], ...]] = {}
         for some in batches(dict.fromkeys(job_ids)):
@@ -83,20 +83,20 @@ class Lineage:
         return found
 
     def children(self, sweep: str) -> list[tuple[str, Entry]]:
-        """Return what a sweep made from jobs' outputs, oldest first.
+        """Return the jobs of a sweep that have parents, oldest first.
 
         Args:
             sweep: The sweep.
 
         Returns:
-            The job that each was made from, and its entry; one of several parents.
+            The parent of each job, one of several, and the entry of the job.
         """
         rows = self._database.rows(_OF_SWEEP, {"its_sweep": sweep})
         found = {row.job_id: (str(row.parent_job_id), entry_of(row)) for row in rows}
         return list(found.values())
 
     def input_urls(self, job_ids: Iterable[str]) -> dict[str, str]:
-        """Return under which URL the outputs of jobs were inputs before, by job."""
+        """Return the URLs of jobs' outputs that were inputs before, by job."""
         found: dict[str, str] = {}
         for some in batches(dict.fromkeys(job_ids)):
             for row in self._database.rows(_URLS, {"its_jobs": some}):
@@ -108,7 +108,7 @@ class Lineage:
 def write_parents(
     connection: Connected, draw_key: str, found: Sequence[Parent]
 ) -> None:
-    """Write down from which jobs' outputs a request is made; twice is as once."""
+    """Write the parents of a request; a repeat has no effect."""
     for parent in found:
         statement = _write(connection.dialect.name)
         connection.execute(statement, {"draw_key": draw_key, **parent._asdict()})

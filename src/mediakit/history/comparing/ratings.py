@@ -1,4 +1,4 @@
-"""What people think of results: ratings, and which of two they prefer."""
+"""People's judgements: ratings, and the preferred one of two results."""
 
 import json
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ from mediakit.history.storage.tables import insert_into, judgements, preferences
 
 
 class Unchanged(Enum):
-    """Stands for what is not given, where None has a meaning."""
+    """Marks an argument that is not given, where None has a meaning."""
 
     UNCHANGED = "unchanged"
 
@@ -36,16 +36,16 @@ LONGEST_NOTE = 2_000
 
 @dataclass(frozen=True)
 class Judgement:
-    """What was said of the output of a job.
+    """A person's judgement of the output of a job.
 
     Args:
         job_id: The job.
         rating: From 1 to 5; None for no rating.
-        keep: Whether it is kept.
+        keep: Whether to keep it.
         tags: Short labels, each once.
         note: A free text; empty for none.
-        rater: Who said so last; empty where nobody said who.
-        rated_at: When something was last said.
+        rater: Who judged it last; empty if unknown.
+        rated_at: When it was last judged.
     """
 
     job_id: str
@@ -59,14 +59,14 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Preference:
-    """Which of two outputs somebody preferred.
+    """A comparison of two outputs.
 
     Args:
         winner: The job of the preferred output.
         loser: The job of the other.
-        tie: Neither was preferred; which is called the winner means nothing.
-        rater: Who compared them; empty where nobody said who.
-        at: When.
+        tie: Neither was preferred; then the order has no meaning.
+        rater: Who compared them; empty if unknown.
+        at: When they were compared.
     """
 
     winner: str
@@ -103,7 +103,7 @@ _JUDGEMENTS = (
 _JUDGEMENTS_OF = _JUDGEMENTS.where(
     judgements.c.job_id.in_(bindparam("its_jobs", expanding=True))
 )
-_NOTHING_SAID = {"rating": None, "keep": False, "tags": "[]", "note": ""}
+_NO_JUDGEMENT = {"rating": None, "keep": False, "tags": "[]", "note": ""}
 _PREFER = insert(preferences).values(
     {column: _given(preferences, column.name) for column in preferences.c}
 )
@@ -122,7 +122,7 @@ _PREFERENCES = (
 
 @cache
 def _judge(dialect: str, names: tuple[str, ...]) -> ReturningInsert[Any]:
-    """Write what is said of a job; of one that was judged before, only these fields."""
+    """Write a judgement; of an existing one, update only these fields."""
     values = {column: _given(judgements, column.name) for column in judgements.c}
     statement = insert_into(judgements, dialect).values(values)
     return statement.on_conflict_do_update(
@@ -132,7 +132,7 @@ def _judge(dialect: str, names: tuple[str, ...]) -> ReturningInsert[Any]:
 
 
 class Ratings:
-    """The part of the history that remembers what people think of results."""
+    """The part of the history that stores people's judgements of results."""
 
     _database: Database
     _clock: Clock
@@ -149,35 +149,35 @@ class Ratings:
         note: str | NotGiven = UNCHANGED,
         rater: str = "",
     ) -> Judgement:
-        """Say what one thinks of a job's output; the last word counts.
+        """Judge a job's output; the last value of each field counts.
 
-        What is not given stays as it is.
+        Fields that are not given do not change.
 
         Args:
-            service: Whose job it is.
-            account: Of which account.
+            service: The service of the job.
+            account: The account of the job.
             job_id: The job.
-            rating: From 1 to 5; None takes the rating back.
+            rating: From 1 to 5; None removes the rating.
             keep: Whether to keep it.
-            tags: Short labels, in place of those that it has.
-            note: A text, in place of the one that it has; an empty one takes it back.
-            rater: Who says so; empty for nobody in particular.
+            tags: Short labels, which replace the existing ones.
+            note: A text, which replaces the existing one; an empty text removes it.
+            rater: Who judges it; empty if unknown.
 
         Returns:
-            All that is said of it now.
+            The complete judgement.
 
         Raises:
-            InputError: One of them is not acceptable; nothing was changed.
+            InputError: A value is not accepted; nothing was changed.
         """
-        said: dict[str, Any] = {}
+        changes: dict[str, Any] = {}
         if rating is not UNCHANGED:
-            said["rating"] = _rating(rating)
+            changes["rating"] = _rating(rating)
         if keep is not UNCHANGED:
-            said["keep"] = _flag("keep", keep)
+            changes["keep"] = _flag("keep", keep)
         if tags is not UNCHANGED:
-            said["tags"] = json.dumps(_tags(tags), ensure_ascii=False)
+            changes["tags"] = json.dumps(_tags(tags), ensure_ascii=False)
         if note is not UNCHANGED:
-            said["note"] = _text("note", note, LONGEST_NOTE)
+            changes["note"] = _text("note", note, LONGEST_NOTE)
         its = {
             "service": service,
             "account": account,
@@ -185,22 +185,22 @@ class Ratings:
             "rater": _text("rater", rater, LONGEST_NAME),
             "rated_at": self._clock.now(),
         }
-        statement = _judge(self._database.dialect, (*said, "rater", "rated_at"))
+        statement = _judge(self._database.dialect, (*changes, "rater", "rated_at"))
         with self._database.transaction() as connection:
             row = connection.execute(
-                statement, _named(_NOTHING_SAID | said | its)
+                statement, _named(_NO_JUDGEMENT | changes | its)
             ).one()
             return _judgement(row)
 
     def judgements(
         self, *, service: str, account: str, job_ids: Iterable[str] | None = None
     ) -> list[Judgement]:
-        """Return what was said of jobs, the latest word last.
+        """Return the judgements of jobs, the latest one last.
 
         Args:
-            service: Of this service.
-            account: Of this account.
-            job_ids: Only of these; None for all.
+            service: The service.
+            account: The account.
+            job_ids: Only these jobs; None for all.
         """
         owner = _named({"service": service, "account": account})
         if job_ids is None:
@@ -222,18 +222,18 @@ class Ratings:
         rater: str = "",
         tie: bool = False,
     ) -> Preference:
-        """Say which of two outputs is better; each time counts.
+        """Record which of two outputs is better; each comparison counts.
 
         Args:
-            service: Whose jobs they are.
-            account: Of which account.
+            service: The service of the jobs.
+            account: The account of the jobs.
             winner: The job of the better one.
             loser: The job of the other.
-            rater: Who says so; empty for nobody in particular.
+            rater: Who compares them; empty if unknown.
             tie: Neither is better.
 
         Raises:
-            InputError: They are one job, or another argument is not acceptable;
+            InputError: Both are the same job, or another value is not accepted;
                 nothing was written.
         """
         found = Preference(
@@ -253,8 +253,8 @@ class Ratings:
         """Return all comparisons of outputs, oldest first.
 
         Args:
-            service: Of this service.
-            account: Of this account.
+            service: The service.
+            account: The account.
         """
         owner = _named({"service": service, "account": account})
         rows = self._database.rows(_PREFERENCES, owner)

@@ -1,4 +1,4 @@
-"""What scorers made of outputs, by the hash of what they looked at."""
+"""Scores of outputs, by the hash of the output."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from mediakit.history.storage.tables import hashes, insert_into, scores
 
 
 class ScoreLike(Protocol):
-    """What a scorer made of an output."""
+    """The score of an output."""
 
     @property
     def sha256(self) -> str:
@@ -25,15 +25,15 @@ class ScoreLike(Protocol):
 
     @property
     def version(self) -> str:
-        """The scorer's version; another one scores anew."""
+        """The scorer's version; another version scores again."""
 
     @property
     def values(self) -> Mapping[str, float] | None:
-        """The numbers by name; None when the scorer failed."""
+        """The numbers by name; None if the scorer failed."""
 
     @property
     def error(self) -> str | None:
-        """Why it failed; None when it did not."""
+        """Why the scorer failed; None if it did not."""
 
 
 def _given(table: Table, name: str) -> BindParameter[Any]:
@@ -55,26 +55,26 @@ _HASHES = select(hashes.c.job_id, hashes.c.sha256).where(
 
 @cache
 def _write(table: Table, dialect: str) -> Insert:
-    """Write a row, in place of the one that has its key."""
+    """Insert a row, or replace the row with its key."""
     values = {column: _given(table, column.name) for column in table.c}
     statement = insert_into(table, dialect).values(values)
-    news = {c.name: statement.excluded[c.name] for c in table.c if not c.primary_key}
+    changes = {c.name: statement.excluded[c.name] for c in table.c if not c.primary_key}
     return statement.on_conflict_do_update(
-        index_elements=list(table.primary_key), set_=news
+        index_elements=list(table.primary_key), set_=changes
     )
 
 
 class Scores:
-    """The part of the history that remembers scores and what they are of."""
+    """The part of the history that stores scores and the hashes of outputs."""
 
     _database: Database
     _clock: Clock
 
     def save_scores(self, found: Iterable[ScoreLike]) -> None:
-        """Keep scores, all or none; of the same output, scorer and version the last.
+        """Save scores, all or none; the last one of an output, scorer and version wins.
 
         Args:
-            found: The scores; those without values say what failed.
+            found: The scores; those without values have an error.
         """
         self._write_all(
             scores,
@@ -102,7 +102,7 @@ class Scores:
             version: Its version.
 
         Returns:
-            The values of those that it has scored; where it failed it is due again.
+            The values of the scored outputs; those that failed are due again.
         """
         of_scorer = {"its_scorer": scorer, "its_version": version}
         return {
@@ -114,12 +114,12 @@ class Scores:
     def save_sha256s(
         self, found: Mapping[str, str], *, service: str, account: str
     ) -> None:
-        """Keep the hashes of outputs, so that these are not fetched again for them.
+        """Save the hashes of outputs, so that the outputs are not fetched again.
 
         Args:
-            found: The hash of the output, in hex, by job id.
-            service: Whose jobs they are.
-            account: Of which account.
+            found: The SHA-256 hash of the output, in hex, by job id.
+            service: The service of the jobs.
+            account: The account of the jobs.
         """
         owner = {"service": service, "account": account}
         rows = ({**owner, "job_id": job, "sha256": sha} for job, sha in found.items())
@@ -128,12 +128,12 @@ class Scores:
     def sha256s(
         self, job_ids: Iterable[str], *, service: str, account: str
     ) -> dict[str, str]:
-        """Return the hashes of outputs that are known, in hex, by job id.
+        """Return the known hashes of outputs, in hex, by job id.
 
         Args:
             job_ids: The jobs.
-            service: Whose jobs they are.
-            account: Of which account.
+            service: The service of the jobs.
+            account: The account of the jobs.
         """
         owner = {"its_service": service, "its_account": account}
         return {
@@ -144,7 +144,7 @@ class Scores:
 
     def _write_all(self, table: Table, rows: Iterable[dict[str, Any]]) -> None:
         statement = _write(table, self._database.dialect)
-        # Always in one order, so that no two transactions wait for each other.
+        # Always in the same order, so that two transactions cannot deadlock.
         named = [{f"its_{name}": each for name, each in row.items()} for row in rows]
         named.sort(key=lambda row: (row.get("its_sha256"), row.get("its_job_id")))
         with self._database.transaction() as connection:

@@ -1,4 +1,4 @@
-"""Entries, one for each submit: their values, the statements on them, and frames.
+"""Entries, one for each submission: values, statements and frames.
 
-It stands on `storage`.
+It depends on `storage`.
 """

@@ -1,4 +1,4 @@
-"""One submit as the history knows it."""
+"""One submission in the history."""
 
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -9,14 +9,14 @@ from mediakit.frozen import made
 from mediakit.records import BillingState, JobStatus
 
 PAST = "past-"
-"""What keys of entries begin with that a sandbox made up: nobody submitted them."""
+"""The prefix of the keys of a sandbox's sample entries, which nobody submitted."""
 
 
 class EntryState(StrEnum):
-    """How far a submit is, as seen from here."""
+    """The state of a submission, as far as the history knows."""
 
-    INTENT = "intent"
-    """Written down, and no answer seen: the only ambiguous state."""
+    UNANSWERED = "unanswered"
+    """Written to the history, not answered yet: the only ambiguous state."""
     SUBMITTED = "submitted"
     """A job was made."""
     TERMINAL = "terminal"
@@ -24,32 +24,33 @@ class EntryState(StrEnum):
     SETTLED = "settled"
     """The charge is known, 0 included (spec 2.2)."""
     REFUSED = "refused"
-    """Answered without a job: nothing was bound and nothing is charged (spec 4.3)."""
+    """Answered without a job: the key is not bound, nothing is charged (spec 4.3)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """What is about to be sent; written down before the first byte leaves.
+    """A request as it is about to be sent; committed before it is sent.
 
     Args:
         key: The idempotency key (spec 4.3).
-        draw_key: The content without `take` and `attempt`: what "the same" means.
-        service: Which service, by a stable name.
-        account: Which account of it, by an opaque name; never the API key.
+        draw_key: The content without `take` and `attempt`: what makes two requests
+            the same.
+        service: The stable name of the service.
+        account: The opaque name of the account; never the API key.
         function: The path `vendor/model/function`.
-        kind: The catalogue's name of the function.
+        kind: The name of the function in the catalog.
         body: The exact bytes to send.
         prompt: The body's prompt; None if it has none.
-        webhook_url: Where the job's end is posted; None for nowhere.
-        take: Which draw of this content, from 1.
-        attempt: Which attempt at this take, from 1.
+        webhook_url: Where the service posts the end of the job; None for nowhere.
+        take: The number of the draw of this content, from 1.
+        attempt: The number of the attempt at this take, from 1.
         estimate_kind: How firm the estimate is.
-        estimate_low_micro_usd: The least it may cost; None is unknown.
-        estimate_high_micro_usd: The most it may cost; None is unknown.
-        reserved_micro_usd: What is held for it until it settles or fails.
-        project: A label of the user's; None for none.
+        estimate_low_micro_usd: The minimum cost, micro-USD; None is unknown.
+        estimate_high_micro_usd: The maximum cost, micro-USD; None is unknown.
+        reserved_micro_usd: The hold until it settles or fails, micro-USD.
+        project: The user's label; None for none.
         budget: The name of the caller's budget that it counts against; None for none.
-        sweep: The id of the sweep that submits it first; None for none.
+        sweep: The id of the sweep that first submits it; None for none.
     """
 
     key: str
@@ -74,28 +75,28 @@ class Submission:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry(Submission):
-    """A submission and everything that is known of what became of it.
+    """A submission and its outcome.
 
     Args:
-        number: The entry's place in this history; higher is newer.
-        state: How far it is.
-        job_id: The job that was made (spec 2.1); None while none is known.
+        number: The number of the entry in this history; higher is newer.
+        state: The state of the submission.
+        job_id: The job (spec 2.1); None while none is known.
         status: The furthest status seen (spec 3.1).
-        error_code: Why the job failed (spec 7.3), or the code of a refusal.
-        error_message: The same in the service's words.
+        error_code: The code of the failure (spec 7.3) or the refusal.
+        error_message: The service's message.
         billing_state: The furthest billing state seen (spec 2.2).
-        charge_micro_usd: The first settled charge; None until there is one.
-        restated_charge_micro_usd: What the service says now, where that differs from
+        charge_micro_usd: The first settled charge, micro-USD; None until there is one.
+        restated_charge_micro_usd: The charge that the service reports now, if it is not
             the first settled charge; None while the two agree.
         output_url: Where the output is; None before completion and after erasure.
         content_type: The output's content type; kept after erasure.
         media_type: "video", "image" or "audio"; kept after erasure.
-        created_at: When the submission was written down.
+        created_at: When the submission was written.
         submitted_at: When a job was first seen.
-        finished_at: When the job was first seen ended.
+        finished_at: When the job was first seen completed or failed.
         settled_at: When the charge was first seen.
-        deleted_at: When the service erased the media, in its words (spec 2.1).
-        gone_at: When the service was first found not to know the job any more.
+        deleted_at: When the service says that it erased the media (spec 2.1).
+        gone_at: When the service first no longer had the job.
     """
 
     number: int
@@ -118,18 +119,18 @@ class Entry(Submission):
     gone_at: datetime | None
 
 
-INTENT_FIELDS = tuple(item.name for item in fields(Submission))
+SUBMISSION_FIELDS = tuple(item.name for item in fields(Submission))
 ENTRY_FIELDS = tuple(item.name for item in fields(Entry))
-_NOTHING_YET: dict[str, Any] = dict.fromkeys(set(ENTRY_FIELDS) - set(INTENT_FIELDS))
+_NOTHING_YET: dict[str, Any] = dict.fromkeys(set(ENTRY_FIELDS) - set(SUBMISSION_FIELDS))
 
 
 def plain_values(submission: Submission) -> dict[str, Any]:
-    """Return a submission's fields by name, without those that an entry adds."""
+    """Return the fields of a submission by name, without those that an entry adds."""
     values = vars(submission)
-    return {name: values[name] for name in INTENT_FIELDS}
+    return {name: values[name] for name in SUBMISSION_FIELDS}
 
 
 def fresh_entry(submission: Submission, *, number: int, created_at: datetime) -> Entry:
-    """Return the entry of a submission that was just written down."""
-    known = {"number": number, "created_at": created_at, "state": EntryState.INTENT}
+    """Return the entry of a submission that was just written."""
+    known = {"number": number, "created_at": created_at, "state": EntryState.UNANSWERED}
     return made(Entry, _NOTHING_YET | plain_values(submission) | known)

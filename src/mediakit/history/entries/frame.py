@@ -1,4 +1,4 @@
-"""The history as a typed frame; imported only when a frame is asked for."""
+"""The history as a typed frame; imported on first use."""
 
 from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
@@ -69,7 +69,7 @@ _COLUMNS = (
 
 
 def frame_query() -> Select[Any]:
-    """Select the frame's columns, the newest first, instants as whole numbers."""
+    """Select the frame's columns, newest first, with instants as integers."""
     columns = (entries.c[name] for name in _COLUMNS)
     plain = (
         type_coerce(column, BigInteger).label(column.name)
@@ -81,7 +81,7 @@ def frame_query() -> Select[Any]:
 
 
 def params_query() -> Select[Any]:
-    """Select the same with bodies and judgements, for `params_frame`."""
+    """Select the same columns with bodies and judgements, for `params_frame`."""
     its = (
         judgements.c.service == entries.c.service,
         judgements.c.account == entries.c.account,
@@ -98,11 +98,11 @@ def params_frame(rows: Sequence[Row[Any]], taken: Collection[str] = ()) -> pd.Da
 
     Args:
         rows: The rows.
-        taken: More names that no parameter's column may have.
+        taken: More names that the column of a parameter must not have.
 
     Returns:
-        The columns of `entries_frame`, then runtime_s, rating, keep, and a column for
-        each parameter of the bodies.
+        The columns of `entries_frame`, then runtime_s, rating, keep, and one for each
+        parameter of the bodies.
     """
     frame = entries_frame([row[: len(_COLUMNS)] for row in rows])
     ratings, keeps, bodies = ([row[place] for row in rows] for place in range(-3, 0))
@@ -120,7 +120,7 @@ def entries_frame(rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
     """Make a typed frame of the rows of `frame_query`.
 
     Returns:
-        One row per entry in the given order, the same dtypes without any row.
+        One row per entry, in the given order; the same dtypes without rows.
     """
     columns = zip(*rows, strict=True) if rows else ((),) * len(_COLUMNS)
     return pd.DataFrame(
@@ -147,7 +147,7 @@ def _typed(name: str, values: Iterable[Any]) -> Any:
 
 
 def _instants(values: Iterable[int | None]) -> pd.DatetimeIndex:
-    missing = np.iinfo("int64").min  # what numpy calls "not a time"
+    missing = np.iinfo("int64").min  # NumPy's NaT
     whole = [missing if value is None else value for value in values]
     instants = np.array(whole, dtype="int64").view("datetime64[us]")
     return pd.DatetimeIndex(instants).tz_localize("UTC")

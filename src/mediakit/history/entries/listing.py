@@ -1,4 +1,4 @@
-"""Looking through the history: pages, searches and frames."""
+"""Listing the history: pages, searches and frames."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -23,7 +23,7 @@ HIGHEST_LIMIT = 2**31 - 1
 
 
 class Listing:
-    """The part of the history that is looked through."""
+    """The part of the history that lists entries."""
 
     _database: Database
 
@@ -40,25 +40,25 @@ class Listing:
         account: str | None = None,
         order: Order = "newest",
     ) -> list[Entry]:
-        """Return entries, newest first unless another order is asked for.
+        """Return one page of entries, newest first by default.
 
-        Pages follow each other without gaps and repeats while new entries arrive.
+        Pages have no gaps and no repeats, even while new entries arrive.
 
         Args:
-            limit: At most so many, from 1.
-            before: The last entry of the page before; None for the first page.
-            text: Only with all of these words; see `search`.
+            limit: The maximum number of entries, from 1.
+            before: The last entry of the previous page; None for the first page.
+            text: Only entries with all these words; see `search`.
             project: Only of this project.
             kind: Only of this function.
-            status: Only jobs that are, as far as was seen, in this status (spec 3.1).
+            status: Only jobs with this last seen status (spec 3.1).
             service: Only of this service.
             account: Only of this account.
-            order: "newest" or "oldest" first, or "dearest": the highest charge
-                first, those without a charge last.
+            order: "newest" or "oldest" first, or "dearest": the highest charge first,
+                entries without a charge last.
 
         Raises:
-            InputError: The limit is below 1, there is no such status or order, or
-                the text is too long.
+            InputError: The limit is below 1, the status or order does not exist, or the
+                text is too long.
         """
         _check_limit(limit)
         _check_before(before)
@@ -75,10 +75,10 @@ class Listing:
     def outputs_at(
         self, urls: Iterable[str], *, service: str | None = None
     ) -> dict[str, Entry]:
-        """Return whose outputs are behind URLs; nothing of other URLs.
+        """Return the entries whose outputs have these URLs, by URL.
 
         Args:
-            urls: The URLs, as the history has them.
+            urls: The URLs, as in the history.
             service: Only of this service.
         """
         found: dict[str, Entry] = {}
@@ -94,18 +94,18 @@ class Listing:
     def projects(
         self, *, service: str | None = None, account: str | None = None
     ) -> list[str]:
-        """Return the labels of projects that occur, each once, in order."""
+        """Return the labels of projects, each once, sorted."""
         query = queries.projects(service, account)
         return [row.project for row in self._database.rows(query)]
 
     def budget_charges(self, name: str) -> list[tuple[datetime, int]]:
-        """Return the settled charges of a budget, of all accounts (spec 2.2).
+        """Return the settled charges of a budget in all accounts (spec 2.2).
 
         Args:
-            name: What the requests count against, with its month if it has one.
+            name: The name of the budget, with its month if it has one.
 
         Returns:
-            When each was first read as settled, and micro-USD; the oldest first.
+            When each charge was first seen settled, and its micro-USD; oldest first.
         """
         row: Any
         found = []
@@ -124,26 +124,26 @@ class Listing:
         service: str | None = None,
         account: str | None = None,
     ) -> "pd.DataFrame":
-        """Return what has all of some words, as a frame.
+        """Return the entries that contain all the given words, as a frame.
 
-        A word is found anywhere in the prompt, the function's kind or path, the job
-        id, the project, or the error's code or message. Case does not count, accents
-        do, and no character stands for others.
+        A word matches anywhere in the prompt, the function's kind or path, the job id,
+        the project, or the error's code or message. The search ignores case but not
+        accents, and has no wildcards.
 
         Args:
-            text: The words; none of them finds everything.
-            limit: At most so many, the newest; None for all.
+            text: The words; an empty text matches all entries.
+            limit: The maximum number of entries, the newest ones; None for all.
             project: Only of this project.
             kind: Only of this function.
-            status: Only jobs that are, as far as was seen, in this status (spec 3.1).
+            status: Only jobs with this last seen status (spec 3.1).
             service: Only of this service.
             account: Only of this account.
 
         Returns:
-            The columns of `frame`; one row per submit, newest first.
+            The columns of `frame`; one row per submission, newest first.
 
         Raises:
-            InputError: The limit is below 1, there is no such status, or the text is
+            InputError: The limit is below 1, the status does not exist, or the text is
                 too long.
         """
         if limit is not None:
@@ -166,24 +166,24 @@ class Listing:
         Args:
             project: Only of this project.
             kind: Only of this function.
-            status: Only jobs that are, as far as was seen, in this status (spec 3.1).
+            status: Only jobs with this last seen status (spec 3.1).
             service: Only of this service.
             account: Only of this account.
-            params: With the parameters of the requests.
+            params: Include the parameters of the requests.
 
         Returns:
-            One row per submit, newest first; the same dtypes without any row. Money
-            is Int64 micro-USD with <NA> for unknown; instants are datetime64[us,
+            One row per submission, newest first; the same dtypes without rows. Money is
+            Int64 micro-USD with <NA> for unknown; instants are datetime64[us,
             UTC]; closed sets are categories.
 
             With `params` also runtime_s (float64, from submission to the end), rating
             (Int8, 1 to 5), keep (boolean), and each parameter under its name: Int64,
             float64, boolean, category for short texts, str for longer ones, JSON as
-            str for lists and objects. A parameter that has the name of another
-            column is called `param_` and its name.
+            str for lists and objects. A parameter with the name of another column has
+            the prefix `param_`.
 
         Raises:
-            InputError: There is no such status.
+            InputError: The status does not exist.
         """
         chosen = _chosen(None, project, kind, status)
         owner = queries.owned_by(service, account)
@@ -211,7 +211,7 @@ def _check_limit(limit: object) -> None:
 
 def _check_before(before: object) -> None:
     if before is not None and not isinstance(before, Entry):
-        accepted = "the last entry of the page before, or None"
+        accepted = "the last entry of the previous page, or None"
         raise InputError("before", got=before, accepted=accepted)
 
 

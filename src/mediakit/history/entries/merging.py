@@ -1,8 +1,8 @@
-"""What a job's record changes in its entry; pure.
+"""The changes that a job's record makes to its entry, as pure functions.
 
-Records are merged, not replayed: each field only ever goes forwards, so that answers
-may arrive late, twice or out of order, from several threads and processes, and the
-entry still ends the same.
+Records are merged, not replayed: each field only moves forwards. Responses can arrive
+late, twice or out of order, from several threads and processes, and the entry still
+ends the same.
 """
 
 from datetime import UTC, datetime
@@ -11,18 +11,18 @@ from typing import Any
 from mediakit.errors import ServiceError
 from mediakit.history.entries.entries import (
     ENTRY_FIELDS,
-    INTENT_FIELDS,
+    SUBMISSION_FIELDS,
     Entry,
     EntryState,
 )
 from mediakit.records import BillingState, Job, JobStatus
 
-News = dict[str, Any]
-"""Fields of an entry, by name, with new values."""
+Changes = dict[str, Any]
+"""New values of fields of an entry, by name."""
 
 _STATUS_ORDER = (None, JobStatus.QUEUED, JobStatus.RUNNING)
-_OF_THE_JOB = set(ENTRY_FIELDS) - {*INTENT_FIELDS, "number", "created_at"}
-# An unavailable billing says nothing, a pending one that a charge is on its way.
+_OF_THE_JOB = set(ENTRY_FIELDS) - {*SUBMISSION_FIELDS, "number", "created_at"}
+# Unavailable billing says nothing; pending billing announces a charge.
 _BILLING_ORDER = (
     None,
     BillingState.UNAVAILABLE,
@@ -31,15 +31,15 @@ _BILLING_ORDER = (
 )
 
 
-def news_of_job(entry: Entry, job: Job, *, now: datetime) -> News:
-    """Return what a job's record says that its entry does not know yet.
+def changes_from_job(entry: Entry, job: Job, *, now: datetime) -> Changes:
+    """Return the changes that a job's record makes to its entry.
 
-    The first settled charge stays; a later, different amount is kept beside it.
+    The first settled charge stays; a later, different amount is stored beside it.
 
     Args:
-        entry: The entry as it is.
-        job: Any record of its job, old or new.
-        now: The instant at which it was read.
+        entry: The current entry.
+        job: A record of its job, old or new.
+        now: When the record was read.
 
     Raises:
         ServiceError: The record is of another job than the entry's.
@@ -51,45 +51,45 @@ def news_of_job(entry: Entry, job: Job, *, now: datetime) -> News:
             "history keeps the first. Ask the service which of them it charges.",
             job_id=job.id,
         )
-    said: News = {"job_id": job.id, "gone_at": None}
-    said |= _status(entry, job, now) | _output(entry, job) | _charge(entry, job, now)
-    said["state"] = _state(said["charge_micro_usd"], said["status"])
-    return _new(entry, said)
+    found: Changes = {"job_id": job.id, "gone_at": None}
+    found |= _status(entry, job, now) | _output(entry, job) | _charge(entry, job, now)
+    found["state"] = _state(found["charge_micro_usd"], found["status"])
+    return _new(entry, found)
 
 
-def news_of_refusal(entry: Entry, *, code: str, message: str) -> News:
-    """Return what it changes that the submit was answered without a job.
+def changes_from_refusal(entry: Entry, *, code: str, message: str) -> Changes:
+    """Return the changes that a response without a job makes.
 
-    A known job outweighs it.
+    An entry with a job does not change.
     """
     if entry.job_id is not None:
         return {}
-    said = {"state": EntryState.REFUSED, "error_code": code, "error_message": message}
-    return _new(entry, said)
+    found = {"state": EntryState.REFUSED, "error_code": code, "error_message": message}
+    return _new(entry, found)
 
 
-def news_of_rebuilt(entry: Entry, rebuilt: Entry) -> News:
-    """Return what an entry without a job learns from the rebuilt one of its job.
+def changes_from_rebuilt(entry: Entry, rebuilt: Entry) -> Changes:
+    """Return the changes that the rebuilt entry of its job makes to an entry.
 
-    All that is known of the job, and of the request what the entry does not say.
+    All values of the job, and those of the request that the entry does not have.
     """
-    said = {name: getattr(rebuilt, name) for name in _OF_THE_JOB}
+    found = {name: getattr(rebuilt, name) for name in _OF_THE_JOB}
     for name in ("project", "budget", "sweep"):
-        said[name] = getattr(entry, name) or getattr(rebuilt, name)
-    # It was asked for by then, however late the same was asked for again.
-    said["created_at"] = min(entry.created_at, rebuilt.created_at)
-    return _new(entry, said)
+        found[name] = getattr(entry, name) or getattr(rebuilt, name)
+    # Repeats of a request do not change when it was first made.
+    found["created_at"] = min(entry.created_at, rebuilt.created_at)
+    return _new(entry, found)
 
 
-def _new(entry: Entry, said: News) -> News:
-    return dict(said.items() - vars(entry).items())
+def _new(entry: Entry, found: Changes) -> Changes:
+    return dict(found.items() - vars(entry).items())
 
 
-def _status(entry: Entry, job: Job, now: datetime) -> News:
+def _status(entry: Entry, job: Job, now: datetime) -> Changes:
     status = _further_status(entry.status, job.status)
-    # A rebuilt entry may have ended before anybody here saw it: then nobody knows when.
+    # The job of a rebuilt entry may have ended unseen; then the time is unknown.
     ended = status.terminal and not (entry.status and entry.status.terminal)
-    code = entry.error_code if entry.job_id else None  # drops a refusal's
+    code = entry.error_code if entry.job_id else None  # drops those of a refusal
     message = entry.error_message if entry.job_id else None
     if status is JobStatus.FAILED and job.error and code is None:
         code, message = job.error.code.value, job.error.message
@@ -102,18 +102,18 @@ def _status(entry: Entry, job: Job, now: datetime) -> News:
     }
 
 
-def _further_status(known: JobStatus | None, said: JobStatus) -> JobStatus:
-    if known is None or (said.terminal and not known.terminal):
-        return said
+def _further_status(known: JobStatus | None, read: JobStatus) -> JobStatus:
+    if known is None or (read.terminal and not known.terminal):
+        return read
     if known.terminal:
         return known
-    return max(known, said, key=_STATUS_ORDER.index)
+    return max(known, read, key=_STATUS_ORDER.index)
 
 
-def _output(entry: Entry, job: Job) -> News:
+def _output(entry: Entry, job: Job) -> Changes:
     deleted_at = entry.deleted_at or _aware(job.deleted_at)
     file = job.output.file if job.output else None
-    # The newest URL wins: a sandbox serves the same file on another port tomorrow.
+    # The newest URL wins: a sandbox can serve the same file on another port later.
     url = file.url if file else entry.output_url
     return {
         "deleted_at": deleted_at,
@@ -123,19 +123,19 @@ def _output(entry: Entry, job: Job) -> News:
     }
 
 
-def _charge(entry: Entry, job: Job, now: datetime) -> News:
-    said = job.billing.state if job.billing else None
+def _charge(entry: Entry, job: Job, now: datetime) -> Changes:
+    state = job.billing.state if job.billing else None
     amount = job.settled_charge_micro_usd
     known = entry.charge_micro_usd
-    news: News = {
-        "billing_state": max(entry.billing_state, said, key=_BILLING_ORDER.index),
+    changes: Changes = {
+        "billing_state": max(entry.billing_state, state, key=_BILLING_ORDER.index),
         "charge_micro_usd": amount if known is None else known,
     }
     if amount is not None and known is None:
-        news["settled_at"] = now
+        changes["settled_at"] = now
     elif amount is not None:
-        news["restated_charge_micro_usd"] = None if amount == known else amount
-    return news
+        changes["restated_charge_micro_usd"] = None if amount == known else amount
+    return changes
 
 
 def _state(charge_micro_usd: int | None, status: JobStatus) -> EntryState:

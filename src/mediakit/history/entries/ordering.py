@@ -1,4 +1,4 @@
-"""In which order the history is looked through, and where its next page begins."""
+"""The order of the history's entries, and where the next page begins."""
 
 from typing import Any, Literal, assert_never, get_args
 
@@ -11,24 +11,24 @@ from mediakit.history.storage.tables import entries
 Order = Literal["newest", "oldest", "dearest"]
 
 ORDERS: tuple[Order, ...] = get_args(Order)
-NO_CHARGE = -1  # below a charge of 0, which is a real one
+NO_CHARGE = -1  # below 0, which is a real charge
 
 _number = entries.c.number
 _charge = func.coalesce(entries.c.charge_micro_usd, NO_CHARGE)
 
 
 def check_order(order: str) -> None:
-    """Refuse an order that there is not.
+    """Refuse an unknown order.
 
     Raises:
-        InputError: There is no such order.
+        InputError: The order is unknown.
     """
     if order not in ORDERS:
         raise InputError("order", got=order, accepted=", ".join(ORDERS))
 
 
 def in_order(order: Order) -> tuple[ColumnElement[Any], ...]:
-    """Return what entries are ordered by; no two of them are equal."""
+    """Return the sort keys of an order; no two entries are equal."""
     match order:
         case "newest":
             return (_number.desc(),)
@@ -41,11 +41,11 @@ def in_order(order: Order) -> tuple[ColumnElement[Any], ...]:
 
 
 def behind(order: Order, last: Entry) -> ColumnElement[bool]:
-    """Return what only entries behind this one fulfil.
+    """Return the condition for entries after a given one.
 
     Args:
         order: The order.
-        last: The last entry of the page before.
+        last: The last entry of the previous page.
     """
     match order:
         case "newest":

@@ -1,4 +1,4 @@
-"""The parameters of requests as typed columns; imported only for a frame."""
+"""The parameters of requests as typed columns; imported on first use."""
 
 import json
 from collections.abc import Container, Iterable, Sequence
@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-# Before pandas 3, "str" means numpy's texts, which turn None into the text "None".
+# Before pandas 3, "str" means NumPy strings, which turn None into "None".
 TEXT = "str" if int(pd.__version__.partition(".")[0]) >= 3 else "object"
 LARGEST = 2**63 - 1
 LONGEST_CATEGORY = 64
@@ -15,16 +15,16 @@ LEFT_OUT = ("webhook_url",)
 
 
 def columns_of(bodies: Sequence[bytes], taken: Container[str]) -> dict[str, Any]:
-    """Return a column of each parameter that occurs, in the order of their names.
+    """Return a column for each parameter, sorted by name.
 
-    Whole numbers are Int64, numbers float64, booleans boolean, short texts categories
-    and other texts str; lists and objects are JSON text. Where a parameter is now a
-    number and now a text, it is text.
+    Whole numbers are Int64, other numbers float64, booleans boolean, short texts
+    categories and longer texts str; lists and objects are JSON text. A parameter with
+    both numbers and texts is text.
 
     Args:
         bodies: The bodies of the rows.
-        taken: The names of other columns; a parameter of such a name is called
-            `param_` and its name. The prompt is left out where a column has it.
+        taken: The names of other columns; a parameter with such a name has the prefix
+            `param_`. The prompt is left out if a column has it.
     """
     values: dict[str, list[Any]] = {}
     for row, body in enumerate(bodies):

@@ -1,6 +1,6 @@
-"""What the history asks its database, as statements that are built once.
+"""The statements of the history, each built once.
 
-Building a statement of this many columns takes longer than running it.
+To build a statement with this many columns takes longer than to run it.
 """
 
 from datetime import datetime
@@ -26,8 +26,8 @@ from sqlalchemy.sql.dml import ReturningInsert
 from mediakit.frozen import made
 from mediakit.history.entries.entries import (
     ENTRY_FIELDS,
-    INTENT_FIELDS,
     PAST,
+    SUBMISSION_FIELDS,
     Entry,
     EntryState,
     Submission,
@@ -38,13 +38,13 @@ from mediakit.history.storage.tables import entries, insert_into, totals
 from mediakit.records import BillingState, JobStatus
 
 USUAL_OF = 20
-HOLDING = (EntryState.INTENT, EntryState.SUBMITTED, EntryState.TERMINAL)
+HOLDING = (EntryState.UNANSWERED, EntryState.SUBMITTED, EntryState.TERMINAL)
 _AT_WORK = (EntryState.SUBMITTED, EntryState.TERMINAL)
-_CLAIMED = (*INTENT_FIELDS, "state", "search")
+_CLAIMED = (*SUBMISSION_FIELDS, "state", "search")
 
 
 def entry_of(row: Row[Any]) -> Entry:
-    """Make an entry of a row of `whole_entries`."""
+    """Return the entry of a row of `whole_entries`."""
     values = dict(zip(ENTRY_FIELDS, row, strict=False))
     values["state"] = EntryState(values["state"])
     values["status"] = values["status"] and JobStatus(values["status"])
@@ -54,12 +54,12 @@ def entry_of(row: Row[Any]) -> Entry:
 
 
 def whole_entries() -> Select[Any]:
-    """Select what an entry is made of."""
+    """Select all columns of an entry."""
     return select(*(entries.c[name] for name in ENTRY_FIELDS))
 
 
 def newest_first() -> Select[Any]:
-    """Select whole entries, the newest first."""
+    """Select whole entries, newest first."""
     return whole_entries().order_by(entries.c.number.desc())
 
 
@@ -72,12 +72,12 @@ def _is(*names: str) -> tuple[ColumnElement[bool], ...]:
 
 
 def _in(states: tuple[EntryState, ...]) -> ColumnElement[bool]:
-    # Not `in_`: its list is written into the statement anew each time it runs.
+    # Not `in_`: it expands its list each time the statement runs.
     return or_(*(entries.c.state == state for state in states))
 
 
 _OWN = _is("service", "account")
-# By this, and not by the state, an index finds what is open.
+# The index is on this column, not on the state.
 _IS_OPEN = entries.c.settled_at.is_(None)
 _SAME = (*_OWN, *_is("draw_key"))
 
@@ -91,9 +91,9 @@ LATEST_ATTEMPT = (
     .limit(1)
 )
 LAST_TAKE = select(func.max(entries.c.take)).where(*_SAME)
-OPEN_INTENTS = (
+UNANSWERED = (
     whole_entries()
-    .where(*_OWN, _IS_OPEN, entries.c.state == EntryState.INTENT)
+    .where(*_OWN, _IS_OPEN, entries.c.state == EntryState.UNANSWERED)
     .order_by(entries.c.number)
 )
 _IS_KNOWN = or_(
@@ -105,8 +105,8 @@ UNSETTLED = (
     .where(*_OWN, _IS_OPEN, _in(_AT_WORK), _IS_KNOWN)
     .order_by(entries.c.number)
 )
-# Start and end of the newest completed jobs of a function. What a sandbox made up says
-# nothing about how long its renders take.
+# Start and end of the newest completed jobs of a function, without sample entries:
+# these say nothing about how long renders take.
 RUNTIMES = (
     select(entries.c.submitted_at, entries.c.finished_at)
     .where(
@@ -142,7 +142,7 @@ def settled(
 
 
 def projects(service: str | None, account: str | None) -> Select[Any]:
-    """Select the labels of projects that occur, each once; None selects all."""
+    """Select the labels of projects, each once; None selects all."""
     query = select(entries.c.project).distinct().order_by(entries.c.project)
     return query.where(entries.c.project.is_not(None), *owned_by(service, account))
 
@@ -157,7 +157,7 @@ def owned_by(
 
 @cache
 def claim(dialect: str) -> ReturningInsert[Any]:
-    """Insert a submission, or take over a refused one; no row when it is another's."""
+    """Insert a submission, or reuse a refused entry; no row if the key is taken."""
     values = {name: _given(name) for name in (*_CLAIMED, "created_at")}
     statement = insert_into(entries, dialect).values(values)
     fresh: dict[Any, Any] = {name: statement.excluded[name] for name in values}
@@ -171,18 +171,18 @@ def claim(dialect: str) -> ReturningInsert[Any]:
 
 
 def claim_values(submission: Submission, created_at: datetime) -> dict[str, Any]:
-    """Return what is written of a submission, for `claim`."""
+    """Return the values of a submission, for `claim`."""
     values = plain_values(submission)
     search = searchable(
         [submission.prompt, submission.kind, submission.function, submission.project]
     )
-    news = {"state": EntryState.INTENT, "search": search, "created_at": created_at}
-    return values | news
+    added = {"state": EntryState.UNANSWERED, "search": search, "created_at": created_at}
+    return values | added
 
 
 @cache
 def add_to_total(dialect: str) -> ReturningInsert[Any]:
-    """Add to a total, which may be new, and return what it is then."""
+    """Add to a total, which may be new, and return the new total."""
     values = {
         column.name: bindparam(column.name, type_=column.type) for column in totals.c
     }
@@ -198,7 +198,7 @@ def add_to_total(dialect: str) -> ReturningInsert[Any]:
 
 REMOVE = delete(entries).where(entries.c.number == bindparam("its_number"))
 
-# It names a job, and a service may name jobs as it likes.
+# Typed as a job id: it contains one, which is text from the service.
 _REBUILT_KEY = bindparam("rebuilt_key", type_=entries.c.job_id.type)
 REBUILT = whole_entries().where(entries.c.key == _REBUILT_KEY)
 _others = entries.alias()
@@ -209,17 +209,17 @@ _IS_REBUILT = exists().where(_others.c.key == _REBUILT_KEY)
 def begin(names: tuple[str, ...]) -> Update:
     """Set the job and other fields of an entry, unless its job was rebuilt before.
 
-    Takes `rebuilt_key` beside what `change` takes. To ask beforehand would be one more
-    statement on the way of each submit.
+    Takes `rebuilt_key` and the parameters of `change`. A separate query would cost each
+    submission one more statement.
     """
     return change(names).where(~_IS_REBUILT)
 
 
 @cache
 def change(names: tuple[str, ...]) -> Update:
-    """Set some fields of an entry that is still as it was read.
+    """Set some fields of an entry that has not changed since it was read.
 
-    Takes `its_number` and `its_revision` beside the fields.
+    Takes `its_number`, `its_revision` and the fields.
     """
     is_as_read = (
         entries.c.number == bindparam("its_number"),

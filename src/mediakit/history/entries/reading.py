@@ -1,4 +1,4 @@
-"""Reading single entries, and what is open."""
+"""Reading single entries, unanswered entries and unsettled jobs."""
 
 from datetime import datetime
 from statistics import median
@@ -27,32 +27,32 @@ class Reading:
     def newest(
         self, *, service: str, account: str, draw_key: str, take: int
     ) -> Entry | None:
-        """Return the latest attempt at one take of a content; None without any."""
+        """Return the latest attempt at one take of a content; None without one."""
         draw = {"service": service, "account": account, "draw_key": draw_key}
         return self._first(queries.LATEST_ATTEMPT, {**draw, "take": take})
 
     def last_take(self, *, service: str, account: str, draw_key: str) -> int:
-        """Return the highest take of a content; 0 when it was never asked for."""
+        """Return the highest take of a content; 0 if it was never submitted."""
         draw = {"service": service, "account": account, "draw_key": draw_key}
         return self._database.whole(queries.LAST_TAKE, draw)
 
-    def open_intents(self, *, service: str, account: str) -> list[Entry]:
-        """Return what was written down and not answered, oldest first."""
+    def unanswered_entries(self, *, service: str, account: str) -> list[Entry]:
+        """Return the entries that are not answered yet, oldest first."""
         owner = {"service": service, "account": account}
-        return self._all(queries.OPEN_INTENTS, owner)
+        return self._all(queries.UNANSWERED, owner)
 
     def unsettled(
         self, *, service: str, account: str, gone_since: datetime | None = None
     ) -> list[Entry]:
-        """Return the jobs whose charge is not recorded, oldest first (spec 2.2).
+        """Return the jobs without a recorded charge, oldest first (spec 2.2).
 
-        Failed jobs are among them until their 0 is settled; jobs that the service
-        does not know any more are not.
+        They include failed jobs until their 0 is settled, but not the jobs that the
+        service no longer has.
 
         Args:
-            service: Of this service.
-            account: Of this account.
-            gone_since: With jobs that it did not know at this instant or later.
+            service: The service.
+            account: The account.
+            gone_since: Include jobs that vanished at this instant or later.
         """
         owner = {"service": service, "account": account}
         return self._all(queries.UNSETTLED, {**owner, "gone_since": gone_since})
@@ -68,7 +68,7 @@ class Reading:
         """Return the sum of all settled charges, in micro-USD (spec 2.2).
 
         Args:
-            since: Only those that were first seen settled at this instant or later.
+            since: Only charges first seen settled at this instant or later.
             service: Only of this service.
             account: Only of this account.
         """
@@ -79,7 +79,7 @@ class Reading:
     ) -> float | None:
         """Return the median seconds of a function's latest completed jobs.
 
-        None before the first. Queueing counts, since it is what one waits for.
+        None without completed jobs. Time in the queue counts: users wait for it, too.
         """
         values = {"service": service, "kind": kind, "function": function}
         seconds = [

@@ -1,4 +1,4 @@
-"""What a search looks through, and which words it looks for; pure."""
+"""The searched text of an entry, and the words of a search; pure."""
 
 from collections.abc import Iterable
 from unicodedata import normalize
@@ -17,9 +17,9 @@ SEARCHED = (
 
 
 def folded(text: str) -> str:
-    """Return text without differences of case and of how a character is composed.
+    """Return text without differences of case and Unicode composition.
 
-    Accents stay: "ÜBER" and "über" are one word, "uber" is another.
+    Accents stay: "ÜBER" and "über" are the same word, "uber" is not.
     """
     if text.isascii():
         return text.lower()
@@ -27,15 +27,15 @@ def folded(text: str) -> str:
 
 
 def searchable(parts: Iterable[str | None]) -> str:
-    """Return what is kept of an entry's texts to be searched."""
+    """Return the searched text of some texts."""
     return folded("\n".join(part for part in parts if part))
 
 
 def search_text(entry: Entry) -> str:
-    """Return what is kept of an entry to be searched."""
+    """Return the searched text of an entry."""
     return searchable(getattr(entry, name) for name in SEARCHED)
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words that must all occur, each once."""
+    """Return the words of a search, each once."""
     return list(dict.fromkeys(folded(text).split()))

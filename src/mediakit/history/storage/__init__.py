@@ -1,4 +1,4 @@
 """The database: engines, connections, forks and tables.
 
-It stands on nothing else in the history.
+It depends on no other part of the history.
 """

@@ -1,4 +1,4 @@
-"""One open database: transactions, and errors that people can read."""
+"""One open database: transactions, and readable errors."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,21 +43,21 @@ Lent = tuple[PoolProxiedConnection, FileConnection]
 T = TypeVar("T")
 
 LONGEST_LIST = 1_000
-"""As long a list as every database takes in a statement."""
+"""The longest list that every database accepts in a statement."""
 
 _NO_VALUES: Values = {}
 
 
 class Database:
-    """A history's database, which threads and processes may share.
+    """A history's database, which threads and processes can share.
 
-    A lone statement is a transaction of its own.
+    A single statement is its own transaction.
 
     Args:
-        place: A file's path, which means SQLite, or a database URL.
+        place: The path of an SQLite file, or a database URL.
 
     Raises:
-        InputError: It cannot be opened, or is a history of another version.
+        InputError: It cannot be opened, or has another version.
     """
 
     def __init__(self, place: str | Path) -> None:
@@ -78,12 +78,12 @@ class Database:
         )
         self._statements = Statements(self._engine.dialect)
         self._kept: list[Lent] = []
-        # Python 3.13 complains about files that are left open.
+        # Python 3.13 warns about files that are not closed.
         finalize(self, _close, self._kept, self._engine)
         self._inherited: list[object] = []
 
     def close(self) -> None:
-        """Close the connections; closing twice does nothing more."""
+        """Close the connections; closing again has no effect."""
         _close(self._kept, self._engine)
 
     def before_fork(self) -> None:
@@ -92,9 +92,9 @@ class Database:
             _close(self._kept, self._engine)
 
     def after_fork_in_child(self) -> None:
-        """Leave the parent's connections open and untouched.
+        """Leave the parent's connections open and unused.
 
-        A database in memory is a copy by now, and the child's own.
+        A database in memory is now the child's own copy.
         """
         if not is_in_memory(self._url):
             self._inherited.append(self._engine.pool)
@@ -102,9 +102,9 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[Connected]:
-        """Give a connection that may write; committed at the end.
+        """Yield a connection that can write; commit at the end.
 
-        An exception undoes all of it. On SQLite the write lock is taken first.
+        An exception rolls back. On SQLite the transaction begins with the write lock.
 
         Raises:
             MediakitError: The database is locked, full, damaged or out of reach.
@@ -113,20 +113,24 @@ class Database:
             with _File(self, "written") as file, file.transaction():
                 yield file
         else:
-            with _InWords(self, "written"), FORKS, self._writer.begin() as connection:
+            with (
+                _ReadableErrors(self, "written"),
+                FORKS,
+                self._writer.begin() as connection,
+            ):
                 yield connection
 
-    def _lone(self, verb: str) -> AbstractContextManager[Connected]:
-        """Give a connection for one statement, a transaction of its own."""
-        return _File(self, verb) if self.is_local else self._elsewhere(verb)
+    def _single_statement(self, verb: str) -> AbstractContextManager[Connected]:
+        """Return a connection for a single statement, which is its own transaction."""
+        return _File(self, verb) if self.is_local else self._pooled(verb)
 
     @contextmanager
-    def _elsewhere(self, verb: str) -> Iterator[Connection]:
-        with _InWords(self, verb), FORKS, self._single.connect() as connection:
+    def _pooled(self, verb: str) -> Iterator[Connection]:
+        with _ReadableErrors(self, verb), FORKS, self._single.connect() as connection:
             yield connection
 
     def lend(self) -> Lent:
-        """Lend a connection to the file; one is kept at hand, without the pool."""
+        """Lend a connection to the file; one is kept outside the pool."""
         try:
             return self._kept.pop()
         except IndexError:
@@ -139,7 +143,7 @@ class Database:
 
         Args:
             lent: The connection.
-            is_sound: Whether nothing is left open in it; the pool undoes what is.
+            is_sound: Whether no transaction is open; the pool rolls back an open one.
         """
         if is_sound and self._is_on_disk and not self._kept:
             self._kept.append(lent)
@@ -147,34 +151,34 @@ class Database:
             lent[0].close()
 
     def write(self, statement: Executable, values: Values = _NO_VALUES) -> int:
-        """Run one statement; return how many rows it changed."""
-        with self._lone("written") as connection:
+        """Run one statement; return the number of changed rows."""
+        with self._single_statement("written") as connection:
             count: int = connection.execute(statement, values).rowcount
             return count
 
     def first(self, query: Select[Any], values: Values = _NO_VALUES) -> Any:
-        """Return the first row; None without any."""
-        with self._lone("read") as connection:
+        """Return the first row; None without rows."""
+        with self._single_statement("read") as connection:
             return connection.execute(query, values).first()
 
     def rows(
         self, query: Executable, values: Values = _NO_VALUES
     ) -> Sequence[Row[Any]]:
-        """Return all rows, of any query."""
-        with self._elsewhere("read") as connection:
+        """Return all rows of a query."""
+        with self._pooled("read") as connection:
             return connection.execute(query, values).all()
 
     def whole(self, query: Select[Any], values: Values = _NO_VALUES) -> int:
-        """Return the one number of an aggregate; 0 for no rows."""
+        """Return the number of an aggregate; 0 without rows."""
         rows = self.rows(query, values)
         return int(rows[0][0] or 0) if rows else 0
 
-    def raise_in_words(self, error: BaseException | None, verb: str) -> None:
-        """Raise an error for people if there is one of a driver.
+    def raise_readable(self, error: BaseException | None, verb: str) -> None:
+        """Raise a readable error in place of an error of a driver.
 
         Args:
-            error: What was raised; None for nothing.
-            verb: What could not be done to the history.
+            error: The exception; None for none. Others than a driver's are ignored.
+            verb: What failed, such as "read".
         """
         if not isinstance(error, DBAPIError | NoConnectionError | sqlite3.Error):
             return
@@ -188,11 +192,11 @@ class Database:
     def _advice(self) -> str:
         if self.is_local:
             return (
-                "What it held is unchanged. Free the file or the disk and repeat the "
+                "Its entries are unchanged. Free the file or the disk and repeat the "
                 "call, or set MEDIAKIT_HISTORY to another file."
             )
         return (
-            "Repeating the call is safe: each entry is written once. See that the "
+            "Repeating the call is safe: each entry is written once. Check that the "
             "database can be reached, or set MEDIAKIT_HISTORY to another."
         )
 
@@ -203,15 +207,14 @@ def _close(kept: list[Lent], engine: Engine) -> None:
     engine.dispose()
 
 
-class _InWords:
-    """Turns a driver's error into one for people.
+class _ReadableErrors:
+    """Replaces errors of a driver by readable ones.
 
-    This and those below are no generators: on the way of every submit, these take
-    longer than the statements that they are for.
+    Not a generator: generators take longer than the statements, in every submission.
 
     Args:
-        database: The history's.
-        verb: What is done to it.
+        database: The database of the history.
+        verb: What the block does to the history, such as "read".
     """
 
     def __init__(self, database: Database, verb: str) -> None:
@@ -227,11 +230,11 @@ class _InWords:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._database.raise_in_words(error, self._verb)
+        self._database.raise_readable(error, self._verb)
 
 
-class _File(_InWords):
-    """A connection to a file, for one at a time; no fork happens meanwhile."""
+class _File(_ReadableErrors):
+    """Lends a connection to a file, and prevents forks meanwhile."""
 
     def __enter__(self) -> FileConnection:
         FORKS.__enter__()
@@ -239,7 +242,7 @@ class _File(_InWords):
             self._lent = self._database.lend()
         except BaseException as error:
             FORKS.__exit__()
-            self._database.raise_in_words(error, self._verb)
+            self._database.raise_readable(error, self._verb)
             raise
         return self._lent[1]
 
@@ -253,20 +256,20 @@ class _File(_InWords):
             self._database.take_back(self._lent, is_sound=error is None)
         finally:
             FORKS.__exit__()
-        self._database.raise_in_words(error, self._verb)
+        self._database.raise_readable(error, self._verb)
 
 
 def batches(values: Iterable[T], size: int = LONGEST_LIST) -> Iterator[list[T]]:
-    """Split values into lists of at most so many, as a statement takes them."""
+    """Split values into lists of at most `size`, which fit into a statement."""
     left = iter(values)
     while batch := list(islice(left, size)):
         yield batch
 
 
 def lock_table(connection: Connected, name: str) -> None:
-    """Wait until no other transaction has changed a table, and let none change it.
+    """Lock a table against changes by other transactions.
 
-    An SQLite transaction that writes has the whole file to itself already.
+    An SQLite transaction that writes has locked the whole file already.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text(f"LOCK TABLE {name} IN EXCLUSIVE MODE"))

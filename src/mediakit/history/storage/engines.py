@@ -1,4 +1,4 @@
-"""How a database is opened: an SQLite file, or a team's Postgres."""
+"""Opening a database: an SQLite file, or a team's Postgres."""
 
 import os
 import sqlite3
@@ -43,10 +43,10 @@ _SCHEMA_LOCK = int.from_bytes(b"mediakit")
 
 
 def open_engine(url: URL) -> Engine:
-    """Open a database, and make its tables where there are none.
+    """Open a database, and create the tables of a new one.
 
     Raises:
-        InputError: It cannot be opened, is no history, or is one of another version.
+        InputError: It cannot be opened, is not a history, or has another version.
     """
     engine = _sqlite(url) if is_local(url) else _postgres(url)
     try:
@@ -61,10 +61,10 @@ def open_engine(url: URL) -> Engine:
 
 
 def _prepare_tables(engine: Engine, url: URL) -> None:
-    """Make the tables of a new history; of several processes one does it.
+    """Create the tables of a new history; one of several processes does so.
 
     Raises:
-        InputError: It is a history of another version.
+        InputError: The history has another version.
     """
     with engine.begin() as connection:
         found = _version(connection)
@@ -78,7 +78,7 @@ def _prepare_tables(engine: Engine, url: URL) -> None:
 
 
 def _version(connection: Connection) -> int | None:
-    """Return the version of a history; None where there is none."""
+    """Return the version of a history; None without one."""
     if not connection.dialect.has_table(connection, schema_version.name):
         return None
     found: int = connection.execute(select(schema_version.c.version)).scalar_one()
@@ -98,8 +98,8 @@ def _sqlite(url: URL) -> Engine:
     in_memory = is_in_memory(url)
     if not in_memory:
         _make_private(url, Path(str(url.database)))
-    # A database in memory lives and dies with its one connection, which is lent to one
-    # thread at a time.
+    # A database in memory lives as long as its one connection, which one thread at a
+    # time can use.
     engine = create_engine(
         url,
         hide_parameters=True,
@@ -114,10 +114,10 @@ def _sqlite(url: URL) -> Engine:
 
 
 def _make_private(url: URL, file: Path) -> None:
-    """Make the file, and the folders it needs, for the user's eyes alone.
+    """Create the file and missing folders, readable by the user alone.
 
-    It holds prompts. SQLite gives the files that it lays beside it the same rights.
-    Files and folders that are there keep theirs: somebody chose them.
+    The file holds prompts. SQLite gives its extra files the same permissions. Existing
+    files and folders keep theirs, because somebody chose them.
     """
     try:
         missing = [folder for folder in file.parents if not folder.exists()]
@@ -125,20 +125,20 @@ def _make_private(url: URL, file: Path) -> None:
             folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise unusable(url, error) from error
-    with suppress(OSError):  # what is wrong with it SQLite tells better
+    with suppress(OSError):  # SQLite gives a better error
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
-    # Transactions begin where `_begin` says, not where the driver guesses.
+    # `_begin` begins transactions, not the driver.
     connection.isolation_level = None
-    # Each change writes whole pages, and a row is smaller than half of one.
+    # Each change writes whole pages, and a row needs less than half a page.
     connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
     _switch_to_wal(connection)
-    # To move the log into the file takes as long as hundreds of submits.
+    # A checkpoint takes as long as hundreds of submissions.
     connection.execute(f"PRAGMA wal_autocheckpoint={LOG_BYTES // PAGE_BYTES}")
-    # A power cut may take the last commits, never the file. A lost submission costs
-    # nothing: its key follows from its content.
+    # A power cut can lose the last commits, but not the file. A lost submission costs
+    # nothing: its key is computed from its content.
     connection.execute("PRAGMA synchronous=NORMAL")
 
 
@@ -149,15 +149,14 @@ def _prepare_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> N
     reraise=True,
 )
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    # While another process switches a new file, SQLite answers "locked" at once: its
-    # busy timeout does not hold here.
+    # While another process switches a new file, SQLite reports "locked" at once: its
+    # busy timeout does not apply here.
     connection.execute("PRAGMA journal_mode=WAL")
 
 
 def _begin(connection: Connection) -> None:
-    # A transaction that reads first and then writes must own the write lock from its
-    # start; SQLite cannot make it wait for the lock later. A lone statement is a
-    # transaction of its own.
+    # A transaction that reads before it writes needs the write lock from its start;
+    # SQLite cannot wait for the lock later. A single statement is its own transaction.
     if connection.get_execution_options().get(WRITES, False):
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
@@ -175,8 +174,8 @@ def _postgres(url: URL) -> Engine:
             url,
             hide_parameters=True,
             connect_args=given,
-            # Sums are read after a lock was waited for: each statement has to see
-            # what was committed meanwhile, whatever the server's default is.
+            # Sums are read after waiting for a lock: each statement must see all
+            # commits, whatever the server's default is.
             isolation_level="READ COMMITTED",
             pool_pre_ping=True,
             pool_size=5,
@@ -194,8 +193,8 @@ def _postgres(url: URL) -> Engine:
 
 
 def _prepare_postgres(connection: Any, _: ConnectionPoolEntry) -> None:
-    # Nobody waits for ever, neither for a lock nor for a machine that went to sleep
-    # while it held one. Lone statements, too, see what was committed while they waited.
+    # Limit the wait for a lock, also if the machine that holds it sleeps. Single
+    # statements, too, see all commits.
     connection.autocommit = True
     connection.execute(
         "SELECT set_config('lock_timeout', %s, false), "

@@ -1,10 +1,10 @@
-"""Statements of SQLAlchemy, run on a file by SQLite's own driver.
+"""SQLAlchemy statements, run on a file by SQLite's own driver.
 
-To run a statement SQLAlchemy takes several times as long as SQLite does. What it
-writes is written once for each statement, and what it knows of types is kept. Run by
-SQLAlchemy alone, a submission and two records of its job take 1.08 ms of the processor
-instead of 0.27 ms, and a client with 50 tasks takes 2.45 ms a pair instead of 1.33 ms,
-which misses the limits of `benchmarks/client_overhead.py`.
+SQLAlchemy takes several times as long as SQLite to run a statement. So each statement
+is compiled once, with its type conversions. With SQLAlchemy alone, a submission and two
+records of its job take 1.08 ms of CPU time instead of 0.27 ms, and a client with 50
+tasks takes 2.45 ms per pair instead of 1.33 ms, which misses the limits of
+`benchmarks/client_overhead.py`.
 """
 
 import sqlite3
@@ -21,11 +21,11 @@ Convert = Callable[[Any], Any]
 
 
 class Prepared:
-    """A statement as the driver takes it.
+    """A statement compiled for the driver.
 
     Args:
-        statement: The statement; without lists whose length is known only later.
-        dialect: SQLite's.
+        statement: The statement, without expanding parameters.
+        dialect: The dialect of SQLite.
     """
 
     def __init__(self, statement: Executable, dialect: Dialect) -> None:
@@ -45,7 +45,7 @@ class Prepared:
         ]
 
     def values(self, given: dict[str, Any]) -> list[Any]:
-        """Return the values for the statement's places, as SQLite keeps them."""
+        """Return the values for the placeholders, converted for SQLite."""
         named = self._fixed | given
         for name, writer in self._writers:
             if named[name] is not None:
@@ -53,7 +53,7 @@ class Prepared:
         return list(map(named.__getitem__, self._places))
 
     def row(self, found: Sequence[Any]) -> Any:
-        """Return a row, as Python knows its values."""
+        """Return a row with Python values."""
         values = list(found)
         for place, reader in self._readers:
             values[place] = reader(values[place])
@@ -61,11 +61,11 @@ class Prepared:
 
 
 class Rows:
-    """What a statement found, or changed.
+    """The result of a statement.
 
     Args:
-        cursor: Ran it.
-        prepared: What it ran.
+        cursor: The cursor that ran it.
+        prepared: The statement.
     """
 
     def __init__(self, cursor: sqlite3.Cursor, prepared: Prepared) -> None:
@@ -74,20 +74,20 @@ class Rows:
         self._found = cursor.fetchall() if cursor.description else []
 
     def first(self) -> Any:
-        """Return the first row; None without any."""
+        """Return the first row; None without rows."""
         return self._prepared.row(self._found[0]) if self._found else None
 
     def one(self) -> Any:
-        """Return the one row."""
+        """Return the only row."""
         (found,) = self._found
         return self._prepared.row(found)
 
 
 class Statements:
-    """The statements that were run before, as the driver takes them.
+    """A cache of compiled statements.
 
     Args:
-        dialect: SQLite's.
+        dialect: The dialect of SQLite.
     """
 
     def __init__(self, dialect: Dialect) -> None:
@@ -95,7 +95,7 @@ class Statements:
         self._prepared: WeakKeyDictionary[Executable, Prepared] = WeakKeyDictionary()
 
     def prepared(self, statement: Executable) -> Prepared:
-        """Return a statement as the driver takes it."""
+        """Return the compiled statement."""
         known = self._prepared.get(statement)
         if known is None:
             known = self._prepared[statement] = Prepared(statement, self.dialect)
@@ -107,7 +107,7 @@ class FileConnection:
 
     Args:
         driver: The driver's connection.
-        statements: What was run before.
+        statements: The cache of compiled statements.
     """
 
     def __init__(self, driver: sqlite3.Connection, statements: Statements) -> None:
@@ -121,7 +121,7 @@ class FileConnection:
         """Run one statement.
 
         Raises:
-            sqlite3.Error: It could not be run.
+            sqlite3.Error: The statement failed.
         """
         prepared = self._statements.prepared(statement)
         cursor = self._driver.execute(prepared.sql, prepared.values(values or {}))
@@ -129,10 +129,10 @@ class FileConnection:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit what the block writes at its end, or undo all of it.
+        """Commit at the end of the block, or roll back after an exception.
 
-        A transaction that reads first and then writes has to own the write lock from
-        its start; SQLite cannot make it wait for the lock later.
+        A transaction that reads before it writes needs the write lock from its start;
+        SQLite cannot wait for the lock later.
         """
         self._driver.execute("BEGIN IMMEDIATE")
         try:
@@ -155,6 +155,6 @@ def _writers(compiled: SQLCompiler, dialect: Dialect) -> list[tuple[str, Convert
 
 
 def _reader(type_: Any, dialect: Dialect) -> Convert | None:
-    # The second argument is what a driver says of a column; SQLite's says nothing.
+    # The second argument is the driver's type of the column; SQLite's gives none.
     reader: Convert | None = type_.dialect_impl(dialect).result_processor(dialect, None)
     return reader

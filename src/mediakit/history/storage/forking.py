@@ -1,9 +1,9 @@
-"""Forking: a child process opens its own connections and leaves its parent's alone.
+"""Forking: a child process opens its own connections and does not use its parent's.
 
-What SQLite knows of its locks belongs to a process. A child that inherited an open
-file would believe in locks that only its parent holds, and could lose what it writes
-when the parent closes the file. So before a fork no transaction runs and the files
-are closed; both sides open them again when they next need them.
+SQLite's locks belong to a process. A child that inherits an open file would rely on
+locks that only its parent holds, and could lose its writes when the parent closes the
+file. So a fork waits for all transactions and closes the files; both processes open
+them again on next use.
 """
 
 import os
@@ -16,19 +16,19 @@ LONGEST_WAIT_S = 40.0
 
 
 class Forkable(Protocol):
-    """What holds connections."""
+    """An object with connections."""
 
     def before_fork(self) -> None:
-        """Close what a child must not inherit."""
+        """Close the connections that a child must not inherit."""
 
     def after_fork_in_child(self) -> None:
-        """Let go of what was inherited all the same, without closing it."""
+        """Stop using inherited connections, without closing them."""
 
 
 class Forks:
-    """Keeps forks and transactions apart, for all databases of a process.
+    """Prevents forks during transactions, for all databases of a process.
 
-    No fork happens within its blocks.
+    No fork happens inside a `with` block of this.
     """
 
     def __init__(self) -> None:
@@ -38,11 +38,11 @@ class Forks:
         self._watched: WeakSet[Forkable] = WeakSet()
 
     def watch(self, database: Forkable) -> None:
-        """Tell a database of every fork from now on."""
+        """Notify a database of every fork from now on."""
         self._watched.add(database)
 
     def __enter__(self) -> None:
-        """Let no fork happen while the block lasts."""
+        """Prevent forks until the end of the block."""
         with self._changed:
             while self._is_forking:
                 self._changed.wait()
@@ -55,7 +55,7 @@ class Forks:
                 self._changed.notify_all()
 
     def before(self) -> None:
-        """Wait for the transactions of other threads, and close what is open."""
+        """Wait for the transactions of other threads, and close the connections."""
         with self._changed:
             self._is_forking = True
             self._changed.wait_for(lambda: not self._transactions, LONGEST_WAIT_S)
@@ -63,13 +63,13 @@ class Forks:
             database.before_fork()
 
     def after_in_parent(self) -> None:
-        """Let transactions begin again."""
+        """Allow transactions again."""
         with self._changed:
             self._is_forking = False
             self._changed.notify_all()
 
     def after_in_child(self) -> None:
-        """Begin anew: the threads whose transactions were counted are not here."""
+        """Reset the count: the child does not have the threads that were counted."""
         self._changed = Condition()
         self._transactions = 0
         self._is_forking = False

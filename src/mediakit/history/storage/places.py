@@ -1,4 +1,4 @@
-"""Where a history is: reading the place, and naming it without its secrets."""
+"""The place of a history: parse it, and show it without secrets."""
 
 from pathlib import Path
 from uuid import uuid4
@@ -26,10 +26,10 @@ _ACCEPTED = (
 
 
 def history_url(place: str | Path) -> URL:
-    """Read where a history is: a path means SQLite.
+    """Parse the place of a history: a path means SQLite.
 
     Raises:
-        InputError: The place is empty, or no URL of a database that is supported.
+        InputError: The place is empty, or not the URL of a supported database.
     """
     if not str(place).strip():
         raise _refused(place)
@@ -38,35 +38,35 @@ def history_url(place: str | Path) -> URL:
     try:
         url = make_url(place)
     except (ArgumentError, ValueError):
-        # What came may hold a password, so it is not repeated.
+        # The text can hold a password, so it is not shown.
         raise _refused("an unreadable URL") from None
     if url.drivername not in _DRIVERS:
         raise _refused(f"a database of {url.drivername}")
     if "@" in (url.host or ""):
-        # The rest of the password would be taken for the host, and shown as one.
+        # The rest of the password would be parsed and shown as the host.
         raise _refused("a URL whose password holds an @, which is written %40 there")
     return url.set(drivername=_DRIVERS[url.drivername])
 
 
 def is_local(url: URL) -> bool:
-    """Tell a file or memory of this machine from a database behind a network."""
+    """Return whether the database is a file or in memory, not on a server."""
     return url.get_backend_name() == "sqlite"
 
 
 def is_in_memory(url: URL) -> bool:
-    """Tell a database that lives and dies with its one connection."""
+    """Return whether the database is in memory."""
     return is_local(url) and url.database in (None, "", ":memory:")
 
 
 def shown_place(url: URL) -> str:
-    """Write where a database is, without user, password and query."""
+    """Return the place of a database without user, password and query."""
     if is_local(url):
         return url.database or ":memory:"
     return "/".join(part for part in (url.host, url.database) if part) or "Postgres"
 
 
 def place_of(url: URL) -> str:
-    """Return what names a database itself: each in memory is one of its own."""
+    """Return the unique name of a database; each one in memory has its own."""
     if is_in_memory(url):
         return f":memory: {uuid4().hex}"
     if is_local(url):
@@ -75,7 +75,7 @@ def place_of(url: URL) -> str:
 
 
 def without_secrets(reason: object, url: URL) -> str:
-    """Write a driver's reason in one line, without the URL's secrets."""
+    """Return a driver's reason in one line, without the URL's secrets."""
     text = " ".join(str(reason).split())
     for secret in (url.password, *(url.query.get(name) for name in _SECRET_SETTINGS)):
         if secret:
@@ -96,7 +96,7 @@ def unusable(url: URL, reason: object) -> InputError:
 
 
 def of_another_version(url: URL, version: int) -> InputError:
-    """Return the error for a history that another version of mediakit wrote."""
+    """Return the error for a history of another version."""
     kind = "file" if is_local(url) else "database"
     return InputError(
         "history",

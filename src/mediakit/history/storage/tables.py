@@ -1,4 +1,4 @@
-"""The history's tables, as this version of mediakit writes them."""
+"""The tables of the history in this version of mediakit."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -19,18 +19,17 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-VERSION = 6
-"""The version of these tables. A history of another one is refused."""
+VERSION = 7
+"""The version of these tables. A history of another version is refused."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
 class Instant(TypeDecorator[datetime]):
-    """An aware instant, kept as microseconds since 1970.
+    """An aware instant, stored as microseconds since 1970.
 
-    Whole numbers compare, sort and come back alike in every database; SQLite has no
-    type for instants.
+    Integers compare and sort alike in every database; SQLite has no type for instants.
     """
 
     impl = BigInteger
@@ -48,9 +47,9 @@ class Instant(TypeDecorator[datetime]):
 
 
 class Words(TypeDecorator[str]):
-    """Text from outside; a character that no database can hold is replaced.
+    """Text from outside; characters that a database cannot store are replaced.
 
-    Postgres has no room for NUL, and half a surrogate pair is no character.
+    Postgres cannot store NUL, and a lone surrogate is not a character.
     """
 
     impl: type[String] = Text
@@ -71,21 +70,21 @@ class Label(Words):
 
 
 class Choice(TypeDecorator[str]):
-    """One of a few words, written as plain text.
+    """A member of an enumeration, stored as plain text.
 
-    SQLite's driver looks long for a way to write a member of an enumeration.
+    SQLite's driver is slow to convert a member of an enumeration.
     """
 
     impl = String
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        """Write a word."""
+        """Write a member."""
         return None if value is None else str(value)
 
 
 metadata = MetaData()
-_number = BigInteger().with_variant(Integer, "sqlite")  # there, the row's own number
+_number = BigInteger().with_variant(Integer, "sqlite")  # SQLite's row id
 
 schema_version = Table(
     "mediakit_version", metadata, Column("version", Integer, nullable=False)
@@ -130,11 +129,11 @@ entries = Table(
     Column("settled_at", Instant),
     Column("deleted_at", Instant),
     Column("gone_at", Instant),
-    # What a search looks through, and how often the entry changed: the history's own.
+    # Internal: the searched text, and the number of changes of the entry.
     Column("search", Words, nullable=False, server_default=""),
     Column("revision", Integer, nullable=False, server_default="0"),
     Index("ix_mediakit_draw", "draw_key", "take", "attempt"),
-    # What is not settled comes first; sums of what was settled since read no row.
+    # Unsettled entries come first; sums of recent charges need the index alone.
     Index(
         "ix_mediakit_charges", "service", "account", "settled_at", "charge_micro_usd"
     ),
@@ -142,7 +141,7 @@ entries = Table(
     Index("ix_mediakit_function", "service", "account", "function"),
 )
 
-# Most of what is written has no job yet; a page takes longer than a row.
+# A new entry has no job yet; to write an index page takes longer than a row.
 Index(
     "ix_mediakit_job",
     entries.c.job_id,
@@ -150,7 +149,7 @@ Index(
     postgresql_where=entries.c.job_id.is_not(None),
 )
 
-# Most entries are of no sweep.
+# Most entries have no sweep.
 Index(
     "ix_mediakit_sweep",
     entries.c.sweep,
@@ -178,7 +177,7 @@ uploads = Table(
     Column("created_at", Instant, nullable=False),
 )
 
-# By content: all takes and attempts of a request are made from the same.
+# By content: all takes and attempts of a request have the same parents.
 parents = Table(
     "mediakit_parents",
     metadata,
@@ -222,7 +221,7 @@ scores = Table(
     Column("sha256", String, primary_key=True),
     Column("scorer", Label, primary_key=True),
     Column("version", Label, primary_key=True),
-    Column("numbers", Text),  # a JSON object; NULL where the scorer failed
+    Column("numbers", Text),  # a JSON object; NULL if the scorer failed
     Column("error", Words),
     Column("scored_at", Instant, nullable=False),
 )
@@ -236,7 +235,7 @@ hashes = Table(
     Column("sha256", String, nullable=False),
 )
 
-# Which form of which notebook asked for a request; one may be asked for from several.
+# The forms that requested an entry; it can have several.
 origins = Table(
     "mediakit_origins",
     metadata,
@@ -245,7 +244,7 @@ origins = Table(
     Index("ix_mediakit_origins", "key"),
 )
 
-# What forms held last, typed and unsent values too.
+# The last values of forms, unsent ones too.
 drafts = Table(
     "mediakit_drafts",
     metadata,
@@ -256,5 +255,5 @@ drafts = Table(
 
 
 def insert_into(table: Table, dialect: str) -> sqlite.Insert | postgresql.Insert:
-    """Begin an insert that can tell what to do about a row that is there already."""
+    """Begin an insert that can handle an existing row."""
     return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)

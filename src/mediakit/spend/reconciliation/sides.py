@@ -250,7 +250,7 @@ def _open_job(row: dict[str, Any]) -> OpenJob | None:
     if row["state"] == EntryState.REFUSED or row["status"] == JobStatus.FAILED:
         return None
     began: datetime = row["submitted_at"] or row["created_at"]
-    is_unanswered = row["state"] == EntryState.INTENT
+    is_unanswered = row["state"] == EntryState.UNANSWERED
     low, high = _bounds(row)
     latest = timedelta(days=UNANSWERED_DAYS)
     return OpenJob(

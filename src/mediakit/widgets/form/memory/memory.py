@@ -176,7 +176,7 @@ class FormMemory:
         keys = [
             entry.key
             for entry in entries
-            if entry.state is EntryState.INTENT
+            if entry.state is EntryState.UNANSWERED
             and may_resend_unasked(entry, clock.now())
         ]
         found: list[Entry] = []
@@ -186,7 +186,7 @@ class FormMemory:
             ]
             known = [entry for entry in read if entry is not None]
             found += [entry for entry in known if entry.job_id is not None]
-            keys = [e.key for e in known if e.state is EntryState.INTENT]
+            keys = [e.key for e in known if e.state is EntryState.UNANSWERED]
             if not keys:
                 break
             await clock.sleep(ANSWER_PAUSE_S)
