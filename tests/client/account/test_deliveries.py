@@ -380,7 +380,7 @@ def test_a_page_without_records_is_empty(body: object) -> None:
 def test_an_answer_that_lists_nothing_is_not_taken_for_an_empty_log(
     body: object,
 ) -> None:
-    with pytest.raises(ServiceError, match="no list"):
+    with pytest.raises(ServiceError, match="no readable list of records"):
         read_whole(lambda rows, after: body)
 
 
