@@ -97,7 +97,7 @@ for row in spec.prices():
     assert function.estimate(row["body"]).high == row["high"]
 
 assert "## r7" in reference_page(catalog)
-past = past_jobs(catalog, days=90, jobs=900, buyers=1, seed=1, now_us=99 * US_PER_DAY)
+past = past_jobs(catalog, days=90, jobs=900, keys_n=1, seed=1, now_us=99 * US_PER_DAY)
 assert function.path in {job.function for job in past}
 
 running = start(Sandbox(folder / "sandbox", speed=20))

@@ -22,14 +22,8 @@ from hypothesis.stateful import (
 
 from mediakit.clock import VirtualClock
 from mediakit.errors import BalanceError, BudgetError
-from mediakit.history import (
-    BudgetLimit,
-    BudgetUse,
-    EntryState,
-    History,
-    Spendable,
-    claims,
-)
+from mediakit.history import BudgetLimit, BudgetUse, EntryState, History, Spendable
+from mediakit.history.admission import claims
 from tests.support.servers.postgres import default_to_stricter_transactions
 from tests.support.submissions import (
     HERE,
@@ -497,7 +491,7 @@ def test_a_claim_waits_for_the_decision_on_the_previous_one(
     }[limit]
     waits = "SELECT count(*) FROM pg_locks WHERE NOT granted"
     before_deciding, may_decide = threading.Event(), threading.Event()
-    check = f"mediakit.history.claims.check_{limit}"
+    check = f"mediakit.history.admission.claims.check_{limit}"
     decide = getattr(claims, f"check_{limit}")
 
     def slowly(*args):

@@ -41,7 +41,7 @@ class Load:
     stop: Event = field(default_factory=Event)
     lock: Lock = field(default_factory=Lock)
 
-    def submit(self, buyer: int) -> None:
+    def submit(self, client_n: int) -> None:
         """Submit until told to stop, one job in two of those that are rendered."""
         fails = {"prompt": f"sandbox:fail=provider_error {WORDS}"}
         orders = [("text-to-video", fails, 0)]
@@ -52,7 +52,7 @@ class Load:
             number = 0
             while not self.stop.is_set():
                 kind, body, price = orders[number % 2]
-                job_id = self._accepted(http, kind, body, f"{buyer}-{number}")
+                job_id = self._accepted(http, kind, body, f"{client_n}-{number}")
                 with self.lock:
                     assert job_id not in self.jobs
                     self.jobs[job_id] = price
@@ -131,7 +131,7 @@ def go_through(
         picture = upload(server, png())
         functions = server.fields["functions"]
         load = Load(server.base_url, functions, api_key, picture, receiver.url)
-        busy = [pool.submit(load.submit, buyer) for buyer in range(3)]
+        busy = [pool.submit(load.submit, client_n) for client_n in range(3)]
         try:
             until(be_full_for_a_while)
             free()

@@ -71,7 +71,7 @@ def test_killed_at_random_moments_it_loses_and_doubles_nothing(
     known = load.acknowledged
     started_s = time.monotonic()
     with ThreadPoolExecutor() as pool:
-        works = [(load.buy, 1), (load.buy, 2), (load.buy, 3), (load.read, 4)]
+        works = [(load.submit, 1), (load.submit, 2), (load.submit, 3), (load.read, 4)]
         works.append((load.upload, 5))
         busy = [pool.submit(work, seed) for work, seed in works]
         try:

@@ -14,7 +14,7 @@ KINDS = [table["kind"] for table in tables()]
 
 
 @pytest.fixture(scope="module")
-def door(sandboxes: StartSandbox) -> Api:
+def idle(sandboxes: StartSandbox) -> Api:
     """A sandbox with room and money for every row, where nothing is rendered."""
     balance_micro_usd = 10_000_000_000
     return sandboxes(
@@ -24,9 +24,9 @@ def door(sandboxes: StartSandbox) -> Api:
 
 @pytest.mark.spec("4.3")
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_accepted_body_is_queued(door: Api, kind: str) -> None:
+def test_an_accepted_body_is_queued(idle: Api, kind: str) -> None:
     def check(case: Case) -> None:
-        answer = door.post(kind, case.body)
+        answer = idle.post(kind, case.body)
         assert answer.status_code == 200, answer.text
         assert answer.json()["status"] == "queued"
         assert answer.json()["billing"] is None
@@ -36,9 +36,9 @@ def test_an_accepted_body_is_queued(door: Api, kind: str) -> None:
 
 @pytest.mark.spec("7.2")
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_refused_body_is_422_and_names_the_field(door: Api, kind: str) -> None:
+def test_a_refused_body_is_422_and_names_the_field(idle: Api, kind: str) -> None:
     def check(case: Case) -> None:
-        answer = door.post(kind, case.body)
+        answer = idle.post(kind, case.body)
         assert answer.status_code == 422
         assert list(answer.json()) == ["message"]
         assert answer.json()["message"].startswith(f"{case.field}: ")
@@ -47,11 +47,11 @@ def test_a_refused_body_is_422_and_names_the_field(door: Api, kind: str) -> None
 
 
 @pytest.mark.spec("4.4")
-def test_what_the_tables_let_pass_the_service_is_queued(door: Api) -> None:
+def test_what_the_tables_let_pass_the_service_is_queued(idle: Api) -> None:
     rows = [
         (t["kind"], text) for t in tables() for text in t.get("passes_the_service", [])
     ]
 
     assert rows
     for kind, text in rows:
-        assert door.post(kind, json.loads(text)).status_code == 200
+        assert idle.post(kind, json.loads(text)).status_code == 200

@@ -29,7 +29,13 @@ from hypothesis.stateful import (
 from mediakit.sandbox.server.running import Sandbox, start
 from tests.sandbox.conftest import Api, png
 from tests.support.samples.media_samples import make_mp4
-from tests.support.sandbox.receivers import Answer, Received, door, receiving, register
+from tests.support.sandbox.receivers import (
+    Answer,
+    Received,
+    admin_call,
+    receiving,
+    register,
+)
 from tests.support.soak import trials
 
 EXAMPLES, STEPS = trials(8, soak=15), 40
@@ -56,7 +62,7 @@ happened: Counter[str] = Counter()
 
 @dataclass(frozen=True)
 class Offer:
-    """Something to buy.
+    """Something to submit.
 
     Args:
         words: What it holds, of the opening balance.
@@ -94,8 +100,8 @@ WANTED = st.tuples(st.sampled_from(OFFERS), st.booleans(), st.booleans())
 
 
 @dataclass(frozen=True)
-class Purchase:
-    """An offer that is bought under a key."""
+class Submission:
+    """An offer that is submitted under a key."""
 
     key: str
     offer: Offer
@@ -124,7 +130,7 @@ class Submissions(RuleBasedStateMachine):
             "video_url": self.api.upload("video/mp4", clip()),
         }
         self.given_micro_usd = OPENING_MICRO_USD
-        self.purchases: dict[str, Purchase] = {}  # by job id
+        self.submissions: dict[str, Submission] = {}  # by job id
         self.ended: dict[str, dict[str, Any]] = {}
         self.erased: set[str] = set()
         self.heard: set[str] = set()  # jobs whose end somebody must hear of
@@ -157,33 +163,35 @@ class Submissions(RuleBasedStateMachine):
 
     # What is done.
 
-    @precondition(lambda self: len(self.purchases) < MOST_JOBS)
+    @precondition(lambda self: len(self.submissions) < MOST_JOBS)
     @rule(wanted=st.lists(WANTED, min_size=1, max_size=4))
-    def buy(self, wanted: list[tuple[Offer, bool, bool]]) -> None:
+    def submit(self, wanted: list[tuple[Offer, bool, bool]]) -> None:
         for offer, fails, called_back in wanted:
-            self.buy_one(offer, fails=fails, called_back=called_back)
+            self.submit_one(offer, fails=fails, called_back=called_back)
 
-    def buy_one(self, offer: Offer, *, fails: bool, called_back: bool) -> None:
+    def submit_one(self, offer: Offer, *, fails: bool, called_back: bool) -> None:
         kind = "video_url" if offer.medium == "video_url" else "image_url"
         url = self.media[kind] + (FAILING if fails else "")
         medium = [url] if offer.medium.endswith("urls") else url
         callback = {"webhook_url": self.receiver.url} if called_back else {}
         body = {**offer.more, offer.medium: medium, **callback}
-        bought = Purchase(f"key-{len(self.purchases)}", offer, body)
-        answer = self.answer_to(bought)
+        submitted = Submission(f"key-{len(self.submissions)}", offer, body)
+        answer = self.answer_to(submitted)
         job = answer.json()
         assert answer.status_code == 200 or job["status"] == "failed"
-        assert job["id"] not in self.purchases
-        self.purchases[job["id"]] = bought
+        assert job["id"] not in self.submissions
+        self.submissions[job["id"]] = submitted
         if called_back or self.endpoints:
             self.heard.add(job["id"])
         happened[f"holds of {offer.words}"] += 1
 
-    def answer_to(self, bought: Purchase) -> httpx.Response:
+    def answer_to(self, submitted: Submission) -> httpx.Response:
         """Submit until there is an answer that nobody scripted, under one key."""
         for _ in range(STEPS):
             try:
-                answer = self.api.post(bought.offer.kind, bought.body, bought.key)
+                answer = self.api.post(
+                    submitted.offer.kind, submitted.body, submitted.key
+                )
             except httpx.TransportError:
                 happened["dropped connections"] += 1
                 continue
@@ -192,22 +200,22 @@ class Submissions(RuleBasedStateMachine):
                 return answer
         raise AssertionError("more faults than there were steps")
 
-    @precondition(lambda self: self.purchases)
+    @precondition(lambda self: self.submissions)
     @rule(which=st.integers(0, MOST_JOBS))
     def repeat(self, which: int) -> None:
         job_id = self.chosen(which)
-        again = self.answer_to(self.purchases[job_id])
+        again = self.answer_to(self.submissions[job_id])
         assert (again.status_code, again.json()["id"]) == (200, job_id)
 
-    @precondition(lambda self: self.purchases)
+    @precondition(lambda self: self.submissions)
     @rule(which=st.integers(0, MOST_JOBS))
     def reuse_the_key(self, which: int) -> None:
-        bought = self.purchases[self.chosen(which)]
+        submitted = self.submissions[self.chosen(which)]
         callback = {"webhook_url": f"{self.receiver.url}/elsewhere"}
-        other = Purchase(bought.key, bought.offer, bought.body | callback)
+        other = Submission(submitted.key, submitted.offer, submitted.body | callback)
         assert self.answer_to(other).status_code == 409
 
-    @precondition(lambda self: self.purchases)
+    @precondition(lambda self: self.submissions)
     @rule(which=st.integers(0, MOST_JOBS))
     def erase(self, which: int) -> None:
         job_id = self.chosen(which)
@@ -219,18 +227,18 @@ class Submissions(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([1, SETTLE_AFTER_S / 2, SETTLE_AFTER_S, 55 * 3600]))
     def skip(self, seconds: float) -> None:
-        answer = door(self.api, "POST", "clock/advance", {"seconds": seconds})
+        answer = admin_call(self.api, "POST", "clock/advance", {"seconds": seconds})
         assert answer.status_code == 200, answer.text
 
     @rule(kind=st.sampled_from(sorted(FAULTS)))
-    def let_go_wrong(self, kind: str) -> None:
-        answer = door(self.api, "POST", "faults", {"kind": kind, **FAULTS[kind]})
+    def inject_fault(self, kind: str) -> None:
+        answer = admin_call(self.api, "POST", "faults", {"kind": kind, **FAULTS[kind]})
         assert answer.status_code == 201, answer.text
         self.is_stuck |= kind == "stuck_queue"
 
     @rule()
     def put_right(self) -> None:
-        assert door(self.api, "DELETE", "faults").status_code == 200
+        assert admin_call(self.api, "DELETE", "faults").status_code == 200
         self.is_stuck = False
 
     @precondition(lambda self: self.failures_ordered < MOST_FAILURES)
@@ -249,7 +257,7 @@ class Submissions(RuleBasedStateMachine):
     @rule()
     def give_money(self) -> None:
         asked = {"usd": GRANT_MICRO_USD / 1_000_000, "kind": "fund"}
-        answer = door(self.api, "POST", "orgs/org_sandbox/grants", asked)
+        answer = admin_call(self.api, "POST", "orgs/org_sandbox/grants", asked)
         assert answer.status_code in (200, 201), answer.text
         self.given_micro_usd += GRANT_MICRO_USD
 
@@ -262,25 +270,25 @@ class Submissions(RuleBasedStateMachine):
     @precondition(lambda self: not self.is_stuck)
     @rule()
     def wait(self) -> None:
-        for job_id in self.purchases:
+        for job_id in self.submissions:
             self.api.ended(job_id)
 
     def chosen(self, which: int) -> str:
-        return sorted(self.purchases)[which % len(self.purchases)]
+        return sorted(self.submissions)[which % len(self.submissions)]
 
     # What must be true.
 
     @invariant()
     def money_adds_up_and_the_past_stays(self) -> None:
         settled_micro_usd = 0
-        for job_id, bought in self.purchases.items():
+        for job_id, submitted in self.submissions.items():
             job = self.api.job(job_id)
             assert ("deleted_at" in job) == (job_id in self.erased)
             if job["status"] in ("completed", "failed"):
                 lasting = {"status": job["status"], "error": job.get("error")}
                 assert self.ended.setdefault(job_id, lasting) == lasting
             assert job_id not in self.ended or job["billing"] is not None
-            settled_micro_usd += settled(job, bought)
+            settled_micro_usd += settled(job, submitted)
         balance = self.api.balance()
         assert balance == self.given_micro_usd - settled_micro_usd
         assert balance >= 0
@@ -298,25 +306,25 @@ class Submissions(RuleBasedStateMachine):
             self.stack.close()
 
     def assert_all_ended_and_was_heard(self) -> None:
-        assert set(self.ended) == set(self.purchases)
+        assert set(self.ended) == set(self.submissions)
         ids: dict[str, set[str]] = {}
         for received in self.receiver.received:
             ids.setdefault(received.event["data"]["id"], set()).add(received.event_id)
         assert set(ids) >= self.heard
         assert all(len(of_job) == 1 for of_job in ids.values())
-        happened["jobs"] += len(self.purchases)
+        happened["jobs"] += len(self.submissions)
         happened["attempts"] += len(self.receiver.received)
         for job in self.ended.values():
             happened[f"jobs {job['status']}"] += 1
 
 
-def settled(job: dict[str, Any], bought: Purchase) -> int:
+def settled(job: dict[str, Any], submitted: Submission) -> int:
     """Check a job's charge and return it; 0 while it has not settled."""
     if (job["billing"] or {}).get("state") != "settled":
         return 0
     charge: int = job["billing"]["charge_micro_usd"]
     completed = job["status"] == "completed"
-    assert charge == (bought.offer.charge_micro_usd if completed else 0)
+    assert charge == (submitted.offer.charge_micro_usd if completed else 0)
     return charge
 
 

@@ -3,7 +3,7 @@
 It depends on the rates and the records. Other packages use `store`.
 """
 
-from mediakit.history.admission.limits import BudgetLimit, BudgetUse, Spendable
+from mediakit.history.admission.checks import BudgetLimit, BudgetUse, Spendable
 from mediakit.history.comparing.draws import OwnedDraw
 from mediakit.history.comparing.lineage import Parent
 from mediakit.history.comparing.ratings import UNCHANGED, Judgement, Preference

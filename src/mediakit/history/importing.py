@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Executable, bindparam, func, select
 
 from mediakit.history.admission import totals
-from mediakit.history.admission.limits import NOTHING_USED, BudgetUse
+from mediakit.history.admission.checks import NOTHING_USED, BudgetUse
 from mediakit.history.comparing.ratings import Judgement
 from mediakit.history.entries.entries import ENTRY_FIELDS, Entry
 from mediakit.history.entries.search_text import search_text

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Self
 
 from mediakit.clock import Clock, SystemClock
+from mediakit.history.admission.claims import Claims
 from mediakit.history.admission.recording import Recording
 from mediakit.history.admission.totals import Totals
 from mediakit.history.charges import Charges
-from mediakit.history.claims import Claims
 from mediakit.history.comparing.draws import Draws
 from mediakit.history.comparing.lineage import Lineage
 from mediakit.history.comparing.ratings import Ratings

@@ -53,8 +53,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--host", default="127.0.0.1", help="address to listen on (default: loopback)")
     add("--port", type=int, default=0, help="port; 0 takes a free one (default)")
     add("--api-key", help="the API key to accept (default: one is made)")
-    add("--admin-token", help="what controls it from other machines (X-Sandbox-Token)")
-    add("--data-dir", type=Path, help="where data is kept (default: a temporary one)")
+    add("--admin-token", help="token for control from other machines (X-Sandbox-Token)")
+    add("--data-dir", type=Path, help="data directory (default: a temporary one)")
     add("--balance-usd", default="100", help="opening balance of a new data directory")
     add("--concurrency", type=int, default=2, help="jobs that run at once (default: 2)")
     add("--queue-size", type=int, default=50, help="jobs that may wait (default: 50)")
@@ -63,10 +63,10 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="let callbacks and input URLs reach this machine, over http, on any port",
     )
-    add("--keep-days", type=float, default=inf, help="days files stay (default: inf)")
-    add("--keep-gb", type=float, default=10, help="gigabytes of files (default: 10)")
-    add("--speed", type=float, default=1.0, help="how fast its clock runs (default: 1)")
-    add("--json", action="store_true", help="print one line of JSON once it serves")
+    add("--keep-days", type=float, default=inf, help="days to keep (default: inf)")
+    add("--keep-gb", type=float, default=10, help="gigabytes to keep (default: 10)")
+    add("--speed", type=float, default=1.0, help="speed of its clock (default: 1)")
+    add("--json", action="store_true", help="print one line of JSON when ready")
     return parser
 
 
@@ -95,7 +95,7 @@ def _warn(settings: Sandbox) -> None:
         sys.stderr.write(
             f"Warning: Other machines can reach {settings.host}, over plain HTTP. "
             "Everyone can read /sandbox/status and /openapi.json. With the API key "
-            "they can make jobs; with a file's address they can read the file. "
+            "they can submit jobs; with a file's URL they can read the file. "
             f"{controls}\n"
         )
 
@@ -111,7 +111,7 @@ def _as_json(running: RunningSandbox) -> str:
 
 def _text(running: RunningSandbox, options: argparse.Namespace) -> str:
     lines = [
-        f"The sandbox serves at {running.base_url} (Ctrl-C stops it).",
+        f"The sandbox serves at {running.base_url} (press Ctrl-C to stop it).",
         _key_line(running, options),
         f"Functions: {', '.join(sorted(running.functions))}.",
         _data_line(running, options),
@@ -123,17 +123,17 @@ def _key_line(running: RunningSandbox, options: argparse.Namespace) -> str:
     if options.api_key:
         return "API key: the one you gave."
     if options.data_dir:
-        return f"API key: kept in {options.data_dir / 'account.json'}."
-    return f"API key, made for this run alone: {running.api_key}"
+        return f"API key: stored in {options.data_dir / 'account.json'}."
+    return f"API key, for this run only: {running.api_key}"
 
 
 def _data_line(running: RunningSandbox, options: argparse.Namespace) -> str:
     if not running.owned:
         return "Another process serves this data directory; this one stands by."
     if options.data_dir:
-        return f"Data: {options.data_dir}; its balance goes on from what it was."
+        return f"Data: {options.data_dir}; an existing balance is kept."
     opening = format_usd(parse_usd(options.balance_usd))
-    return f"Data: a temporary folder, gone when it stops; balance {opening}."
+    return f"Data: a temporary folder, removed on exit; balance {opening}."
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What can be chosen about a sandbox."""
+"""The settings of a sandbox."""
 
 import math
 from dataclasses import dataclass, field
@@ -15,24 +15,24 @@ class Sandbox:
     """The settings of one sandbox.
 
     Args:
-        data_dir: Where its database and files lie; made when missing.
-        host: The address to listen on; loopback only, unless told otherwise.
-        port: The port; 0 takes the one that this data directory had before, or any.
-        api_key: The organization's key; None keeps or makes one.
-        admin_token: Controls a sandbox that listens off loopback; None leaves its
-            controls closed there.
-        balance_micro_usd: What a new data directory starts with, micro-USD.
+        data_dir: The directory of its database and files; created when missing.
+        host: The address to listen on; loopback by default.
+        port: The port; 0 takes the previous one of this data directory, or any.
+        api_key: The organization's key; None keeps or creates one.
+        admin_token: Controls a sandbox that listens off loopback; None disables the
+            admin interface there.
+        balance_micro_usd: The opening balance of a new data directory, micro-USD.
         concurrency: How many jobs run at once; 0 leaves every job queued.
-        queue_size: How many jobs wait before further ones are rejected.
+        queue_size: How many jobs may wait before further ones are rejected.
         speed: How fast the sandbox's clock runs; 1 is real time.
         allow_loopback_callbacks: Let callbacks and input URLs reach this machine,
             over http and on any port.
-        start_after_s: Seconds of the sandbox's clock that a job is queued at least.
-        settle_after_s: Seconds of the sandbox's clock from a job's end to its charge.
-        keep_days: Days of the sandbox's clock that outputs and uploads are kept.
-        keep_gb: Gigabytes of outputs and uploads that are kept; when there are more,
-            the oldest ones are removed.
-        delivery_timeout_s: Real seconds that a receiver of a webhook has to answer.
+        start_after_s: The least time that a job is queued, sandbox seconds.
+        settle_after_s: The time from a job's end to its charge, sandbox seconds.
+        keep_days: How long outputs and uploads are kept, sandbox days.
+        keep_gb: Gigabytes of outputs and uploads to keep; beyond that, the oldest
+            ones are removed.
+        delivery_timeout_s: How long a webhook receiver has to respond, real seconds.
         catalog: The functions that it serves; all declared ones by default.
 
     Raises:
@@ -84,7 +84,7 @@ class Sandbox:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether only this machine can reach a listening address."""
+    """Return whether only this machine can reach a listening address."""
     if host == "localhost":
         return True
     try:

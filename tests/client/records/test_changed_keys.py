@@ -16,7 +16,7 @@ from mediakit.errors import JobFailedError, NotFoundError
 from mediakit.history import Entry, History
 from mediakit.sandbox.server.running import Sandbox, start
 from tests.sandbox.conftest import Api
-from tests.support.sandbox.console import Console
+from tests.support.sandbox.admin import AdminClient
 
 PATIENCE_S = 30.0
 KITE: dict[str, Any] = {"prompt": "a kite", "duration": 5}  # $0.34
@@ -26,23 +26,23 @@ KITE: dict[str, Any] = {"prompt": "a kite", "duration": 5}  # $0.34
 class Desk:
     """A service, and one history for all who ask it."""
 
-    console: Console
+    admin: AdminClient
     history: History
 
     def org(self, balance_usd: float = 100) -> str:
-        return self.console.org(balance_usd=balance_usd, concurrency=4, queue_size=9)
+        return self.admin.org(balance_usd=balance_usd, concurrency=4, queue_size=9)
 
     def client(self, org: str) -> core.AsyncClient:
         """Give a client with a new key of an organization."""
         service = core.Service(
-            self.console.api.running.base_url,
-            self.console.key(org)["key"],
+            self.admin.api.running.base_url,
+            self.admin.key(org)["key"],
             identity="the-service",
         )
         return core.AsyncClient(service, history=self.history)
 
     def fail_next(self) -> None:
-        self.console.api.running.fault("fail_render", count=1)
+        self.admin.api.running.fault("fail_render", count=1)
 
     def entry(self, job: core.AsyncJob) -> Entry:
         entry = self.history.find(job.id)
@@ -54,8 +54,12 @@ class Desk:
 def desk(tmp_path: Path) -> Iterator[Desk]:
     running = start(Sandbox(tmp_path / "data", speed=20))
     api = Api(running)
-    with Console(api) as console, api.http, History(tmp_path / "h.sqlite3") as history:
-        yield Desk(console, history)
+    with (
+        AdminClient(api) as admin,
+        api.http,
+        History(tmp_path / "h.sqlite3") as history,
+    ):
+        yield Desk(admin, history)
     running.stop()
 
 

@@ -30,7 +30,7 @@ from mediakit.history import (
     plain_values,
 )
 from mediakit.records import Job as JobRecord
-from mediakit.sandbox.server import console
+from mediakit.sandbox.server import admin_client
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.fast_clock import FastClock
 from tests.support.samples.media_samples import make_png
@@ -152,7 +152,7 @@ def test_another_key_of_the_organization_finds_the_job_too(
     running: RunningSandbox, tmp_path: Path
 ) -> None:
     job = saved(running, tmp_path / "first", tmp_path / "results", "another key")
-    made = console.call(running.base_url, "POST", "orgs/org_sandbox/keys", {})
+    made = admin_client.call(running.base_url, "POST", "orgs/org_sandbox/keys", {})
     with client_of(running, tmp_path / "second", made["key"]) as client:
         frame = client.history.rebuild(folders=tmp_path / "results", deliveries=False)
 

@@ -52,7 +52,7 @@ from tests.support.samples.sending_rows import (
     always,
     once,
 )
-from tests.support.sandbox.console import Console, midnight_after
+from tests.support.sandbox.admin import AdminClient, midnight_after
 from tests.support.servers.lossy_proxy import LossyProxy
 from tests.support.servers.serving import free_port
 
@@ -67,7 +67,7 @@ class Stage:
     """One sandbox for all rows, and the table of their outcomes."""
 
     api: Api
-    console: Console
+    admin: AdminClient
 
     def script(self, faults: Sequence[Fault]) -> None:
         path = self.api.running.functions[KIND]
@@ -78,9 +78,9 @@ class Stage:
         self, limits: Mapping[str, Any] | None = None, *, balance_usd: float = 1
     ) -> tuple[str, Api]:
         """Make an organization with books of its own, and somebody who has a key."""
-        org = self.console.org(balance_usd=balance_usd, concurrency=2)
-        self.console.change(org, **(limits or WELL))
-        return org, self.console.user(org)
+        org = self.admin.org(balance_usd=balance_usd, concurrency=2)
+        self.admin.change(org, **(limits or WELL))
+        return org, self.admin.user(org)
 
     def proxy(self, port: int = 0) -> LossyProxy:
         """Return a function that notes each request in transit."""
@@ -89,10 +89,10 @@ class Stage:
     def books(self, org: str, user: Api) -> tuple[int, int]:
         """Return the jobs and the charges of an organization, once all has settled."""
         deadline_s = time.monotonic() + PATIENCE_S
-        while self.console.show(org)["held_micro_usd"]:
+        while self.admin.show(org)["held_micro_usd"]:
             assert time.monotonic() < deadline_s
             time.sleep(0.02)
-        today = self.console.now().date().isoformat()
+        today = self.admin.now().date().isoformat()
         asked = {"start_date": "2020-01-01", "end_date": today}
         rows = user.http.get("/billing/spend/daily", params=asked).json()["rows"]
         return sum(r["jobs"] for r in rows), sum(r["charge_micro_usd"] for r in rows)
@@ -102,12 +102,12 @@ class Stage:
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     running = start(Sandbox(tmp_path_factory.mktemp("sandbox"), settle_after_s=0.05))
     api = Api(running)
-    with Console(api) as console, api.http:
+    with AdminClient(api) as admin, api.http:
         # An hour before midnight, so that a limit of the day says 3,600 s.
-        midnight = midnight_after(console.now())
-        console.skip_to(midnight)
-        console.skip(hours=23)
-        stage = Stage(api, console)
+        midnight = midnight_after(admin.now())
+        admin.skip_to(midnight)
+        admin.skip(hours=23)
+        stage = Stage(api, admin)
         yield stage
     running.stop()
 
@@ -194,7 +194,7 @@ def test_a_submit_makes_and_pays_one_job_whatever_happens_to_its_answer(
     def meanwhile() -> None:
         stage.script(row.later)
         if row.later_org:
-            stage.console.change(org, **row.later_org)
+            stage.admin.change(org, **row.later_org)
 
     with stage.proxy() as proxy, asyncio.Runner() as runner:
         caller = Submissions(proxy.base_url, user, tmp_path)
@@ -219,7 +219,7 @@ def test_a_submit_makes_and_pays_one_job_whatever_happens_to_its_answer(
         assert row.keys in (None, keys_n), line
 
         # The same call finds that job, or makes the one that was not made.
-        stage.console.change(org, **WELL)
+        stage.admin.change(org, **WELL)
         again = runner.run(caller.submit(row.name))
         assert job_id in (None, again.id)
         assert stage.books(org, user) == (1, CHARGE_MICRO_USD)
@@ -301,7 +301,7 @@ def test_a_balance_that_cannot_carry_it_on_submission_is_one_typed_error(
         assert len(posts(proxy)) == 1
         assert stage.books(org, user) == (0, 0)
 
-        stage.console.grant(org, 1, "fund")
+        stage.admin.grant(org, 1, "fund")
         runner.run(caller.submit("dear"))
         assert len(keys(proxy)) == 2
         assert stage.books(org, user) == (1, CHARGE_MICRO_USD)

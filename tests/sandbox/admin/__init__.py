@@ -1,1 +1,1 @@
-"""The admin door."""
+"""The admin interface."""

@@ -1,4 +1,4 @@
-"""The sandbox's clock, moved forwards through its own door."""
+"""The sandbox's clock, advanced through the admin interface."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ from mediakit.sandbox.store.database import Database
 from tests.sandbox.conftest import KITE, Api, StartSandbox
 from tests.sandbox.scheduling.test_clock import START, SettableClock
 
-DOOR = {"X-Sandbox": "1"}
+ADMIN_HEADERS = {"X-Sandbox": "1"}
 DAY_S = 86_400
 
 
@@ -40,7 +40,7 @@ def test_the_clock_moves_to_an_instant(idle: Api) -> None:
     target = now_of(idle) + timedelta(days=2)
 
     answer = idle.http.post(
-        "/sandbox/clock/advance", json={"to": target.isoformat()}, headers=DOOR
+        "/sandbox/clock/advance", json={"to": target.isoformat()}, headers=ADMIN_HEADERS
     )
 
     assert answer.status_code == 200
@@ -71,7 +71,7 @@ def test_the_clock_moves_to_an_instant(idle: Api) -> None:
 def test_what_is_no_step_forwards_is_refused(idle: Api, body: object) -> None:
     before = now_of(idle)
 
-    answer = idle.http.post("/sandbox/clock/advance", json=body, headers=DOOR)
+    answer = idle.http.post("/sandbox/clock/advance", json=body, headers=ADMIN_HEADERS)
 
     assert answer.status_code == 422
     assert list(answer.json()) == ["message"]
@@ -85,7 +85,7 @@ def test_no_web_page_can_move_the_clock(idle: Api) -> None:
 
 
 def test_a_refusal_reaches_python_as_a_sentence(idle: Api) -> None:
-    with pytest.raises(ServiceError, match="forwards only"):
+    with pytest.raises(ServiceError, match="only goes forwards"):
         idle.running.advance(seconds=-1)
 
 

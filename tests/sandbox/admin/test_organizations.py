@@ -11,7 +11,7 @@ import pytest
 
 from mediakit.sandbox.server.running import Sandbox, start
 from tests.sandbox.conftest import KITE, Api, StartSandbox
-from tests.support.sandbox.console import Console
+from tests.support.sandbox.admin import AdminClient
 
 VIDEO = "text-to-video"
 KITE_MICRO_USD = 204_000
@@ -19,24 +19,24 @@ ALICE, BOB = "alice", "bob"
 
 
 @pytest.fixture(scope="module")
-def console(sandboxes: StartSandbox) -> Iterator[Console]:
-    """The door of a sandbox that renders."""
-    with Console(sandboxes(settle_after_s=0.01)) as console:
-        yield console
+def admin(sandboxes: StartSandbox) -> Iterator[AdminClient]:
+    """The admin client of a sandbox that renders."""
+    with AdminClient(sandboxes(settle_after_s=0.01)) as admin:
+        yield admin
 
 
 @pytest.fixture(scope="module")
-def users(console: Console) -> dict[str, Api]:
+def users(admin: AdminClient) -> dict[str, Api]:
     """Users of two organizations that have each had a job."""
-    orgs = {name: console.org(name=name, concurrency=1) for name in (ALICE, BOB)}
-    users = {name: console.user(org) for name, org in orgs.items()}
+    orgs = {name: admin.org(name=name, concurrency=1) for name in (ALICE, BOB)}
+    users = {name: admin.user(org) for name, org in orgs.items()}
     for user in users.values():
         user.settled(user.submit(VIDEO, KITE, "same-key")["id"])
     return users
 
 
-def days(console: Console) -> dict[str, str]:
-    today = str(console.now().date())
+def days(admin: AdminClient) -> dict[str, str]:
+    today = str(admin.now().date())
     return {"start_date": "2020-01-01", "end_date": today}
 
 
@@ -72,23 +72,23 @@ def test_another_organizations_job_is_not_there(users: dict[str, Api]) -> None:
 
 @pytest.mark.spec("4.19")
 def test_each_sees_its_own_balance_and_spend(
-    console: Console, users: dict[str, Api]
+    admin: AdminClient, users: dict[str, Api]
 ) -> None:
-    month = f"{console.now():%Y-%m}"
+    month = f"{admin.now():%Y-%m}"
     for user in users.values():
         assert user.balance() == 100_000_000 - KITE_MICRO_USD
-        daily = user.http.get("/billing/spend/daily", params=days(console)).json()
+        daily = user.http.get("/billing/spend/daily", params=days(admin)).json()
         assert [row["jobs"] for row in daily["rows"]] == [1]
         monthly = user.http.get(f"/billing/monthly/{month}").json()
         assert monthly["total_micro_usd"] == KITE_MICRO_USD
-    assert console.api.balance() == 100_000_000  # the default one bought nothing
+    assert admin.api.balance() == 100_000_000  # the default one submitted nothing
 
 
 def test_the_key_of_another_organization_filters_nothing_out_of_its_own_spend(
-    console: Console, users: dict[str, Api]
+    admin: AdminClient, users: dict[str, Api]
 ) -> None:
     def rows(user: Api, **query: str) -> list[dict[str, Any]]:
-        params = days(console) | query
+        params = days(admin) | query
         answer = user.http.get("/billing/spend/daily", params=params)
         found: list[dict[str, Any]] = answer.json()["rows"]
         return found
@@ -108,38 +108,38 @@ def test_each_has_its_own_signing_secret(users: dict[str, Api]) -> None:
     assert secret(users[ALICE]) == secret(users[ALICE]) != secret(users[BOB])
 
 
-def test_spend_is_told_apart_by_key(console: Console) -> None:
-    org = console.org(concurrency=1)
-    keys = [console.key(org) for _ in range(2)]
+def test_spend_is_listed_by_key(admin: AdminClient) -> None:
+    org = admin.org(concurrency=1)
+    keys = [admin.key(org) for _ in range(2)]
     for key in keys:
-        user = console.as_key(key["key"])
+        user = admin.as_key(key["key"])
         user.settled(user.submit(VIDEO, KITE)["id"])
 
-    rows = user.http.get("/billing/spend/daily", params=days(console)).json()["rows"]
+    rows = user.http.get("/billing/spend/daily", params=days(admin)).json()["rows"]
 
     assert {row["api_key_id"] for row in rows} == {key["id"] for key in keys}
     assert [row["charge_micro_usd"] for row in rows] == [KITE_MICRO_USD] * 2
 
 
 @pytest.mark.spec("5")
-def test_a_key_can_be_switched_off_and_on(console: Console) -> None:
-    made = console.key(console.org())
-    user = console.as_key(made["key"])
+def test_a_key_can_be_switched_off_and_on(admin: AdminClient) -> None:
+    made = admin.key(admin.org())
+    user = admin.as_key(made["key"])
     assert user.balance() == 100_000_000
 
-    console.call("PATCH", f"/keys/{made['id']}", state="inactive")
+    admin.call("PATCH", f"/keys/{made['id']}", state="inactive")
     for answer in (user.http.get("/billing/balance"), user.post(VIDEO, KITE)):
         assert message(answer, 403)
 
-    console.call("PATCH", f"/keys/{made['id']}", state="active")
+    admin.call("PATCH", f"/keys/{made['id']}", state="active")
     assert user.balance() == 100_000_000
 
 
-def test_a_key_is_shown_once_and_kept_nowhere(console: Console) -> None:
-    org = console.org()
-    made = console.key(org)
+def test_a_key_is_shown_once_and_kept_nowhere(admin: AdminClient) -> None:
+    org = admin.org()
+    made = admin.key(org)
 
-    changed = console.call("PATCH", f"/keys/{made['id']}", daily_limit_usd=5)
+    changed = admin.call("PATCH", f"/keys/{made['id']}", daily_limit_usd=5)
 
     assert changed == {
         "id": made["id"],
@@ -148,8 +148,8 @@ def test_a_key_is_shown_once_and_kept_nowhere(console: Console) -> None:
         "state": "active",
         "daily_limit_micro_usd": 5_000_000,
     }
-    assert made["key"] not in str(console.orgs())
-    for file in console.api.running._data_dir.path.rglob("sandbox.sqlite3*"):
+    assert made["key"] not in str(admin.orgs())
+    for file in admin.api.running._data_dir.path.rglob("sandbox.sqlite3*"):
         assert made["key"].encode() not in file.read_bytes()
 
 
@@ -173,47 +173,47 @@ MOVED = {
     ("role", "shown"), [("owner", MOVED), ("admin", MOVED), ("member", {})]
 )
 def test_only_owners_and_admins_see_grants_and_balances_of_a_month(
-    console: Console, role: str, shown: dict[str, int]
+    admin: AdminClient, role: str, shown: dict[str, int]
 ) -> None:
-    org = console.org(balance_usd=10, credit_usd=4)
-    console.grant(org, 3, "credit")
-    console.grant(org, "2.50", "fund")
-    member = console.member(org, role=role)
-    user = console.user(org, member=member)
+    org = admin.org(balance_usd=10, credit_usd=4)
+    admin.grant(org, 3, "credit")
+    admin.grant(org, "2.50", "fund")
+    member = admin.member(org, role=role)
+    user = admin.user(org, member=member)
 
-    report = user.http.get(f"/billing/monthly/{console.now():%Y-%m}").json()
+    report = user.http.get(f"/billing/monthly/{admin.now():%Y-%m}").json()
 
     assert {name: report[name] for name in report if name not in PUBLIC} == shown
     assert user.balance() == 15_500_000
 
 
-def test_the_organizations_own_key_speaks_for_its_owner(console: Console) -> None:
-    user = console.user(console.org())
+def test_the_organizations_own_key_speaks_for_its_owner(admin: AdminClient) -> None:
+    user = admin.user(admin.org())
 
-    report = user.http.get(f"/billing/monthly/{console.now():%Y-%m}").json()
+    report = user.http.get(f"/billing/monthly/{admin.now():%Y-%m}").json()
 
     assert report["closing_balance_micro_usd"] == 100_000_000
 
 
 @pytest.mark.parametrize(("role", "status"), [("admin", 200), ("member", 403)])
 def test_only_owners_and_admins_rotate_the_secret(
-    console: Console, role: str, status: int
+    admin: AdminClient, role: str, status: int
 ) -> None:
-    org = console.org()
-    user = console.user(org, member=console.member(org, role=role))
+    org = admin.org()
+    user = admin.user(org, member=admin.member(org, role=role))
 
     answer = user.http.post("/v1/webhooks/secret/rotate", json={})
 
     assert answer.status_code == status, answer.text
 
 
-def test_organizations_are_listed_with_members_and_keys(console: Console) -> None:
-    org = console.org(name="Ünï", per_minute=7, balance_usd=2, credit_usd=0.5)
-    member = console.member(org, name="Bo", role="admin", daily_limit_usd=1)
-    key = console.key(org, member=member)
+def test_organizations_are_listed_with_members_and_keys(admin: AdminClient) -> None:
+    org = admin.org(name="Ünï", per_minute=7, balance_usd=2, credit_usd=0.5)
+    member = admin.member(org, name="Bo", role="admin", daily_limit_usd=1)
+    key = admin.key(org, member=member)
 
-    assert console.orgs()[0]["id"] == "org_sandbox"
-    assert console.show(org) == {
+    assert admin.orgs()[0]["id"] == "org_sandbox"
+    assert admin.show(org) == {
         "id": org,
         "name": "Ünï",
         "mode": "prepaid",
@@ -246,16 +246,16 @@ def test_organizations_are_listed_with_members_and_keys(console: Console) -> Non
     }
 
 
-def test_what_a_change_leaves_out_stays(console: Console) -> None:
-    org = console.org(per_minute=7, per_day=9)
+def test_what_a_change_leaves_out_stays(admin: AdminClient) -> None:
+    org = admin.org(per_minute=7, per_day=9)
 
-    changed = console.change(org, per_minute=None, queue_size=3)
+    changed = admin.change(org, per_minute=None, queue_size=3)
 
-    before = console.show(org)
+    before = admin.show(org)
     assert changed == before
     assert (changed["per_minute"], changed["per_day"]) == (None, 9)
     assert (changed["concurrency"], changed["queue_size"]) == (0, 3)
-    assert console.change(org) == before
+    assert admin.change(org) == before
 
 
 def test_organizations_and_keys_are_there_after_a_restart(
@@ -263,17 +263,17 @@ def test_organizations_and_keys_are_there_after_a_restart(
 ) -> None:
     api = sandboxes(concurrency=0)
     settings = Sandbox(api.running._data_dir.path, concurrency=0)
-    with Console(api) as console:
-        org = console.org(name="Lasting", per_day=4)
-        key = console.key(org, member=console.member(org), daily_limit_usd=1)
-        before = console.show(org)
+    with AdminClient(api) as admin:
+        org = admin.org(name="Lasting", per_day=4)
+        key = admin.key(org, member=admin.member(org), daily_limit_usd=1)
+        before = admin.show(org)
     api.running.stop()
     running = start(settings)
-    with closing(Api(running).http) as http, Console(Api(running)) as console:
+    with closing(Api(running).http) as http, AdminClient(Api(running)) as admin:
         http.headers["X-API-Key"] = key["key"]
         assert http.get("/billing/balance").status_code == 200
-        assert console.show(org) == before
-        console.api.http.close()
+        assert admin.show(org) == before
+        admin.api.http.close()
     running.stop()
 
 
@@ -306,14 +306,14 @@ def test_organizations_and_keys_are_there_after_a_restart(
     ],
 )
 def test_what_cannot_be_is_422_and_named(
-    console: Console, path: str, fields: dict[str, Any], field: str
+    admin: AdminClient, path: str, fields: dict[str, Any], field: str
 ) -> None:
-    before = console.orgs()
+    before = admin.orgs()
 
-    answer = console.http.post(f"/orgs{path}", json=fields)
+    answer = admin.http.post(f"/orgs{path}", json=fields)
 
     assert message(answer, 422).startswith(f"{field}: ")
-    assert console.orgs() == before
+    assert admin.orgs() == before
 
 
 @pytest.mark.parametrize(
@@ -327,17 +327,17 @@ def test_what_cannot_be_is_422_and_named(
     ],
 )
 def test_what_cannot_be_changed_is_422_and_named(
-    console: Console, fields: dict[str, Any], field: str
+    admin: AdminClient, fields: dict[str, Any], field: str
 ) -> None:
-    answer = console.http.patch("/orgs/org_sandbox", json=fields)
+    answer = admin.http.patch("/orgs/org_sandbox", json=fields)
 
     assert message(answer, 422).startswith(f"{field}: ")
 
 
-def test_a_member_of_another_organization_gets_no_key(console: Console) -> None:
-    stranger = console.member(console.org())
+def test_a_member_of_another_organization_gets_no_key(admin: AdminClient) -> None:
+    stranger = admin.member(admin.org())
 
-    answer = console.http.post(f"/orgs/{console.org()}/keys", json={"member": stranger})
+    answer = admin.http.post(f"/orgs/{admin.org()}/keys", json={"member": stranger})
 
     assert message(answer, 422).startswith("member: ")
 
@@ -353,9 +353,9 @@ def test_a_member_of_another_organization_gets_no_key(console: Console) -> None:
     ],
 )
 def test_what_is_not_there_is_404(
-    console: Console, method: str, path: str, fields: dict[str, Any]
+    admin: AdminClient, method: str, path: str, fields: dict[str, Any]
 ) -> None:
-    assert message(console.http.request(method, path, json=fields), 404)
+    assert message(admin.http.request(method, path, json=fields), 404)
 
 
 Call = Callable[[httpx.Client], httpx.Response]
@@ -370,25 +370,25 @@ Call = Callable[[httpx.Client], httpx.Response]
         lambda http: http.delete("/faults"),
     ],
 )
-def test_a_web_page_cannot_change_the_sandbox(console: Console, call: Call) -> None:
-    url = f"{console.api.running.base_url}/sandbox"
+def test_a_web_page_cannot_change_the_sandbox(admin: AdminClient, call: Call) -> None:
+    url = f"{admin.api.running.base_url}/sandbox"
     headers = {"Origin": "https://page.example"}
     with httpx.Client(base_url=url, headers=headers, trust_env=False) as page:
-        before = console.orgs()
+        before = admin.orgs()
 
         assert "X-Sandbox" in message(call(page), 403)
 
-    assert console.orgs() == before
+    assert admin.orgs() == before
 
 
-def test_a_host_name_that_was_led_here_reads_nothing(console: Console) -> None:
-    answer = console.http.get("/orgs", headers={"Host": "rebound.example"})
+def test_a_host_name_that_was_led_here_reads_nothing(admin: AdminClient) -> None:
+    answer = admin.http.get("/orgs", headers={"Host": "rebound.example"})
 
     assert message(answer, 403)
 
 
-def test_the_door_takes_no_key_and_the_key_does_not_open_it(console: Console) -> None:
-    api = console.api
+def test_the_admin_interface_needs_its_header_and_no_key(admin: AdminClient) -> None:
+    api = admin.api
 
     assert api.http.post("/sandbox/orgs", json={"name": "a"}).status_code == 403
     assert httpx.get(f"{api.running.base_url}/sandbox/orgs", trust_env=False).is_success

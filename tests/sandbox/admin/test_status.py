@@ -10,7 +10,7 @@ from mediakit.sandbox.store.events.deliveries import DeliveryRow
 from tests.sandbox.conftest import KITE, Api, StartSandbox
 from tests.sandbox.scheduling.test_clock import START
 
-DOOR = {"X-Sandbox": "1"}
+ADMIN_HEADERS = {"X-Sandbox": "1"}
 # Port 1 of this machine: nobody listens there.
 RECEIVER = "http://127.0.0.1:1/a-token?secret=yes"
 EMPTY = Overview("http://127.0.0.1:1", START, 0.0, 1.0, [], [], {}, [], [])
@@ -28,7 +28,7 @@ def busy(sandboxes: StartSandbox) -> Api:
     named = api.http.post(
         "/sandbox/orgs",
         json={"name": "<script>x</script>", "mode": "postpaid", "cycle_limit_usd": "7"},
-        headers=DOOR,
+        headers=ADMIN_HEADERS,
     )
     assert named.is_success, named.text
     api.submit("text-to-video", KITE)

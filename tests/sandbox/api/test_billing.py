@@ -10,7 +10,7 @@ import pytest
 
 from mediakit.sandbox.api.billing import _cell
 from tests.sandbox.conftest import KITE, Api, StartSandbox, png
-from tests.support.sandbox.console import Console
+from tests.support.sandbox.admin import AdminClient
 
 OPENING_MICRO_USD = 100_000_000
 
@@ -255,11 +255,11 @@ def test_a_month_at_the_ends_of_the_calendar_is_one(idle: Api, month: str) -> No
 @pytest.fixture(scope="module")
 def granted(sandboxes: StartSandbox) -> Iterator[Api]:
     """A key of an organization whose credits ended within its second job."""
-    with Console(sandboxes(settle_after_s=0.01)) as console:
-        org = console.org(concurrency=1, balance_usd=1, credit_usd="0.1")
-        console.grant(org, "0.2", "credit")
-        console.grant(org, 3, "fund")
-        user = console.user(org)
+    with AdminClient(sandboxes(settle_after_s=0.01)) as admin:
+        org = admin.org(concurrency=1, balance_usd=1, credit_usd="0.1")
+        admin.grant(org, "0.2", "credit")
+        admin.grant(org, 3, "fund")
+        user = admin.user(org)
         for body in (KITE, KITE | {"duration": 4}):
             user.settled(user.submit("text-to-video", body)["id"])
         yield user

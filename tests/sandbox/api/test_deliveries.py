@@ -12,8 +12,8 @@ from tests.sandbox.conftest import Api, StartSandbox
 from tests.support.sandbox.receivers import (
     Answer,
     Receiver,
+    admin_call,
     deliveries,
-    door,
     ended,
     receiving,
     register,
@@ -21,7 +21,7 @@ from tests.support.sandbox.receivers import (
 
 KIND = "text-to-video"
 LOG = "/v1/webhooks/deliveries"
-TURNED_AWAY = {"prompt": "sandbox:fail=rate_limited"}
+REJECTED = {"prompt": "sandbox:fail=rate_limited"}
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def receiver() -> Iterator[Receiver]:
 
 def announced(api: Api, url: str) -> dict[str, Any]:
     """End a job with a `webhook_url`; return its delivery, once that has ended."""
-    job = api.post(KIND, TURNED_AWAY | {"webhook_url": url}).json()
+    job = api.post(KIND, REJECTED | {"webhook_url": url}).json()
     (delivery,) = ended(api, source_id=job["id"])
     return delivery
 
@@ -49,7 +49,7 @@ def replay(api: Api, delivery: dict[str, Any]) -> httpx.Response:
 def test_a_delivery_says_what_went_where_and_when(
     hooked: Api, receiver: Receiver
 ) -> None:
-    job = hooked.post(KIND, TURNED_AWAY | {"webhook_url": receiver.url}).json()
+    job = hooked.post(KIND, REJECTED | {"webhook_url": receiver.url}).json()
     (received,) = receiver.until(1)
     (delivery,) = ended(hooked, source_id=job["id"])
 
@@ -73,7 +73,7 @@ def test_the_detail_has_the_event_and_the_attempts_have_their_reasons(
     hooked: Api, receiver: Receiver
 ) -> None:
     receiver.script = lambda received: Answer(503 if received.event else 200)
-    job = hooked.post(KIND, TURNED_AWAY | {"webhook_url": receiver.url}).json()
+    job = hooked.post(KIND, REJECTED | {"webhook_url": receiver.url}).json()
     receiver.until(1)
     receiver.script = lambda received: Answer(202)
     hooked.running.advance(minutes=1)
@@ -132,7 +132,7 @@ def test_a_page_has_20_deliveries_unless_told_otherwise(
 ) -> None:
     api = sandboxes(allow_loopback_callbacks=True)
     for _ in range(21):
-        api.post(KIND, TURNED_AWAY | {"webhook_url": receiver.url})
+        api.post(KIND, REJECTED | {"webhook_url": receiver.url})
 
     assert len(deliveries(api)) == 20
     assert len(deliveries(api, limit=100)) == 21
@@ -163,7 +163,7 @@ def test_filters_choose_by_endpoint_status_and_job(
 
 
 def announced_twice(api: Api, receiver: Receiver) -> list[dict[str, Any]]:
-    job = api.post(KIND, TURNED_AWAY | {"webhook_url": receiver.url}).json()
+    job = api.post(KIND, REJECTED | {"webhook_url": receiver.url}).json()
     receiver.until(2)
     return ended(api, source_id=job["id"])
 
@@ -242,7 +242,7 @@ def test_a_failed_one_is_sent_again_through_the_whole_schedule(
     hooked: Api, receiver: Receiver
 ) -> None:
     receiver.script = lambda received: Answer(500)
-    job = hooked.post(KIND, TURNED_AWAY | {"webhook_url": receiver.url}).json()
+    job = hooked.post(KIND, REJECTED | {"webhook_url": receiver.url}).json()
     hooked.running.advance(hours=62)
     (delivery,) = ended(hooked, source_id=job["id"])
     assert delivery["status"] == "failed"
@@ -257,7 +257,7 @@ def test_a_failed_one_is_sent_again_through_the_whole_schedule(
 
 def test_a_pending_one_cannot_be_sent_again(hooked: Api, receiver: Receiver) -> None:
     receiver.script = lambda received: Answer(500)
-    job = hooked.post(KIND, TURNED_AWAY | {"webhook_url": receiver.url}).json()
+    job = hooked.post(KIND, REJECTED | {"webhook_url": receiver.url}).json()
     (delivery,) = deliveries(hooked, source_id=job["id"])
     answer = replay(hooked, delivery)
 
@@ -271,20 +271,20 @@ def test_what_was_canceled_or_has_no_endpoint_cannot_be_sent_again(
     api = sandboxes(allow_loopback_callbacks=True)
     endpoint = register(api, receiver.url)
     path = f"endpoints/{endpoint['id']}"
-    api.post(KIND, TURNED_AWAY)
+    api.post(KIND, REJECTED)
     (delivered,) = ended(api)
     receiver.script = lambda received: Answer(500)
-    api.post(KIND, TURNED_AWAY)
+    api.post(KIND, REJECTED)
     receiver.until(2)
-    door(api, "PATCH", path, {"state": "disabled"})
+    admin_call(api, "PATCH", path, {"state": "disabled"})
     (canceled,) = deliveries(api, status="canceled")
 
     assert delivered["status"] == "delivered"
     assert canceled["endpoint_id"] == endpoint["id"]
     assert_conflict(replay(api, delivered), "not enabled")
-    door(api, "PATCH", path, {"state": "enabled"})
+    admin_call(api, "PATCH", path, {"state": "enabled"})
     assert_conflict(replay(api, canceled), "is canceled")
-    door(api, "DELETE", path)
+    admin_call(api, "DELETE", path)
     assert_conflict(replay(api, delivered), "not enabled")
 
 

@@ -1,4 +1,4 @@
-"""Registered endpoints, at the sandbox's own door (spec 3.3, 6.2)."""
+"""Registered endpoints, in the admin interface (spec 3.3, 6.2)."""
 
 import socket
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ from tests.sandbox.conftest import Api, StartSandbox
 from tests.support.sandbox.receivers import (
     Answer,
     Receiver,
+    admin_call,
     deliveries,
-    door,
     ended,
     receiving,
     register,
 )
 
-TURNED_AWAY = {"prompt": "sandbox:fail=rate_limited"}
+REJECTED = {"prompt": "sandbox:fail=rate_limited"}
 PUBLIC = "https://93.184.216.34/hook"
 
 
@@ -38,14 +38,14 @@ def receiver() -> Iterator[Receiver]:
 
 
 def read(api: Api, endpoint: dict[str, Any]) -> dict[str, Any]:
-    answer = door(api, "GET", f"endpoints/{endpoint['id']}")
+    answer = admin_call(api, "GET", f"endpoints/{endpoint['id']}")
     assert answer.status_code == 200
     found: dict[str, Any] = answer.json()
     return found
 
 
 def end_a_job(api: Api) -> str:
-    job_id: str = api.post("text-to-video", TURNED_AWAY).json()["id"]
+    job_id: str = api.post("text-to-video", REJECTED).json()["id"]
     return job_id
 
 
@@ -64,27 +64,29 @@ def test_an_endpoint_is_registered_listed_and_deleted(alone: Api) -> None:
     assert read(alone, made) == made
     second = register(alone, PUBLIC)
     assert second["events"] is None
-    assert secret not in door(alone, "GET", "endpoints").text
-    listed = door(alone, "GET", "endpoints").json()["data"]
+    assert secret not in admin_call(alone, "GET", "endpoints").text
+    listed = admin_call(alone, "GET", "endpoints").json()["data"]
     assert [one["id"] for one in listed] == [made["id"], second["id"]]
-    gone = door(alone, "DELETE", f"endpoints/{made['id']}")
+    gone = admin_call(alone, "DELETE", f"endpoints/{made['id']}")
     assert gone.json() == made | {"state": "deleted"}
-    listed = door(alone, "GET", "endpoints").json()["data"]
+    listed = admin_call(alone, "GET", "endpoints").json()["data"]
     assert [one["id"] for one in listed] == [second["id"]]
 
 
 @pytest.mark.spec("8")
 def test_an_organization_has_at_most_16_endpoints(alone: Api) -> None:
     made = [register(alone, PUBLIC) for _ in range(16)]
-    answer = door(alone, "POST", "endpoints", {"url": PUBLIC})
+    answer = admin_call(alone, "POST", "endpoints", {"url": PUBLIC})
     assert answer.status_code == 409
     assert "16" in answer.json()["message"]
-    other = door(alone, "POST", "orgs", {"name": "Other", "balance_usd": "1"}).json()
+    other = admin_call(
+        alone, "POST", "orgs", {"name": "Other", "balance_usd": "1"}
+    ).json()
     path = f"endpoints?org={other['id']}"
-    assert door(alone, "POST", path, {"url": PUBLIC}).status_code == 201
-    door(alone, "DELETE", f"endpoints/{made[0]['id']}")
+    assert admin_call(alone, "POST", path, {"url": PUBLIC}).status_code == 201
+    admin_call(alone, "DELETE", f"endpoints/{made[0]['id']}")
 
-    assert door(alone, "POST", "endpoints", {"url": PUBLIC}).status_code == 201
+    assert admin_call(alone, "POST", "endpoints", {"url": PUBLIC}).status_code == 201
 
 
 @pytest.mark.spec("6.2")
@@ -104,11 +106,11 @@ def test_an_organization_has_at_most_16_endpoints(alone: Api) -> None:
 def test_a_url_against_the_policy_is_refused_with_a_sentence(
     idle: Api, url: str
 ) -> None:
-    answer = door(idle, "POST", "endpoints", {"url": url})
+    answer = admin_call(idle, "POST", "endpoints", {"url": url})
 
     assert answer.status_code == 400
     assert answer.json()["message"].startswith("url: ")
-    assert door(idle, "GET", "endpoints").json()["data"] == []
+    assert admin_call(idle, "GET", "endpoints").json()["data"] == []
 
 
 @pytest.mark.parametrize(
@@ -129,13 +131,13 @@ def test_a_url_against_the_policy_is_refused_with_a_sentence(
 def test_a_bad_field_is_422_and_named(
     idle: Api, body: dict[str, Any], field: str
 ) -> None:
-    answer = door(idle, "POST", "endpoints", body)
+    answer = admin_call(idle, "POST", "endpoints", body)
 
     assert answer.status_code == 422
     assert answer.json()["message"].startswith(f"{field}: ")
 
 
-def test_it_needs_the_header_of_the_door(idle: Api) -> None:
+def test_it_needs_the_admin_header(idle: Api) -> None:
     answer = idle.http.post("/sandbox/endpoints", json={"url": PUBLIC})
 
     assert answer.status_code == 403
@@ -154,14 +156,14 @@ def test_it_needs_the_header_of_the_door(idle: Api) -> None:
     ],
 )
 def test_an_unknown_endpoint_is_404(idle: Api, method: str, tail: str) -> None:
-    answer = door(idle, method, f"endpoints/endpoint_none{tail}", {})
+    answer = admin_call(idle, method, f"endpoints/endpoint_none{tail}", {})
 
     assert answer.status_code == 404
     assert list(answer.json()) == ["message"]
 
 
 def test_an_unknown_organization_is_404(idle: Api) -> None:
-    assert door(idle, "GET", "endpoints?org=org_none").status_code == 404
+    assert admin_call(idle, "GET", "endpoints?org=org_none").status_code == 404
 
 
 @pytest.mark.spec("6.1")
@@ -169,7 +171,7 @@ def test_a_test_goes_to_any_endpoint_whatever_its_filter(
     hooked: Api, receiver: Receiver
 ) -> None:
     endpoint = register(hooked, receiver.url, events=["media.job.completed"])
-    answer = door(hooked, "POST", f"endpoints/{endpoint['id']}/test")
+    answer = admin_call(hooked, "POST", f"endpoints/{endpoint['id']}/test")
     (received,) = receiver.until(1)
     (delivery,) = ended(hooked, endpoint_id=endpoint["id"])
 
@@ -185,7 +187,7 @@ def test_a_test_goes_to_any_endpoint_whatever_its_filter(
 def test_a_test_that_fails_is_not_tried_again(hooked: Api, receiver: Receiver) -> None:
     receiver.script = lambda received: Answer(500)
     endpoint = register(hooked, receiver.url)
-    door(hooked, "POST", f"endpoints/{endpoint['id']}/test")
+    admin_call(hooked, "POST", f"endpoints/{endpoint['id']}/test")
     receiver.until(1)
     hooked.running.advance(hours=60)
 
@@ -207,14 +209,14 @@ def test_410_disables_an_endpoint_until_it_is_enabled_again(
     assert delivery["status"] == "failed"
     assert read(alone, endpoint)["state"] == "gone"
     assert deliveries(alone, source_id=missed) == []
-    refused = door(alone, "POST", f"endpoints/{endpoint['id']}/test")
+    refused = admin_call(alone, "POST", f"endpoints/{endpoint['id']}/test")
     assert refused.status_code == 409
     replay = f"/v1/webhooks/deliveries/{delivery['id']}/replay"
     assert alone.http.post(replay).status_code == 409
 
     receiver.script = lambda received: Answer(204)
     change = {"state": "enabled"}
-    enabled = door(alone, "PATCH", f"endpoints/{endpoint['id']}", change)
+    enabled = admin_call(alone, "PATCH", f"endpoints/{endpoint['id']}", change)
     assert enabled.json()["state"] == "enabled"
     assert alone.http.post(replay).status_code == 200
     heard = end_a_job(alone)
@@ -223,7 +225,7 @@ def test_410_disables_an_endpoint_until_it_is_enabled_again(
 
 
 @pytest.mark.parametrize("way", ["disabled", "deleted"])
-def test_what_is_on_its_way_is_canceled_with_its_endpoint(
+def test_pending_deliveries_are_canceled_with_their_endpoint(
     alone: Api, receiver: Receiver, way: str
 ) -> None:
     receiver.script = lambda received: Answer(500)
@@ -232,9 +234,9 @@ def test_what_is_on_its_way_is_canceled_with_its_endpoint(
     receiver.until(1)
     path = f"endpoints/{endpoint['id']}"
     if way == "disabled":
-        assert door(alone, "PATCH", path, {"state": way}).status_code == 200
+        assert admin_call(alone, "PATCH", path, {"state": way}).status_code == 200
     else:
-        assert door(alone, "DELETE", path).status_code == 200
+        assert admin_call(alone, "DELETE", path).status_code == 200
     end_a_job(alone)
     alone.running.advance(hours=60)
 
@@ -244,7 +246,7 @@ def test_what_is_on_its_way_is_canceled_with_its_endpoint(
     assert delivery["endpoint_id"] == endpoint["id"]
 
 
-def test_a_changed_address_gets_what_is_on_its_way_too(
+def test_a_changed_address_also_gets_the_pending_deliveries(
     alone: Api, receiver: Receiver
 ) -> None:
     receiver.script = lambda received: Answer(500)
@@ -253,7 +255,9 @@ def test_a_changed_address_gets_what_is_on_its_way_too(
     (first,) = receiver.until(1)
     with receiving() as moved:
         change = {"url": moved.url, "events": ["media.job.completed"]}
-        changed = door(alone, "PATCH", f"endpoints/{endpoint['id']}", change).json()
+        changed = admin_call(
+            alone, "PATCH", f"endpoints/{endpoint['id']}", change
+        ).json()
         alone.running.advance(minutes=1)
         (second,) = moved.until(1)
 
@@ -281,12 +285,12 @@ def test_a_bad_change_changes_nothing(
     hooked: Api, change: dict[str, Any], status: int
 ) -> None:
     endpoint = register(hooked, PUBLIC)
-    answer = door(hooked, "PATCH", f"endpoints/{endpoint['id']}", change)
+    answer = admin_call(hooked, "PATCH", f"endpoints/{endpoint['id']}", change)
 
     assert answer.status_code == status
     del endpoint["secret"]
     assert read(hooked, endpoint) == endpoint
-    door(hooked, "DELETE", f"endpoints/{endpoint['id']}")
+    admin_call(hooked, "DELETE", f"endpoints/{endpoint['id']}")
 
 
 def test_a_name_that_moves_after_it_was_accepted_is_blocked(
@@ -303,7 +307,7 @@ def test_a_name_that_moves_after_it_was_accepted_is_blocked(
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     endpoint = register(api, "https://moves.example/hook")
     moved = True
-    door(api, "POST", f"endpoints/{endpoint['id']}/test")
+    admin_call(api, "POST", f"endpoints/{endpoint['id']}/test")
 
     (delivery,) = ended(api)
     path = f"/v1/webhooks/deliveries/{delivery['id']}/attempts"

@@ -15,7 +15,7 @@ from mediakit.sandbox.delivery.outbound_guard import (
     FetchError,
     Guard,
     GuardedBackend,
-    judged,
+    is_allowed,
     parsed,
     resolve,
 )
@@ -60,19 +60,19 @@ PUBLIC = ["93.184.216.34", "1.1.1.1", "2606:4700:4700::1111", "::ffff:1.1.1.1"]
 
 @pytest.mark.parametrize("text", FORBIDDEN)
 def test_special_addresses_are_never_reached(text: str) -> None:
-    assert not judged(ip_address(text), allow_loopback=False)
-    assert not judged(ip_address(text), allow_loopback=True)
+    assert not is_allowed(ip_address(text), allow_loopback=False)
+    assert not is_allowed(ip_address(text), allow_loopback=True)
 
 
 @pytest.mark.parametrize("text", LOOPBACK)
 def test_loopback_is_reached_only_when_allowed(text: str) -> None:
-    assert not judged(ip_address(text), allow_loopback=False)
-    assert judged(ip_address(text), allow_loopback=True)
+    assert not is_allowed(ip_address(text), allow_loopback=False)
+    assert is_allowed(ip_address(text), allow_loopback=True)
 
 
 @pytest.mark.parametrize("text", PUBLIC)
 def test_public_addresses_are_reached(text: str) -> None:
-    assert judged(ip_address(text), allow_loopback=False)
+    assert is_allowed(ip_address(text), allow_loopback=False)
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ from tests.sandbox.conftest import Api, StartSandbox
 from tests.support.sandbox.receivers import (
     Received,
     Receiver,
-    door,
+    admin_call,
     receiving,
     register,
 )
 
 SECRET = "/v1/webhooks/secret"
-TURNED_AWAY = {"prompt": "sandbox:fail=rate_limited"}
+REJECTED = {"prompt": "sandbox:fail=rate_limited"}
 DAY_S = 86_400
 
 
@@ -48,7 +48,7 @@ def rotate(api: Api, **body: Any) -> dict[str, Any]:
 def announced(api: Api, receiver: Receiver) -> Received:
     """End a job with a `webhook_url`; return what came there."""
     before = len(receiver.received)
-    api.post("text-to-video", TURNED_AWAY | {"webhook_url": receiver.url})
+    api.post("text-to-video", REJECTED | {"webhook_url": receiver.url})
     return receiver.until(before + 1)[-1]
 
 
@@ -197,8 +197,8 @@ def test_owners_and_admins_rotate_and_members_read(
     hooked: Api, role: str, status: int
 ) -> None:
     asked = {"name": "Ada", "role": role}
-    member = door(hooked, "POST", "orgs/org_sandbox/members", asked).json()
-    key = door(hooked, "POST", "orgs/org_sandbox/keys", {"member": member["id"]})
+    member = admin_call(hooked, "POST", "orgs/org_sandbox/members", asked).json()
+    key = admin_call(hooked, "POST", "orgs/org_sandbox/keys", {"member": member["id"]})
     headers = {"X-API-Key": key.json()["key"]}
     base_url = hooked.running.base_url
     with httpx.Client(base_url=base_url, headers=headers, trust_env=False) as http:
@@ -215,16 +215,18 @@ def test_an_endpoints_secret_is_read_and_rotated_by_itself(
 ) -> None:
     endpoint = register(hooked, receiver.url)
     path = f"endpoints/{endpoint['id']}/secret"
-    old = door(hooked, "GET", path).json()["secret"]
+    old = admin_call(hooked, "GET", path).json()["secret"]
     of_org = read(hooked)
-    rotated = door(hooked, "POST", f"{path}/rotate", {"expire_in_seconds": 60}).json()
-    hooked.post("text-to-video", TURNED_AWAY)
+    rotated = admin_call(
+        hooked, "POST", f"{path}/rotate", {"expire_in_seconds": 60}
+    ).json()
+    hooked.post("text-to-video", REJECTED)
     (received,) = receiver.until(1)
 
     assert old == endpoint["secret"]
     assert signers(received, [old, rotated["secret"]]) == [True, True]
     assert read(hooked) == of_org
-    refused = door(hooked, "POST", f"{path}/rotate", {"expire_in_seconds": -1})
+    refused = admin_call(hooked, "POST", f"{path}/rotate", {"expire_in_seconds": -1})
     assert refused.status_code == 422
-    door(hooked, "DELETE", f"endpoints/{endpoint['id']}")
-    assert door(hooked, "GET", path).status_code == 404
+    admin_call(hooked, "DELETE", f"endpoints/{endpoint['id']}")
+    assert admin_call(hooked, "GET", path).status_code == 404

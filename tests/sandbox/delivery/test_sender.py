@@ -649,7 +649,7 @@ def test_while_it_is_paused_it_sends_nothing_and_cuts_off_what_it_sends(
         running = asyncio.create_task(lone.sender.run())
         assert await asyncio.to_thread(came.wait, PATIENCE_S)
         async with lone.sender.paused():
-            lone.service.deliveries.ring()
+            lone.service.deliveries.wake()
             released.set()
             assert await lone.sender.do_due(lone.service.clock.now_us()) == 0
             assert lone.attempts(delivery_id) == []

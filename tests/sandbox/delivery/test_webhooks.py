@@ -19,8 +19,8 @@ from tests.support.sandbox.receivers import (
     Answer,
     Received,
     Receiver,
+    admin_call,
     deliveries,
-    door,
     ended,
     in_turn,
     receiving,
@@ -144,7 +144,7 @@ def test_a_body_agrees_with_the_schema_of_events(
     upscale(hooked, webhook_url=receiver.url)
     hooked.submit(KIND, FAILS | {"webhook_url": receiver.url})
     endpoint = register(hooked, receiver.url)
-    door(hooked, "POST", f"endpoints/{endpoint['id']}/test")
+    admin_call(hooked, "POST", f"endpoints/{endpoint['id']}/test")
     document = hooked.http.get("/openapi.json").json()
     schema = Draft202012Validator(
         {"$ref": "#/components/schemas/Event", **document},
@@ -152,7 +152,7 @@ def test_a_body_agrees_with_the_schema_of_events(
 
     for received in receiver.until(3):
         schema.validate(received.event)
-    door(hooked, "DELETE", f"endpoints/{endpoint['id']}")
+    admin_call(hooked, "DELETE", f"endpoints/{endpoint['id']}")
 
 
 @pytest.mark.spec("6.6")
@@ -225,9 +225,9 @@ def test_a_repeated_submit_announces_nothing_anew(
     job = hooked.submit(KIND, body, key)
     receiver.until(1)
     assert hooked.submit(KIND, body, key)["status"] == "failed"
-    turned_away = {"prompt": "sandbox:fail=rate_limited", "webhook_url": receiver.url}
-    first = hooked.post(KIND, turned_away, f"{key}-2").json()
-    assert hooked.submit(KIND, turned_away, f"{key}-2")["id"] == first["id"]
+    rejected = {"prompt": "sandbox:fail=rate_limited", "webhook_url": receiver.url}
+    first = hooked.post(KIND, rejected, f"{key}-2").json()
+    assert hooked.submit(KIND, rejected, f"{key}-2")["id"] == first["id"]
 
     for job_id in (job["id"], first["id"]):
         assert len(ended(hooked, source_id=job_id)) == 1
@@ -305,7 +305,7 @@ def test_a_reset_forgets_endpoints_secrets_and_what_is_on_its_way(
     api.running.reset()
     released.set()
     assert deliveries(api) == []
-    assert door(api, "GET", "endpoints").json()["data"] == []
+    assert admin_call(api, "GET", "endpoints").json()["data"] == []
     assert secret_of(api) != old
 
     api.submit(KIND, FAILS | {"webhook_url": receiver.url})
@@ -401,8 +401,8 @@ def test_the_deliveries_of_another_organization_are_not_there(
 
 def other_organization(api: Api, **key: Any) -> httpx.Client:
     """Make another organization; return a client with a key of it."""
-    org = door(api, "POST", "orgs", {"name": "Other", "balance_usd": "5"}).json()
-    made = door(api, "POST", f"orgs/{org['id']}/keys", key).json()
+    org = admin_call(api, "POST", "orgs", {"name": "Other", "balance_usd": "5"}).json()
+    made = admin_call(api, "POST", f"orgs/{org['id']}/keys", key).json()
     headers = {"X-API-Key": made["key"]}
     return httpx.Client(
         base_url=api.running.base_url, headers=headers, trust_env=False, timeout=30
@@ -412,12 +412,16 @@ def other_organization(api: Api, **key: Any) -> httpx.Client:
 def test_an_endpoint_hears_of_its_own_organization_only(
     hooked: Api, receiver: Receiver
 ) -> None:
-    org = door(hooked, "POST", "orgs", {"name": "Deaf", "balance_usd": "5"}).json()
-    answer = door(hooked, "POST", f"endpoints?org={org['id']}", {"url": receiver.url})
+    org = admin_call(
+        hooked, "POST", "orgs", {"name": "Deaf", "balance_usd": "5"}
+    ).json()
+    answer = admin_call(
+        hooked, "POST", f"endpoints?org={org['id']}", {"url": receiver.url}
+    )
     assert answer.status_code == 201
     job = hooked.submit(KIND, FAILS)
     hooked.ended(job["id"])
 
     assert deliveries(hooked, endpoint_id=answer.json()["id"]) == []
-    listed = door(hooked, "GET", f"endpoints?org={org['id']}").json()["data"]
+    listed = admin_call(hooked, "GET", f"endpoints?org={org['id']}").json()["data"]
     assert [one["id"] for one in listed] == [answer.json()["id"]]

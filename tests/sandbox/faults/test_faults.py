@@ -158,7 +158,7 @@ def test_a_status_is_answered_before_anything_is_done(calm: Api) -> None:
     assert calm.submit(VIDEO, KITE, key="status")["status"] == "queued"
 
 
-def test_a_status_says_what_it_was_told_to_say(calm: Api) -> None:
+def test_a_status_has_its_scripted_message(calm: Api) -> None:
     calm.running.fault("status", status=503, message="Gone fishing.")
 
     assert calm.http.get("/billing/balance").json() == {"message": "Gone fishing."}
@@ -328,7 +328,7 @@ def test_a_rule_names_a_function_by_its_path_too(calm: Api) -> None:
     calm.submit(VIDEO, KITE)
 
 
-def test_the_sandboxs_own_door_stays_open_whatever_goes_wrong(calm: Api) -> None:
+def test_no_fault_affects_the_admin_interface(calm: Api) -> None:
     calm.running.fault("drop_before")
     calm.running.fault("status", status=500)
 
@@ -364,7 +364,7 @@ def test_a_stuck_queue_keeps_jobs_queued_until_it_is_cleared(calm: Api) -> None:
     assert calm.ended(stuck["id"])["status"] == "completed"
 
 
-def test_a_failing_render_fails_so_many_jobs_with_its_code(calm: Api) -> None:
+def test_a_failing_render_fails_a_number_of_jobs_with_its_code(calm: Api) -> None:
     calm.running.fault(
         "fail_render", code="provider_timeout", message="It is tired.", count=2
     )
@@ -406,7 +406,9 @@ def test_a_drifted_rate_changes_the_charge_up_to_what_was_held(
     assert calm.balance() == before - charge
 
 
-def test_unavailable_billing_is_read_as_unavailable_so_many_times(calm: Api) -> None:
+def test_unavailable_billing_is_read_as_unavailable_a_number_of_times(
+    calm: Api,
+) -> None:
     job = calm.settled(calm.submit(VIDEO, KITE)["id"])
     calm.running.fault("billing_unavailable", count=2)
 

@@ -19,7 +19,7 @@ from mediakit.media import probe
 from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.jobs.renderer import Renderer
 from mediakit.sandbox.render.process import worker_environment
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from tests.support.samples.media_samples import make_mp3, make_mp4, make_png, make_wav
 
 T = TypeVar("T")
@@ -41,11 +41,11 @@ def use(work: Use[T], renderer: Renderer | None = None) -> T:
 
 
 @pytest.fixture
-def quick(tmp_path: Path) -> Order:
+def quick(tmp_path: Path) -> RenderRequest:
     """A job of a few milliseconds."""
     path = make_png(tmp_path / "p.png", (20, 10))
     url = "https://media.test/p.png"
-    return Order(
+    return RenderRequest(
         job="media_quick",
         kind="image-upscale",
         body={"image_url": url, "upscale_factor": "x2"},
@@ -55,9 +55,9 @@ def quick(tmp_path: Path) -> Order:
 
 
 @pytest.fixture
-def slow(tmp_path: Path) -> Order:
+def slow(tmp_path: Path) -> RenderRequest:
     """A job of many seconds."""
-    return Order(
+    return RenderRequest(
         job="media_slow",
         kind="r1",
         body={"prompt": "waves", "duration": 30, "resolution": "1080p"},
@@ -81,7 +81,7 @@ def pids(caplog: pytest.LogCaptureFixture) -> Callable[[], list[int]]:
     return started
 
 
-async def until_it_writes(request: Order) -> None:
+async def until_it_writes(request: RenderRequest) -> None:
     """Wait until a job is being rendered."""
 
     def wait() -> None:
@@ -91,7 +91,7 @@ async def until_it_writes(request: Order) -> None:
     await asyncio.to_thread(wait)
 
 
-async def failure(renderer: Renderer, order: Order) -> RenderError:
+async def failure(renderer: Renderer, order: RenderRequest) -> RenderError:
     """Return why a job was not rendered."""
     with pytest.raises(RenderError) as failed:
         await renderer.render(order)
@@ -109,7 +109,7 @@ def gone(pid: int) -> bool:
 def test_a_job_is_rendered_by_a_process_that_leaves_when_closed(
     tmp_path: Path, pids: Callable[[], list[int]]
 ) -> None:
-    request = Order(
+    request = RenderRequest(
         job="media_1",
         kind="text-to-video",
         body={"prompt": "a kite over dunes", "duration": 3, "audio": "native"},
@@ -133,7 +133,7 @@ def test_a_job_is_rendered_by_a_process_that_leaves_when_closed(
 
 
 def test_no_process_is_started_before_it_is_needed(
-    quick: Order, pids: Callable[[], list[int]]
+    quick: RenderRequest, pids: Callable[[], list[int]]
 ) -> None:
     async def work(renderer: Renderer) -> None:
         assert pids() == []
@@ -146,7 +146,7 @@ def test_no_process_is_started_before_it_is_needed(
 
 
 def test_it_works_on_the_loop_of_another_thread_while_the_main_loop_runs(
-    quick: Order,
+    quick: RenderRequest,
 ) -> None:
     results: list[Rendered] = []
     thread = threading.Thread(
@@ -162,8 +162,8 @@ def test_it_works_on_the_loop_of_another_thread_while_the_main_loop_runs(
 
 
 def test_a_killed_worker_is_watched_and_replaced_in_another_thread(
-    quick: Order,
-    slow: Order,
+    quick: RenderRequest,
+    slow: RenderRequest,
     pids: Callable[[], list[int]],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -181,13 +181,13 @@ def test_a_killed_worker_is_watched_and_replaced_in_another_thread(
     thread.join()
     [failed] = failures
     assert failed.code == "internal"
-    assert failed.message == "The render worker failed: it ended without an answer."
+    assert failed.message == "The render worker failed: it ended without a response."
     assert len(set(pids())) == 2
     assert f"The render worker {pids()[0]} ended with code -9" in caplog.text
 
 
 def test_a_worker_that_died_between_two_jobs_is_replaced(
-    quick: Order, pids: Callable[[], list[int]]
+    quick: RenderRequest, pids: Callable[[], list[int]]
 ) -> None:
     async def work(renderer: Renderer) -> None:
         await renderer.warm()
@@ -200,7 +200,7 @@ def test_a_worker_that_died_between_two_jobs_is_replaced(
 
 
 def test_a_job_that_takes_too_long_is_stopped(
-    quick: Order, slow: Order, pids: Callable[[], list[int]]
+    quick: RenderRequest, slow: RenderRequest, pids: Callable[[], list[int]]
 ) -> None:
     async def work(renderer: Renderer) -> RenderError:
         late = await failure(renderer, slow)
@@ -215,7 +215,7 @@ def test_a_job_that_takes_too_long_is_stopped(
 
 
 def test_a_worker_is_replaced_after_its_number_of_jobs(
-    quick: Order, pids: Callable[[], list[int]]
+    quick: RenderRequest, pids: Callable[[], list[int]]
 ) -> None:
     async def work(renderer: Renderer) -> None:
         for _ in range(5):
@@ -225,7 +225,9 @@ def test_a_worker_is_replaced_after_its_number_of_jobs(
     assert len(set(pids())) == 3
 
 
-def test_two_workers_render_two_jobs_at_once(quick: Order, slow: Order) -> None:
+def test_two_workers_render_two_jobs_at_once(
+    quick: RenderRequest, slow: RenderRequest
+) -> None:
     async def work(renderer: Renderer) -> None:
         task = asyncio.create_task(renderer.render(slow))
         await until_it_writes(slow)
@@ -239,7 +241,7 @@ def test_two_workers_render_two_jobs_at_once(quick: Order, slow: Order) -> None:
 
 
 def test_a_cancelled_render_does_not_answer_for_the_next_one(
-    quick: Order, slow: Order
+    quick: RenderRequest, slow: RenderRequest
 ) -> None:
     async def work(renderer: Renderer) -> Rendered:
         task = asyncio.create_task(renderer.render(slow))
@@ -251,7 +253,7 @@ def test_a_cancelled_render_does_not_answer_for_the_next_one(
 
 
 def test_closing_ends_what_is_rendered_and_refuses_what_comes_after(
-    quick: Order, slow: Order, pids: Callable[[], list[int]]
+    quick: RenderRequest, slow: RenderRequest, pids: Callable[[], list[int]]
 ) -> None:
     async def work(renderer: Renderer) -> list[RenderError]:
         tasks = [asyncio.create_task(failure(renderer, job)) for job in (slow, quick)]
@@ -263,7 +265,7 @@ def test_closing_ends_what_is_rendered_and_refuses_what_comes_after(
     assert all(gone(pid) for pid in pids())
 
 
-def test_a_failed_render_says_why(quick: Order) -> None:
+def test_a_failed_render_says_why(quick: RenderRequest) -> None:
     Path(next(iter(quick.inputs.values()))).write_bytes(b"no picture")
     failed = use(lambda renderer: failure(renderer, quick))
     assert failed.code == "invalid_input"
@@ -272,7 +274,7 @@ def test_a_failed_render_says_why(quick: Order) -> None:
 
 def test_a_limit_of_the_request_is_held_by_the_worker(tmp_path: Path) -> None:
     clip = make_mp4(tmp_path / "c.mp4", (320, 180), 0.5, 60)
-    request = Order(
+    request = RenderRequest(
         job="media_1",
         kind="video-upscale",
         body={"video_url": "https://media.test/c.mp4"},
@@ -348,7 +350,7 @@ def test_measuring_without_a_worker_is_an_internal_failure(
 
 
 def test_what_a_worker_says_goes_to_the_log(
-    quick: Order,
+    quick: RenderRequest,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -360,7 +362,7 @@ def test_what_a_worker_says_goes_to_the_log(
 
 @pytest.mark.parametrize("program", ["/nonexistent/python", "/bin/false"])
 def test_a_worker_that_does_not_start_is_an_internal_failure(
-    program: str, quick: Order, monkeypatch: pytest.MonkeyPatch
+    program: str, quick: RenderRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", program)
 

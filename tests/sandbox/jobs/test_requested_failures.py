@@ -8,7 +8,7 @@ from mediakit.records import ErrorCode
 from mediakit.sandbox.jobs.requested_failures import asked_failure
 from tests.sandbox.conftest import Api, png
 
-AT_THE_DOOR = {
+REJECTION_STATUS = {
     "insufficient_balance": 403,
     "cycle_limit_exceeded": 403,
     "admission_suspended": 403,
@@ -32,7 +32,7 @@ def test_a_job_fails_with_the_code_that_its_prompt_asks_for(
     answer = api.post("text-to-video", {"prompt": f"a kite sandbox:fail={code}"})
     job = api.settled(answer.json()["id"])
 
-    assert answer.status_code == AT_THE_DOOR.get(code, 200)
+    assert answer.status_code == REJECTION_STATUS.get(code, 200)
     assert ("Retry-After" in answer.headers) == (code == "rate_limited")
     assert (job["status"], job["error"]["code"]) == ("failed", code)
     assert f"sandbox:fail={code}" in job["error"]["message"]

@@ -24,7 +24,7 @@ from mediakit.sandbox.render.film.layers import ClipLayer, PictureLayer, Place, 
 from mediakit.sandbox.render.film.timeline import Keyframe, film_frames, read_keyframes
 from mediakit.sandbox.render.frames.planes import Planes
 from mediakit.sandbox.render.inputs.clips import read_clip
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.scenes.compose_video import render
 from mediakit.sandbox.render.sizes import Size
 from mediakit.sandbox.render.sound.mixing import Mix, SoundFile, Voice, softened
@@ -130,7 +130,7 @@ class Desk:
         name = f"{'-'.join(map(str, (*colour, *size)))}.png"
         return make_png(self.folder / name, size, colour, "plain")
 
-    def order(self, *tracks: Track) -> Order:
+    def order(self, *tracks: Track) -> RenderRequest:
         body = {
             "tracks": [
                 {
@@ -146,7 +146,7 @@ class Desk:
         }
         files = [path for _, parts in tracks for _, _, path in parts]
         inputs = {self.url(path): path for path in files}
-        return Order("media_1", "compose-video", body, inputs, self.output, 1)
+        return RenderRequest("media_1", "compose-video", body, inputs, self.output, 1)
 
     def make(self, *tracks: Track) -> Rendered:
         return render(self.order(*tracks))
@@ -710,7 +710,7 @@ def test_a_keyframe_may_end_with_the_twentieth_minute_but_not_later(desk: Desk) 
 def _refused(desk: Desk, tracks: object, field: str) -> None:
     picture = make_png(desk.folder / "p.png")
     inputs = {URL: picture}
-    order = Order(
+    order = RenderRequest(
         "media_1", "compose-video", {"tracks": tracks}, inputs, desk.output, 1
     )
     with pytest.raises(RenderError) as refusal:

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from mediakit.media_limits import MediaLimits
-from mediakit.sandbox.render.__main__ import answer_line
+from mediakit.sandbox.render.__main__ import response_line
 from mediakit.sandbox.render.film.open_body import OpenBody
 from mediakit.sandbox.render.frames.planes import rgb_of
 from mediakit.sandbox.render.landscapes.palettes import PALETTES, Palette
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.scenes import render
 from mediakit.sandbox.render.scenes.pictures_made import recolour
 from tests.sandbox.render.test_scenes import (
@@ -47,7 +47,7 @@ def studio(tmp_path: Path) -> Studio:
 
 
 def open_body(body: Mapping[str, object]) -> OpenBody:
-    return OpenBody(Order("media_1", "mine", body, {}, Path("none"), 1))
+    return OpenBody(RenderRequest("media_1", "mine", body, {}, Path("none"), 1))
 
 
 def make(
@@ -59,7 +59,7 @@ def make(
 ) -> Rendered:
     """Render with a function that nobody declared."""
     inputs = {studio.url(path): path for path in files}
-    order = Order(
+    order = RenderRequest(
         "media_1", "mine", body, inputs, studio.output, 1, limits or {}, media_type
     )
     return render(order)
@@ -108,7 +108,7 @@ def test_a_function_of_one_s_own_renders_an_empty_body(
 def test_the_answer_for_a_sound_has_no_size(studio: Studio) -> None:
     fields = json.loads(studio.order("mine", {"seconds": 1}).line())
     line = json.dumps({**fields, "media_type": "audio"}).encode()
-    answer = json.loads(answer_line(line))
+    answer = json.loads(response_line(line))
     assert answer == {
         "job": "media_1",
         "ok": True,

@@ -15,7 +15,7 @@ from PIL import Image, ImageColor
 
 from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.render.film.reels import Given, Reel, chosen_seconds, film_of
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.scenes import render
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, frame_size, parse_ratio
 from tests.sandbox.render.test_scenes import (
@@ -280,7 +280,7 @@ def test_limits_are_those_of_the_order(studio: Studio, kind: str) -> None:
     assert refusal.value.code == "invalid_input"
 
 
-def _limited(order: Order, limits: Mapping[str, MediaLimits]) -> Order:
+def _limited(order: RenderRequest, limits: Mapping[str, MediaLimits]) -> RenderRequest:
     return replace(order, limits=limits)
 
 

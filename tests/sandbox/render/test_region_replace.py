@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from mediakit.sandbox.render.film.regions import region_of_words
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.scenes import render
 from mediakit.sandbox.render.sizes import Size
 from tests.support.samples.media_samples import make_mp4, make_png, make_wav
@@ -29,14 +29,14 @@ class Set:
         self.clip = clip
         self.output = folder / "out.part"
 
-    def order(self, seed: int = 1, /, **fields: object) -> Order:
+    def order(self, seed: int = 1, /, **fields: object) -> RenderRequest:
         """Ask for an edit; fields that are paths become URLs."""
         files = {"video": self.clip} | {
             name: value for name, value in fields.items() if isinstance(value, Path)
         }
         urls = {name: f"https://media.test/{path.name}" for name, path in files.items()}
         body = {"prompt": "a lantern", "resolution": "720p", "duration_s": 5}
-        return Order(
+        return RenderRequest(
             job="media_1",
             kind="region-replace",
             body={**body, **fields, **urls},
@@ -100,7 +100,7 @@ def stage(tmp_path: Path) -> Set:
     return Set(tmp_path, clip)
 
 
-def refusal(order: Order) -> str:
+def refusal(order: RenderRequest) -> str:
     with pytest.raises(RenderError) as refused:
         render(order)
     assert refused.value.code == "invalid_input"
@@ -268,7 +268,7 @@ def test_the_resolution_names_the_short_side_and_the_ratio_stays(
     stage = Set(tmp_path, make_mp4(tmp_path / "clip.mp4", source, 0.5))
     asked = stage.order(modify_region_roi="sky")
     body = {name: asked.body[name] for name in ("video", "prompt", "modify_region_roi")}
-    asked = Order(
+    asked = RenderRequest(
         "media_1", asked.kind, {**body, **fields}, asked.inputs, asked.output, 1
     )
     assert render(asked) == Rendered("video/mp4", *size, 500, 12, 0.5)

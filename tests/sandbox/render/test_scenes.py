@@ -23,8 +23,8 @@ from PIL import Image, ImageFilter
 
 from mediakit.catalog import Catalog
 from mediakit.media_limits import MediaLimits
-from mediakit.sandbox.jobs.renderer import order_of
-from mediakit.sandbox.render.__main__ import answer_line
+from mediakit.sandbox.jobs.renderer import render_request
+from mediakit.sandbox.render.__main__ import response_line
 from mediakit.sandbox.render.film.film import Film, write_film
 from mediakit.sandbox.render.frames.planes import Planes
 from mediakit.sandbox.render.frames.text import Caption, font_for, wrap
@@ -33,10 +33,10 @@ from mediakit.sandbox.render.landscapes.landscape import Landscape, Motion
 from mediakit.sandbox.render.landscapes.motifs import Figure
 from mediakit.sandbox.render.landscapes.palettes import look_of
 from mediakit.sandbox.render.protocol import (
-    Order,
     Rendered,
     RenderError,
-    parse_order,
+    RenderRequest,
+    parse_request,
 )
 from mediakit.sandbox.render.scenes import render
 from mediakit.sandbox.render.scenes.r1 import task_of
@@ -154,13 +154,15 @@ class Studio:
 
     def order(
         self, kind: str, body: Mapping[str, object], *files: Path, seed: int = 1
-    ) -> Order:
+    ) -> RenderRequest:
         inputs = {self.url(path): path for path in files}
         if kind not in DECLARED:
-            return Order("media_1", kind, body, inputs, self.output, seed)
+            return RenderRequest("media_1", kind, body, inputs, self.output, seed)
         function = CATALOG.function(kind)
         canonical = function.canonical_body(body)
-        order = order_of("media_1", function, canonical, inputs, self.output, seed)
+        order = render_request(
+            "media_1", function, canonical, inputs, self.output, seed
+        )
         limits = R1_LIMITS if kind == "r1" else {}
         return dataclasses.replace(order, limits=limits)
 
@@ -966,7 +968,7 @@ def test_the_worker_answers_each_line_with_a_line_and_leaves(studio: Studio) -> 
     assert len(answers) == 5
     for answer in answers[:4]:
         assert (answer["ok"], answer["code"]) == (False, "internal")
-        assert "not a render order" in answer["message"]
+        assert "not a render request" in answer["message"]
     assert answers[4] == {
         "job": "media_1",
         "ok": True,
@@ -985,13 +987,13 @@ def test_the_worker_answers_each_line_with_a_line_and_leaves(studio: Studio) -> 
     [b"", b"{", b"[]", b"null", b'{"job": "a"}', b'{"job": 1, "kind": 2}', b"\xff"],
 )
 def test_a_malformed_line_is_answered(line: bytes) -> None:
-    answer = json.loads(answer_line(line))
+    answer = json.loads(response_line(line))
     assert (answer["job"], answer["ok"], answer["code"]) == (None, False, "internal")
 
 
 def test_an_order_brings_its_limits_and_its_media_type(studio: Studio) -> None:
     order = dataclasses.replace(studio.order("r1", R1), media_type="audio")
-    read = parse_order(order.line())
+    read = parse_request(order.line())
     assert read == order
     assert read.limits_of("video_urls") == R1_LIMITS["video_urls"]
     assert read.limits_of("image_urls") == MediaLimits()
@@ -1004,7 +1006,7 @@ def test_an_order_with_malformed_limits_is_an_internal_failure(
     studio: Studio, limits: object
 ) -> None:
     fields = json.loads(studio.order("r1", R1).line()) | {"limits": limits}
-    answer = json.loads(answer_line(json.dumps(fields).encode()))
+    answer = json.loads(response_line(json.dumps(fields).encode()))
     assert (answer["ok"], answer["code"]) == (False, "internal")
 
 
@@ -1012,14 +1014,14 @@ def test_an_order_with_malformed_limits_is_an_internal_failure(
 def test_only_clips_and_sounds_have_a_length(studio: Studio, medium: object) -> None:
     order = studio.order("probe", {studio.url(studio.folder / "a"): medium})
     order = dataclasses.replace(order, inputs={studio.url(studio.folder / "a"): Path()})
-    answer = json.loads(answer_line(order.line()))
+    answer = json.loads(response_line(order.line()))
     assert (answer["ok"], answer["code"]) == (False, "internal")
 
 
 def test_an_input_that_is_gone_cannot_be_measured(studio: Studio) -> None:
     nowhere = studio.folder / "gone.mp4"
     order = studio.order("probe", {studio.url(nowhere): "video"}, nowhere)
-    answer = json.loads(answer_line(order.line()))
+    answer = json.loads(response_line(order.line()))
     assert (answer["ok"], answer["code"]) == (False, "internal")
 
 
@@ -1036,7 +1038,7 @@ def test_only_decoding_counts_against_the_time_for_decoding() -> None:
 
 
 def test_a_worker_says_when_it_is_warm(studio: Studio) -> None:
-    answer = json.loads(answer_line(studio.order("warm", {}).line()))
+    answer = json.loads(response_line(studio.order("warm", {}).line()))
     assert answer == {"job": "media_1", "ok": True}
 
 
@@ -1055,7 +1057,7 @@ def test_a_worker_says_when_it_is_warm(studio: Studio) -> None:
 def test_an_order_that_cannot_be_followed_is_answered(
     studio: Studio, kind: str, body: dict[str, object], code: str
 ) -> None:
-    answer = json.loads(answer_line(studio.order(kind, body).line()))
+    answer = json.loads(response_line(studio.order(kind, body).line()))
     assert (answer["job"], answer["ok"], answer["code"]) == ("media_1", False, code)
     assert answer["message"].endswith(".")
 
@@ -1065,7 +1067,7 @@ def test_a_failed_order_leaves_no_half_file(studio: Studio) -> None:
     broken = studio.folder / "bad.png"
     broken.write_bytes(picture.read_bytes()[:100])
     body = {**R1, "image_urls": [studio.url(picture), studio.url(broken)]}
-    answer = json.loads(answer_line(studio.order("r1", body, picture, broken).line()))
+    answer = json.loads(response_line(studio.order("r1", body, picture, broken).line()))
     assert answer["code"] == "invalid_input"
     assert "image_urls[1]" in answer["message"]
     assert not studio.output.exists()
@@ -1076,7 +1078,7 @@ def test_an_output_that_cannot_be_written_is_an_internal_failure(
 ) -> None:
     order = studio.order("text-to-video", {"prompt": "a", "duration": 3})
     nowhere = dataclasses.replace(order, output=studio.folder / "none" / "out.part")
-    answer = json.loads(answer_line(nowhere.line()))
+    answer = json.loads(response_line(nowhere.line()))
     assert (answer["ok"], answer["code"]) == (False, "internal")
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.render.film.film import Film, write_film
 from mediakit.sandbox.render.frames.planes import Planes
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.scenes import render
 from mediakit.sandbox.render.scenes.video_upscale import output_size
 from mediakit.sandbox.render.sizes import Size
@@ -99,8 +99,8 @@ def order(
     *,
     limits: MediaLimits | None = None,
     seed: int = 1,
-) -> Order:
-    return Order(
+) -> RenderRequest:
+    return RenderRequest(
         job="media_1",
         kind="video-upscale",
         body={"video_url": URL, **fields},
@@ -117,7 +117,7 @@ def made(clip: Path, seed: int = 1, /, **fields: object) -> Seen:
     return look(asked.output)
 
 
-def refusal(asked: Order) -> str:
+def refusal(asked: RenderRequest) -> str:
     with pytest.raises(RenderError) as refused:
         render(asked)
     assert refused.value.code == "invalid_input"

@@ -18,7 +18,7 @@ from mediakit.sandbox.jobs.pricing import hold_of
 from mediakit.sandbox.seeding.past_jobs import US_PER_DAY, past_jobs
 from tests.sandbox.conftest import KITE, PATIENCE_S, Api, StartSandbox, png
 
-DOOR = {"X-Sandbox": "1"}
+ADMIN_HEADERS = {"X-Sandbox": "1"}
 DAYS, JOBS = 90, 400
 OPENING_MICRO_USD = 100_000_000
 
@@ -166,12 +166,12 @@ def test_the_same_seed_adds_nothing_even_on_another_day_after_a_restart(
 ) -> None:
     api = sandboxes(tmp_path / "data", concurrency=0)
     asked = {"days": 10, "jobs": 20, "seed": 1}
-    made = api.http.post("/sandbox/seed", json=asked, headers=DOOR)
+    made = api.http.post("/sandbox/seed", json=asked, headers=ADMIN_HEADERS)
     api.running.advance(hours=30)
     api.running.stop()
     api = sandboxes(tmp_path / "data", concurrency=0)
 
-    again = api.http.post("/sandbox/seed", json=asked, headers=DOOR)
+    again = api.http.post("/sandbox/seed", json=asked, headers=ADMIN_HEADERS)
 
     assert (made.status_code, again.status_code) == (201, 200)
     assert made.json()["added"] == 20
@@ -187,7 +187,7 @@ def test_a_seed_tells_its_requests_where_they_are_asked_for(
 ) -> None:
     api = sandboxes(concurrency=0)
     asked = {"days": 30, "jobs": 200, "requests": True}
-    answer = api.http.post("/sandbox/seed", json=asked, headers=DOOR).json()
+    answer = api.http.post("/sandbox/seed", json=asked, headers=ADMIN_HEADERS).json()
     catalog = Catalog.default()
 
     requests = answer["requests"]
@@ -207,18 +207,20 @@ def test_a_seed_tells_its_requests_where_they_are_asked_for(
         assert (job["status"] == "failed") == (job["error"] is not None)
     times = [job["created_at"] for job in requests]
     assert times == sorted(times)
-    again = api.http.post("/sandbox/seed", json=asked, headers=DOOR).json()
+    again = api.http.post("/sandbox/seed", json=asked, headers=ADMIN_HEADERS).json()
     assert again["requests"] == requests
 
 
 def test_a_key_chooses_the_organization_that_is_seeded(sandboxes: StartSandbox) -> None:
     api = sandboxes(concurrency=0)
-    made = api.http.post("/sandbox/orgs", json={"name": "Other"}, headers=DOOR).json()
+    made = api.http.post(
+        "/sandbox/orgs", json={"name": "Other"}, headers=ADMIN_HEADERS
+    ).json()
     keys = f"/sandbox/orgs/{made['id']}/keys"
-    key = api.http.post(keys, json={}, headers=DOOR).json()
-    door = DOOR | {"X-API-Key": key["key"]}
+    key = api.http.post(keys, json={}, headers=ADMIN_HEADERS).json()
+    headers = ADMIN_HEADERS | {"X-API-Key": key["key"]}
 
-    added = api.http.post("/sandbox/seed", json={"jobs": 30}, headers=door).json()
+    added = api.http.post("/sandbox/seed", json={"jobs": 30}, headers=headers).json()
 
     with closing(store(api)) as db:
         found = db.execute("SELECT org, count(*) FROM job GROUP BY org").fetchall()
@@ -232,12 +234,14 @@ def test_an_organization_by_invoice_has_a_past_on_its_cycles(
     made = api.http.post(
         "/sandbox/orgs",
         json={"name": "Later", "mode": "postpaid", "cycle_limit_usd": "1000"},
-        headers=DOOR,
+        headers=ADMIN_HEADERS,
     )
     assert made.is_success, made.text
     org = made.json()["id"]
 
-    added = api.http.post(f"/sandbox/seed?org={org}", json={"jobs": 30}, headers=DOOR)
+    added = api.http.post(
+        f"/sandbox/seed?org={org}", json={"jobs": 30}, headers=ADMIN_HEADERS
+    )
 
     assert added.status_code == 201
     assert api.balance() == OPENING_MICRO_USD
@@ -263,14 +267,16 @@ def test_an_organization_by_invoice_has_a_past_on_its_cycles(
     ],
 )
 def test_a_seed_that_makes_no_sense_is_refused(idle: Api, body: object) -> None:
-    answer = idle.http.post("/sandbox/seed", json=body, headers=DOOR)
+    answer = idle.http.post("/sandbox/seed", json=body, headers=ADMIN_HEADERS)
 
     assert answer.status_code == 422
     assert list(answer.json()) == ["message"]
 
 
 def test_a_seed_needs_an_organization_that_is_there(idle: Api) -> None:
-    answer = idle.http.post("/sandbox/seed?org=org_none", json={}, headers=DOOR)
+    answer = idle.http.post(
+        "/sandbox/seed?org=org_none", json={}, headers=ADMIN_HEADERS
+    )
 
     assert answer.status_code == 404
 
@@ -281,7 +287,7 @@ def test_the_same_seed_makes_the_same_past() -> None:
             Catalog.default(),
             days=30,
             jobs=50,
-            buyers=3,
+            keys_n=3,
             seed=seed,
             now_us=20_000 * US_PER_DAY,
         )
@@ -293,7 +299,7 @@ def test_the_same_seed_makes_the_same_past() -> None:
 def test_every_function_has_a_past_with_a_price() -> None:
     catalog = Catalog.default()
     past = past_jobs(
-        catalog, days=365, jobs=3_000, buyers=1, seed=3, now_us=20_000 * US_PER_DAY
+        catalog, days=365, jobs=3_000, keys_n=1, seed=3, now_us=20_000 * US_PER_DAY
     )
 
     completed = [job for job in past if job.failure is None]
@@ -380,7 +386,7 @@ def test_an_upload_that_ends_after_a_reset_leaves_no_file(
 
 @pytest.mark.parametrize("body", [{}, {"confirm": False}, {"confirm": 1}, {"x": True}])
 def test_a_reset_must_be_meant(idle: Api, body: object) -> None:
-    answer = idle.http.post("/sandbox/reset", json=body, headers=DOOR)
+    answer = idle.http.post("/sandbox/reset", json=body, headers=ADMIN_HEADERS)
 
     assert answer.status_code == 422
     assert "Nothing was removed" in answer.json()["message"]

@@ -9,14 +9,14 @@ import pytest
 
 from mediakit.clock import VirtualClock
 from mediakit.sandbox.core.service import Service
-from mediakit.sandbox.scheduling.alarm import Alarm, keep_doing
 from mediakit.sandbox.scheduling.clock import SandboxClock, to_us
 from mediakit.sandbox.scheduling.health import (
-    LONGEST_REST_S,
+    LONGEST_BACKOFF_S,
     Health,
-    rest_s,
-    until_done,
+    backoff_s,
+    retry_until_done,
 )
+from mediakit.sandbox.scheduling.wakeup import Wakeup, run_forever
 from tests.sandbox.conftest import KITE, Api, StartSandbox
 
 FULL = "database or disk is full"
@@ -35,8 +35,8 @@ def test_a_loop_takes_its_next_turn_whatever_the_last_one_raised() -> None:
 
     async def run() -> None:
         time = VirtualClock()
-        alarm = Alarm(SandboxClock(time, epoch_us=to_us(time.now())))
-        loop = asyncio.create_task(keep_doing(health, "settling", alarm, turn))
+        alarm = Wakeup(SandboxClock(time, epoch_us=to_us(time.now())))
+        loop = asyncio.create_task(run_forever(health, "settling", alarm, turn))
         await done.wait()
         await asyncio.sleep(0)
         assert health.problems() == []
@@ -53,8 +53,8 @@ def test_a_loop_takes_its_next_turn_whatever_the_last_one_raised() -> None:
 
 
 def test_rests_grow_up_to_a_bound() -> None:
-    assert [rest_s(n) for n in range(3)] == [0.1, 0.2, 0.4]
-    assert rest_s(10_000) == LONGEST_REST_S
+    assert [backoff_s(n) for n in range(3)] == [0.1, 0.2, 0.4]
+    assert backoff_s(10_000) == LONGEST_BACKOFF_S
 
 
 def test_work_that_is_cut_off_is_no_problem_any_more() -> None:
@@ -64,7 +64,7 @@ def test_work_that_is_cut_off_is_no_problem_any_more() -> None:
         raise OSError(28, "No space left on device", "/a/secret/path")
 
     async def run() -> None:
-        work = asyncio.create_task(until_done(health, "ending", fail, "media_1"))
+        work = asyncio.create_task(retry_until_done(health, "ending", fail, "media_1"))
         await asyncio.sleep(0)
         assert health.problems() == ["ending: No space left on device"]
         work.cancel()

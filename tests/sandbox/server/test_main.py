@@ -66,7 +66,7 @@ def test_people_read_a_few_lines_with_the_key_made_for_this_run(
 
     url = lines[0].split()[4]
     assert url.startswith("http://127.0.0.1:")
-    assert lines[1].startswith("API key, made for this run alone: mk_")
+    assert lines[1].startswith("API key, for this run only: mk_")
     assert "text-to-video" in lines[2]
     assert "balance $100.00" in lines[3]
 
@@ -79,7 +79,7 @@ def test_a_key_that_is_known_already_is_not_shown(tmp_path: Path) -> None:
     assert lines[1] == "API key: the one you gave.\n"
     with command("--data-dir", str(tmp_path)) as process:
         lines = [first_line(process) for _ in range(4)]
-    assert lines[1] == f"API key: kept in {tmp_path / 'account.json'}.\n"
+    assert lines[1] == f"API key: stored in {tmp_path / 'account.json'}.\n"
 
 
 def test_a_temporary_folder_is_gone_at_the_end(

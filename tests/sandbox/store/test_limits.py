@@ -23,7 +23,7 @@ from mediakit.sandbox.store.organizations import keys, organizations
 from mediakit.sandbox.store.organizations.organizations import NewOrg
 from mediakit.schema import InputFacts, MediaRequest
 from tests.sandbox.conftest import KITE, StartSandbox
-from tests.support.sandbox.console import Console, midnight_after
+from tests.support.sandbox.admin import AdminClient, midnight_after
 from tests.support.sandbox.instants import DAY_US, MINUTE_US, NOON
 
 VIDEO = "text-to-video"
@@ -40,10 +40,10 @@ class Whim(MediaRequest, kind="whim", function="text-to-image", spec="8"):
 
 
 @pytest.fixture(scope="module")
-def console(sandboxes: StartSandbox) -> Iterator[Console]:
-    """The door of a sandbox of which only its own organizations are used."""
-    with Console(sandboxes(settle_after_s=0.01)) as console:
-        yield console
+def admin(sandboxes: StartSandbox) -> Iterator[AdminClient]:
+    """The submitter of a sandbox of which only its own organizations are used."""
+    with AdminClient(sandboxes(settle_after_s=0.01)) as admin:
+        yield admin
 
 
 def assert_turned_away(answer: httpx.Response, status: int, code: str) -> None:
@@ -58,9 +58,9 @@ def retry_after_s(answer: httpx.Response) -> int:
 
 
 @pytest.mark.spec("4.3")
-def test_submits_beyond_the_minute_wait_for_the_next_one(console: Console) -> None:
-    user = console.user(console.org(per_minute=2))
-    console.at_noon()
+def test_submits_beyond_the_minute_wait_for_the_next_one(admin: AdminClient) -> None:
+    user = admin.user(admin.org(per_minute=2))
+    admin.at_noon()
     assert [user.post(VIDEO, KITE).status_code for _ in range(2)] == [200, 200]
 
     answer = user.post(VIDEO, KITE, "k")
@@ -71,38 +71,38 @@ def test_submits_beyond_the_minute_wait_for_the_next_one(console: Console) -> No
     again = user.post(VIDEO, KITE, "k")
     assert (again.status_code, again.json()["id"]) == (200, answer.json()["id"])
     assert "Retry-After" not in again.headers
-    console.skip(seconds=retry_after_s(answer))
+    admin.skip(seconds=retry_after_s(answer))
     assert user.post(VIDEO, KITE, "k").json()["status"] == "failed"
     assert user.post(VIDEO, KITE, "fresh").json()["status"] == "queued"
 
 
 @pytest.mark.spec("4.3")
 def test_a_day_has_its_own_limit_and_refused_submits_do_not_count(
-    console: Console,
+    admin: AdminClient,
 ) -> None:
-    user = console.user(console.org(per_minute=1, per_day=2))
-    console.at_noon()
+    user = admin.user(admin.org(per_minute=1, per_day=2))
+    admin.at_noon()
     assert user.post(VIDEO, KITE).status_code == 200
     for _ in range(5):
         assert retry_after_s(user.post(VIDEO, KITE)) <= 60
-    console.skip(minutes=1)
+    admin.skip(minutes=1)
     assert user.post(VIDEO, KITE).status_code == 200
 
     answer = user.post(VIDEO, KITE)
 
     # Over both limits: who waited for the minute only would be refused again.
     assert_turned_away(answer, 429, "rate_limited")
-    left = midnight_after(console.now()) - console.now()
+    left = midnight_after(admin.now()) - admin.now()
     assert (
         left <= timedelta(seconds=retry_after_s(answer)) <= left + timedelta(minutes=5)
     )
-    console.skip(seconds=retry_after_s(answer))
+    admin.skip(seconds=retry_after_s(answer))
     assert user.post(VIDEO, KITE).status_code == 200
 
 
-def test_reading_and_refused_requests_do_not_count(console: Console) -> None:
-    user = console.user(console.org(per_minute=1))
-    console.at_noon()
+def test_reading_and_refused_requests_do_not_count(admin: AdminClient) -> None:
+    user = admin.user(admin.org(per_minute=1))
+    admin.at_noon()
 
     assert user.post(VIDEO, {}).status_code == 422
     assert user.post(VIDEO, KITE | {"webhook_url": "http://a"}).status_code == 400
@@ -114,7 +114,7 @@ def test_reading_and_refused_requests_do_not_count(console: Console) -> None:
 
 
 def test_who_waits_does_so_in_real_seconds(sandboxes: StartSandbox) -> None:
-    with Console(sandboxes(speed=60.0)) as fast:
+    with AdminClient(sandboxes(speed=60.0)) as fast:
         user = fast.user(fast.org(per_day=0))
         fast.at_noon()
         seconds = retry_after_s(user.post(VIDEO, KITE))
@@ -123,8 +123,8 @@ def test_who_waits_does_so_in_real_seconds(sandboxes: StartSandbox) -> None:
 
 
 @pytest.mark.spec("3.1")
-def test_each_organization_has_its_own_queue(console: Console) -> None:
-    small, other = (console.user(console.org(queue_size=n)) for n in (1, 1))
+def test_each_organization_has_its_own_queue(admin: AdminClient) -> None:
+    small, other = (admin.user(admin.org(queue_size=n)) for n in (1, 1))
     assert small.post(VIDEO, KITE).status_code == 200
 
     answer = small.post(VIDEO, KITE)
@@ -134,23 +134,23 @@ def test_each_organization_has_its_own_queue(console: Console) -> None:
     assert other.post(VIDEO, KITE).status_code == 200
 
 
-def test_raising_the_cap_starts_what_is_queued(console: Console) -> None:
-    org = console.org(concurrency=0)
-    user = console.user(org)
+def test_raising_the_cap_starts_what_is_queued(admin: AdminClient) -> None:
+    org = admin.org(concurrency=0)
+    user = admin.user(org)
     job = user.submit(VIDEO, {"prompt": "sandbox:fail=internal"})
     assert user.job(job["id"])["status"] == "queued"
 
-    console.change(org, concurrency=1)
+    admin.change(org, concurrency=1)
 
     assert user.ended(job["id"])["error"]["code"] == "internal"
 
 
 @pytest.mark.spec("7.2")
-def test_a_suspended_organization_reads_and_does_not_submit(console: Console) -> None:
-    org = console.org()
-    user = console.user(org)
+def test_a_suspended_organization_reads_and_does_not_submit(admin: AdminClient) -> None:
+    org = admin.org()
+    user = admin.user(org)
     job = user.submit(VIDEO, KITE)
-    console.change(org, suspended=True)
+    admin.change(org, suspended=True)
 
     answer = user.post(VIDEO, KITE)
 
@@ -158,61 +158,63 @@ def test_a_suspended_organization_reads_and_does_not_submit(console: Console) ->
     assert "Retry-After" not in answer.headers
     assert user.job(job["id"])["status"] == "queued"
     assert user.balance() == 100_000_000
-    console.change(org, suspended=False)
+    admin.change(org, suspended=False)
     assert user.post(VIDEO, KITE).status_code == 200
 
 
 @pytest.mark.spec("4.3")
-def test_a_key_has_a_daily_limit_of_its_own(console: Console) -> None:
-    org = console.org()
-    user = console.user(org, daily_limit_usd=2 * KITE_USD)
-    other = console.user(org)
-    console.at_noon()
+def test_a_key_has_a_daily_limit_of_its_own(admin: AdminClient) -> None:
+    org = admin.org()
+    user = admin.user(org, daily_limit_usd=2 * KITE_USD)
+    other = admin.user(org)
+    admin.at_noon()
     assert [user.post(VIDEO, KITE).status_code for _ in range(2)] == [200, 200]
 
     answer = user.post(VIDEO, KITE)
 
     assert_turned_away(answer, 403, "rate_limited")
-    left = midnight_after(console.now()) - console.now()
+    left = midnight_after(admin.now()) - admin.now()
     assert timedelta(seconds=retry_after_s(answer)) >= left
     assert other.post(VIDEO, KITE).status_code == 200
 
 
-def test_the_keys_of_a_member_share_the_members_daily_limit(console: Console) -> None:
-    org = console.org()
-    member = console.member(org, daily_limit_usd=KITE_USD)
-    first, second = (console.user(org, member=member) for _ in range(2))
+def test_the_keys_of_a_member_share_the_members_daily_limit(admin: AdminClient) -> None:
+    org = admin.org()
+    member = admin.member(org, daily_limit_usd=KITE_USD)
+    first, second = (admin.user(org, member=member) for _ in range(2))
     assert first.post(VIDEO, KITE).status_code == 200
 
     for user in (first, second):
         assert_turned_away(user.post(VIDEO, KITE), 403, "rate_limited")
-    another = console.user(org, member=console.member(org, daily_limit_usd=KITE_USD))
+    another = admin.user(org, member=admin.member(org, daily_limit_usd=KITE_USD))
     assert another.post(VIDEO, KITE).status_code == 200
 
 
-def test_a_raised_daily_limit_lets_pass_at_once(console: Console) -> None:
-    org = console.org()
-    made = console.key(org, daily_limit_usd="0.10")
-    user = console.as_key(made["key"])
+def test_a_raised_daily_limit_lets_pass_at_once(admin: AdminClient) -> None:
+    org = admin.org()
+    made = admin.key(org, daily_limit_usd="0.10")
+    user = admin.as_key(made["key"])
     assert user.post(VIDEO, KITE).status_code == 403
 
-    changed = console.call("PATCH", f"/keys/{made['id']}", daily_limit_usd=None)
+    changed = admin.call("PATCH", f"/keys/{made['id']}", daily_limit_usd=None)
 
     assert changed["daily_limit_micro_usd"] is None
     assert user.post(VIDEO, KITE).status_code == 200
 
 
 @pytest.mark.spec("7.2")
-def test_an_outage_turns_submits_away_that_would_be_admitted(console: Console) -> None:
-    org = console.org(queue_size=1)
-    user = console.user(org)
-    console.change(org, suspended=True)
-    console.api.running.fault("outage", count=1)
+def test_an_outage_turns_submits_away_that_would_be_admitted(
+    admin: AdminClient,
+) -> None:
+    org = admin.org(queue_size=1)
+    user = admin.user(org)
+    admin.change(org, suspended=True)
+    admin.api.running.fault("outage", count=1)
 
     # A submit that a limit turns away finds no outage: the one that was asked for
     # is left for the next.
     assert_turned_away(user.post(VIDEO, KITE), 403, "admission_suspended")
-    console.change(org, suspended=False)
+    admin.change(org, suspended=False)
     assert_turned_away(user.post(VIDEO, KITE, "k"), 503, "provider_unavailable")
     assert user.submit(VIDEO, KITE, "k")["status"] == "failed"
     assert user.submit(VIDEO, KITE, "fresh")["status"] == "queued"
@@ -220,19 +222,19 @@ def test_an_outage_turns_submits_away_that_would_be_admitted(console: Console) -
 
 @pytest.mark.spec("7.2")
 def test_without_a_billing_plan_no_job_is_made_and_no_key_bound(
-    console: Console,
+    admin: AdminClient,
 ) -> None:
-    org = console.org()
-    user = console.user(org)
+    org = admin.org()
+    user = admin.user(org)
     before = user.submit(VIDEO, KITE, "before")
-    console.change(org, billing_plan=False)
+    admin.change(org, billing_plan=False)
 
     answer = user.post(VIDEO, KITE, "k")
 
     assert answer.status_code == 500
     assert list(answer.json()) == ["message"]
     assert user.submit(VIDEO, KITE, "before")["id"] == before["id"]
-    console.change(org, billing_plan=True)
+    admin.change(org, billing_plan=True)
     assert user.submit(VIDEO, KITE | {"duration": 4}, "k")["status"] == "queued"
 
 
@@ -250,7 +252,7 @@ def test_what_has_no_price_is_a_job_that_fails_at_200(sandboxes: StartSandbox) -
 PRICE = 600
 
 
-class Door:
+class Submitter:
     """An organization in a store, and submits to it at an instant."""
 
     def __init__(
@@ -351,116 +353,120 @@ ORDER: list[tuple[ErrorCode | None, dict[str, Value]]] = [
 def test_the_first_limit_in_the_interfaces_order_is_the_reason(
     db: Database, first: int
 ) -> None:
-    door = Door(db)
-    door.limit("key", door.key, PRICE - 1)
+    submitter = Submitter(db)
+    submitter.limit("key", submitter.key, PRICE - 1)
     for _, state in ORDER[first:]:
-        organizations.change(db, door.org, state)
+        organizations.change(db, submitter.org, state)
 
-    assert door.code(is_out=True) == ORDER[first][0]
+    assert submitter.code(is_out=True) == ORDER[first][0]
 
 
 @pytest.mark.spec("4.3")
 def test_behind_the_organizations_limits_come_usage_outage_and_price(
     db: Database,
 ) -> None:
-    door = Door(db)
-    door.limit("key", door.key, PRICE - 1)
-    _, refusal = door.submit(is_out=True)
+    submitter = Submitter(db)
+    submitter.limit("key", submitter.key, PRICE - 1)
+    _, refusal = submitter.submit(is_out=True)
     assert refusal is not None
     assert refusal.over_usage_limit
 
-    door.limit("key", door.key, PRICE)
-    assert door.code(is_out=True) is ErrorCode.PROVIDER_UNAVAILABLE
-    assert door.code(price=None, is_out=True) is ErrorCode.PROVIDER_UNAVAILABLE
-    assert door.code(price=None) is ErrorCode.INVALID_INPUT
-    assert door.code() is None
+    submitter.limit("key", submitter.key, PRICE)
+    assert submitter.code(is_out=True) is ErrorCode.PROVIDER_UNAVAILABLE
+    assert submitter.code(price=None, is_out=True) is ErrorCode.PROVIDER_UNAVAILABLE
+    assert submitter.code(price=None) is ErrorCode.INVALID_INPUT
+    assert submitter.code() is None
 
 
 def test_a_window_ends_on_the_microsecond(db: Database) -> None:
-    door = Door(db, per_minute=1, per_day=2)
+    submitter = Submitter(db, per_minute=1, per_day=2)
     last_us = NOON + MINUTE_US - 1
 
-    assert door.code(now_us=NOON) is None
-    _, refusal = door.submit(last_us)
+    assert submitter.code(now_us=NOON) is None
+    _, refusal = submitter.submit(last_us)
     assert refusal is not None
     assert refusal.retry_at_us == last_us + 1
-    assert door.code(now_us=last_us + 1) is None
-    _, refusal = door.submit(last_us + 1 + MINUTE_US)
+    assert submitter.code(now_us=last_us + 1) is None
+    _, refusal = submitter.submit(last_us + 1 + MINUTE_US)
     assert refusal is not None
     assert refusal.retry_at_us == NOON + DAY_US // 2
-    assert door.code(now_us=NOON + DAY_US // 2) is None
+    assert submitter.code(now_us=NOON + DAY_US // 2) is None
 
 
 def test_a_job_that_ran_counts_whatever_it_failed_with(db: Database) -> None:
-    door = Door(db, per_day=1)
-    door.submit()
+    submitter = Submitter(db, per_day=1)
+    submitter.submit()
     running = jobs.claim(db, NOON)
     assert running is not None
     code = ErrorCode.RATE_LIMITED
     assert jobs.fail(db, running, code, "x", now_us=NOON, settle_due_us=NOON)
 
-    assert door.code() is ErrorCode.RATE_LIMITED
+    assert submitter.code() is ErrorCode.RATE_LIMITED
 
 
 @pytest.mark.parametrize("what", ["key", "member"])
 def test_a_daily_limit_counts_what_settled_today_and_what_is_held(
     db: Database, what: str
 ) -> None:
-    door = Door(db)
-    door.limit(what, door.key if what == "key" else door.member, 2 * PRICE)
-    job, refusal = door.submit()
+    submitter = Submitter(db)
+    submitter.limit(
+        what, submitter.key if what == "key" else submitter.member, 2 * PRICE
+    )
+    job, refusal = submitter.submit()
     assert refusal is None
 
-    door.finish(job, PRICE - 1, NOON)  # one micro-dollar less than was held
-    assert door.code(price=PRICE + 2) is ErrorCode.RATE_LIMITED
-    assert door.code(price=PRICE + 1) is None  # exactly the limit; held from now on
-    assert door.code(price=1) is ErrorCode.RATE_LIMITED
+    submitter.finish(job, PRICE - 1, NOON)  # one micro-dollar less than was held
+    assert submitter.code(price=PRICE + 2) is ErrorCode.RATE_LIMITED
+    assert (
+        submitter.code(price=PRICE + 1) is None
+    )  # exactly the limit; held from now on
+    assert submitter.code(price=1) is ErrorCode.RATE_LIMITED
     # The next day what has settled is over, and what is held still is.
     tomorrow = NOON + DAY_US // 2
-    assert door.code(now_us=tomorrow - 1, price=1) is ErrorCode.RATE_LIMITED
-    assert door.code(now_us=tomorrow, price=PRICE) is ErrorCode.RATE_LIMITED
-    assert door.code(now_us=tomorrow, price=PRICE - 1) is None
+    assert submitter.code(now_us=tomorrow - 1, price=1) is ErrorCode.RATE_LIMITED
+    assert submitter.code(now_us=tomorrow, price=PRICE) is ErrorCode.RATE_LIMITED
+    assert submitter.code(now_us=tomorrow, price=PRICE - 1) is None
 
 
 def test_a_members_second_key_has_what_the_first_left(db: Database) -> None:
-    door = Door(db)
-    door.limit("member", door.member, PRICE + 1)
-    second = door.make_key()
+    submitter = Submitter(db)
+    submitter.limit("member", submitter.member, PRICE + 1)
+    second = submitter.make_key()
 
-    assert door.code() is None
-    assert door.code(key=second, price=2) is ErrorCode.RATE_LIMITED
-    assert door.code(key=second, price=1) is None
+    assert submitter.code() is None
+    assert submitter.code(key=second, price=2) is ErrorCode.RATE_LIMITED
+    assert submitter.code(key=second, price=1) is None
 
 
 @pytest.mark.parametrize("state", ["queued", "running", "pending"])
 def test_money_is_held_through_every_state_until_it_settles(
     db: Database, state: str
 ) -> None:
-    door = Door(db)
-    door.limit("key", door.key, PRICE)
-    door.submit()
+    submitter = Submitter(db)
+    submitter.limit("key", submitter.key, PRICE)
+    submitter.submit()
     running = None if state == "queued" else jobs.claim(db, NOON)
     assert (running is None) == (state == "queued")
     if running is not None and state == "pending":
         made = Finished("video", "video/mp4", None, 0, 5)
         assert jobs.complete(db, running, made, now_us=NOON, settle_due_us=NOON + 1)
 
-    assert door.code(price=1) is ErrorCode.RATE_LIMITED
+    assert submitter.code(price=1) is ErrorCode.RATE_LIMITED
 
 
 def test_a_key_of_another_organization_is_no_key(db: Database) -> None:
-    door, other = Door(db), Door(db)
+    submitter, other = Submitter(db), Submitter(db)
 
     for key in (other.key, "key_none"):
         with pytest.raises(KeyGoneError):
-            door.submit(key=key)
+            submitter.submit(key=key)
     assert db.rows("SELECT id FROM job") == []
 
 
 def test_a_hold_that_is_raised_keeps_to_the_daily_limit(db: Database) -> None:
-    door = Door(db)
-    door.limit("key", door.key, 2 * PRICE)
-    job, _ = door.submit()
+    submitter = Submitter(db)
+    submitter.limit("key", submitter.key, 2 * PRICE)
+    job, _ = submitter.submit()
 
     refusal = admission.hold_more(db, job.id, 2 * PRICE + 1, NOON)
 

@@ -152,7 +152,7 @@ class Books:
             each.pending.clear()
             each.held = self._in_flight(each)
 
-    def buy(self, account: Account, price: int) -> None:
+    def submit_and_complete(self, account: Account, price: int) -> None:
         self.submit(account, price)
         self.complete(account, price)
         self.settle(account, price)
@@ -212,7 +212,7 @@ class Books:
 
 KINDS = (
     "submit",
-    "buy",
+    "submit_and_complete",
     "complete",
     "settle",
     "raise_hold",

@@ -10,7 +10,7 @@ import pytest
 from mediakit.records import Balance
 from tests.sandbox.conftest import KITE, Api, StartSandbox
 from tests.support.samples.media_samples import make_mp4
-from tests.support.sandbox.console import Console
+from tests.support.sandbox.admin import AdminClient
 
 VIDEO = "text-to-video"
 KITE_MICRO_USD = 204_000
@@ -19,14 +19,14 @@ LIMIT_MICRO_USD = 500_000
 
 
 @pytest.fixture(scope="module")
-def console(sandboxes: StartSandbox) -> Iterator[Console]:
-    with Console(sandboxes(settle_after_s=0.01)) as console:
-        yield console
+def admin(sandboxes: StartSandbox) -> Iterator[AdminClient]:
+    with AdminClient(sandboxes(settle_after_s=0.01)) as admin:
+        yield admin
 
 
-def postpaid(console: Console, **fields: object) -> str:
+def postpaid(admin: AdminClient, **fields: object) -> str:
     given = {"mode": "postpaid", "cycle_limit_usd": LIMIT_USD, "balance_usd": 0}
-    return console.org(**given | fields)
+    return admin.org(**given | fields)
 
 
 def cycle(user: Api) -> dict[str, object]:
@@ -49,10 +49,10 @@ def month_start(instant: datetime, months: int = 0) -> datetime:
 
 @pytest.mark.spec("2.4")
 def test_the_balance_tells_what_is_left_of_the_calendar_month(
-    console: Console,
+    admin: AdminClient,
 ) -> None:
-    user = console.user(postpaid(console))
-    now = console.now()
+    user = admin.user(postpaid(admin))
+    now = admin.now()
 
     answer = user.http.get("/billing/balance").json()
 
@@ -69,17 +69,17 @@ def test_the_balance_tells_what_is_left_of_the_calendar_month(
     }
 
 
-def test_a_prepaid_balance_has_no_cycle(console: Console) -> None:
-    assert console.user(console.org()).http.get("/billing/balance").json() == {
+def test_a_prepaid_balance_has_no_cycle(admin: AdminClient) -> None:
+    assert admin.user(admin.org()).http.get("/billing/balance").json() == {
         "balance_micro_usd": 100_000_000
     }
 
 
 @pytest.mark.spec("4.3")
 def test_the_cycles_limit_is_not_passed_with_what_is_held(
-    console: Console,
+    admin: AdminClient,
 ) -> None:
-    user = console.user(postpaid(console))
+    user = admin.user(postpaid(admin))
     for _ in range(2):
         assert user.submit(VIDEO, KITE)["status"] == "queued"
         # Shown before holds, as a balance is.
@@ -93,8 +93,8 @@ def test_the_cycles_limit_is_not_passed_with_what_is_held(
     assert user.submit(VIDEO, KITE, "k")["status"] == "failed"
 
 
-def test_a_job_that_uses_the_cycle_up_is_admitted(console: Console) -> None:
-    user = console.user(postpaid(console, cycle_limit_usd=0.204))
+def test_a_job_that_uses_the_cycle_up_is_admitted(admin: AdminClient) -> None:
+    user = admin.user(postpaid(admin, cycle_limit_usd=0.204))
 
     assert user.submit(VIDEO, KITE)["status"] == "queued"
     answer = user.post(VIDEO, KITE)
@@ -103,13 +103,13 @@ def test_a_job_that_uses_the_cycle_up_is_admitted(console: Console) -> None:
 
 @pytest.mark.spec("4.19")
 def test_charges_count_to_the_cycle_they_settle_in_and_leave_the_balance(
-    console: Console,
+    admin: AdminClient,
 ) -> None:
-    org = postpaid(console, concurrency=1, balance_usd=7, credit_usd=2)
-    user = console.user(org)
+    org = postpaid(admin, concurrency=1, balance_usd=7, credit_usd=2)
+    user = admin.user(org)
     for _ in range(2):
         user.settled(user.submit(VIDEO, KITE)["id"])
-    now = console.now()
+    now = admin.now()
 
     assert user.balance() == 7_000_000
     assert remaining(user) == LIMIT_MICRO_USD - 2 * KITE_MICRO_USD
@@ -122,9 +122,9 @@ def test_charges_count_to_the_cycle_they_settle_in_and_leave_the_balance(
     assert invoice["amount_micro_usd"] == 2 * KITE_MICRO_USD
     assert invoice["status"] == "open"
 
-    console.skip_to(month_start(now, 1) - timedelta(minutes=10))
+    admin.skip_to(month_start(now, 1) - timedelta(minutes=10))
     assert remaining(user) == LIMIT_MICRO_USD - 2 * KITE_MICRO_USD
-    console.skip_to(month_start(now, 1))
+    admin.skip_to(month_start(now, 1))
 
     assert remaining(user) == LIMIT_MICRO_USD
     assert user.submit(VIDEO, KITE)["status"] == "queued"
@@ -132,36 +132,36 @@ def test_charges_count_to_the_cycle_they_settle_in_and_leave_the_balance(
     assert report["invoices"] == [invoice | {"status": "issued"}]
 
 
-def test_a_failed_job_leaves_the_cycle_whole(console: Console) -> None:
-    user = console.user(postpaid(console, concurrency=1))
+def test_a_failed_job_leaves_the_cycle_whole(admin: AdminClient) -> None:
+    user = admin.user(postpaid(admin, concurrency=1))
 
     job = user.submit(VIDEO, {"prompt": "sandbox:fail=provider_error", "duration": 3})
 
     assert user.settled(job["id"])["billing"]["charge_micro_usd"] == 0
     assert remaining(user) == LIMIT_MICRO_USD
-    month = f"{console.now():%Y-%m}"
+    month = f"{admin.now():%Y-%m}"
     assert user.http.get(f"/billing/monthly/{month}").json()["invoices"] == []
 
 
-def test_a_lowered_limit_makes_no_debt(console: Console) -> None:
-    org = postpaid(console, concurrency=1)
-    user = console.user(org)
+def test_a_lowered_limit_makes_no_debt(admin: AdminClient) -> None:
+    org = postpaid(admin, concurrency=1)
+    user = admin.user(org)
     user.settled(user.submit(VIDEO, KITE)["id"])
 
-    console.change(org, cycle_limit_usd=0.1)
+    admin.change(org, cycle_limit_usd=0.1)
 
     assert cycle(user)["remaining_micro_usd"] == 0
     assert cycle(user)["limit_micro_usd"] == 100_000
-    console.change(org, cycle_limit_usd=0.408)
+    admin.change(org, cycle_limit_usd=0.408)
     assert user.submit(VIDEO, KITE)["status"] == "queued"
 
 
 def test_a_clip_that_costs_more_than_the_cycle_has_left_fails_without_a_charge(
-    console: Console, tmp_path_factory: pytest.TempPathFactory
+    admin: AdminClient, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("clips") / "clip.mp4"
     clip = make_mp4(path, (160, 90), duration_s=2.5).read_bytes()
-    user = console.user(postpaid(console, cycle_limit_usd=0.189999, concurrency=1))
+    user = admin.user(postpaid(admin, cycle_limit_usd=0.189999, concurrency=1))
     body = {"video_url": user.upload("video/mp4", clip), "h264_output": True}
 
     job = user.settled(user.submit("video-upscale", body)["id"])

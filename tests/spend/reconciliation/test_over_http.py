@@ -11,7 +11,7 @@ import pytest
 
 from mediakit import Client, Job
 from mediakit.errors import AuthError, InputError
-from mediakit.sandbox.server import console
+from mediakit.sandbox.server import admin_client
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.spend.reconciliation import Reconciliation
 
@@ -126,7 +126,7 @@ def second_key(running: RunningSandbox) -> str:
 def call(
     running: RunningSandbox, method: str, path: str, body: dict[str, Any]
 ) -> dict[str, Any]:
-    return console.call(running.base_url, method, path, body)
+    return admin_client.call(running.base_url, method, path, body)
 
 
 def lose(history: Path, job_id: str) -> None:

@@ -28,7 +28,7 @@ def bomb_mp4(samples: int, tracks: int = 1) -> bytes:
     """Make a file of a few hundred bytes that promises very many frames.
 
     The table that lists them is so small because all frames are of one size and
-    length; whoever reads the file unpacks it to 24 bytes a frame, for each track.
+    length; a reader of the file unpacks it to 24 bytes a frame, for each track.
     """
     kind = _box(b"ftyp", b"isom", struct.pack(">I", 512), b"isommp41")
     media = _box(b"mdat", bytes(64))
@@ -118,9 +118,9 @@ class _Hostile(BaseHTTPRequestHandler):
             if not self.path.startswith("/silent"):
                 self.send_response(200)
                 self.end_headers()
-            self._go_on()
+            self._proceed()
 
-    def _go_on(self) -> None:
+    def _proceed(self) -> None:
         fast = self.path.startswith("/fast")
         piece = bytes(64 * 1024) if fast else b"x"
         while not self.server.over.wait(0 if fast else 0.02):

@@ -79,8 +79,8 @@ class Server:
 
 
 @dataclass(frozen=True)
-class Order:
-    """One kind of job that the load buys."""
+class RenderRequest:
+    """One kind of job that the load submits."""
 
     kind: str
     body: dict[str, Any]
@@ -89,13 +89,13 @@ class Order:
     error_code: str | None = None
 
 
-def orders(picture: str) -> list[Order]:
+def orders(picture: str) -> list[RenderRequest]:
     """Mostly jobs that end at once, some that are rendered, few that take long."""
     failing = KITE | {"prompt": "sandbox:fail=content_moderation"}
     return [
-        Order("text-to-video", failing, 80, 0, "content_moderation"),
-        Order("image-upscale", {"image_url": picture}, 19, 126_000),
-        Order("text-to-video", KITE, 1, 204_000),
+        RenderRequest("text-to-video", failing, 80, 0, "content_moderation"),
+        RenderRequest("image-upscale", {"image_url": picture}, 19, 126_000),
+        RenderRequest("text-to-video", KITE, 1, 204_000),
     ]
 
 
@@ -103,7 +103,7 @@ def orders(picture: str) -> list[Order]:
 class Acknowledged:
     """What the server has answered for, and must answer for ever after."""
 
-    jobs: dict[str, Order] = field(default_factory=dict)  # by job id
+    jobs: dict[str, RenderRequest] = field(default_factory=dict)  # by job id
     called_back: set[str] = field(default_factory=set)
     ended: dict[str, dict[str, Any]] = field(default_factory=dict)
     erased: set[str] = field(default_factory=set)
@@ -113,7 +113,7 @@ class Acknowledged:
 
 
 class Load:
-    """Buys, reads, erases and uploads for as long as it is not told to stop.
+    """Submits, reads, erases and uploads until it is stopped.
 
     Args:
         server: What it talks to, whether it lives or not.
@@ -128,7 +128,7 @@ class Load:
         self._orders = orders(picture)
         self._callback_url = callback_url
 
-    def buy(self, seed: int) -> None:
+    def submit(self, seed: int) -> None:
         """Submit under one key after the other, again until an answer comes."""
         random, known = Random(seed), self.acknowledged
         weights = [order.weight for order in self._orders]
@@ -183,7 +183,7 @@ class Load:
             number += 1
 
     def _submit(
-        self, http: httpx.Client, order: Order, key: str, *, called_back: bool
+        self, http: httpx.Client, order: RenderRequest, key: str, *, called_back: bool
     ) -> str:
         callback = {"webhook_url": self._callback_url} if called_back else {}
         path = f"/v1/media/{self._server.fields['functions'][order.kind]}"
@@ -214,7 +214,7 @@ class Load:
     def _persist(
         self, http: httpx.Client, method: str, path: str, **more: Any
     ) -> httpx.Response:
-        """Ask again until an answer comes."""
+        """Retry until there is a response."""
         patience_s, met_nobody = PATIENCE_S, 0
         while patience_s > 0:
             asked_at_s = time.monotonic()

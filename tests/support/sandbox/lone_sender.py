@@ -11,8 +11,8 @@ from typing import Any
 from mediakit.clock import SystemClock, VirtualClock
 from mediakit.sandbox.delivery.events import COMPLETED, envelope, new_event_id
 from mediakit.sandbox.delivery.sender import Sender
-from mediakit.sandbox.scheduling.alarm import Alarm
 from mediakit.sandbox.scheduling.clock import US_PER_S, SandboxClock, to_us
+from mediakit.sandbox.scheduling.wakeup import Wakeup
 from mediakit.sandbox.server.data_dir import DataDir
 from mediakit.sandbox.server.opening import open_service
 from mediakit.sandbox.settings import Sandbox
@@ -47,7 +47,7 @@ class LoneSender:
         )
         self.time = VirtualClock()
         clock = SandboxClock(self.time, epoch_us=to_us(self.time.now()))
-        self.service = replace(opened, clock=clock, deliveries=Alarm(clock))
+        self.service = replace(opened, clock=clock, deliveries=Wakeup(clock))
         self.db = self.service.db
         self.sender = Sender(self.service, SystemClock(), Random(7))
 

@@ -22,7 +22,7 @@ PATIENCE_S = 30.0
 
 @cache
 def authority() -> trustme.CA:
-    """Return an authority that nobody trusts unless told to."""
+    """Return an authority that is not trusted by default."""
     return trustme.CA()
 
 
@@ -88,7 +88,7 @@ class Receiver:
         self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
 
     def until(self, n: int) -> list[Received]:
-        """Wait for so many attempts in all; return them."""
+        """Wait for a number of attempts; return them."""
         with self._came:
             there = self._came.wait_for(lambda: len(self.received) >= n, PATIENCE_S)
             assert there, f"{len(self.received)} of {n} attempts came"
@@ -151,8 +151,8 @@ def in_turn(*answers: Answer) -> Script:
     return lambda received: left.pop(0) if len(left) > 1 else left[0]
 
 
-def door(api: Api, method: str, path: str, body: object = None) -> httpx.Response:
-    """Call the sandbox's own door."""
+def admin_call(api: Api, method: str, path: str, body: object = None) -> httpx.Response:
+    """Call the admin interface."""
     return api.http.request(
         method, f"/sandbox/{path}", json=body, headers={"X-Sandbox": "1"}
     )
@@ -160,7 +160,7 @@ def door(api: Api, method: str, path: str, body: object = None) -> httpx.Respons
 
 def register(api: Api, url: str, **more: Any) -> dict[str, Any]:
     """Register an endpoint; its secret is in the answer."""
-    answer = door(api, "POST", "endpoints", {"url": url, **more})
+    answer = admin_call(api, "POST", "endpoints", {"url": url, **more})
     assert answer.status_code == 201, answer.text
     endpoint: dict[str, Any] = answer.json()
     return endpoint

@@ -5,7 +5,7 @@ takes 0.1 ms (`benchmarks/history.py`). The transaction that changes an entry al
 changes its totals, so that they always agree.
 """
 
-from mediakit.history.admission.limits import NOTHING_USED, BudgetUse
+from mediakit.history.admission.checks import NOTHING_USED, BudgetUse
 from mediakit.history.entries import queries
 from mediakit.history.entries.entries import Entry
 from mediakit.history.storage.database import Database

@@ -1,7 +1,6 @@
-"""The sandbox's own door, `/sandbox/`: no part of the interface.
+"""The admin interface of the sandbox, `/sandbox/`, which the interface leaves out.
 
-It stands for the console that the interface leaves out. Each line of the table is one
-call; all of them go through the same check of who may come in.
+Each line of the table is one call; all of them check the caller in the same way.
 """
 
 from starlette.routing import Route
@@ -14,10 +13,10 @@ from mediakit.sandbox.admin import (
     reset,
     seed,
 )
-from mediakit.sandbox.admin.access import Handler, behind_the_door
+from mediakit.sandbox.admin.access import Handler, require_admin
 
 Call = tuple[str, str, Handler]
-"""A method, a path and what answers."""
+"""A method, a path and its handler."""
 
 ENDPOINTS = "/sandbox/endpoints"
 ENDPOINT = f"{ENDPOINTS}/{{endpoint_id}}"
@@ -49,6 +48,6 @@ CALLS: tuple[Call, ...] = (
 )
 
 ROUTES = tuple(
-    Route(path, behind_the_door(handler), methods=[method])
+    Route(path, require_admin(handler), methods=[method])
     for method, path, handler in CALLS
 )

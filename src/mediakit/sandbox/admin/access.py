@@ -1,8 +1,8 @@
-"""Who may come in at the sandbox's own door, everything under `/sandbox/`.
+"""Access to the admin interface, everything under `/sandbox/`.
 
-It takes no API key: a user of this machine owns the sandbox. A web page that is
-open on the same machine does not, and must be kept out. A sandbox that other machines
-can reach is controlled by its admin token.
+It needs no API key: a user of this machine owns the sandbox. A web page that is open
+on the same machine does not, and must be kept out. A sandbox that other machines can
+reach is controlled by its admin token.
 """
 
 import hmac
@@ -21,18 +21,18 @@ Handler = Callable[[Request], Awaitable[Response]]
 READING = ("GET", "HEAD")
 
 
-def behind_the_door(handler: Handler) -> Handler:
-    """Let only the owner of the sandbox reach a handler.
+def require_admin(handler: Handler) -> Handler:
+    """Restrict a handler to the owner of the sandbox.
 
     A call that changes something must carry `X-Sandbox: 1`. A web page cannot send
     that header to another site unless the site agrees, which this one never does.
 
     Args:
-        handler: What answers, once the caller is let in.
+        handler: Handles the request of an accepted caller.
     """
 
     @wraps(handler)
-    async def answer(request: Request) -> Response:
+    async def checked(request: Request) -> Response:
         owner_only(service_of(request), request)
         if request.method not in READING and request.headers.get("x-sandbox") != "1":
             raise RequestError(
@@ -42,11 +42,11 @@ def behind_the_door(handler: Handler) -> Handler:
             )
         return await handler(request)
 
-    return answer
+    return checked
 
 
 def owner_only(service: Service, request: Request) -> None:
-    """Refuse callers that may not control the sandbox.
+    """Reject callers that may not control the sandbox.
 
     Raises:
         RequestError: 403; on loopback as for `own_name_only`, elsewhere because the
@@ -71,11 +71,11 @@ def _has_token(admin_token: str | None, request: Request) -> bool:
 
 
 def own_name_only(service: Service, request: Request) -> None:
-    """Refuse a web page whose host name was made to lead to this machine.
+    """Reject a web page whose host name was made to resolve to this machine.
 
     Raises:
-        RequestError: 403; the sandbox is called by a name that is not loopback's.
+        RequestError: 403; the host of the request is not a loopback name.
     """
     host = request.url.hostname or ""
     if is_loopback(service.settings.host) and not is_loopback(host):
-        raise RequestError(403, "This page is for the machine it runs on.")
+        raise RequestError(403, "This page is for the machine that it runs on.")

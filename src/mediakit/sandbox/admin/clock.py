@@ -17,7 +17,7 @@ MAX_SKIP_S = 10 * 366 * 86_400
 
 
 async def read_clock(request: Request) -> Response:
-    """Answer GET /sandbox/clock: the time, and how it relates to the real one."""
+    """Handle GET /sandbox/clock: the time, its speed and its lead over real time."""
     service = service_of(request)
     return JSONResponse(
         {
@@ -29,7 +29,7 @@ async def read_clock(request: Request) -> Response:
 
 
 async def advance(request: Request) -> Response:
-    """Answer POST /sandbox/clock/advance, once all that became due is done."""
+    """Handle POST /sandbox/clock/advance; respond once all due work is done."""
     service = service_of(request)
     asked = await read_object(request)
     unknown = [name for name in asked if name not in ("seconds", "to")]
@@ -43,11 +43,11 @@ async def advance(request: Request) -> Response:
     except StalledError:
         raise RequestError(
             503,
-            "Something that is due did not get done in a minute; the clock stands at "
+            "Due work was not done within a minute; the clock stopped at "
             f"{iso(service.clock.now_us())}.",
         ) from None
     finally:
-        service.ring_all()
+        service.wake_all()
     return JSONResponse({"now": iso(service.clock.now_us())} | done)
 
 
@@ -60,7 +60,7 @@ async def _advance(service: Service, asked: dict[str, Any]) -> dict[str, int]:
 def _seconds(value: object) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 <= float(str(value)) <= MAX_SKIP_S:
-        accepted = f"sandbox seconds from 0 to {MAX_SKIP_S}; it goes forwards only"
+        accepted = f"sandbox seconds from 0 to {MAX_SKIP_S}; time only goes forwards"
         raise RequestError(422, f"seconds: got {shown(value)}, accepted: {accepted}.")
     return float(str(value))
 
@@ -78,6 +78,6 @@ def _target_us(service: Service, value: object) -> int:
         raise RequestError(
             422,
             f"to: got {shown(value)}, accepted: from {iso(now_us)}, which is now, to "
-            f"{MAX_SKIP_S} seconds later; the clock goes forwards only.",
+            f"{MAX_SKIP_S} seconds later; time only goes forwards.",
         )
     return to_us(target)

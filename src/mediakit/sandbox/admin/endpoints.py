@@ -1,4 +1,4 @@
-"""Registered webhook endpoints, which the interface leaves to a console (spec 6.2)."""
+"""Registered webhook endpoints, which are managed outside the interface (spec 6.2)."""
 
 import uuid
 from collections.abc import Sequence
@@ -28,14 +28,14 @@ MADE = 201
 
 
 class EndpointRequest(RequestBody):
-    """A new endpoint; without events it is sent all of them."""
+    """A new endpoint; without `events` it receives all of them."""
 
     url: str
     events: Annotated[list[Subscribable], Field(min_length=1)] | None = None
 
 
 class EndpointChange(RequestBody):
-    """What can change about an endpoint; what is left out stays."""
+    """A change of an endpoint; omitted fields stay."""
 
     url: str = ""
     events: Annotated[list[Subscribable], Field(min_length=1)] | None = None
@@ -43,7 +43,7 @@ class EndpointChange(RequestBody):
 
 
 async def add(request: Request) -> Response:
-    """Answer POST /sandbox/endpoints: register one, and show its secret."""
+    """Handle POST /sandbox/endpoints: register one, and show its secret."""
     service, org = service_of(request), _org(request)
     asked = await read_body(request, EndpointRequest)
     await _check_url(service, asked.url)
@@ -59,48 +59,48 @@ async def add(request: Request) -> Response:
     if not endpoints.add(service.db, endpoint):
         raise RequestError(
             409,
-            f"The organization has {MAX_ENDPOINTS} endpoints, which is all that it "
-            "may have. Delete one first.",
+            f"The organization has {MAX_ENDPOINTS} endpoints, which is the maximum. "
+            "Delete one first.",
         )
     secret = signing_secrets.current(service.db, endpoint.id, now_us)
-    answer = endpoint_object(endpoint) | {"secret": secret}
-    return JSONResponse(answer, status_code=MADE, headers=signing_secret.NO_STORE)
+    shown = endpoint_object(endpoint) | {"secret": secret}
+    return JSONResponse(shown, status_code=MADE, headers=signing_secret.NO_STORE)
 
 
 async def read_all(request: Request) -> Response:
-    """Answer GET /sandbox/endpoints with an organization's, oldest first."""
+    """Handle GET /sandbox/endpoints with an organization's, oldest first."""
     found = endpoints.of_org(service_of(request).db, _org(request))
     return JSONResponse({"data": [endpoint_object(endpoint) for endpoint in found]})
 
 
 async def read(request: Request) -> Response:
-    """Answer GET /sandbox/endpoints/{endpoint_id}."""
+    """Handle GET /sandbox/endpoints/{endpoint_id}."""
     return JSONResponse(endpoint_object(_asked_for(request)))
 
 
 async def change(request: Request) -> Response:
-    """Answer PATCH .../{endpoint_id}: another address, filter or state."""
+    """Handle PATCH .../{endpoint_id}: another address, filter or state."""
     service = service_of(request)
     changes = (await read_body(request, EndpointChange)).given()
     if "url" in changes:
         await _check_url(service, changes["url"])
     if "events" in changes:
         changes["events"] = _distinct(changes["events"])
-    # Read after the name was resolved: it may have changed or gone meanwhile.
+    # Read after the host was resolved: the endpoint may have changed meanwhile.
     changed = replace(_asked_for(request), **changes)
     endpoints.change(service.db, changed, service.clock.now_us())
     return JSONResponse(endpoint_object(changed))
 
 
 async def remove(request: Request) -> Response:
-    """Answer DELETE .../{endpoint_id}: what was on its way there is canceled."""
+    """Handle DELETE .../{endpoint_id}: pending deliveries to it are canceled."""
     service, endpoint = service_of(request), _asked_for(request)
     endpoints.remove(service.db, endpoint.id, service.clock.now_us())
     return JSONResponse(endpoint_object(endpoint) | {"state": "deleted"})
 
 
 async def send_test(request: Request) -> Response:
-    """Answer POST .../{endpoint_id}/test with the delivery of a `webhook.test`."""
+    """Handle POST .../{endpoint_id}/test with the delivery of a `webhook.test`."""
     service, endpoint = service_of(request), _asked_for(request)
     if endpoint.state != "enabled":
         raise RequestError(
@@ -113,20 +113,20 @@ async def send_test(request: Request) -> Response:
 
 
 async def read_secret(request: Request) -> Response:
-    """Answer GET .../{endpoint_id}/secret."""
-    return signing_secret.secret_answer(service_of(request), _asked_for(request).id)
+    """Handle GET .../{endpoint_id}/secret."""
+    return signing_secret.secret_response(service_of(request), _asked_for(request).id)
 
 
 async def rotate_secret(request: Request) -> Response:
-    """Answer POST .../{endpoint_id}/secret/rotate."""
+    """Handle POST .../{endpoint_id}/secret/rotate."""
     asked = await read_body(request, signing_secret.RotationRequest)
     service, endpoint = service_of(request), _asked_for(request)
     overlap_s = asked.expire_in_seconds
-    return signing_secret.rotation_answer(service, endpoint.id, overlap_s)
+    return signing_secret.rotation_response(service, endpoint.id, overlap_s)
 
 
 def endpoint_object(endpoint: EndpointRow) -> dict[str, Any]:
-    """Write an endpoint, without its secret."""
+    """Return an endpoint as JSON fields, without its secret."""
     return {
         "id": endpoint.id,
         "org": endpoint.org,

@@ -1,4 +1,4 @@
-"""Scripted faults: put in force, listed, taken back."""
+"""Scripted faults: added, listed, removed."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from mediakit.sandbox.scheduling.clock import iso
 
 
 async def add_fault(request: Request) -> Response:
-    """Answer POST /sandbox/faults with the fault that is now in force."""
+    """Handle POST /sandbox/faults with the fault that is now in force."""
     service = service_of(request)
     try:
         rule = read_rule(await read_object(request))
@@ -23,30 +23,30 @@ async def add_fault(request: Request) -> Response:
     except InputError as problem:
         raise RequestError(422, str(problem)) from None
     fault = service.faults.add(rule, service.clock.now_us())
-    service.ring_all()
+    service.wake_all()
     return JSONResponse(_fault_object(fault), status_code=201)
 
 
 async def list_faults(request: Request) -> Response:
-    """Answer GET /sandbox/faults with the faults that can still happen."""
+    """Handle GET /sandbox/faults with the faults in force."""
     faults = service_of(request).faults.in_force()
     return JSONResponse({"data": [_fault_object(fault) for fault in faults]})
 
 
 async def remove_fault(request: Request) -> Response:
-    """Answer DELETE /sandbox/faults/{fault_id}."""
+    """Handle DELETE /sandbox/faults/{fault_id}."""
     service = service_of(request)
     if not service.faults.remove(request.path_params["fault_id"]):
-        raise RequestError(404, "There is no fault of this name; it may be over.")
-    service.ring_all()
+        raise RequestError(404, "There is no fault with this id; it may have ended.")
+    service.wake_all()
     return JSONResponse({"removed_n": 1})
 
 
 async def clear_faults(request: Request) -> Response:
-    """Answer DELETE /sandbox/faults: all of them."""
+    """Handle DELETE /sandbox/faults: all of them."""
     service = service_of(request)
     removed_n = service.faults.clear()
-    service.ring_all()
+    service.wake_all()
     return JSONResponse({"removed_n": removed_n})
 
 

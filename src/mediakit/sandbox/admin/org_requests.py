@@ -1,4 +1,4 @@
-"""What may be posted about organizations, members and keys."""
+"""The request bodies of organizations, members and keys."""
 
 from decimal import Decimal
 from typing import Annotated, Literal
@@ -14,12 +14,12 @@ MAX_COUNT = 1_000_000
 
 
 def _micro_usd(amount: object) -> int:
-    """Read dollars as JSON has them: a number, or a text such as "12.50"."""
+    """Read dollars from JSON: a number, or a text such as "12.50"."""
     accepted = (
         f"US dollars from 0 to {MAX_MICRO_USD // MICRO_PER_USD}, to the micro-dollar"
     )
     if isinstance(amount, float):
-        # The shortest text that means this number is what was written.
+        # The shortest text of this number is the one that was written.
         amount = Decimal(repr(amount))
     if isinstance(amount, str | int | Decimal):
         try:
@@ -37,7 +37,7 @@ Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 
 
 class OrgAsked(RequestBody):
-    """A new organization; the balance is what it has in all, credits included."""
+    """A new organization; the balance includes the credits."""
 
     name: Name
     mode: Literal["prepaid", "postpaid"] = "prepaid"
@@ -51,7 +51,7 @@ class OrgAsked(RequestBody):
 
 
 class OrgChange(RequestBody):
-    """What can change about an organization; what is left out stays."""
+    """A change of an organization; omitted fields stay."""
 
     name: Name = ""
     cycle_limit_usd: Usd = 0
@@ -64,7 +64,7 @@ class OrgChange(RequestBody):
 
 
 class GrantAsked(RequestBody):
-    """Money that comes in."""
+    """Credits or funds to add to a balance."""
 
     usd: Usd
     kind: Literal["credit", "fund"]
@@ -79,14 +79,14 @@ class MemberAsked(RequestBody):
 
 
 class KeyAsked(RequestBody):
-    """A new key, of a member or of the organization itself."""
+    """A new key of a member or of the organization itself."""
 
     member: str | None = None
     daily_limit_usd: Usd | None = None
 
 
 class KeyChange(RequestBody):
-    """What can change about a key; what is left out stays."""
+    """A change of a key; omitted fields stay."""
 
     state: Literal["active", "inactive"] = "active"
     daily_limit_usd: Usd | None = None

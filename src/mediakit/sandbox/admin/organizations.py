@@ -1,4 +1,4 @@
-"""Organizations, members and keys: what a console would be for."""
+"""Organizations, members and keys."""
 
 from typing import Any
 
@@ -20,23 +20,23 @@ from mediakit.sandbox.store.organizations import keys, organizations
 from mediakit.sandbox.store.organizations.organizations import MAX_MICRO_USD, NewOrg
 
 MADE = 201
-# A key is not for a cache to keep.
+# A cache must not keep a key.
 NO_STORE = {"Cache-Control": "no-store"}
 
 
 async def list_orgs(request: Request) -> Response:
-    """Answer GET /sandbox/orgs: all of them, with members and keys."""
+    """Handle GET /sandbox/orgs: all of them, with members and keys."""
     return JSONResponse({"data": organizations.describe_all(service_of(request).db)})
 
 
 async def make_org(request: Request) -> Response:
-    """Answer POST /sandbox/orgs with the new organization; it has no key yet."""
+    """Handle POST /sandbox/orgs with the new organization; it has no key yet."""
     service, asked = service_of(request), await read_body(request, OrgAsked)
     if asked.credit_usd > asked.balance_usd:
-        raise RequestError(422, "credit_usd: it is a part of balance_usd, not more.")
+        raise RequestError(422, "credit_usd: it is part of balance_usd, not more.")
     if (asked.mode == "postpaid") != (asked.cycle_limit_usd is not None):
         raise RequestError(
-            422, "cycle_limit_usd: a postpaid organization needs one, no other has one."
+            422, "cycle_limit_usd: required for a postpaid organization, and only then."
         )
     org_id = organizations.make(
         service.db,
@@ -57,7 +57,7 @@ async def make_org(request: Request) -> Response:
 
 
 async def change_org(request: Request) -> Response:
-    """Answer PATCH /sandbox/orgs/{org_id} with the organization as it is now."""
+    """Handle PATCH /sandbox/orgs/{org_id} with the organization as it is now."""
     changes = _columns((await read_body(request, OrgChange)).given())
     service, org = _asked_for(request)
     if "cycle_limit_micro_usd" in changes and org["mode"] != "postpaid":
@@ -65,16 +65,16 @@ async def change_org(request: Request) -> Response:
             422, "cycle_limit_usd: only a postpaid organization has cycles."
         )
     organizations.change(service.db, org["id"], changes)
-    service.starts.ring()
+    service.starts.wake()
     return JSONResponse(_org(service, org["id"]))
 
 
 async def make_grant(request: Request) -> Response:
-    """Answer POST /sandbox/orgs/{org_id}/grants: credits, or funds topped up."""
+    """Handle POST /sandbox/orgs/{org_id}/grants: credits, or funds topped up."""
     asked = await read_body(request, GrantAsked)
     service, org = _asked_for(request)
     if org["balance_micro_usd"] + asked.usd > MAX_MICRO_USD:
-        raise RequestError(422, "usd: the balance would be larger than any can be.")
+        raise RequestError(422, "usd: the balance would exceed the maximum.")
     organizations.grant(
         service.db,
         org["id"],
@@ -86,7 +86,7 @@ async def make_grant(request: Request) -> Response:
 
 
 async def add_member(request: Request) -> Response:
-    """Answer POST /sandbox/orgs/{org_id}/members with the new member."""
+    """Handle POST /sandbox/orgs/{org_id}/members with the new member."""
     asked = await read_body(request, MemberAsked)
     service, org = _asked_for(request)
     member_id = organizations.add_member(
@@ -97,7 +97,7 @@ async def add_member(request: Request) -> Response:
 
 
 async def make_key(request: Request) -> Response:
-    """Answer POST /sandbox/orgs/{org_id}/keys with the key, this once."""
+    """Handle POST /sandbox/orgs/{org_id}/keys with the key, shown only once."""
     asked = await read_body(request, KeyAsked)
     service, org = _asked_for(request)
     members = [member["id"] for member in org["members"]]
@@ -115,7 +115,7 @@ async def make_key(request: Request) -> Response:
 
 
 async def change_key(request: Request) -> Response:
-    """Answer PATCH /sandbox/keys/{key_id} with the key's state, not with the key."""
+    """Handle PATCH /sandbox/keys/{key_id} with the key's state, without the key."""
     changes = _columns((await read_body(request, KeyChange)).given())
     service, key_id = service_of(request), request.path_params["key_id"]
     _key(service, key_id)
@@ -124,7 +124,7 @@ async def change_key(request: Request) -> Response:
 
 
 def _asked_for(request: Request) -> tuple[Service, dict[str, Any]]:
-    # After the body was read: nothing else is served from here on.
+    # After the body was read: no other request is handled from here on.
     service = service_of(request)
     return service, _org(service, request.path_params["org_id"])
 
@@ -144,5 +144,5 @@ def _key(service: Service, key_id: str) -> dict[str, Any]:
 
 
 def _columns(given: dict[str, Any]) -> dict[str, Any]:
-    """Name what was asked for in dollars as it is kept, in micro-dollars."""
+    """Rename the fields in dollars to the columns in micro-dollars."""
     return {name.replace("_usd", "_micro_usd"): value for name, value in given.items()}

@@ -1,4 +1,4 @@
-"""What the status page tells: the sandbox at one moment, without a secret."""
+"""The content of the status page: the sandbox at one moment, without secrets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ SHOWN_DELIVERIES = 10
 
 @dataclass(frozen=True)
 class Organization:
-    """An organization: what it can spend, and what it has under way."""
+    """An organization: what it can spend, and its running and queued jobs."""
 
     id: str
     name: str
@@ -35,7 +35,7 @@ class Organization:
 
 @dataclass(frozen=True)
 class Trouble:
-    """A delivery that has not arrived."""
+    """A pending or failed delivery."""
 
     delivery: DeliveryRow
     organization: str
@@ -48,15 +48,15 @@ class Overview:
     """Everything that the status page shows.
 
     Args:
-        base_url: Where the sandbox serves.
+        base_url: The sandbox's URL.
         now: Its time.
-        ahead_s: How far that is ahead of this machine's time, seconds.
-        speed: How fast it runs.
-        organizations: All of them, the default one first.
+        ahead_s: How far its time is ahead of this machine's, seconds.
+        speed: The speed of its clock.
+        organizations: All organizations, the default one first.
         jobs: The latest jobs, newest first.
-        deliveries: How many deliveries have which status.
-        troubles: Deliveries that are pending or failed, newest first.
-        faults: What was scripted to go wrong.
+        deliveries: The number of deliveries by status.
+        troubles: The pending and failed deliveries, newest first.
+        faults: The faults in force.
     """
 
     base_url: str
@@ -70,12 +70,12 @@ class Overview:
     faults: list[Fault]
 
     def name_of(self, org_id: str) -> str:
-        """Return what people call an organization."""
+        """Return the name of an organization; its id when there is none."""
         return next((o.name for o in self.organizations if o.id == org_id), org_id)
 
 
 def overview(service: Service) -> Overview:
-    """Look at everything once."""
+    """Read everything that the status page shows."""
     db = service.db
     orgs = db.rows("SELECT * FROM org ORDER BY rowid")
     latest = [job for o in orgs for job in jobs.latest(db, o["id"], SHOWN_JOBS)]
@@ -125,11 +125,11 @@ def _troubles(db: Database, orgs: list[Row]) -> list[Trouble]:
 def _trouble(db: Database, organization: str, delivery: DeliveryRow) -> Trouble:
     attempts = webhooks.attempts_of(db, delivery.id)
     reason = (attempts[-1].reason or "") if attempts else ""
-    # The path and the query of a receiver often are its secret.
+    # The path and the query of a receiver's URL often are a secret.
     host = urlsplit(delivery.url).netloc.rpartition("@")[2]
     return Trouble(delivery, organization, host, reason)
 
 
 def utc(us: int) -> str:
-    """Write an instant for people, in UTC."""
+    """Format an instant for people, in UTC."""
     return to_instant(us).strftime("%Y-%m-%d %H:%M:%S")

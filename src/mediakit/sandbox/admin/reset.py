@@ -1,4 +1,4 @@
-"""Starting over: everything is gone but the sandbox's name, key and time."""
+"""Starting over: only the sandbox's name, key and time stay."""
 
 from contextlib import AsyncExitStack
 
@@ -15,25 +15,25 @@ from mediakit.sandbox.store.emptying import forget_everything
 
 
 async def reset(request: Request) -> Response:
-    """Answer POST /sandbox/reset, once everything is gone."""
+    """Handle POST /sandbox/reset; respond once everything is removed."""
     service = service_of(request)
     asked = await read_object(request)
     if list(asked) != ["confirm"] or asked["confirm"] is not True:
         raise RequestError(
             422,
-            f"body: got {shown(asked)}, accepted: confirm alone, and true. "
+            f"body: got {shown(asked)}, accepted: only confirm, set to true. "
             "Nothing was removed.",
         )
     async with AsyncExitStack() as stack:
         for pause in service.pauses:
             await stack.enter_async_context(pause())
         _start_over(service)
-    service.ring_all()
+    service.wake_all()
     return JSONResponse({"now": iso(service.clock.now_us())})
 
 
 def _start_over(service: Service) -> None:
-    # Without a pause from here on: no request finds half of it gone.
+    # No await from here on: no request sees a partial reset.
     with service.db.transaction():
         forget_everything(service.db, besides=CLOCK_FACT)
         service.open_accounts()

@@ -32,24 +32,24 @@ class SeedRequest(RequestBody):
 
 
 async def seed(request: Request) -> Response:
-    """Answer POST /sandbox/seed with the past, and how much of it was added now."""
+    """Handle POST /sandbox/seed with the past, and how much of it was added now."""
     service = service_of(request)
     asked = await read_body(request, SeedRequest)
     org = _org(service, request)
     api_keys = keys_of(service.db, org, MEMBERS, service.clock.now_us())
     past, added_n = _past(service, org, api_keys, asked)
-    answer = _summary(past) | {"api_key_ids": api_keys, "added": added_n}
+    summary = _summary(past) | {"api_key_ids": api_keys, "added": added_n}
     if asked.requests:
-        answer["requests"] = [_request(row) for row in past]
-    return JSONResponse(answer, status_code=201 if added_n else 200)
+        summary["requests"] = [_request(row) for row in past]
+    return JSONResponse(summary, status_code=201 if added_n else 200)
 
 
 def _past(
     service: Service, org: str, api_keys: list[str], asked: SeedRequest
 ) -> tuple[list[sqlite3.Row], int]:
-    """Return the jobs of a past, and how many were added: all of them, or none."""
+    """Return the jobs of a past, and the number added: all of them, or none."""
     db = service.db
-    # Not by the date: the past of yesterday is the same past today.
+    # Without the date, so that tomorrow's call finds the same past.
     past_name = f"{service.identity} {org} {asked.days} {asked.jobs} {asked.seed}"
     job_ids = [f"media_{uuid5(PASTS, f'{past_name} {n}')}" for n in range(asked.jobs)]
     known = find_past(db, job_ids)
@@ -59,7 +59,7 @@ def _past(
         service.catalog,
         days=asked.days,
         jobs=asked.jobs,
-        buyers=len(api_keys),
+        keys_n=len(api_keys),
         seed=asked.seed,
         now_us=service.clock.now_us(),
     )
@@ -79,7 +79,7 @@ def _summary(past: list[sqlite3.Row]) -> dict[str, Any]:
 
 
 def _request(row: sqlite3.Row) -> dict[str, Any]:
-    """Return what one job was asked for, and what became of it."""
+    """Return the request of one job, and its result."""
     code, usage = row["error_code"], row["usage"]
     error = {"code": code, "message": row["error_message"]}
     return {
@@ -103,7 +103,7 @@ def _request(row: sqlite3.Row) -> dict[str, Any]:
 
 
 def _org(service: Service, request: Request) -> str:
-    """Return the organization: the one that is named, or else the key's."""
+    """Return the organization that the request names, or else that of its key."""
     if "org" not in request.query_params and "x-api-key" in request.headers:
         return caller_of(request).org
     org = request.query_params.get("org", DEFAULT_ORG)

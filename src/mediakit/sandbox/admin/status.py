@@ -11,23 +11,23 @@ from mediakit.sandbox.store.organizations.keys import DEFAULT_ORG
 
 HEADERS = {
     "Cache-Control": "no-store",
-    # Should anything of it ever not be escaped, it still is no script.
+    # Even if something is not escaped, no script runs.
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
     "X-Content-Type-Options": "nosniff",
 }
 
 
 async def page(request: Request) -> Response:
-    """Answer GET / with a small page; it shows no prompt and no secret."""
+    """Handle GET / with a small page that shows no prompt and no secret."""
     service = service_of(request)
     owner_only(service, request)
     return HTMLResponse(written(overview(service)), headers=HEADERS)
 
 
 async def status(request: Request) -> Response:
-    """Answer GET /sandbox/status: who this is and how it goes, without secrets.
+    """Handle GET /sandbox/status: the sandbox's identity and health, without secrets.
 
-    The status is 503 while something fails that is tried again.
+    The status is 503 while work fails and is retried.
     """
     service = service_of(request)
     own_name_only(service, request)

@@ -9,7 +9,7 @@ from mediakit.sandbox.admin.overview import Overview, Trouble, utc
 from mediakit.sandbox.faults.active import Fault
 from mediakit.sandbox.store.jobs import JobRow
 
-# A clock that was not moved is off by what it takes to read two clocks.
+# Reading two clocks takes time, so a clock that was not moved still differs a little.
 NOTEWORTHY_S = 1.0
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>mediakit sandbox</title>
@@ -59,7 +59,7 @@ It serves <a href="/openapi.json">this interface</a> at <code>{base_url}</code>.
 """
 
 Cell = tuple[str, str]
-"""What a cell shows, and the class of its looks."""
+"""The text of a cell, and its CSS class."""
 
 
 def page(seen: Overview) -> str:
@@ -178,10 +178,10 @@ def _section(
     words = f'<p class="soft">{escape(note)}</p>' if note else ""
     if not rows:
         return f"<h2>{title}</h2>{words}"
-    looks = [look for _, look in rows[0]]
+    styles = [style for _, style in rows[0]]
     titles = "".join(
-        f'<th class="{"number" if look == "number" else ""}">{name}</th>'
-        for name, look in zip(head, looks, strict=True)
+        f'<th class="{"number" if style == "number" else ""}">{name}</th>'
+        for name, style in zip(head, styles, strict=True)
     )
     body = "".join(f"<tr>{_cells(row)}</tr>" for row in rows)
     return (
@@ -191,14 +191,14 @@ def _section(
 
 
 def _cells(row: Iterable[Cell]) -> str:
-    return "".join(_cell(text, look) for text, look in row)
+    return "".join(_cell(text, style) for text, style in row)
 
 
-def _cell(text: str, look: str) -> str:
+def _cell(text: str, style: str) -> str:
     shown = escape(text)
-    if look == "code":
+    if style == "code":
         return f"<td><code>{shown}</code></td>"
-    return f'<td class="{look}">{shown}</td>'
+    return f'<td class="{style}">{shown}</td>'
 
 
 def _code(text: str) -> Cell:

@@ -1,5 +1,5 @@
 """The routes of the interface: jobs, uploads, billing, webhooks and their description.
 
-Each one reads a request, asks the jobs, the deliveries or the store, and answers. It
-stands on those rooms and on `core`; nothing here is known to them.
+Each handler reads a request, calls `jobs`, `delivery` or `store`, and responds. This
+room depends on those rooms and on `core`; none of them depends on it.
 """

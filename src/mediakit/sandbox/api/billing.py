@@ -34,12 +34,12 @@ CSV_COLUMNS = (
     "charge_micro_usd",
     "credits_applied_micro_usd",
 )
-# What a spreadsheet would take for a formula.
+# A spreadsheet reads a cell that starts with one of these as a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 async def balance(request: Request) -> Response:
-    """Answer GET /billing/balance."""
+    """Handle GET /billing/balance."""
     service, caller = service_of(request), caller_of(request)
     org = find_org(service.db, caller.org)
     shown: dict[str, Any] = {"balance_micro_usd": org["balance_micro_usd"]}
@@ -51,10 +51,10 @@ async def balance(request: Request) -> Response:
 def _cycle(service: Service, org: Row) -> dict[str, Any]:
     now_us = service.clock.now_us()
     start_us, end_us = cycle_at(now_us)
-    # Before holds, as the balance is shown.
+    # Before holds, like the balance.
     remaining = left_micro_usd(service.db, org, now_us) + org["held_micro_usd"]
     return {
-        # Lowering a limit does not make a debt.
+        # A lowered limit does not make it negative.
         "remaining_micro_usd": max(0, remaining),
         "limit_micro_usd": org["cycle_limit_micro_usd"],
         "start": iso(start_us),
@@ -63,7 +63,7 @@ def _cycle(service: Service, org: Row) -> dict[str, Any]:
 
 
 async def daily(request: Request) -> Response:
-    """Answer GET /billing/spend/daily."""
+    """Handle GET /billing/spend/daily."""
     service, caller = service_of(request), caller_of(request)
     first, last = _day(request, "start_date"), _day(request, "end_date")
     if last < first:
@@ -87,7 +87,7 @@ async def daily(request: Request) -> Response:
 
 
 async def monthly(request: Request) -> Response:
-    """Answer GET /billing/monthly/{month}."""
+    """Handle GET /billing/monthly/{month}."""
     service, caller = service_of(request), caller_of(request)
     first, last = _month(request)
     rows = reports.monthly(service.db, caller.org, first, last)
@@ -107,7 +107,7 @@ async def monthly(request: Request) -> Response:
 def _invoices(
     service: Service, caller: Caller, last: date, amount_micro_usd: int
 ) -> list[dict[str, Any]]:
-    """Write the month's invoice, which only a postpaid organization gets."""
+    """Return the month's invoice, which only a postpaid organization gets."""
     org = find_org(service.db, caller.org)
     if org["mode"] != "postpaid" or not amount_micro_usd:
         return []
@@ -124,7 +124,7 @@ def _invoices(
 def _movements(
     service: Service, caller: Caller, first: date, last: date
 ) -> dict[str, int]:
-    """Write what owners and admins alone may see (spec 4.19)."""
+    """Return the fields that only owners and admins may see (spec 4.19)."""
     moved = reports.movements(service.db, caller.org, first, last)
     return {
         "opening_balance_micro_usd": moved.opening_micro_usd,
@@ -135,7 +135,7 @@ def _movements(
 
 
 async def monthly_csv(request: Request) -> Response:
-    """Answer GET /billing/monthly/{month}/csv, a totals row at the end."""
+    """Handle GET /billing/monthly/{month}/csv, with a totals row at the end."""
     service, caller = service_of(request), caller_of(request)
     first, last = _month(request)
     rows = reports.monthly(service.db, caller.org, first, last)

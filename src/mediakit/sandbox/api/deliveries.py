@@ -17,16 +17,16 @@ from mediakit.sandbox.store.events.deliveries import AttemptRow, DeliveryRow, Pa
 
 MAX_LIMIT, DEFAULT_LIMIT = 100, 20
 PARAMETERS = ("endpoint_id", "status", "source_id", "limit", "cursor")
-# Opaque to clients: whatever comes after the dash is a place in the log.
+# Opaque to clients; after the dash is a position in the log.
 CURSOR_PATTERN = "^before-[1-9][0-9]{0,17}$"
 _CURSOR = re.compile(CURSOR_PATTERN)
 
 
 async def read_all(request: Request) -> Response:
-    """Answer GET /v1/webhooks/deliveries with a page, newest first."""
+    """Handle GET /v1/webhooks/deliveries with a page, newest first."""
     service, caller = service_of(request), caller_of(request)
     page = _page(request)
-    # One more than asked for tells whether there is another page.
+    # One row more than the limit shows whether there is another page.
     wider = Page(page.endpoint, page.status, page.job, page.before_seq, page.limit + 1)
     found = deliveries.listed(service.db, caller.org, wider)
     shown_rows = found[: page.limit]
@@ -40,36 +40,36 @@ async def read_all(request: Request) -> Response:
 
 
 async def read(request: Request) -> Response:
-    """Answer GET /v1/webhooks/deliveries/{delivery_id}, its event included."""
+    """Handle GET /v1/webhooks/deliveries/{delivery_id}, its event included."""
     delivery = _asked_for(request)
     body = deliveries.body_of(service_of(request).db, delivery.event)
     return JSONResponse(delivery_object(delivery) | {"event": json.loads(body)})
 
 
 async def attempts(request: Request) -> Response:
-    """Answer GET .../attempts with every attempt, the first one first."""
+    """Handle GET .../attempts with every attempt, in order."""
     delivery = _asked_for(request)
     rows = deliveries.attempts_of(service_of(request).db, delivery.id)
     return JSONResponse({"data": [_attempt_object(row) for row in rows]})
 
 
 async def replay(request: Request) -> Response:
-    """Answer POST .../replay: send it anew, under its `webhook-id` (spec 3.2)."""
+    """Handle POST .../replay: send it again, under its `webhook-id` (spec 3.2)."""
     service, delivery = service_of(request), _asked_for(request)
     url = _receiver(service, delivery)
     now_us = service.clock.now_us()
-    if not deliveries.send_anew(service.db, delivery.id, url, now_us):
+    if not deliveries.replay(service.db, delivery.id, url, now_us):
         raise RequestError(
             409,
             f"The delivery is {delivery.status}: only a delivered or failed one can "
             "be sent again.",
         )
-    service.deliveries.ring()
+    service.deliveries.wake()
     return JSONResponse(delivery_object(_asked_for(request)))
 
 
 def delivery_object(delivery: DeliveryRow) -> dict[str, Any]:
-    """Write a delivery as the log shows it; the shape is the sandbox's own."""
+    """Return a delivery as the log shows it; the shape is the sandbox's own."""
     return {
         "id": delivery.id,
         "status": delivery.status,
@@ -115,7 +115,7 @@ def _receiver(service: Service, delivery: DeliveryRow) -> str:
     endpoint = endpoints.find(service.db, delivery.endpoint)
     if endpoint is None or endpoint.state != "enabled":
         raise RequestError(
-            409, "Its endpoint is not enabled any more: nothing can be sent to it."
+            409, "Its endpoint is no longer enabled: nothing can be sent to it."
         )
     return endpoint.url
 
@@ -162,5 +162,5 @@ def _cursor(seq: int) -> str:
 
 def _seq(cursor: str) -> int:
     if _CURSOR.fullmatch(cursor) is None:
-        raise refused("cursor", cursor, "a next_cursor of an earlier answer")
+        raise refused("cursor", cursor, "a next_cursor of an earlier response")
     return int(cursor.removeprefix("before-"))

@@ -10,12 +10,12 @@ from mediakit.sandbox.store.jobs import JobRow
 
 
 async def read(request: Request) -> Response:
-    """Answer GET /v1/media/jobs/{request_id} with the job."""
-    return job_answer(request, _asked_for(request))
+    """Handle GET /v1/media/jobs/{request_id} with the job."""
+    return job_response(request, _asked_for(request))
 
 
-def job_answer(request: Request, job: JobRow) -> Response:
-    """Answer a job as it stands, its charge included as far as it can be read."""
+def job_response(request: Request, job: JobRow) -> Response:
+    """Return the current job, with its charge unless billing is unavailable."""
     service = service_of(request)
     unavailable = job.terminal and service.faults.billing_unavailable(job.id)
     shown = job_object(job, base_url_of(request), billing_unavailable=unavailable)
@@ -23,7 +23,7 @@ def job_answer(request: Request, job: JobRow) -> Response:
 
 
 async def content(request: Request) -> Response:
-    """Answer GET .../content with the address of the output."""
+    """Handle GET .../content with the URL of the output."""
     job = _asked_for(request)
     if job.deleted_us is not None:
         raise RequestError(410, "The stored media of this job were erased.")
@@ -33,16 +33,16 @@ async def content(request: Request) -> Response:
 
 
 async def erase(request: Request) -> Response:
-    """Answer DELETE: erase the stored media and the captured request."""
+    """Handle DELETE: erase the stored media and the captured request."""
     service, job = service_of(request), _asked_for(request)
     if not job.terminal:
         raise RequestError(
             409, f"The job is {job.status}: only an ended job can be erased."
         )
-    # The row first: killed in between, the next start removes the file.
+    # The row first: after a kill in between, the next start removes the file.
     jobs.erase(service.db, job, service.clock.now_us())
     service.files.remove(job.file)
-    return job_answer(request, _asked_for(request))
+    return job_response(request, _asked_for(request))
 
 
 def _asked_for(request: Request) -> JobRow:

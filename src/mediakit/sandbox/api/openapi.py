@@ -1,4 +1,4 @@
-"""The machine-readable description of what is served (spec 9)."""
+"""The machine-readable description of the interface (spec 9)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,15 +26,15 @@ MESSAGES = {
     400: "`webhook_url` violates the callback policy.",
     401: "The API key is missing or invalid.",
     403: "The API key is inactive.",
-    404: "There is no such path, or nothing of this id in the organization.",
+    404: "There is no such path, or nothing with this id in the organization.",
     409: "Not in this state, or the idempotency key was used with another request.",
     410: "The stored media were erased.",
     422: "The request is not valid; the message names the field.",
-    500: "The organization has no billing plan; no job was made.",
+    500: "The organization has no billing plan; no job was created.",
 }
 ROLE_WORDS = "The key is inactive, or not that of an owner or admin."
 RETRY_AFTER: Json = {"Retry-After": {"schema": {"type": "integer"}}}
-# What can be done with the job that a submit answers with.
+# The operations on the job that a submission returns.
 JOB_LINKS: Json = {
     name: {"operationId": name, "parameters": {"request_id": "$response.body#/id"}}
     for name in ("readJob", "readContent", "eraseJob")
@@ -83,7 +83,7 @@ def _submit(function: Function) -> Json:
         "carry the job; or the organization is suspended."
     )
     away = _answer("The model or its dispatch is not available.", ref("Job"))
-    words_429 = "Too many submits by the minute or the day, or the queue is full."
+    words_429 = "Too many submissions in a minute or a day, or the queue is full."
     full = _answer(words_429, ref("Job")) | {"headers": RETRY_AFTER}
     return _operation(
         function.kind,
@@ -106,9 +106,9 @@ def _submit(function: Function) -> Json:
 
 
 def _schemas(catalog: Catalog) -> Json:
-    """Write all bodies, with the parts of requests beside them.
+    """Return all schemas, with the definitions of requests beside them.
 
-    Generators of clients do not find what stands inside another schema.
+    Client generators do not find definitions inside another schema.
     """
     requests = {f.request_type.__name__: _request_schema(f) for f in catalog}
     schemas: Json = {**SCHEMAS, **requests}
@@ -140,7 +140,7 @@ def _request_schema(function: Function) -> Json:
 
 
 def _moved(schema: Any, names: Mapping[str, str]) -> Any:
-    """Return a schema with its references to parts as they are named beside it."""
+    """Return a schema whose references name the definitions beside it."""
     if isinstance(schema, dict):
         return {key: _moved(value, names) for key, value in schema.items()}
     if isinstance(schema, list):
@@ -214,7 +214,7 @@ def _webhook_paths() -> Json:
     delivery = _answer("The delivery.", ref("Delivery"))
     detail = _answer("The delivery, with its event.", ref("DeliveryDetail"))
     page = _answer("A page of the log, newest first.", ref("DeliveryPage"))
-    tries = _answer("Its attempts, the first one first.", ref("AttemptList"))
+    tries = _answer("Its attempts, in order.", ref("AttemptList"))
     secret = _answer("The secret.", ref("Secret"))
     rotated = _answer("The new secret.", ref("RotatedSecret"))
     absent = _message(404)
@@ -261,7 +261,7 @@ def _webhook_paths() -> Json:
 
 
 def _events() -> Json:
-    received = {"2XX": {"description": "Delivered; anything else is tried again."}}
+    received = {"2XX": {"description": "Delivered; anything else is retried."}}
     post = {
         "operationId": "receiveEvent",
         "summary": "Sent to endpoints and to the webhook_url of a job (spec 6.3).",
@@ -277,7 +277,7 @@ def describe(catalog: Catalog, base_url: str) -> Mapping[str, Any]:
 
     Args:
         catalog: The functions that are served.
-        base_url: Where they are served.
+        base_url: The URL of the service.
     """
     submits = {f"/v1/media/{f.path}": {"post": _submit(f)} for f in catalog}
     key = {"type": "apiKey", "in": "header", "name": "X-API-Key"}
@@ -302,5 +302,5 @@ def describe(catalog: Catalog, base_url: str) -> Mapping[str, Any]:
 
 
 async def document(request: Request) -> Response:
-    """Answer GET /openapi.json; it takes no key."""
+    """Handle GET /openapi.json; it needs no key."""
     return JSONResponse(describe(service_of(request).catalog, base_url_of(request)))

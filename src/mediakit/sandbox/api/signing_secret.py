@@ -14,7 +14,7 @@ from mediakit.sandbox.store.events import signing_secrets
 
 MAX_OVERLAP_S = 86_400
 OVERLAP_FIELD = "expire_in_seconds"
-# A secret is not for a cache to keep.
+# A cache must not keep a secret.
 NO_STORE = {"Cache-Control": "no-store"}
 
 
@@ -25,31 +25,31 @@ class RotationRequest(RequestBody):
 
 
 async def read(request: Request) -> Response:
-    """Answer GET /v1/webhooks/secret; the first read mints it."""
+    """Handle GET /v1/webhooks/secret; the first read creates the secret."""
     service, caller = service_of(request), caller_of(request)
-    return secret_answer(service, caller.org)
+    return secret_response(service, caller.org)
 
 
 async def rotate(request: Request) -> Response:
-    """Answer POST /v1/webhooks/secret/rotate, for owners and admins."""
+    """Handle POST /v1/webhooks/secret/rotate, for owners and admins."""
     service, caller = service_of(request), caller_of(request)
     if not caller.manages:
         raise RequestError(403, "Only owners and admins may rotate the secret.")
     asked = await read_body(request, RotationRequest)
-    return rotation_answer(service, caller.org, asked.expire_in_seconds)
+    return rotation_response(service, caller.org, asked.expire_in_seconds)
 
 
-def secret_answer(service: Service, owner: str) -> Response:
-    """Answer with the secret of an organization or an endpoint."""
+def secret_response(service: Service, owner: str) -> Response:
+    """Return the response with the secret of an organization or an endpoint."""
     secret = signing_secrets.current(service.db, owner, service.clock.now_us())
     return JSONResponse({"secret": secret}, headers=NO_STORE)
 
 
-def rotation_answer(service: Service, owner: str, overlap_s: int) -> Response:
-    """Rotate the secret of an organization or an endpoint, and answer with the new.
+def rotation_response(service: Service, owner: str, overlap_s: int) -> Response:
+    """Rotate the secret of an organization or an endpoint, and return the new one.
 
     Args:
-        service: What the sandbox's parts share.
+        service: The shared state of the sandbox.
         owner: The id of the organization or the endpoint.
         overlap_s: For how long the old secret still signs, sandbox seconds.
     """
@@ -57,5 +57,5 @@ def rotation_answer(service: Service, owner: str, overlap_s: int) -> Response:
     overlap_us = overlap_s * US_PER_S
     secret, overlaps = signing_secrets.rotate(service.db, owner, now_us, overlap_us)
     until = iso(now_us + overlap_us) if overlaps else None
-    answer = {"secret": secret, "previous_expires_at": until}
-    return JSONResponse(answer, headers=NO_STORE)
+    shown = {"secret": secret, "previous_expires_at": until}
+    return JSONResponse(shown, headers=NO_STORE)

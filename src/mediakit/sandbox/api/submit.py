@@ -1,4 +1,4 @@
-"""Submitting a job: check, compare, admit (spec 4.3)."""
+"""Submitting a job: validation, idempotency, admission (spec 4.3)."""
 
 import hashlib
 import uuid
@@ -8,13 +8,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mediakit.catalog import Function
-from mediakit.sandbox.api.jobs import job_answer
+from mediakit.sandbox.api.jobs import job_response
 from mediakit.sandbox.core.files import new_name
 from mediakit.sandbox.core.request_body import read_object
 from mediakit.sandbox.core.responses import (
     ENVELOPE_STATUS,
     RequestError,
-    rejection_answer,
+    rejection_response,
 )
 from mediakit.sandbox.core.service import (
     UNKNOWN_KEY,
@@ -47,7 +47,7 @@ WEBHOOK_FIELD = "webhook_url"
 
 
 async def submit(request: Request) -> Response:
-    """Answer POST /v1/media/{vendor}/{model}/{function}."""
+    """Handle POST /v1/media/{vendor}/{model}/{function}."""
     service, caller = service_of(request), caller_of(request)
     function = _function(service, request)
     body = await read_object(request)
@@ -55,8 +55,8 @@ async def submit(request: Request) -> Response:
     _check(function, body)
     canonical = function.canonical_body(body)
     repeat = _repeatable(request, function, canonical, webhook_url)
-    # A repeat is answered before the callback is judged: its host may have vanished
-    # since, and the job is there all the same.
+    # A repeated submission returns its job before the callback is checked: the host
+    # may have vanished since, and the job exists anyway.
     existing = _repeated(service, caller, repeat)
     if existing is None:
         await _check_callback(service, webhook_url)
@@ -64,11 +64,11 @@ async def submit(request: Request) -> Response:
         made = _admit(service, new, repeat)
         if made is not None and made.refusal is not None:
             base_url = base_url_of(request)
-            return rejection_answer(made.job, made.refusal, base_url, service.clock)
+            return rejection_response(made.job, made.refusal, base_url, service.clock)
         existing = made.job if made is not None else _repeated(service, caller, repeat)
     if existing is None:
-        raise LookupError("the job that was just made is not there")
-    return job_answer(request, existing)
+        raise LookupError("the job that was just created is missing")
+    return job_response(request, existing)
 
 
 def _function(service: Service, request: Request) -> Function:
@@ -122,7 +122,7 @@ def _repeated(
         raise RequestError(
             409,
             "This Idempotency-Key was used with another body, path or webhook_url. "
-            "Nothing was made; send this request with a fresh key.",
+            "No job was created; send this request with a new key.",
         ) from None
 
 
@@ -137,7 +137,7 @@ async def _check_callback(service: Service, webhook_url: str | None) -> None:
         )
     except BlockedError as problem:
         raise RequestError(
-            400, f"{WEBHOOK_FIELD}: {problem}. No job was made."
+            400, f"{WEBHOOK_FIELD}: {problem}. No job was created."
         ) from None
 
 
@@ -162,12 +162,12 @@ def _new_job(
         created_us=now_us,
         start_due_us=now_us + round(settings.start_after_s * US_PER_S),
         settle_due_us=now_us + round(settings.settle_after_s * US_PER_S),
-        refusal=_asked_refusal(body),
+        refusal=_requested_refusal(body),
     )
 
 
-def _asked_refusal(body: dict[str, Any]) -> Refusal | None:
-    """Turn a job away at the door with a code that belongs there (spec 4.3)."""
+def _requested_refusal(body: dict[str, Any]) -> Refusal | None:
+    """Return a requested failure whose code rejects the submission (spec 4.3)."""
     asked = asked_failure(body)
     if asked is None or asked[0] not in ENVELOPE_STATUS:
         return None
@@ -184,16 +184,16 @@ def _admit(
             )
             if made is not None and made.job.terminal:
                 announce(service, made.job.id)
-    except KeyGoneError:  # the sandbox was reset while the request came in
+    except KeyGoneError:  # the sandbox was reset while the request was read
         raise RequestError(401, UNKNOWN_KEY) from None
     except NoBillingPlanError:
         raise RequestError(
-            500, "The organization has no billing plan. No job was made."
+            500, "The organization has no billing plan. No job was created."
         ) from None
     except KeyReusedError:
         raise RequestError(
             409, "This Idempotency-Key was just used with another request."
         ) from None
-    service.starts.ring()
-    service.settlements.ring()
+    service.starts.wake()
+    service.settlements.wake()
     return made

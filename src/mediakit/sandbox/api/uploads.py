@@ -19,11 +19,11 @@ from mediakit.sandbox.store.uploads import UploadRow
 
 GRANT_VALID_S = 5 * 60
 MAX_UPLOAD_BYTES = 1024**3
-# Real seconds, unlike the grant's: what comes slower than that never ends.
+# Real seconds, unlike the grant's; a slower upload is rejected.
 UPLOAD_TIMEOUT_S = 5 * 60.0
 
-# Only media can be model inputs. Pictures that carry scripts are left out: files are
-# served from the origin of the status page.
+# Only media can be model inputs. Image types that can contain scripts are excluded,
+# because files are served from the origin of the status page.
 MEDIA_TYPE_PATTERN = r"^(image|video|audio)/[a-z0-9][a-z0-9.+-]{0,60}$"
 SCRIPTED_SUFFIX = "+xml"
 _MEDIA_TYPE = re.compile(MEDIA_TYPE_PATTERN)
@@ -33,18 +33,18 @@ def _media_type(content_type: str) -> str:
     known = _MEDIA_TYPE.fullmatch(content_type) is not None
     if known and not content_type.endswith(SCRIPTED_SUFFIX):
         return content_type
-    raise ValueError("a media type of a picture, a clip or a sound, such as image/png")
+    raise ValueError("a media type of an image, a video or audio, such as image/png")
 
 
 class GrantRequest(RequestBody):
-    """A file that somebody wants to upload."""
+    """The file of an upload."""
 
     content_type: Annotated[str, AfterValidator(_media_type)]
     size_bytes: Annotated[int, Field(ge=1, le=MAX_UPLOAD_BYTES)]
 
 
 async def grant(request: Request) -> Response:
-    """Answer POST /v1/media/uploads with a grant."""
+    """Handle POST /v1/media/uploads with a grant."""
     service, caller = service_of(request), caller_of(request)
     asked = await read_body(request, GrantRequest)
     now_us = service.clock.now_us()
@@ -74,7 +74,7 @@ def _grant_object(service: Service, upload: UploadRow, base_url: str) -> dict[st
 
 
 async def put(request: Request) -> Response:
-    """Answer PUT to an upload URL: 200 with nothing, or a bare 403 (408: too slow)."""
+    """Handle PUT to an upload URL: 200 with nothing, or a bare 403 (408: too slow)."""
     service = service_of(request)
     upload = _granted(service, request)
     if upload is None:
@@ -90,7 +90,7 @@ async def put(request: Request) -> Response:
     finally:
         part.unlink(missing_ok=True)
     if not uploads.mark_stored(service.db, upload.file, service.clock.now_us()):
-        # Everything was reset meanwhile, the grant included.
+        # The sandbox was reset meanwhile, including the grant.
         service.files.remove(upload.file)
         return Response(status_code=403)
     return Response(status_code=200)
@@ -120,7 +120,7 @@ async def _receive(request: Request, part: Path, size_bytes: int) -> bool:
                 left_bytes -= len(chunk)
                 if left_bytes < 0:
                     return False
-                # A page-cache write of one network chunk is quicker than a thread.
+                # A page-cache write of one network chunk is faster than a thread.
                 file.write(chunk)
         except ClientDisconnect:
             return False

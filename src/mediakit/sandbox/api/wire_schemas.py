@@ -1,4 +1,4 @@
-"""JSON Schemas of what the service answers (spec 2)."""
+"""JSON Schemas of the service's responses (spec 2)."""
 
 import re
 from typing import Any
@@ -32,7 +32,7 @@ USAGE: Json = {
     "description": "Only the units that the job reported.",
 }
 
-# What only owners and admins see of a month (spec 4.19).
+# The fields of a month that only owners and admins see (spec 4.19).
 MANAGED_AMOUNTS = (
     "opening_balance_micro_usd",
     "credits_granted_micro_usd",

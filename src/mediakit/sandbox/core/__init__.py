@@ -1,4 +1,4 @@
-"""What every part of one running sandbox shares: the service, files and responses.
+"""The parts that a running sandbox shares: the service, files and responses.
 
-It stands on the store, the scheduled clock and the scripted faults.
+It depends on the store, the sandbox clock and the scripted faults.
 """

@@ -1,4 +1,4 @@
-"""The files of a data directory: unguessable names, whole or not there."""
+"""The files of a data directory: unguessable names, complete or absent."""
 
 import os
 import secrets
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
-# The ends of file addresses, for people and players; what counts is the header.
+# Suffixes of file URLs, for people and players; the content type is in the header.
 SUFFIXES = {
     "audio/mp4": ".m4a",
     "audio/mpeg": ".mp3",
@@ -26,7 +26,7 @@ SUFFIXES = {
 
 
 def new_name() -> str:
-    """Return a name that nobody can guess."""
+    """Return an unguessable name."""
     return secrets.token_urlsafe(24)
 
 
@@ -36,7 +36,7 @@ def address_of(name: str, content_type: str | None) -> str:
 
 
 def name_in(path: str) -> str | None:
-    """Return the name in a file's address; None when it is no such address."""
+    """Return the name in a file's path; None when it is not a file's path."""
     head, _, last = path.rpartition("/")
     return last.split(".", 1)[0] or None if head == "/files" else None
 
@@ -44,11 +44,11 @@ def name_in(path: str) -> str | None:
 class Files:
     """Outputs and uploads by name, and the scratch folders of running jobs.
 
-    Nothing is ever visible under its name before it is whole: it is written to a
-    `.part` beside it, and renamed.
+    A file is visible under its name only when it is complete: it is written to a
+    `.part` file beside it and then renamed.
 
     Args:
-        data_dir: The data directory; the folders in it are made when missing.
+        data_dir: The data directory; the folders in it are created when missing.
     """
 
     def __init__(self, data_dir: Path) -> None:
@@ -58,37 +58,37 @@ class Files:
             folder.mkdir(parents=True, exist_ok=True)
 
     def path(self, name: str) -> Path:
-        """Return where a whole file of this name lies."""
+        """Return the path of the complete file of this name."""
         return self._folder / name
 
     def part(self, name: str) -> Path:
-        """Return where a file is written before it is whole; new at each call."""
+        """Return the path to write a file to until it is complete; new at each call."""
         return self._folder / f"{name}.{secrets.token_hex(4)}.part"
 
     async def keep(self, part: Path, name: str) -> None:
-        """Give a part that is whole its name, once its bytes are on disk."""
+        """Rename a complete part once its bytes are on disk."""
         await to_thread.run_sync(_keep, part, self.path(name))
 
     def size_bytes(self, name: str) -> int:
-        """Return how large a file is; 0 when it is not there."""
+        """Return the size of a file; 0 when it is absent."""
         try:
             return self.path(name).stat().st_size
         except FileNotFoundError:
             return 0
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file if it exists."""
         self.path(name).unlink(missing_ok=True)
 
     def remove_all(self) -> None:
-        """Remove every whole file; what is being written is its writer's to remove."""
+        """Remove every complete file; a writer removes its own part."""
         for path in self._folder.iterdir():
             if path.suffix != ".part":
                 path.unlink(missing_ok=True)
 
     @contextmanager
     def scratch(self, name: str) -> Iterator[Path]:
-        """Lend a folder for a job's inputs; it is gone afterwards."""
+        """Provide a folder for a job's inputs, and remove it afterwards."""
         folder = self._scratch / name
         folder.mkdir(exist_ok=True)
         try:
@@ -97,7 +97,7 @@ class Files:
             shutil.rmtree(folder, ignore_errors=True)
 
     def sweep(self) -> None:
-        """Remove what a killed server left half done."""
+        """Remove the incomplete files of a killed server."""
         for part in self._folder.glob("*.part"):
             part.unlink()
         for folder in self._scratch.iterdir():

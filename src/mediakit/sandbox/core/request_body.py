@@ -1,4 +1,4 @@
-"""Reading a request's body strictly: whatever comes is a body or a 422, never a 500."""
+"""Reading a request's body strictly: an invalid body is a 422, never a 500."""
 
 import asyncio
 import json
@@ -21,16 +21,16 @@ async def read_object(request: Request) -> dict[str, Any]:
     """Read the JSON object of a request.
 
     Raises:
-        RequestError: 422, saying what is wrong with it; 408 when it does not come.
+        RequestError: 422, saying what is wrong with it; 408 when it does not arrive.
     """
     try:
         async with asyncio.timeout(BODY_TIMEOUT_S):
             return parse_object(await _read(request))
     except ClientDisconnect:
-        raise _refused("ended before it was whole") from None
+        raise _refused("is incomplete") from None
     except TimeoutError:
         raise RequestError(
-            408, f"body: it did not come within {BODY_TIMEOUT_S:g} s."
+            408, f"body: it did not arrive within {BODY_TIMEOUT_S:g} s."
         ) from None
 
 
@@ -44,11 +44,11 @@ async def _read(request: Request) -> bytes:
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
-    """Parse a JSON object, without the freedoms that Python's parser takes.
+    """Parse a JSON object, more strictly than Python's parser does.
 
-    NaN and Infinity, numbers beyond 64 bits, text that is not Unicode and nesting
-    without end are refused: none of them could be stored or priced. So is a property
-    that is there twice: two readers could take it for two different requests.
+    NaN, Infinity, numbers beyond 64 bits, text that is not Unicode and deep nesting
+    are rejected, because they cannot be stored or priced. So is a duplicate property,
+    because two parsers could read two different requests.
 
     Raises:
         RequestError: 422, saying what is wrong with it.
@@ -77,7 +77,7 @@ def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found: dict[str, object] = {}
     for name, value in pairs:
         if name in found:
-            raise ValueError(f"{_safe(name)!r} is there twice")
+            raise ValueError(f"{_safe(name)!r} is a duplicate property")
         found[name] = value
     return found
 
@@ -93,7 +93,7 @@ def _check(value: object, field: str, depth: int) -> None:
         _check_text(value, field)
     elif isinstance(value, int | float) and not -MAX_INTEGER <= value <= MAX_INTEGER:
         # The comparison is false for an infinity, such as 1e999.
-        raise RequestError(422, f"{_safe(field)}: the number is out of any range.")
+        raise RequestError(422, f"{_safe(field)}: the number is out of range.")
     elif isinstance(value, list):
         for index, item in enumerate(value):
             _check(item, f"{field}[{index}]", depth + 1)
@@ -119,12 +119,12 @@ def _refused(what: str) -> RequestError:
 
 
 class RequestBody(BaseModel):
-    """What may be posted somewhere; what is not named is refused."""
+    """The base of request bodies; unknown fields are rejected."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     def given(self) -> dict[str, Any]:
-        """Return the fields that the request names, null ones included."""
+        """Return the fields that the request contains, null ones included."""
         return self.model_dump(exclude_unset=True)
 
 
@@ -132,10 +132,10 @@ Body = TypeVar("Body", bound=RequestBody)
 
 
 async def read_body(request: Request, kind: type[Body]) -> Body:
-    """Read a request's body as one of these.
+    """Read a request's body as a model of this kind.
 
     Raises:
-        RequestError: 422, naming the first field that is wrong.
+        RequestError: 422, naming the first invalid field.
     """
     body = await read_object(request)
     try:
@@ -153,5 +153,5 @@ async def read_body(request: Request, kind: type[Body]) -> Body:
 
 
 def refused(field: str, got: object, accepted: str) -> RequestError:
-    """Return the refusal of a field."""
+    """Return the error of an invalid field."""
     return RequestError(422, f"{field}: got {shown(got)}, accepted: {accepted}.")

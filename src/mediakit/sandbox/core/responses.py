@@ -1,4 +1,4 @@
-"""What the service answers: the job object and the two error shapes (spec 2.1, 7)."""
+"""The responses of the service: the job object and two error shapes (spec 2.1, 7)."""
 
 import math
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from mediakit.sandbox.scheduling.clock import SandboxClock, iso
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.sandbox.store.limits import Refusal
 
-# Rejections after the job row exists answer with the failed job (spec 4.3).
+# A rejection after the job row exists returns the failed job (spec 4.3).
 ENVELOPE_STATUS = {
     ErrorCode.ADMISSION_SUSPENDED: 403,
     ErrorCode.CYCLE_LIMIT_EXCEEDED: 403,
@@ -25,7 +25,7 @@ QUEUE_RETRY_AFTER_S = 2
 
 
 class RequestError(Exception):
-    """A request-level error: no job was made (spec 7.1).
+    """A request-level error: no job was created (spec 7.1).
 
     Args:
         status: The HTTP status.
@@ -38,23 +38,23 @@ class RequestError(Exception):
         self.message = message
 
 
-def message_answer(
+def message_response(
     status: int, message: str, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
-    """Answer a request-level error, `{message}`."""
+    """Return the response of a request-level error, `{message}`."""
     return JSONResponse({"message": message}, status_code=status, headers=headers)
 
 
-def rejection_answer(
+def rejection_response(
     job: JobRow, refusal: Refusal, base_url: str, clock: SandboxClock
 ) -> JSONResponse:
-    """Answer a submit that was rejected with its failed job (spec 7.1).
+    """Return the response of a rejected submission: its failed job (spec 7.1).
 
     Args:
         job: The failed job.
         refusal: Why it was rejected.
-        base_url: Where this service is reached.
-        clock: The sandbox's clock, which the limits are of.
+        base_url: The URL of this service.
+        clock: The sandbox's clock, by which the limits are measured.
     """
     body = job_object(job, base_url) | {"billing": None}
     return JSONResponse(
@@ -70,7 +70,7 @@ def _status_of(refusal: Refusal) -> int:
 
 def _retry_after(refusal: Refusal, clock: SandboxClock) -> dict[str, str] | None:
     if refusal.retry_at_us is not None:
-        # Who waits does so in real seconds, however fast the sandbox's clock runs.
+        # Clients wait in real seconds, whatever the speed of the sandbox's clock.
         seconds = max(1, math.ceil(clock.real_s_until(refusal.retry_at_us)))
         return {"Retry-After": str(seconds)}
     if _status_of(refusal) == ENVELOPE_STATUS[ErrorCode.RATE_LIMITED]:
@@ -79,21 +79,21 @@ def _retry_after(refusal: Refusal, clock: SandboxClock) -> dict[str, str] | None
 
 
 def output_url(job: JobRow, base_url: str) -> str:
-    """Return where a completed job's file is served."""
+    """Return the URL of a completed job's file."""
     return base_url + address_of(job.file, job.content_type)
 
 
 def job_object(
     job: JobRow, base_url: str, *, billing_unavailable: bool = False
 ) -> dict[str, Any]:
-    """Write a job as the interface shows it (spec 2.1).
+    """Return a job as the interface shows it (spec 2.1).
 
-    What its table calls present "once completed", "when failed" or "after DELETE" is
-    absent before; billing is null until the job has ended.
+    Fields that the specification lists as present "once completed", "when failed" or
+    "after DELETE" are absent before; billing is null until the job has ended.
 
     Args:
         job: The job.
-        base_url: Where this service is reached.
+        base_url: The URL of this service.
         billing_unavailable: Its charge cannot be read at the moment (spec 2.2).
     """
     shown: dict[str, Any] = {"id": job.id, "status": job.status}

@@ -1,4 +1,4 @@
-"""Everything that the parts of one running sandbox share."""
+"""The state that the parts of one running sandbox share."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -12,9 +12,9 @@ from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.timekeeper import TimedWork, Timekeeper
 from mediakit.sandbox.core.upload_signing import Signer
 from mediakit.sandbox.faults.active import Faults
-from mediakit.sandbox.scheduling.alarm import Alarm
 from mediakit.sandbox.scheduling.clock import SandboxClock
 from mediakit.sandbox.scheduling.health import Health
+from mediakit.sandbox.scheduling.wakeup import Wakeup
 from mediakit.sandbox.settings import Sandbox, is_loopback
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.organizations.keys import Caller, find_caller
@@ -29,23 +29,23 @@ class Service:
     """One running sandbox.
 
     Args:
-        settings: What was chosen about it.
-        base_url: Where it serves, without a slash at the end.
-        identity: What it is called for as long as its data directory lives.
-        db: What must not be lost.
+        settings: Its settings.
+        base_url: Its URL, without a slash at the end.
+        identity: Its name, for the lifetime of its data directory.
+        db: The durable state.
         files: Outputs and uploads.
         clock: The sandbox's time.
         catalog: The functions that it serves.
         signer: Signs upload URLs.
-        starts: Rings when a job may start.
-        settlements: Rings when a charge is pending.
-        deliveries: Rings when a delivery may be due.
-        removals: Rings when old files may have to go.
-        faults: What was scripted to go wrong.
-        timekeeper: Moves the clock forwards.
-        open_accounts: Makes the default organization with its key, where missing.
-        health: What fails at the moment.
-        pauses: Each holds a kind of work still, and what was under way is cut off.
+        starts: Wakes when a job may start.
+        settlements: Wakes when a charge is pending.
+        deliveries: Wakes when a delivery may be due.
+        removals: Wakes when old files may have to be removed.
+        faults: The scripted faults.
+        timekeeper: Advances the clock.
+        open_accounts: Creates the default organization and its key when missing.
+        health: The work that currently fails.
+        pauses: Each stops a kind of work and cancels what is in flight.
     """
 
     settings: Sandbox
@@ -56,27 +56,27 @@ class Service:
     clock: SandboxClock
     catalog: Catalog
     signer: Signer
-    starts: Alarm
-    settlements: Alarm
-    deliveries: Alarm
-    removals: Alarm
+    starts: Wakeup
+    settlements: Wakeup
+    deliveries: Wakeup
+    removals: Wakeup
     faults: Faults
     timekeeper: Timekeeper
-    # It knows the key.
+    # It holds the API key.
     open_accounts: Callable[[], None] = field(repr=False)
     health: Health = field(default_factory=Health)
     pauses: list[Pause] = field(default_factory=list)
 
     @property
     def timed(self) -> list[TimedWork]:
-        """Return the work that the clock makes due; who does a kind adds it here."""
+        """Return the timed work; each component adds its own kind here."""
         return self.timekeeper.works
 
-    def ring_all(self) -> None:
-        """Wake every loop that waits for the clock, because it was moved."""
-        alarms = (self.starts, self.settlements, self.deliveries, self.removals)
-        for alarm in alarms:
-            alarm.ring()
+    def wake_all(self) -> None:
+        """Wake every loop that waits for the clock, because the clock was moved."""
+        wakeups = (self.starts, self.settlements, self.deliveries, self.removals)
+        for wakeup in wakeups:
+            wakeup.wake()
 
     @property
     def port(self) -> int:
@@ -85,16 +85,16 @@ class Service:
 
 
 def service_of(request: Request) -> Service:
-    """Return the service that a request came to."""
+    """Return the service that handles a request."""
     service: Service = request.app.state.service
     return service
 
 
 def base_url_of(request: Request) -> str:
-    """Return where the caller reaches this service, for URLs in answers.
+    """Return the URL at which the caller reaches this service, for URLs in responses.
 
-    On loopback that is one fixed address. A service that others reach over a network
-    has as many addresses as ways lead to it: the caller's own is then the right one.
+    On loopback it is one fixed URL. A service on a network can have several, so the
+    one in the request is used.
     """
     service = service_of(request)
     if is_loopback(service.settings.host):
@@ -103,7 +103,7 @@ def base_url_of(request: Request) -> str:
 
 
 def caller_of(request: Request) -> Caller:
-    """Tell who sent a request, by its `X-API-Key` (spec 5).
+    """Return the caller that a request's `X-API-Key` identifies (spec 5).
 
     Raises:
         RequestError: The key is missing or unknown (401), or inactive (403).

@@ -1,4 +1,4 @@
-"""Work that the sandbox's clock makes due, and skipping time without skipping work."""
+"""Timed work, and skipping time without skipping work."""
 
 import asyncio
 import json
@@ -16,21 +16,21 @@ STALL_LIMIT_S = 60.0
 
 
 class StalledError(Exception):
-    """Work that was due did not get done, so the clock stays where it is."""
+    """Due work was not done, so the clock stays where it is."""
 
 
 @dataclass(frozen=True)
 class TimedWork:
     """One kind of work with due times of the sandbox's clock.
 
-    The loop that does it in ordinary time uses the same functions. Both may ask for
-    the same piece at once: each transition's own condition lets one of them do it.
+    The loop that does it in ordinary time uses the same functions. Both may start the
+    same task at once: the condition of each state transition lets only one do it.
 
     Args:
-        counted_as: What its pieces are called in the answer to an advance.
-        next_due_us: Tells when the next piece is due; None when nothing waits.
-        do_due: Does what is due at an instant, waits for it really, and returns how
-            many pieces it did.
+        counted_as: The name of its count in the response to an advance.
+        next_due_us: Returns when the next task is due; None when nothing is pending.
+        do_due: Does what is due at an instant, waits until it is done, and returns
+            the number of tasks done.
     """
 
     counted_as: str
@@ -39,14 +39,14 @@ class TimedWork:
 
 
 class Timekeeper:
-    """Moves a clock forwards and does on the way all that becomes due.
+    """Advances a clock and does all work that becomes due meanwhile.
 
     Args:
-        db: Keeps the clock, so that a later start goes on from where it is.
+        db: Stores the clock, so that a later start continues from its time.
         clock: The sandbox's clock.
 
     Attributes:
-        works: What the clock makes due; who does a kind of work adds it.
+        works: The timed work; each component adds its own kind.
     """
 
     def __init__(self, db: Database, clock: SandboxClock) -> None:
@@ -56,25 +56,24 @@ class Timekeeper:
         self._one_at_a_time = asyncio.Lock()
 
     async def advance(self, seconds: float) -> dict[str, int]:
-        """Skip so many seconds from now; see `advance_to`."""
+        """Skip this number of seconds; see `advance_to`."""
         async with self._one_at_a_time:
             start_us = self._clock.now_us()
             return await self._advance_to(start_us + round(seconds * US_PER_S))
 
     async def advance_to(self, target_us: int) -> dict[str, int]:
-        """Skip to an instant, stopping wherever something is due.
+        """Skip to an instant, stopping at each due time.
 
-        Deliveries that depend on each other, such as the nine attempts of one, so
-        happen each at its own time.
+        Thus each of the nine attempts of one delivery happens at its own time.
 
         Args:
             target_us: The instant, microseconds since 1970.
 
         Returns:
-            How many pieces of each kind of work were done.
+            The number of tasks of each kind that were done.
 
         Raises:
-            StalledError: Something that is due did not get done in a minute.
+            StalledError: Due work was not done within a minute.
         """
         async with self._one_at_a_time:
             return await self._advance_to(target_us)
@@ -92,7 +91,7 @@ class Timekeeper:
             elif time.monotonic() - stalled_since_s > STALL_LIMIT_S:
                 raise StalledError
             else:
-                # The ordinary loop is about it already: its sockets take real time.
+                # The ordinary loop is doing it already, and its sockets take real time.
                 await asyncio.sleep(STALL_GAP_S)
         self._step(target_us)
         return done
@@ -102,12 +101,12 @@ class Timekeeper:
         return min((due for due in dues if due is not None), default=None)
 
     def _step(self, to_us: int) -> None:
-        # Kept before the work is done: nothing is ever dated after what a later
-        # start would call now.
+        # Saved before the work is done, so that nothing is dated after the time at
+        # which a later start would continue.
         self._clock.advance_to(to_us)
-        keep_clock(self._db, self._clock)
+        save_clock(self._db, self._clock)
 
 
-def keep_clock(db: Database, clock: SandboxClock) -> None:
-    """Keep where a clock is, for a later start."""
-    meta.write(db, CLOCK_FACT, json.dumps(clock.as_kept()))
+def save_clock(db: Database, clock: SandboxClock) -> None:
+    """Store the time of a clock for a later start."""
+    meta.write(db, CLOCK_FACT, json.dumps(clock.as_stored()))

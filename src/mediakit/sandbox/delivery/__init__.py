@@ -1,4 +1,4 @@
-"""Telling receivers how jobs ended: events, signatures, attempts and their schedule.
+"""Webhooks of ended jobs: events, signatures, attempts and their schedule.
 
-It stands on `core`; everything that leaves this machine goes through its guard.
+It depends on `core`; every outbound request goes through its guard.
 """

@@ -1,4 +1,4 @@
-"""Where a job's end may be announced (spec 6.2)."""
+"""The policy for callback URLs (spec 6.2)."""
 
 from collections.abc import Iterable
 
@@ -18,16 +18,15 @@ MAX_URL_LENGTH = 2_048
 
 
 async def check_callback_url(url: str, *, own_port: int, allow_loopback: bool) -> None:
-    """Check where events are to be posted against the callback policy.
+    """Check a callback URL against the callback policy.
 
     Args:
-        url: The `webhook_url` of a submit, or the URL of an endpoint.
-        own_port: The port on which this service listens itself.
-        allow_loopback: Let http and any port pass towards this machine, and towards
-            it alone.
+        url: The `webhook_url` of a submission, or the URL of an endpoint.
+        own_port: The port of this service.
+        allow_loopback: Accept http and any port, for this machine only.
 
     Raises:
-        BlockedError: It breaks the policy; the message says how.
+        BlockedError: It violates the policy; the message says how.
     """
     if len(url) > MAX_URL_LENGTH:
         raise BlockedError(f"it is longer than {MAX_URL_LENGTH:,} characters")
@@ -39,14 +38,14 @@ async def check_callback_url(url: str, *, own_port: int, allow_loopback: bool) -
 
 
 class CallbackBackend(GuardedBackend):
-    """Connects for one callback, to addresses that the policy accepts right then.
+    """Connects for one callback, to addresses that the policy currently accepts.
 
-    What was checked when the URL was given is checked again on the addresses that are
-    connected to: a name may have come to lead elsewhere since.
+    The addresses are checked again when connecting, because the host may have changed
+    its addresses since the URL was accepted.
 
     Args:
-        url: Where the event is posted.
-        own_port: The port on which this service listens itself.
+        url: The URL to post to.
+        own_port: The port of this service.
         allow_loopback: Whether this machine itself may be reached.
     """
 
@@ -56,7 +55,7 @@ class CallbackBackend(GuardedBackend):
         self._own_port = own_port
 
     async def checked(self, host: str, port: int) -> list[Address]:
-        """Resolve a host and judge it as the target of this callback."""
+        """Resolve a host and check it as the target of this callback."""
         addresses = await super().checked(host, port)
         _check_addresses(self._url, addresses, self._own_port)
         return addresses

@@ -1,4 +1,4 @@
-"""Events: what is told about the end of a job, and to whom (spec 6.1, 6.3)."""
+"""Events: their content and their receivers (spec 6.1, 6.3)."""
 
 import uuid
 from typing import Any, Literal, get_args
@@ -20,13 +20,13 @@ MS_PER_S = 1_000
 
 
 def announce(service: Service, job_id: str) -> None:
-    """Note the event of a job that has just ended, with a delivery to each receiver.
+    """Record the event of a job that has just ended, with a delivery to each receiver.
 
-    Call it inside the transaction that ended the job: then there is one event for
-    each ended job, whatever is killed when.
+    Call it inside the transaction that ends the job, so that each ended job has
+    exactly one event, even after a kill.
 
     Args:
-        service: What the sandbox's parts share.
+        service: The shared state of the sandbox.
         job_id: A job that is completed or failed.
     """
     job = jobs.find(service.db, job_id)
@@ -46,11 +46,11 @@ def announce(service: Service, job_id: str) -> None:
         at_us=at_us,
     )
     deliveries.add_event(service.db, event, receivers, service.clock.now_us())
-    service.deliveries.ring()
+    service.deliveries.wake()
 
 
 def announce_test(service: Service, endpoint: EndpointRow) -> None:
-    """Note a `webhook.test` for one endpoint, whatever its filter (spec 6.1)."""
+    """Record a `webhook.test` for one endpoint, whatever its filter (spec 6.1)."""
     now_us = service.clock.now_us()
     data = {"endpoint_id": endpoint.id}
     event = NewEvent(
@@ -63,21 +63,21 @@ def announce_test(service: Service, endpoint: EndpointRow) -> None:
     )
     receiver = Receiver(endpoint.id, endpoint.url)
     deliveries.add_event(service.db, event, [receiver], now_us)
-    service.deliveries.ring()
+    service.deliveries.wake()
 
 
 def new_event_id() -> str:
-    """Make a `webhook-id`, shape `msg_<uuid>` (spec 6.3)."""
+    """Return a new `webhook-id`, shape `msg_<uuid>` (spec 6.3)."""
     return f"msg_{uuid.uuid4()}"
 
 
 def envelope(kind: str, at_us: int, data: dict[str, Any]) -> bytes:
-    """Write an event, once: these bytes are stored, signed and sent (spec 6.3)."""
+    """Serialize an event once: these bytes are stored, signed and sent (spec 6.3)."""
     return canonical_json({"type": kind, "timestamp": iso(at_us), "data": data})
 
 
 def event_data(job: JobRow, base_url: str) -> dict[str, Any]:
-    """Write a job as its event shows it: as it stood when it ended (spec 2.1, 6.3)."""
+    """Return a job as its event shows it: its state at its end (spec 2.1, 6.3)."""
     runtime_s = None if job.runtime_ms is None else job.runtime_ms / MS_PER_S
     more = {"model_id": job.function, "runtime_s": runtime_s, "billing": None}
     return {"error": None, **job_object(job, base_url), **more}
@@ -87,7 +87,7 @@ def _receivers(service: Service, job: JobRow, kind: str) -> list[Receiver]:
     receivers = [
         Receiver(endpoint.id, endpoint.url)
         for endpoint in endpoints.of_org(service.db, job.org)
-        if endpoint.hears(kind)
+        if endpoint.receives(kind)
     ]
     if job.webhook_url is not None:
         receivers.append(Receiver(None, job.webhook_url))

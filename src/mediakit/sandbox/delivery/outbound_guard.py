@@ -1,10 +1,9 @@
-"""The one way out: outbound requests that reach public addresses only.
+"""Outbound requests, which reach public addresses only.
 
-A URL that came from outside may name this machine, its network or a cloud's
-metadata. The name is resolved once, every address it resolves to is judged, and the
-connection is made to a judged address: a name that resolves differently the second
-time gains nothing. It is the resolved address that is judged, never the text: many
-spellings of 127.0.0.1 are no address to a parser and one to the resolver.
+A URL from outside may name this machine, its network or a cloud's metadata service.
+The host is resolved once, all its addresses are checked, and the connection uses a
+checked address, which defeats DNS rebinding. The resolved address is checked, never
+the text, because the resolver accepts spellings of 127.0.0.1 that a parser does not.
 """
 
 import asyncio
@@ -24,8 +23,8 @@ Address = IPv4Address | IPv6Address
 CONNECT_TIMEOUT_S = 10.0
 USER_AGENT = "mediakit-sandbox/1.0"
 
-# `is_global` of the standard library lets these pass, and none of them is a place
-# that a stranger's URL may lead to.
+# The standard library's `is_global` accepts these, but no URL from outside may lead
+# to them.
 SPECIAL_NETWORKS = tuple(
     ip_network(text)
     for text in (
@@ -45,7 +44,7 @@ SPECIAL_NETWORKS = tuple(
 
 
 class BlockedError(Exception):
-    """A URL, or an address it leads to, is not one that may be reached."""
+    """A URL or one of its addresses is not allowed."""
 
 
 class UnresolvedError(BlockedError):
@@ -57,12 +56,12 @@ class FetchError(Exception):
 
 
 def unmapped(address: Address) -> Address:
-    """Return the IPv4 address that an IPv6 one may only wrap."""
+    """Return the IPv4 address of an IPv4-mapped IPv6 address; others unchanged."""
     return getattr(address, "ipv4_mapped", None) or address
 
 
-def judged(address: Address, *, allow_loopback: bool) -> bool:
-    """Tell whether an address may be connected to.
+def is_allowed(address: Address, *, allow_loopback: bool) -> bool:
+    """Return whether an address may be connected to.
 
     Args:
         address: A resolved address.
@@ -85,12 +84,12 @@ async def resolve(host: str, port: int) -> list[Address]:
     ask = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
-            # Not the loop's executor: that one is closed before the interpreter's
-            # end, and a resolver that hangs would hold the end up.
+            # Not the loop's executor: the interpreter waits for its threads at exit,
+            # so a hanging resolver would delay the exit.
             found = await to_thread.run_sync(ask, abandon_on_cancel=True)
     except (OSError, UnicodeError, TimeoutError):
         raise UnresolvedError(f"the host {host!r} could not be resolved") from None
-    # An IPv6 address may carry a zone, such as fe80::1%eth0.
+    # An IPv6 address may have a zone, such as fe80::1%eth0.
     texts = dict.fromkeys(str(entry[4][0]).split("%", 1)[0] for entry in found)
     return [unmapped(ip_address(text)) for text in texts]
 
@@ -98,13 +97,13 @@ async def resolve(host: str, port: int) -> list[Address]:
 async def checked_addresses(
     host: str, port: int, *, allow_loopback: bool
 ) -> list[Address]:
-    """Resolve a host and judge every one of its addresses.
+    """Resolve a host and check all its addresses.
 
     Raises:
         BlockedError: It resolves to nothing, or to any address that is not allowed.
     """
     addresses = await resolve(host, port)
-    if not all(judged(a, allow_loopback=allow_loopback) for a in addresses):
+    if not all(is_allowed(a, allow_loopback=allow_loopback) for a in addresses):
         raise BlockedError(
             f"the host {host!r} is not on the public internet, and only public "
             "addresses are reached"
@@ -113,15 +112,15 @@ async def checked_addresses(
 
 
 def parsed(url: str) -> httpx.URL:
-    """Read an http(s) URL that carries no credentials.
+    """Parse an http(s) URL without credentials.
 
     Raises:
-        BlockedError: It is none.
+        BlockedError: It is not one.
     """
     try:
         parts = httpx.URL(url)
     except httpx.InvalidURL:
-        raise BlockedError("it is not a URL that can be read") from None
+        raise BlockedError("it is not a valid URL") from None
     usable = parts.scheme in ("http", "https") and bool(parts.host)
     if not usable or parts.port not in (None, *range(1, 65_536)):
         raise BlockedError("only http and https URLs with a host are reached")
@@ -131,7 +130,7 @@ def parsed(url: str) -> httpx.URL:
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
-    """Connects to judged addresses only, literal ones included.
+    """Connects to checked addresses only, including literal ones.
 
     Args:
         allow_loopback: Whether this machine itself may be reached.
@@ -149,7 +148,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Resolve, judge, and connect to what was judged."""
+        """Resolve a host, check its addresses, and connect to one of them."""
         addresses = await self.checked(host, port)
         problem: httpcore.ConnectError | None = None
         for address in addresses:
@@ -162,7 +161,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         raise problem or httpcore.ConnectError(f"no address for {host!r}")
 
     async def checked(self, host: str, port: int) -> list[Address]:
-        """Resolve a host and judge what it resolves to.
+        """Resolve a host and check its addresses.
 
         Raises:
             BlockedError: It must not be connected to.
@@ -175,19 +174,19 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,  # noqa: ASYNC109 - the signature of httpcore
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Refuse: no URL leads to a local socket."""
+        """Reject: no URL leads to a local socket."""
         raise BlockedError("local sockets are not reached")
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep really."""
+        """Sleep in real time."""
         await self._backend.sleep(seconds)
 
 
 class Guard:
-    """Fetches URLs that came from outside, within limits.
+    """Fetches URLs from outside, within limits.
 
-    It follows no redirect, uses no proxy of the environment, keeps no cookies, and
-    asks for no compression, so that a byte read is a byte sent.
+    It follows no redirects, uses no proxy of the environment, keeps no cookies, and
+    requests no compression, so that it counts the bytes that were sent.
 
     Args:
         allow_loopback: Whether this machine itself may be reached.
@@ -199,16 +198,16 @@ class Guard:
     async def fetch(
         self, url: str, to: Path, *, max_bytes: int, max_seconds: float
     ) -> None:
-        """Write what a URL answers to a file.
+        """Fetch a URL to a file.
 
         Args:
             url: The http(s) URL.
             to: The file to write.
-            max_bytes: Where reading stops.
-            max_seconds: When reading stops.
+            max_bytes: The largest size.
+            max_seconds: The longest time, real seconds.
 
         Raises:
-            BlockedError: The URL leads where it must not.
+            BlockedError: The URL or one of its addresses is not allowed.
             FetchError: It could not be read, or exceeds a limit.
         """
         address = str(parsed(url))
@@ -241,17 +240,17 @@ class Guard:
 async def _save(response: httpcore.Response, to: Path, max_bytes: int) -> None:
     if 300 <= response.status < 400:
         raise FetchError(
-            f"it answered {response.status}, and redirects are not followed"
+            f"it returned {response.status}, and redirects are not followed"
         )
     if response.status != 200:
-        raise FetchError(f"it answered {response.status}")
+        raise FetchError(f"it returned {response.status}")
     size_bytes = 0
     with to.open("wb") as file:
         async for chunk in response.aiter_stream():
             size_bytes += len(chunk)
             if size_bytes > max_bytes:
                 raise FetchError(f"it is larger than {max_bytes:,} bytes")
-            # A page-cache write of one network chunk is quicker than a thread.
+            # A page-cache write of one network chunk is faster than a thread.
             file.write(chunk)
     if size_bytes == 0:
         raise FetchError("it is empty")

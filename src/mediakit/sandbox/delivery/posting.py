@@ -1,4 +1,4 @@
-"""One attempt: post an event, and tell what came of it (spec 6.3, 6.5)."""
+"""One attempt to deliver: posting an event, and its outcome (spec 6.3, 6.5)."""
 
 import asyncio
 import ssl
@@ -31,7 +31,7 @@ TIMEOUT, CONNECT, BLOCKED, TLS, SIGNING = (
 
 OWN_HEADERS = {"content-type": "application/json", "user-agent": USER_AGENT}
 
-# What httpcore raises; they have no common base of their own.
+# The errors of httpcore, which have no common base.
 _NETWORK_ERRORS = (
     httpcore.NetworkError,
     httpcore.ProtocolError,
@@ -42,11 +42,11 @@ _NETWORK_ERRORS = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one attempt.
+    """The outcome of one attempt.
 
     Args:
-        status_code: What the receiver answered; None when it did not.
-        reason: Why the attempt failed (spec 6.5); None when it did not.
+        status_code: The receiver's status; None without a response.
+        reason: Why the attempt failed (spec 6.5); None when it succeeded.
         retry_after: The receiver's `Retry-After`; None when it sent none.
         duration_ms: How long it took, in real milliseconds.
     """
@@ -61,9 +61,9 @@ class Poster:
     """Posts events to receivers: no redirects, no proxies, a new connection each time.
 
     Args:
-        own_port: The port on which this service listens itself.
-        allow_loopback: Whether receivers on this machine are reached.
-        timeout_s: How long a receiver has for its answer, in real seconds.
+        own_port: The port of this service.
+        allow_loopback: Whether receivers on this machine are allowed.
+        timeout_s: How long a receiver has to respond, real seconds.
         system: The real clock.
     """
 
@@ -93,7 +93,7 @@ class Poster:
         passed_ms = round((self._system.monotonic_s() - started_s) * MS_PER_S)
         if exchange.response is None:
             return Outcome(reason=exchange.reason(problem), duration_ms=passed_ms)
-        return _judged(exchange.response, passed_ms)
+        return _outcome_of(exchange.response, passed_ms)
 
     async def _exchange(
         self, exchange: "_Exchange", url: str, headers: dict[str, str], body: bytes
@@ -117,28 +117,28 @@ class Poster:
             ) as response,
         ):
             exchange.response = response
-            await _read_off(response)
+            await _drain(response)
 
     @cached_property
     def _certificates(self) -> ssl.SSLContext:
-        # Read once: it takes longer than many a delivery.
+        # Loaded once: it can take longer than a delivery.
         return httpx.create_ssl_context()
 
 
 class _Exchange:
-    """How far an attempt came."""
+    """The progress of one attempt."""
 
     def __init__(self) -> None:
         self.response: httpcore.Response | None = None
         self._shaking_hands = False
 
     async def trace(self, event: str, info: Mapping[str, object]) -> None:
-        """Follow the connection as it is made."""
+        """Track the TLS handshake."""
         if event.startswith("connection.start_tls."):
             self._shaking_hands = not event.endswith(".complete")
 
     def reason(self, problem: Exception | None) -> str:
-        """Tell why there was no answer, in the words of spec 6.5."""
+        """Return why there was no response, in the words of spec 6.5."""
         match problem:
             case UnresolvedError():
                 return CONNECT
@@ -151,8 +151,8 @@ class _Exchange:
         return TLS if self._shaking_hands else CONNECT
 
 
-async def _read_off(response: httpcore.Response) -> None:
-    """Read what a receiver says, for politeness only, and throw it away."""
+async def _drain(response: httpcore.Response) -> None:
+    """Read and discard the receiver's response, up to a limit."""
     size_bytes = 0
     async for chunk in response.aiter_stream():
         size_bytes += len(chunk)
@@ -160,7 +160,7 @@ async def _read_off(response: httpcore.Response) -> None:
             return
 
 
-def _judged(response: httpcore.Response, duration_ms: int) -> Outcome:
+def _outcome_of(response: httpcore.Response, duration_ms: int) -> Outcome:
     code = response.status
     if 200 <= code < 300:
         return Outcome(code, duration_ms=duration_ms)

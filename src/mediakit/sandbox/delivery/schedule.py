@@ -1,4 +1,4 @@
-"""When a delivery is tried again (spec 6.5)."""
+"""The retry schedule of deliveries (spec 6.5)."""
 
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -19,7 +19,7 @@ GAPS_S = (
     24 * HOUR_S,
 )
 MAX_ATTEMPTS = len(GAPS_S) + 1
-# To both sides, so that nine attempts stay "about 55 hours".
+# In both directions, so that nine attempts still take "about 55 hours".
 JITTER = 0.1
 PUSH_BACK_CAP_S = HOUR_S
 
@@ -28,21 +28,21 @@ def gap_us(failed_n: int, jitter: Random) -> int:
     """Return the time from a failed attempt to the next one, microseconds.
 
     Args:
-        failed_n: How many attempts have failed, from 1 on; after the last gap of the
-            table it stays at that gap.
-        jitter: Where the jitter comes from.
+        failed_n: The number of failed attempts, from 1; beyond the table, the last
+            gap is used.
+        jitter: The source of the jitter.
     """
     gap_s = GAPS_S[min(failed_n, len(GAPS_S)) - 1]
     return round(gap_s * jitter.uniform(1 - JITTER, 1 + JITTER) * US_PER_S)
 
 
 def push_back_us(retry_after: str | None, wall: datetime) -> int:
-    """Return how long a receiver asks to be left alone, at most an hour.
+    """Return how long a receiver asks to wait, microseconds; at most an hour.
 
     Args:
         retry_after: Its `Retry-After`, in seconds or as an HTTP date; anything else
-            asks for nothing.
-        wall: The real time, which an HTTP date is of.
+            counts as 0.
+        wall: The real time, to which an HTTP date refers.
     """
     seconds = 0.0 if retry_after is None else _seconds(retry_after.strip(), wall)
     return round(max(0.0, min(seconds, PUSH_BACK_CAP_S)) * US_PER_S)

@@ -1,4 +1,4 @@
-"""Sending what is due, many receivers at a time (spec 6.5)."""
+"""Sending due deliveries, several at a time (spec 6.5)."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,9 +11,9 @@ from mediakit.sandbox.delivery.events import TEST
 from mediakit.sandbox.delivery.posting import SIGNING, Outcome, Poster
 from mediakit.sandbox.delivery.schedule import MAX_ATTEMPTS, gap_us, push_back_us
 from mediakit.sandbox.delivery.signatures import SigningError, signed_headers
-from mediakit.sandbox.scheduling.alarm import keep_doing
 from mediakit.sandbox.scheduling.clock import US_PER_S, to_us
-from mediakit.sandbox.scheduling.health import rest_s
+from mediakit.sandbox.scheduling.health import backoff_s
+from mediakit.sandbox.scheduling.wakeup import run_forever
 from mediakit.sandbox.store.events import deliveries, endpoints, signing_secrets
 from mediakit.sandbox.store.events.deliveries import (
     DELIVERED,
@@ -23,21 +23,21 @@ from mediakit.sandbox.store.events.deliveries import (
 )
 
 DELIVERING = "delivering an event"
-AT_ONCE = 20
+MAX_IN_FLIGHT = 20
 GONE = 410
 
 
 class Sender:
-    """Attempts each delivery that is due, and writes down what came of it.
+    """Attempts each due delivery and records the outcome.
 
-    A delivery that is cut off by the end of the process stays due: the next start
-    sends it again, under the same `webhook-id`.
+    A delivery that the end of the process interrupts stays due: the next start sends
+    it again, under the same `webhook-id`.
 
     Args:
-        service: What the sandbox's parts share.
+        service: The shared state of the sandbox.
         system: The real clock, for `webhook-timestamp` and durations: receivers
-            refuse a time that is not theirs.
-        jitter: Where the jitter of the schedule comes from.
+            reject a timestamp that is not close to their own time.
+        jitter: The source of the schedule's jitter.
     """
 
     def __init__(
@@ -52,72 +52,72 @@ class Sender:
             timeout_s=service.settings.delivery_timeout_s,
             system=system,
         )
-        # An attempt that broke stays here while it rests.
+        # An attempt that raised an error stays here until its retry.
         self._attempts: dict[str, asyncio.Task[None]] = {}
-        # What came of attempts, until it is written down: they are not made again.
-        self._unnoted: dict[str, tuple[int, Outcome]] = {}
+        # Outcomes that are not recorded yet: their attempts are not repeated.
+        self._unrecorded: dict[str, tuple[int, Outcome]] = {}
         self._pauses_n = 0
 
     async def run(self) -> None:
         """Send for as long as the sandbox serves."""
         service = self._service
         try:
-            await keep_doing(
-                service.health, "sending deliveries", service.deliveries, self._turn
+            await run_forever(
+                service.health, "sending deliveries", service.deliveries, self._step
             )
         finally:
-            await self._cut_off()
+            await self._cancel()
 
-    def _turn(self) -> int | None:
+    def _step(self) -> int | None:
         self._start_due(self._service.clock.now_us())
         return self._next_start_us()
 
     @asynccontextmanager
     async def paused(self) -> AsyncIterator[None]:
-        """Cut off what is being sent, and send nothing meanwhile."""
+        """Cancel the attempts in flight, and send nothing meanwhile."""
         self._pauses_n += 1
         try:
-            await self._cut_off()
+            await self._cancel()
             yield
         finally:
             self._pauses_n -= 1
 
-    async def _cut_off(self) -> None:
+    async def _cancel(self) -> None:
         for task in self._attempts.values():
             task.cancel()
         await asyncio.gather(*self._attempts.values(), return_exceptions=True)
         for delivery_id in self._attempts:
             self._service.health.forget(DELIVERING, delivery_id)
         self._attempts.clear()
-        self._unnoted.clear()
+        self._unrecorded.clear()
 
     def next_due_us(self) -> int | None:
-        """Return when the next delivery is due, also one that is being attempted."""
+        """Return when the next delivery is due, including one that is in flight."""
         broken = [name for name, task in self._attempts.items() if task.done()]
         return deliveries.next_due_us(self._service.db, besides=broken)
 
     async def do_due(self, now_us: int) -> int:
-        """Attempt all that is due, wait for it really, and return how many it was."""
+        """Attempt all due deliveries, wait for them, and return their number."""
         n = 0
-        while under_way := self._start_due(now_us):
-            await asyncio.wait(under_way)
-            n += len(under_way)
+        while in_flight := self._start_due(now_us):
+            await asyncio.wait(in_flight)
+            n += len(in_flight)
         return n
 
     def _next_start_us(self) -> int | None:
-        if self._pauses_n or len(self._under_way()) >= AT_ONCE:
-            return None  # the end of either rings
+        if self._pauses_n or len(self._in_flight()) >= MAX_IN_FLIGHT:
+            return None  # the end of either wakes the loop
         return deliveries.next_due_us(self._service.db, besides=self._attempts)
 
-    def _under_way(self) -> list[asyncio.Task[None]]:
+    def _in_flight(self) -> list[asyncio.Task[None]]:
         return [task for task in self._attempts.values() if not task.done()]
 
     def _start_due(self, now_us: int) -> list[asyncio.Task[None]]:
-        free = 0 if self._pauses_n else AT_ONCE - len(self._under_way())
+        free = 0 if self._pauses_n else MAX_IN_FLIGHT - len(self._in_flight())
         db = self._service.db
         for delivery in deliveries.due(db, now_us, besides=self._attempts, limit=free):
             self._start(delivery, broken_n=0)
-        return self._under_way()
+        return self._in_flight()
 
     def _start(self, delivery: DeliveryRow, broken_n: int) -> None:
         task = asyncio.create_task(self._attempt(delivery), name=delivery.id)
@@ -126,12 +126,12 @@ class Sender:
 
     async def _attempt(self, delivery: DeliveryRow) -> None:
         at_us = self._service.clock.now_us()
-        if delivery.id not in self._unnoted:
-            self._unnoted[delivery.id] = at_us, await self._outcome(delivery)
-        self._note(delivery.id, *self._unnoted[delivery.id])
-        del self._unnoted[delivery.id], self._attempts[delivery.id]
+        if delivery.id not in self._unrecorded:
+            self._unrecorded[delivery.id] = at_us, await self._outcome(delivery)
+        self._record(delivery.id, *self._unrecorded[delivery.id])
+        del self._unrecorded[delivery.id], self._attempts[delivery.id]
         self._service.health.forget(DELIVERING, delivery.id)
-        self._service.deliveries.ring()
+        self._service.deliveries.wake()
 
     def _ended(
         self, task: asyncio.Task[None], delivery: DeliveryRow, broken_n: int
@@ -139,12 +139,12 @@ class Sender:
         if task.cancelled() or (problem := task.exception()) is None:
             return
 
-        def try_again() -> None:
-            if self._attempts.get(delivery.id) is task:  # it was not cut off
+        def retry() -> None:
+            if self._attempts.get(delivery.id) is task:  # it was not canceled
                 self._start(delivery, broken_n + 1)
 
         self._service.health.failed(DELIVERING, problem, delivery.id)
-        task.get_loop().call_later(rest_s(broken_n), try_again)
+        task.get_loop().call_later(backoff_s(broken_n), retry)
 
     async def _outcome(self, delivery: DeliveryRow) -> Outcome:
         db = self._service.db
@@ -159,10 +159,10 @@ class Sender:
             return Outcome(reason=SIGNING)
         return await self._poster.post(delivery.url, headers, body)
 
-    def _note(self, delivery_id: str, at_us: int, outcome: Outcome) -> None:
+    def _record(self, delivery_id: str, at_us: int, outcome: Outcome) -> None:
         db, now_us = self._service.db, self._service.clock.now_us()
         with db.transaction():
-            # Read anew: it may have been canceled, or everything reset, meanwhile.
+            # Read again: it may have been canceled or reset meanwhile.
             delivery = deliveries.find(db, delivery_id)
             if delivery is None:
                 return
@@ -181,7 +181,7 @@ class Sender:
 
     def _fail(self, delivery: DeliveryRow, outcome: Outcome, now_us: int) -> None:
         db = self._service.db
-        # What the service itself could not sign costs the delivery no attempt.
+        # A signing failure of the service does not count as an attempt.
         round_n = delivery.round_n + (outcome.reason != SIGNING)
         gone = outcome.status_code == GONE and delivery.endpoint is not None
         if gone or round_n >= MAX_ATTEMPTS or delivery.event_type == TEST:
@@ -195,7 +195,7 @@ class Sender:
     def _next_due_us(
         self, delivery: DeliveryRow, round_n: int, outcome: Outcome, now_us: int
     ) -> int:
-        # A broken secret may never sign: those attempts drift apart all the same.
+        # A broken secret may never sign, so signing failures also back off.
         failed_n = delivery.attempts_n + 1 if outcome.reason == SIGNING else round_n
         pushed_us = push_back_us(outcome.retry_after, self._system.now())
         return now_us + max(gap_us(failed_n, self._jitter), pushed_us)

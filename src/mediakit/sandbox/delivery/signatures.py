@@ -10,7 +10,7 @@ from mediakit.sandbox.store.events.signing_secrets import PREFIX
 
 
 class SigningError(Exception):
-    """A secret is none that can sign; it is not in the message."""
+    """A secret cannot sign; the message does not contain it."""
 
 
 def sign(secret: str, event_id: str, timestamp_s: int, body: bytes) -> str:
@@ -18,8 +18,8 @@ def sign(secret: str, event_id: str, timestamp_s: int, body: bytes) -> str:
 
     Args:
         secret: The secret, with its prefix.
-        event_id: What goes into `webhook-id`.
-        timestamp_s: What goes into `webhook-timestamp`, seconds since 1970.
+        event_id: The value of `webhook-id`.
+        timestamp_s: The value of `webhook-timestamp`, seconds since 1970.
         body: The exact bytes that are sent.
 
     Raises:
@@ -36,7 +36,7 @@ def signed_headers(
     """Return the three headers of a signed attempt (spec 6.3).
 
     Args:
-        secrets: Every secret that signs; two while a rotation overlaps (spec 6.6).
+        secrets: All secrets that sign; two while a rotation overlaps (spec 6.6).
         event_id: The event, the same for each attempt.
         timestamp_s: The time of this attempt, seconds since 1970.
         body: The exact bytes that are sent.

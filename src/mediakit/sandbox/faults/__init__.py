@@ -1,4 +1,4 @@
-"""Scripted faults: which rules there are, and which are in force.
+"""Scripted faults: the kinds of rules, and the rules in force.
 
-It stands on the store alone; the rooms above ask it whether a fault is theirs.
+It depends only on the store; the rooms above ask it which fault applies to them.
 """

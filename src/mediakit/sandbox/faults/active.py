@@ -1,7 +1,7 @@
-"""The faults that are in force: each part of the sandbox asks whether one is its own.
+"""The faults in force; each part of the sandbox asks which one applies to it.
 
-Every question that finds a counted rule counts it down. Faults are kept in memory: a
-sandbox that is started again has none.
+Each query that finds a counted rule counts it down. Faults are kept in memory: a
+restarted sandbox has none.
 """
 
 import re
@@ -16,20 +16,20 @@ from mediakit.records import ErrorCode
 from mediakit.sandbox.faults.rules import FaultKind, Rule
 from mediakit.sandbox.store.database import Database
 
-# The sandbox's own pages: a fault never gets in the way of clearing it.
+# The admin interface is exempt, so that a fault can always be cleared.
 _OWN_PATH = re.compile(r"/(sandbox(/.*)?)?", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class StatusFault:
-    """An answer in place of the real one.
+    """A response in place of the real one.
 
     Args:
         status: The HTTP status.
-        message: What it says.
-        text: What it says in place of `{message}`, as a gateway would; None for not.
-        retry_after_s: What its `Retry-After` says; None for no such header.
-        after: Whether everything was done all the same.
+        message: Its message.
+        text: A body in place of `{message}`, as from a gateway; None for none.
+        retry_after_s: Its `Retry-After`; None for no such header.
+        after: Whether the request is handled anyway.
     """
 
     status: int
@@ -41,10 +41,10 @@ class StatusFault:
 
 @dataclass(frozen=True)
 class Truncation:
-    """An answer that ends in the middle.
+    """A truncated response.
 
     Args:
-        bytes_n: So many bytes of its body are sent; None for the first half.
+        bytes_n: The bytes of its body that are sent; None for the first half.
     """
 
     bytes_n: int | None
@@ -55,10 +55,10 @@ class Fault:
     """A rule in force.
 
     Args:
-        id: What it is called.
-        rule: What goes wrong.
-        left_n: How often it will still happen; None for no end.
-        created_us: When it was posted.
+        id: Its id.
+        rule: Its rule.
+        left_n: How often it can still happen; None for no limit.
+        created_us: When it was added.
     """
 
     id: str
@@ -71,7 +71,7 @@ class Faults:
     """The scripted faults of one sandbox.
 
     Args:
-        db: The jobs, so that a read of one can be matched with its function.
+        db: The database, to find the function of a job that is read.
         catalog: The functions, so that a rule can name one by its kind.
     """
 
@@ -82,14 +82,14 @@ class Faults:
 
     @property
     def scripted(self) -> bool:
-        """Tell whether a fault is in force."""
+        """Return whether a fault is in force."""
         return bool(self._faults)
 
     def check_function(self, rule: Rule) -> None:
-        """Check that a rule's function is one that is served.
+        """Check that a rule's function is served.
 
         Raises:
-            InputError: It is none.
+            InputError: It is not.
         """
         if rule.function is not None and not any(
             rule.covers_function(path, self._kinds) for path in self._kinds
@@ -112,56 +112,56 @@ class Faults:
         return fault
 
     def remove(self, fault_id: str) -> bool:
-        """Take a fault back; False when there is none of this name."""
+        """Remove a fault; False when there is none with this id."""
         before_n = len(self._faults)
         self._faults = [each for each in self._faults if each.id != fault_id]
         return len(self._faults) < before_n
 
     def clear(self) -> int:
-        """Take all faults back; return how many could still have happened."""
+        """Remove all faults; return how many were still in force."""
         n = len(self._faults)
         self._faults = []
         return n
 
     def latency_s(self, method: str, path: str) -> float:
-        """Return how long a request waits first, real seconds; mostly 0."""
+        """Return how long a request is delayed, real seconds; usually 0."""
         rule = self._for_request(FaultKind.LATENCY, method, path)
         return 0.0 if rule is None else float(rule.parameters["seconds"])
 
     def drop_before(self, method: str, path: str) -> bool:
-        """Tell whether a connection is closed before anything is done."""
+        """Return whether a connection is closed before anything is done."""
         return self._for_request(FaultKind.DROP_BEFORE, method, path) is not None
 
     def drop_after(self, method: str, path: str) -> bool:
-        """Tell whether a connection is closed once everything is done."""
+        """Return whether a connection is closed once everything is done."""
         return self._for_request(FaultKind.DROP_AFTER, method, path) is not None
 
     def status(self, method: str, path: str) -> StatusFault | None:
-        """Return what a request is answered in place of being handled."""
+        """Return the response in place of a request's real one."""
         rule = self._for_request(FaultKind.STATUS, method, path)
         if rule is None:
             return None
         status: int = rule.parameters["status"]
         after: bool = rule.parameters["after"]
         message = rule.parameters["message"] or (
-            f"A scripted fault of the sandbox answers {status}. "
-            f"{'Everything' if after else 'Nothing'} was done."
+            f"A scripted fault of the sandbox returned {status}. "
+            f"The request was {'handled' if after else 'not handled'}."
         )
         text, retry_after_s = rule.parameters["text"], rule.parameters["retry_after"]
         return StatusFault(status, message, text, retry_after_s, after)
 
     def truncation(self, method: str, path: str) -> Truncation | None:
-        """Return where an answer ends too early; None when it does not."""
+        """Return where a response is truncated; None when it is not."""
         rule = self._for_request(FaultKind.TRUNCATE, method, path)
         return None if rule is None else Truncation(rule.parameters["bytes"])
 
     def bytes_per_s(self, method: str, path: str) -> float | None:
-        """Return how fast an answer trickles, per real second; None when it flows."""
+        """Return the speed of a throttled response, bytes a real second, or None."""
         rule = self._for_request(FaultKind.SLOW, method, path)
         return None if rule is None else float(rule.parameters["bytes_per_s"])
 
     def outage(self, function: str) -> bool:
-        """Tell whether a submit to a function finds the service unavailable."""
+        """Return whether submissions to a function find the service unavailable."""
         return self._for_function(FaultKind.OUTAGE, function) is not None
 
     def stuck_functions(self) -> list[str]:
@@ -179,23 +179,23 @@ class Faults:
         if rule is None:
             return None
         code = ErrorCode(rule.parameters["code"])
-        message = "A scripted fault of the sandbox failed it. Nothing was charged."
+        message = "A scripted fault of the sandbox failed the job. Nothing was charged."
         return code, rule.parameters["message"] or message
 
     def late_settlement_s(self, function: str) -> float:
-        """Return how much later an ending job settles, sandbox seconds; mostly 0."""
+        """Return the delay of a job's settlement, sandbox seconds; usually 0."""
         rule = self._for_function(FaultKind.LATE_SETTLEMENT, function)
         return 0.0 if rule is None else float(rule.parameters["seconds"])
 
     def drifted_micro_usd(
         self, function: str, charge_micro_usd: int, *, hold_micro_usd: int
     ) -> int:
-        """Return what a completing job costs once its rate has drifted.
+        """Return the charge of a completing job once its rate has drifted.
 
         Args:
             function: The function's path.
-            charge_micro_usd: What it costs by the price list.
-            hold_micro_usd: What is held for it, which is the most it may cost.
+            charge_micro_usd: Its charge by the price list.
+            hold_micro_usd: Its hold, which is the most it may cost.
         """
         rule = self._for_function(FaultKind.RATE_DRIFT, function)
         if rule is None:
@@ -204,7 +204,7 @@ class Faults:
         return min(round(charge_micro_usd * factor), hold_micro_usd)
 
     def billing_unavailable(self, job_id: str) -> bool:
-        """Tell whether a read of an ended job cannot say what it cost."""
+        """Return whether the charge of an ended job cannot be read."""
         if not self._of_kind(FaultKind.BILLING_UNAVAILABLE):
             return False
         job = self._db.row("SELECT function FROM job WHERE id = ?", job_id)
@@ -226,7 +226,7 @@ class Faults:
         )
 
     def _take(self, kind: FaultKind, covers: Callable[[Rule], bool]) -> Rule | None:
-        """Find the oldest rule that is meant, and count it down."""
+        """Find the oldest rule that applies, and count it down."""
         for fault in self._faults:
             if fault.rule.kind is kind and covers(fault.rule):
                 if fault.left_n is not None:

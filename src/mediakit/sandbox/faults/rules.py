@@ -1,4 +1,4 @@
-"""Rules of scripted faults: what may be asked for, and what a rule covers."""
+"""Rules of scripted faults: which are accepted, and what each covers."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ REQUIRED = object()
 
 
 class FaultKind(StrEnum):
-    """What can be made to go wrong."""
+    """The kinds of faults."""
 
     LATENCY = "latency"
     DROP_BEFORE = "drop_before"
@@ -39,12 +39,12 @@ class FaultKind(StrEnum):
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a rule says beyond its kind.
+    """A parameter of a kind of rule.
 
     Args:
-        fits: Tells whether a value is accepted.
+        fits: Returns whether a value is accepted.
         accepted: What is accepted, in words.
-        default: What it is when it is not given; REQUIRED when it must be.
+        default: Its value when it is omitted; REQUIRED when it must be given.
     """
 
     fits: Callable[[Any], bool]
@@ -118,7 +118,7 @@ _PARAMETERS: Mapping[FaultKind, Mapping[str, Parameter]] = {
         "message": _MESSAGE,
     },
 }
-# These happen to requests; all others to jobs, of which only the function is known.
+# These apply to requests; all others to jobs, of which only the function is known.
 _OF_REQUESTS = {
     FaultKind.LATENCY,
     FaultKind.DROP_BEFORE,
@@ -136,11 +136,11 @@ class Rule:
 
     Args:
         kind: What goes wrong.
-        method: Only requests of this method.
-        path: Only requests whose path this is found in.
+        method: Only requests with this method.
+        path: Only requests whose path matches this.
         function: Only this function, by its kind or its path.
-        count: After so many times it is over; None for as long as it stands.
-        parameters: What its kind needs to know.
+        count: How often it happens; None for no limit.
+        parameters: The parameters of its kind.
     """
 
     kind: FaultKind
@@ -151,7 +151,7 @@ class Rule:
     parameters: Mapping[str, Any]
 
     def covers_request(self, method: str, path: str, kinds: Mapping[str, str]) -> bool:
-        """Tell whether a request is meant.
+        """Return whether the rule covers a request.
 
         Args:
             method: Its method.
@@ -165,11 +165,11 @@ class Rule:
         return self.covers_function(path.removeprefix(MEDIA_PREFIX), kinds)
 
     def covers_function(self, function: str, kinds: Mapping[str, str]) -> bool:
-        """Tell whether a function is meant, by its path."""
+        """Return whether the rule covers a function, by its path."""
         return self.function in (None, function, kinds.get(function))
 
     def as_json(self) -> dict[str, Any]:
-        """Write the rule as it is posted."""
+        """Return the rule as the JSON that adds it."""
         where = {
             "method": self.method,
             "path": None if self.path is None else self.path.pattern,
@@ -181,7 +181,7 @@ class Rule:
 
 
 def read_rule(body: Mapping[str, Any]) -> Rule:
-    """Read a rule as it is posted.
+    """Read a rule from a request body.
 
     Args:
         body: `kind`, optionally `where` and `count`, and the kind's parameters.

@@ -1,4 +1,4 @@
 """Running and pricing accepted jobs: inputs, renderer, dispatcher and retention.
 
-It stands on `core`, on the guard of `delivery` and on the worker processes of `render`.
+It depends on `core`, the guard of `delivery` and the worker processes of `render`.
 """

@@ -1,4 +1,4 @@
-"""Running jobs: claim under the cap, bring the inputs, render, finish (spec 3.1)."""
+"""Running jobs: claim, fetch the inputs, render, end (spec 3.1)."""
 
 import asyncio
 import hashlib
@@ -18,12 +18,12 @@ from mediakit.sandbox.core.service import Service
 from mediakit.sandbox.delivery.events import announce
 from mediakit.sandbox.jobs.inputs import InputRefusedError, Inputs, undeclared_media
 from mediakit.sandbox.jobs.pricing import charge_of, is_open_ended, price_of, usage_of
-from mediakit.sandbox.jobs.renderer import Renderer, order_of
+from mediakit.sandbox.jobs.renderer import Renderer, render_request
 from mediakit.sandbox.jobs.requested_failures import asked_failure
 from mediakit.sandbox.render.protocol import Rendered, RenderError
-from mediakit.sandbox.scheduling.alarm import keep_doing
 from mediakit.sandbox.scheduling.clock import US_PER_S
-from mediakit.sandbox.scheduling.health import until_done
+from mediakit.sandbox.scheduling.health import retry_until_done
+from mediakit.sandbox.scheduling.wakeup import run_forever
 from mediakit.sandbox.store import admission, jobs, money
 from mediakit.sandbox.store.admission import UNPRICEABLE_MESSAGE
 from mediakit.sandbox.store.jobs import Finished, JobRow
@@ -32,7 +32,7 @@ from mediakit.schema import InputFacts
 logger = logging.getLogger(__name__)
 
 MS_PER_S = 1_000
-INTERNAL_MESSAGE = "The sandbox failed while it made this. Nothing was charged."
+INTERNAL_MESSAGE = "The sandbox failed while it ran this job. Nothing was charged."
 
 
 class _FailureError(Exception):
@@ -46,9 +46,9 @@ class Dispatcher:
     """Starts queued jobs as slots become free, and ends them.
 
     Args:
-        service: What the sandbox's parts share.
-        inputs: Brings the media of a body to disk.
-        renderer: Makes the output.
+        service: The shared state of the sandbox.
+        inputs: Fetches the media of a body.
+        renderer: Renders the output.
         system: The real clock, for run times.
     """
 
@@ -66,37 +66,37 @@ class Dispatcher:
         """Start jobs for as long as the sandbox serves."""
         service = self._service
         try:
-            await keep_doing(
-                service.health, "starting jobs", service.starts, self._turn
+            await run_forever(
+                service.health, "starting jobs", service.starts, self._step
             )
         finally:
-            # What is cut off stays "running" and is queued again at the next start.
-            await self._cut_off()
+            # Canceled jobs stay "running" and are queued again at the next start.
+            await self._cancel()
 
-    def _turn(self) -> int | None:
+    def _step(self) -> int | None:
         self.start_due(self._service.clock.now_us())
         return self.next_start_us()
 
-    async def _cut_off(self) -> None:
+    async def _cancel(self) -> None:
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
 
     @asynccontextmanager
     async def paused(self) -> AsyncIterator[None]:
-        """Cut off what is being made, and start nothing meanwhile.
+        """Cancel the running jobs, and start nothing meanwhile.
 
-        What is cut off stays "running": it is the caller's to forget.
+        Their rows stay "running"; the caller removes them.
         """
         self._pauses_n += 1
         try:
-            await self._cut_off()
+            await self._cancel()
             yield
         finally:
             self._pauses_n -= 1
 
     def start_due(self, now_us: int) -> int:
-        """Start every job that may start at an instant; return how many."""
+        """Start every job that may start at an instant; return their number."""
         if self._pauses_n:
             return 0
         stuck = self._service.faults.stuck_functions()
@@ -125,15 +125,15 @@ class Dispatcher:
         except _FailureError as failure:
             end = failure
         except Exception:
-            logger.exception("%s could not be made", job.id)
+            logger.exception("%s could not be run", job.id)
             end = _FailureError(ErrorCode.INTERNAL, INTERNAL_MESSAGE)
-        # It has its slot until it has ended, however long that cannot be written.
+        # The job keeps its slot until its end is written, however long that takes.
         service = self._service
-        await until_done(
+        await retry_until_done(
             service.health, "ending a job", lambda: self._end(job, end), job.id
         )
-        service.starts.ring()
-        service.settlements.ring()
+        service.starts.wake()
+        service.settlements.wake()
 
     def _end(self, job: JobRow, end: Finished | _FailureError | None) -> None:
         if isinstance(end, Finished):
@@ -169,7 +169,7 @@ class Dispatcher:
 
     async def _make(self, job: JobRow) -> Finished | None:
         if self._fails_by_fault(job):
-            return None  # it has ended, together with the fault's count
+            return None  # it ended in the transaction that counted the fault down
         function, body = self._request(job)
         asked = asked_failure(body)
         if asked is not None:
@@ -215,8 +215,8 @@ class Dispatcher:
         try:
             function = self._service.catalog.function(job.function)
         except InputError:
-            # It was queued by a version of mediakit that knew it.
-            message = f"{job.function} is not served any more. Nothing was charged."
+            # A version of mediakit that still served it has queued the job.
+            message = f"{job.function} is no longer served. Nothing was charged."
             raise _FailureError(ErrorCode.PROVIDER_UNAVAILABLE, message) from None
         return function, json.loads(job.body or "{}")
 
@@ -232,8 +232,8 @@ class Dispatcher:
                 seconds = await self._lengths(job, function, body, media, paths)
                 self._hold_price(job, function, body, seconds)
                 seed = _seed(job, body)
-                order = order_of(job.id, function, body, paths, part, seed)
-                result = await self._renderer.render(order)
+                request = render_request(job.id, function, body, paths, part, seed)
+                result = await self._renderer.render(request)
             await files.keep(part, job.file)
         except InputRefusedError as problem:
             raise _FailureError(ErrorCode.INVALID_INPUT, str(problem)) from None
@@ -251,7 +251,7 @@ class Dispatcher:
         media: list[MediaItem],
         paths: Mapping[str, Path],
     ) -> Mapping[str, float]:
-        """Read how long the clips are when the price rests on it."""
+        """Measure the clips when the price depends on their lengths."""
         clips = {item.label: item for item in media if item.kind != "image"}
         if not clips or not is_open_ended(function, body):
             return {}
@@ -279,8 +279,8 @@ class Dispatcher:
 
 
 def _seed(job: JobRow, body: dict[str, Any]) -> int:
-    # Without a seed of its own each job is another draw, and the same one again
-    # when a killed server starts it anew.
+    # Without a seed each job gets its own, which stays the same when a restarted
+    # server runs the job again.
     seed = body.get("seed")
     if isinstance(seed, int) and seed >= 0:  # R5's -1 asks for any (spec 4.9)
         return seed

@@ -1,4 +1,4 @@
-"""Bringing the media of a body to disk, from wherever its URLs lead."""
+"""Fetching the media of a body to disk."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,24 +13,24 @@ from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.jobs import find_by_file
 from mediakit.sandbox.store.uploads import find_upload
 
-# The largest input that any function's table allows is a clip of 200 MB (spec 4.4).
+# The largest input that a function allows is a clip of 200 MB (spec 4.4).
 MAX_INPUT_BYTES = 200 * 1024 * 1024
 MAX_INPUT_SECONDS = 60.0
-# Of all inputs of a job: an open function takes any number of URLs.
+# For all inputs of a job: an open function takes any number of URLs.
 MAX_INPUTS = 64
 MAX_FETCHED_BYTES = 1024**3
 MAX_FETCHED_SECONDS = 180.0
 
 
 class InputRefusedError(Exception):
-    """A medium of a body could not be had; the message is for people."""
+    """An input of a body could not be fetched; the message is for people."""
 
 
 def undeclared_media(function: Function, body: Mapping[str, object]) -> list[MediaItem]:
-    """List the URLs in those fields of an open function that nobody declared.
+    """List the URLs in the undeclared fields of an open function.
 
-    Such fields say nothing about themselves: what looks like an address is brought,
-    and the renderer finds out what it is.
+    Nothing is known about such fields: every URL in them is fetched, and the renderer
+    detects its media type.
     """
     further = {name: v for name, v in body.items() if name not in function.fields}
     if not function.is_open:
@@ -59,9 +59,9 @@ class Inputs:
     """Finds the sandbox's own files on disk and fetches all others.
 
     Args:
-        db: The database, which knows the own files.
-        files: The own files.
-        guard: The way out for all other URLs.
+        db: The database, which lists the sandbox's files.
+        files: The sandbox's files.
+        guard: Fetches all other URLs.
     """
 
     db: Database
@@ -69,17 +69,17 @@ class Inputs:
     guard: Guard
 
     async def gather(self, media: Iterable[MediaItem], folder: Path) -> dict[str, Path]:
-        """Bring media to disk.
+        """Fetch media to disk.
 
         Args:
             media: The media of a body.
-            folder: Where fetched files may lie for as long as the job runs.
+            folder: The folder for fetched files, for as long as the job runs.
 
         Returns:
             A readable path by URL.
 
         Raises:
-            InputRefusedError: A URL cannot be had; the message names the field.
+            InputRefusedError: A URL cannot be fetched; the message names the field.
         """
         paths: dict[str, Path] = {}
         fetching = _Fetching(self.guard, folder)
@@ -87,20 +87,20 @@ class Inputs:
             if item.value not in paths:
                 try:
                     if len(paths) == MAX_INPUTS:
-                        raise FetchError(f"a job takes {MAX_INPUTS} inputs at the most")
+                        raise FetchError(f"a job takes at most {MAX_INPUTS} inputs")
                     own = self._own(item.value)
                     paths[item.value] = own or await fetching.fetch(item.value)
                 except (BlockedError, FetchError) as problem:
                     # Never the URL: it may be signed, and errors outlive an erasure.
                     raise InputRefusedError(
-                        f"{item.label}: what lies at its URL was not used: {problem}."
+                        f"{item.label}: its URL could not be used: {problem}."
                     ) from None
         return paths
 
     def _own(self, url: str) -> Path | None:
-        # A file of this data directory is known by its unguessable name, whatever
-        # host and port its URL was made on: many names may lead to this sandbox, and
-        # its port changes. Nothing is fetched for it.
+        # A file of this data directory is identified by its unguessable name, not by
+        # host and port: the sandbox may have several names, and its port can change.
+        # It is not fetched.
         try:
             parts = urlsplit(url)
         except ValueError:
@@ -110,18 +110,18 @@ class Inputs:
             return None
         upload = find_upload(self.db, name)
         if upload is not None:
-            return self._whole(name, there=upload.stored)
+            return self._complete(name, there=upload.stored)
         job = find_by_file(self.db, name)
         if job is None:
             return None
         there = job.status == "completed" and job.deleted_us is None
-        return self._whole(name, there=there)
+        return self._complete(name, there=there)
 
-    def _whole(self, name: str, *, there: bool) -> Path:
+    def _complete(self, name: str, *, there: bool) -> Path:
         path = self.files.path(name)
         if there and path.is_file():
             return path
-        raise FetchError("nothing lies there (never uploaded, erased or removed)")
+        raise FetchError("there is no file (never uploaded, erased or removed)")
 
 
 class _Fetching:
@@ -135,7 +135,7 @@ class _Fetching:
         self._until_s = time.monotonic() + MAX_FETCHED_SECONDS
 
     async def fetch(self, url: str) -> Path:
-        """Bring what a URL answers to disk, within what is left for the job."""
+        """Fetch a URL to disk, within the remaining limits of the job."""
         left_s = self._until_s - time.monotonic()
         if left_s <= 0:
             raise FetchError(f"all inputs together took {MAX_FETCHED_SECONDS:g} s")

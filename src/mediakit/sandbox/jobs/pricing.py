@@ -1,4 +1,4 @@
-"""What a job may cost, what it used, and what it costs in the end (spec 2.2, 8)."""
+"""The hold, the usage and the charge of a job (spec 2.2, 8)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,16 +10,16 @@ from mediakit.schema import InputFacts
 
 Body = Mapping[str, Any]
 
-# The price list has no rate for some functions. They are not free, so that the
-# sandbox takes a price of its own for a request.
+# The price list has no rate for some functions. They are not free, so the sandbox
+# charges a price of its own for a request.
 UNLISTED_MICRO_USD = 50_000
 
 
 def hold_of(function: Function, body: Body) -> int | None:
-    """Return what is set aside for a job when it is submitted, micro-USD.
+    """Return the hold of a job when it is submitted, micro-USD.
 
-    It is the upper end of the price. Where that rests on the length of a clip that
-    nobody has read yet, it is the lower end, and the rest is set aside when the job
+    It is the upper end of the price. When that depends on the length of a clip that
+    has not been measured, it is the lower end, and the rest is held when the job
     starts.
 
     Args:
@@ -38,7 +38,7 @@ def hold_of(function: Function, body: Body) -> int | None:
 
 
 def price_of(function: Function, body: Body, facts: InputFacts) -> int | None:
-    """Return what a job costs at the most, with its clips' lengths known, micro-USD.
+    """Return the highest price of a job whose clips are measured, micro-USD.
 
     Args:
         function: The function.
@@ -46,13 +46,13 @@ def price_of(function: Function, body: Body, facts: InputFacts) -> int | None:
         facts: The lengths of its clips, and the tokens that it reported.
 
     Returns:
-        None when its price has no upper end even so.
+        None when its price still has no upper end.
     """
     return _highest(function.estimate(body, facts))
 
 
 def is_open_ended(function: Function, body: Body) -> bool:
-    """Tell whether the price rests on something that is not in the body."""
+    """Return whether the price depends on something that is not in the body."""
     return function.estimate(body).kind is EstimateKind.UPPER_BOUND
 
 
@@ -65,7 +65,7 @@ def _highest(estimate: Estimate) -> int | None:
 def usage_of(
     function: Function, body: Body, output_ms: int | None
 ) -> dict[str, Any] | None:
-    """Report what a job used; None when it has no units to report (spec 2.1).
+    """Return the usage of a job; None when it has no units to report (spec 2.1).
 
     Args:
         function: The function that ran.
@@ -90,17 +90,17 @@ def charge_of(
     seconds: Mapping[str, float],
     hold_micro_usd: int,
 ) -> int:
-    """Return what a completed job costs, micro-USD.
+    """Return the charge of a completed job, micro-USD.
 
-    It is the estimate of the same body with the facts of the job filled in, and
-    never more than what was held: a job cannot cost more than was agreed to.
+    It is the estimate of its body with the facts of the job, and never more than the
+    hold: a job cannot cost more than was agreed.
 
     Args:
         function: The function that ran.
         body: The canonical body.
-        usage: What the job reported.
+        usage: The usage that the job reported.
         seconds: The lengths of its clips, by URL.
-        hold_micro_usd: What was held for it.
+        hold_micro_usd: Its hold.
     """
     tokens = None if usage is None else usage.get("video_output_tokens")
     facts = InputFacts(seconds=seconds, output_tokens=tokens)

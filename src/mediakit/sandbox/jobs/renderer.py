@@ -1,4 +1,4 @@
-"""The server's end of the renderer: warm worker processes, one job at a time each."""
+"""The server's side of rendering: a pool of worker processes."""
 
 import asyncio
 import logging
@@ -8,32 +8,32 @@ from typing import Any
 
 from mediakit.catalog import Function
 from mediakit.sandbox.render.process import Worker, WorkerGoneError
-from mediakit.sandbox.render.protocol import PROBE, Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import PROBE, Rendered, RenderError, RenderRequest
 
 logger = logging.getLogger(__name__)
 
 
-def order_of(
+def render_request(
     job: str,
     function: Function,
     body: Mapping[str, object],
     inputs: Mapping[str, Path],
     output: Path,
     seed: int = 0,
-) -> Order:
-    """Write the order for a job.
+) -> RenderRequest:
+    """Return the render request of a job.
 
     Args:
         job: The job's id.
-        function: The function. What its declaration does not name is passed over.
+        function: The function. Fields that it does not declare are ignored.
         body: The canonical body.
-        inputs: Where the media of the body lie on disk, by URL.
+        inputs: The paths of the body's media on disk, by URL.
         output: The file to write.
-        seed: Makes two draws of one body differ, and one draw repeat itself.
+        seed: The same body and seed give the same output.
     """
     function = function.of(body)
     every, fields = function.is_open, function.fields
-    return Order(
+    return RenderRequest(
         job=job,
         kind=function.kind,
         body={n: value for n, value in body.items() if every or n in fields},
@@ -49,14 +49,14 @@ def order_of(
 class Renderer:
     """Renders jobs in worker processes, each of which does one at a time.
 
-    A worker is started with the first job that needs it, and is given jobs only
-    when all its imports are done. It leaves after a number of jobs, because encoders
-    hold on to memory; one that crashes or takes too long is replaced.
+    A worker is started with the first job that needs it, and gets jobs only when all
+    its imports are done. It is replaced after a number of jobs, because encoders do
+    not release all memory, and when it crashes or takes too long.
 
     Args:
-        workers: How many jobs are rendered at once.
-        max_jobs_per_worker: After so many jobs a worker is replaced.
-        timeout_s: Longest real time for one job.
+        workers: The number of jobs that are rendered at once.
+        max_jobs_per_worker: The number of jobs after which a worker is replaced.
+        timeout_s: The longest time for one job, real seconds.
     """
 
     def __init__(
@@ -69,19 +69,19 @@ class Renderer:
         self._workers = workers
         self._max_jobs = max_jobs_per_worker
         self._timeout_s = timeout_s
-        # The one used last lies on top: a single job at a time warms one worker only.
+        # The last used worker is on top, so one job at a time needs one worker only.
         self._slots: asyncio.LifoQueue[_Slot] = asyncio.LifoQueue()
         self._all: list[_Slot] = []
         self._closed = False
 
     async def start(self) -> None:
-        """Make ready to render on the running loop; no process is started yet."""
+        """Prepare to render on the running loop; no process is started yet."""
         self._all = [_Slot() for _ in range(self._workers)]
         for slot in self._all:
             self._slots.put_nowait(slot)
 
     async def warm(self) -> None:
-        """Start a worker now, so that the first job finds it ready."""
+        """Start a worker now, so that it is ready for the first job."""
         slot = await self._slots.get()
         try:
             await self._worker(slot)
@@ -90,45 +90,44 @@ class Renderer:
         finally:
             self._slots.put_nowait(slot)
 
-    async def render(self, order: Order) -> Rendered:
+    async def render(self, request: RenderRequest) -> Rendered:
         """Render one job, once a worker is free.
 
         Raises:
             RenderError: `invalid_input` for an input that cannot be used, `timed_out`
                 for a job that took too long, `internal` otherwise.
         """
-        return Rendered(**await self._answer(order))
+        return Rendered(**await self._answer(request))
 
     async def probe(
         self, job: str, media: Mapping[str, tuple[str, Path]]
     ) -> Mapping[str, float]:
-        """Measure how long clips and sounds are, once a worker is free.
+        """Measure the lengths of clips and sounds, once a worker is free.
 
         Args:
             job: The job's id.
-            media: What each is ("video" or "audio") and where it lies, by the field
-                that names it.
+            media: The media type ("video" or "audio") and path of each, by field.
 
         Returns:
             Seconds by field, as the client measures them.
 
         Raises:
-            RenderError: A file is not what it should be (`invalid_input`), or the
+            RenderError: A file is not of its media type (`invalid_input`), or the
                 worker failed (`timed_out`, `internal`).
         """
         media_types = {field: medium for field, (medium, _) in media.items()}
         paths = {field: path for field, (_, path) in media.items()}
-        order = Order(job, PROBE, media_types, paths, output=Path())
-        seconds: dict[str, float] = (await self._answer(order))["seconds"]
+        request = RenderRequest(job, PROBE, media_types, paths, output=Path())
+        seconds: dict[str, float] = (await self._answer(request))["seconds"]
         return seconds
 
-    async def _answer(self, order: Order) -> dict[str, Any]:
-        """Have a free worker follow an order; return the fields of its answer."""
+    async def _answer(self, request: RenderRequest) -> dict[str, Any]:
+        """Have a free worker handle a request; return the fields of its response."""
         slot = await self._slots.get()
         try:
             worker = await self._worker(slot)
             async with asyncio.timeout(self._timeout_s):
-                answer = await worker.ask(order.job, order.line())
+                answer = await worker.ask(request.job, request.line())
         except TimeoutError:
             await slot.drop()
             message = (
@@ -140,7 +139,7 @@ class Renderer:
             message = f"The render worker failed: {problem}."
             raise RenderError.internal(message) from None
         except asyncio.CancelledError:
-            await slot.drop()  # its answer would be taken for the next job's
+            await slot.drop()  # its response would be read as the next job's
             raise
         finally:
             self._slots.put_nowait(slot)
@@ -153,7 +152,7 @@ class Renderer:
         self._closed = True
         for slot in self._all:
             slot.interrupt()
-        # Every slot in use is given back, because nothing is rendered now.
+        # Every slot in use is returned, because its worker was killed.
         free = [await self._slots.get() for _ in self._all]
         await asyncio.gather(*(slot.leave() for slot in free))
         for slot in free:
@@ -174,7 +173,7 @@ class _Slot:
         self._worker: Worker | None = None
 
     async def worker(self, max_jobs: int) -> Worker:
-        """Return a worker that is alive, warm and not used up."""
+        """Return a worker that is alive, warm and below its number of jobs."""
         if self._worker is not None and not self._worker.fit(max_jobs):
             await self.leave()
         if self._worker is None:
@@ -182,18 +181,18 @@ class _Slot:
         return self._worker
 
     async def drop(self, *, crashed: bool = False) -> None:
-        """Kill the worker; `crashed` when it was not the server who ended it."""
+        """Kill the worker; `crashed` when it ended by itself."""
         worker, self._worker = self._worker, None
         if worker is not None:
             await worker.killed(crashed=crashed)
 
     async def leave(self) -> None:
-        """Let the worker end by itself."""
+        """Let the worker exit by itself."""
         worker, self._worker = self._worker, None
         if worker is not None:
             await worker.left()
 
     def interrupt(self) -> None:
-        """Kill a worker that is busy, without waiting for it."""
+        """Kill a busy worker without waiting for it."""
         if self._worker is not None:
             self._worker.interrupt()

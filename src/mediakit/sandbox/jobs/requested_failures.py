@@ -1,4 +1,4 @@
-"""Failures that a request asks for, so that what follows them can be tried."""
+"""Failures that a request asks for, to test how clients handle them."""
 
 import re
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ _ASKED = re.compile(r"sandbox:fail=([a-z_]+)")
 def asked_failure(body: Mapping[str, object]) -> tuple[ErrorCode, str] | None:
     """Find the failure that a body asks for, anywhere in its texts.
 
-    `sandbox:fail=content_moderation` in the prompt, or behind the `#` of a medium's
-    URL, fails the job with that code (spec 7.3).
+    `sandbox:fail=content_moderation` in the prompt, or after the `#` of a media URL,
+    fails the job with that code (spec 7.3).
 
     Args:
         body: The canonical body.
 
     Returns:
-        The code and a message; None when nothing, or no known code, is asked for.
+        The code and a message; None without a request or for an unknown code.
     """
     found = _ASKED.search(canonical_json(body).decode())
     if found is None or found[1] not in set(ErrorCode):

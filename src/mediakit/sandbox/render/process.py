@@ -1,4 +1,4 @@
-"""A worker process as the server sees it: launched, asked, listened to, ended."""
+"""The server's handle of a worker process: start, request, log and stop it."""
 
 import asyncio
 import contextlib
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mediakit.sandbox.render.protocol import WARM, Order
+from mediakit.sandbox.render.protocol import WARM, RenderRequest
 
 logger = logging.getLogger(__name__)
 
@@ -23,11 +23,11 @@ _START_LIMIT_S = 60.0
 _ENDING_LIMIT_S = 0.5
 _STOP_LIMIT_S = 5.0
 _LAST_WORDS = 20
-_WARM_ORDER = Order(WARM, WARM, {}, {}, Path())
+_WARM_REQUEST = RenderRequest(WARM, WARM, {}, {}, Path())
 
 
 class WorkerGoneError(Exception):
-    """The worker ended, or answered something else than it was asked."""
+    """The worker ended, or sent an unexpected response."""
 
 
 class Worker:
@@ -38,7 +38,7 @@ class Worker:
         assert process.stdout is not None
         assert process.stderr is not None
         self._process = process
-        self._orders, self._answers = process.stdin, process.stdout
+        self._requests, self._answers = process.stdin, process.stdout
         self._last_words: deque[str] = deque(maxlen=_LAST_WORDS)
         self._listener = asyncio.create_task(self._listen(process.stderr))
         self._jobs = 0
@@ -51,7 +51,7 @@ class Worker:
         worker = await cls._launched()
         try:
             async with asyncio.timeout(_START_LIMIT_S):
-                await worker.ask(WARM, _WARM_ORDER.line())
+                await worker.ask(WARM, _WARM_REQUEST.line())
         except TimeoutError as problem:
             await worker.killed()
             raise WorkerGoneError("it did not get ready") from problem
@@ -77,7 +77,7 @@ class Worker:
                 stderr=PIPE,
                 limit=_MAX_ANSWER_BYTES,
                 env=worker_environment(os.environ),
-                # Interrupting a notebook's kernel interrupts its whole group.
+                # Interrupting a notebook's kernel interrupts its process group.
                 start_new_session=True,
             )
         except OSError as problem:
@@ -86,16 +86,16 @@ class Worker:
         return cls(process)
 
     def fit(self, max_jobs: int) -> bool:
-        """Tell whether the worker lives and has jobs left."""
+        """Return whether the worker is alive and below its number of jobs."""
         return self._process.returncode is None and self._jobs < max_jobs
 
     async def ask(self, job: str, line: bytes) -> dict[str, Any]:
-        """Send an order and wait for its answer."""
+        """Send a request and wait for its response."""
         self._jobs += 1
         self._busy = True
         try:
-            self._orders.write(line)
-            await self._orders.drain()
+            self._requests.write(line)
+            await self._requests.drain()
             answer = await self._answers.readline()
         except (ConnectionError, ValueError) as problem:
             raise WorkerGoneError("it closed its pipe") from problem
@@ -103,7 +103,7 @@ class Worker:
         return _parsed(answer, job)
 
     def interrupt(self) -> None:
-        """Kill a worker that is busy, without waiting for it."""
+        """Kill a busy worker without waiting for it."""
         if self._busy:
             self._dismissed = True
             self._kill()
@@ -112,8 +112,8 @@ class Worker:
         """End the worker at once; `crashed` when something is wrong with it."""
         self._dismissed = self._dismissed or not crashed
         if crashed:
-            # Sending a signal asks for the exit code too, and takes it from the
-            # watcher: one that is ending by itself is left to tell why.
+            # Sending a signal also reaps the exit code, which the watcher then misses.
+            # So wait first for a worker that is ending by itself.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_ENDING_LIMIT_S):
                     await self._process.wait()
@@ -121,9 +121,9 @@ class Worker:
         await self._ended()
 
     async def left(self) -> None:
-        """End the worker by closing its input; kill it when it does not listen."""
+        """End the worker by closing its input; kill it after a timeout."""
         self._dismissed = True
-        self._orders.close()
+        self._requests.close()
         try:
             async with asyncio.timeout(_STOP_LIMIT_S):
                 await self._process.wait()
@@ -136,7 +136,7 @@ class Worker:
             self._process.kill()
 
     async def _ended(self) -> None:
-        """Wait for the end, and report one that nobody asked for."""
+        """Wait for the end, and log an unexpected one."""
         code = await self._process.wait()
         await self._listener
         if not self._dismissed:
@@ -148,7 +148,7 @@ class Worker:
             )
 
     async def _listen(self, stderr: asyncio.StreamReader) -> None:
-        """Pass on what the worker says, in pieces: a line may have any length."""
+        """Log the worker's standard error, in chunks: a line may have any length."""
         rest = ""
         while piece := await stderr.read(_MAX_PIECE_BYTES):
             *lines, rest = (rest + piece.decode(errors="replace")).split("\n")
@@ -164,7 +164,7 @@ class Worker:
 
 
 def worker_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Leave out mediakit's settings: who reads hostile files needs no API key."""
+    """Leave out mediakit's settings: a process that reads hostile files gets no key."""
     return {
         name: value
         for name, value in environment.items()
@@ -176,7 +176,7 @@ def _parsed(answer: bytes, job: str) -> dict[str, Any]:
     try:
         fields = json.loads(answer)
     except ValueError as problem:
-        raise WorkerGoneError("it ended without an answer") from problem
+        raise WorkerGoneError("it ended without a response") from problem
     if not isinstance(fields, dict) or fields.get("job") != job:
-        raise WorkerGoneError("it answered for another job")
+        raise WorkerGoneError("it responded for another job")
     return fields

@@ -1,4 +1,4 @@
-"""What the worker is asked and what it answers: one JSON object a line each."""
+"""The protocol of the worker: one JSON object a line for requests and responses."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,8 @@ from mediakit.media_limits import MediaLimits
 from mediakit.rules import Problem
 from mediakit.sandbox.render.sizes import parse_ratio
 
-# Orders of these kinds render nothing. The answer to the first says that the worker
-# is ready, the answer to the second how long the order's inputs are.
+# Requests of these kinds render nothing. The response to the first means that the
+# worker is ready; the response to the second has the lengths of the inputs.
 WARM = "warm"
 PROBE = "probe"
 
@@ -30,17 +30,17 @@ class RenderError(Exception):
 
     @classmethod
     def invalid(cls, message: str) -> "RenderError":
-        """Say that the caller's input is at fault."""
+        """Return an error in the caller's input."""
         return cls("invalid_input", message)
 
     @classmethod
     def internal(cls, message: str) -> "RenderError":
-        """Say that the sandbox is at fault."""
+        """Return an error of the sandbox."""
         return cls("internal", message)
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> "RenderError":
-        """Say which inputs are at fault, what was found and what is accepted."""
+        """Return an error that names the invalid inputs and what is accepted."""
         sentences = (
             f"{each.field}: got {each.got}, accepted are {each.accepted}."
             for each in problems
@@ -49,20 +49,20 @@ class RenderError(Exception):
 
 
 @dataclass(frozen=True)
-class Order:
+class RenderRequest:
     """One job to render.
 
     Attributes:
-        job: The job's id, repeated in the answer.
+        job: The job's id, repeated in the response.
         kind: The function's kind, such as `text-to-video`.
         body: The canonical body: nulls dropped, defaults filled.
-        inputs: Where the media of the body lie on disk, by URL.
+        inputs: The paths of the body's media on disk, by URL.
         output: The file to write.
-        seed: Makes two draws of one body differ, and one draw repeat itself.
-        limits: What the function accepts of the media of each field.
-        media_type: What the function makes: "video", "image" or "audio".
-        media: Which medium is declared for each place in the body that names one,
-            such as "image" for "images[0]".
+        seed: The same body and seed give the same output.
+        limits: The limits of the function for the media of each field.
+        media_type: The type of the output: "video", "image" or "audio".
+        media: The declared media type of each place in the body, such as "image" for
+            "images[0]".
     """
 
     job: str
@@ -76,7 +76,7 @@ class Order:
     media: Mapping[str, str] = field(default_factory=dict)
 
     def line(self) -> bytes:
-        """Return the order as the worker reads it."""
+        """Return the request as the line that the worker reads."""
         return json.dumps(vars(self), default=_plain).encode() + b"\n"
 
     def text(self, name: str, default: str = "") -> str:
@@ -101,7 +101,7 @@ class Order:
         raise RenderError.invalid(f"{name}: got {value!r}, accepted a number.")
 
     def choice(self, name: str, choices: Mapping[str, T], default: str) -> T:
-        """Return what a text field stands for, `default` standing for no text."""
+        """Return the choice that a text field names; that of `default` without text."""
         value = self.text(name, default)
         if value in choices:
             return choices[value]
@@ -132,20 +132,20 @@ class Order:
         raise RenderError.invalid(f"{name}: got {value!r}, accepted a list of numbers.")
 
     def file(self, url: str) -> Path:
-        """Return where the input `url` lies on disk."""
+        """Return the path of the input `url` on disk."""
         path = self.inputs.get(url)
         if path is None:
-            raise RenderError.internal("An input of the job was not brought to disk.")
+            raise RenderError.internal("An input of the job was not fetched.")
         return path
 
     def limits_of(self, name: str) -> MediaLimits:
-        """Return what a field accepts of its media; anything where nothing is said."""
+        """Return the limits of a field's media; no limits by default."""
         return self.limits.get(name, MediaLimits())
 
 
 @dataclass(frozen=True)
 class Rendered:
-    """What was written to the order's output.
+    """The result of a request: the file that was written.
 
     Attributes:
         content_type: The media type of the file.
@@ -164,16 +164,16 @@ class Rendered:
     output_seconds: float | None = None
 
 
-def parse_order(line: bytes) -> Order:
+def parse_request(line: bytes) -> RenderRequest:
     """Read one line of the worker's standard input.
 
     Raises:
-        RenderError: The line is not an order; the code is `internal`, because only
+        RenderError: The line is not a request; the code is `internal`, because only
             the server writes these lines.
     """
     try:
         fields = json.loads(line)
-        return Order(
+        return RenderRequest(
             job=_typed(fields["job"], str),
             kind=_typed(fields["kind"], str),
             body=_typed(fields["body"], dict),
@@ -186,17 +186,17 @@ def parse_order(line: bytes) -> Order:
         )
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
         raise RenderError.internal(
-            f"The line is not a render order ({type(problem).__name__}: {problem})."
+            f"The line is not a render request ({type(problem).__name__}: {problem})."
         ) from problem
 
 
 def ready(job: str) -> bytes:
-    """Answer an order of kind `warm`: everything is imported."""
+    """Return the response to a request of kind `warm`: everything is imported."""
     return json.dumps({"job": job, "ok": True}).encode() + b"\n"
 
 
 def measured(job: str, seconds: Mapping[str, float]) -> bytes:
-    """Answer an order of kind `probe`: the length of each input, by its URL."""
+    """Return the response to a request of kind `probe`: each input's length by URL."""
     fields = {"job": job, "ok": True, "seconds": dict(seconds)}
     return json.dumps(fields).encode() + b"\n"
 

@@ -1,11 +1,11 @@
-"""Frame sizes: what a resolution and a ratio mean in pixels."""
+"""Frame sizes: resolutions and ratios in pixels."""
 
 from collections.abc import Mapping
 from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple
 
-# As the families spell them: some with a capital letter (spec 4.6, 4.9).
+# In the spelling of the families: some with a capital letter (spec 4.6, 4.9).
 SHORT_SIDES_PX: Mapping[str, int] = MappingProxyType(
     {
         "480p": 480,
@@ -19,7 +19,7 @@ SHORT_SIDES_PX: Mapping[str, int] = MappingProxyType(
     }
 )
 
-# A strip of 10,000 x 1 pixels would otherwise ask for a frame of 7,200,000 x 720.
+# Otherwise a strip of 10,000 x 1 pixels would need a frame of 7,200,000 x 720.
 WIDEST_RATIO = Fraction(3)
 
 

@@ -1,4 +1,4 @@
-"""The sandbox's clock, alarms for due times, and repeating work until it succeeds.
+"""The sandbox's clock, waiting for due times, and retrying work until it succeeds.
 
-It stands on nothing else in the sandbox, so that everything else can be given a time.
+It depends on nothing else in the sandbox, so that everything else can use it.
 """

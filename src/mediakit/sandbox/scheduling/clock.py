@@ -1,4 +1,4 @@
-"""The sandbox's own time, behind one class."""
+"""The sandbox's own clock."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -10,7 +10,7 @@ _ONE_US = timedelta(microseconds=1)
 
 
 def to_us(instant: datetime) -> int:
-    """Return an aware instant as whole microseconds since 1970."""
+    """Return an instant with a time zone as whole microseconds since 1970."""
     return (instant - _EPOCH) // _ONE_US
 
 
@@ -20,16 +20,16 @@ def to_instant(us: int) -> datetime:
 
 
 def iso(us: int) -> str:
-    """Write an instant for the wire, such as 2026-01-02T03:04:05.678901Z."""
+    """Format an instant for the wire, such as 2026-01-02T03:04:05.678901Z."""
     return to_instant(us).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 class SandboxClock:
-    """Real time from an epoch on, times a speed; it never goes back.
+    """Real time since an epoch, times a speed; it never goes back.
 
-    It follows the system's wall clock, not the monotonic one: a machine that slept
-    wakes up on the right day. When the wall clock is set back, this one stands still
-    until it is caught up with.
+    It follows the system's wall clock, not the monotonic one, so that the day is right
+    after the machine has slept. When the wall clock is set back, this one stands still
+    until the wall clock has caught up.
 
     Args:
         system: The real clock.
@@ -58,30 +58,30 @@ class SandboxClock:
         return to_instant(self.now_us())
 
     def advance(self, seconds: float) -> None:
-        """Skip sandbox time; real time goes on as before, from there.
+        """Skip sandbox time; the clock then runs as before.
 
         Args:
-            seconds: How much to skip; nothing is skipped unless it is above 0.
+            seconds: How much to skip; 0 or less skips nothing.
         """
         self.advance_to(self.now_us() + round(seconds * US_PER_S))
 
     def advance_to(self, to_us: int) -> None:
-        """Skip to an instant of the sandbox; nothing happens when it has passed.
+        """Skip to an instant of the sandbox; a past instant changes nothing.
 
         Args:
             to_us: The instant, microseconds since 1970.
         """
         if to_us > self.now_us():
-            # Not from what it shows: that stands still when the wall clock was set
-            # back, and the skipped time would be lost to the catching up.
+            # Not from `now_us`, which stands still when the wall clock was set back:
+            # the skipped time would be lost while the wall clock catches up.
             self._epoch_us += to_us - self._followed_us()
 
     def ahead_s(self) -> float:
-        """Return how far it is ahead of the real clock, in seconds."""
+        """Return how far it is ahead of the real clock, seconds."""
         return (self.now_us() - to_us(self._system.now())) / US_PER_S
 
-    def as_kept(self) -> dict[str, float]:
-        """Return what a later start needs to go on from here."""
+    def as_stored(self) -> dict[str, float]:
+        """Return what a later start needs to continue from this time."""
         real_us = to_us(self._system.now())
         now = {"epoch_us": self.now_us(), "real_us": real_us}
         return now | {"speed": self._speed}

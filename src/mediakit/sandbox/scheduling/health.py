@@ -1,4 +1,4 @@
-"""What fails at the moment, and doing work again until it succeeds."""
+"""The work that currently fails, and retrying work until it succeeds."""
 
 import asyncio
 import logging
@@ -10,77 +10,77 @@ logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-FIRST_REST_S = 0.1
-LONGEST_REST_S = 5.0
+FIRST_BACKOFF_S = 0.1
+LONGEST_BACKOFF_S = 5.0
 
 
 class Health:
-    """The work that failed last time it was tried; none while the sandbox is well."""
+    """The work whose last attempt failed; none while the sandbox is healthy."""
 
     def __init__(self) -> None:
         self._reasons: dict[tuple[str, str], str] = {}
 
     def problems(self) -> list[str]:
-        """List what fails and why, as "settling charges: database or disk is full"."""
+        """List failures, such as "settling charges: database or disk is full"."""
         reasons = self._reasons.items()
         return sorted({f"{work}: {reason}" for (work, _), reason in reasons})
 
     def failed(self, work: str, problem: BaseException, of: str = "") -> None:
-        """Note that work failed; only the first failure in a row is logged.
+        """Record that work failed; only the first failure in a row is logged.
 
         Args:
-            work: What was tried.
+            work: The name of the work.
             problem: Why it failed.
-            of: The job or the delivery that it was tried for.
+            of: The job or the delivery that it was done for.
         """
         if (work, of) not in self._reasons:
-            words = "The sandbox fails at %s %s and tries again."
+            words = "The sandbox fails at %s %s and retries."
             logger.error(words, work, of, exc_info=problem)
         self._reasons[work, of] = _reason(problem)
 
     def forget(self, work: str, of: str = "") -> None:
-        """Note that work succeeded, or is not wanted any more."""
+        """Record that work succeeded, or is no longer needed."""
         self._reasons.pop((work, of), None)
 
 
-def rest_s(failed_n: int) -> float:
+def backoff_s(failed_n: int) -> float:
     """Return the real seconds between a failure and the next attempt.
 
     Args:
-        failed_n: How many failures in a row came before this one.
+        failed_n: The number of consecutive failures before this one.
     """
-    return min(LONGEST_REST_S, FIRST_REST_S * 2.0 ** min(failed_n, 30))
+    return min(LONGEST_BACKOFF_S, FIRST_BACKOFF_S * 2.0 ** min(failed_n, 30))
 
 
-async def until_done(
+async def retry_until_done(
     health: Health, work: str, attempt: Callable[[], Result], of: str = ""
 ) -> Result:
-    """Attempt some work until it raises nothing, and rest in between.
+    """Attempt some work until it succeeds, and wait between attempts.
 
     Args:
-        health: Knows meanwhile that it fails.
-        work: What it is.
-        attempt: Does it; what it raises must leave nothing half done.
+        health: Reports meanwhile that it fails.
+        work: The name of the work.
+        attempt: Does it; it must leave nothing half done when it raises.
         of: The job that it is done for.
 
     Returns:
-        What the work returned.
+        The result of the work.
     """
     failed_n = 0
     try:
         while True:
             try:
                 return attempt()
-            except Exception as problem:  # noqa: BLE001 - a loop survives anything
+            except Exception as problem:  # noqa: BLE001 - a loop survives any error
                 health.failed(work, problem, of)
-            await asyncio.sleep(rest_s(failed_n))
+            await asyncio.sleep(backoff_s(failed_n))
             failed_n += 1
     finally:
         health.forget(work, of)
 
 
 def _reason(problem: BaseException) -> str:
-    # Everybody may read it: no path, no address.
+    # Everyone can read it: it names no path and no address.
     if isinstance(problem, sqlite3.Error):
         return str(problem)
     if isinstance(problem, OSError) and problem.strerror:

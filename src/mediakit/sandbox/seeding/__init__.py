@@ -1,4 +1,4 @@
-"""A made-up past: jobs and charges of earlier months, to have something to look at.
+"""A generated past: jobs and charges of earlier months, to have something to look at.
 
-It stands on the pricing of jobs and writes into the store; the admin door asks for it.
+It depends on the pricing of jobs and the store; the admin interface calls it.
 """

@@ -1,4 +1,4 @@
-"""A plausible past: jobs that were never made, with prices from the catalogue."""
+"""A plausible past: jobs that never ran, with prices from the catalog."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,12 +31,12 @@ FAILURES = {
 
 @dataclass(frozen=True)
 class PastJob:
-    """A job that has ended long ago, dated in microseconds since 1970."""
+    """A job that ended in the past, dated in microseconds since 1970."""
 
     function: str
     media_type: str
     body: Mapping[str, Any]
-    buyer: int
+    key_index: int
     created_us: int
     started_us: int
     ended_us: int
@@ -52,28 +52,28 @@ class PastJob:
 
 
 def past_jobs(
-    catalog: Catalog, *, days: int, jobs: int, buyers: int, seed: int, now_us: int
+    catalog: Catalog, *, days: int, jobs: int, keys_n: int, seed: int, now_us: int
 ) -> list[PastJob]:
-    """Make up a past that ends yesterday, oldest first.
+    """Generate a past that ends yesterday, oldest first.
 
-    Weekdays see more jobs than weekends, and recent weeks more than early ones.
+    Weekdays have more jobs than weekends, and recent weeks more than early ones.
 
     Args:
         catalog: The functions, with their prices.
-        days: How many whole days in UTC it covers.
-        jobs: How many jobs there were.
-        buyers: How many keys sent them; the first one sent most.
+        days: The number of whole days in UTC.
+        jobs: The number of jobs.
+        keys_n: The number of keys that submitted them; the first one submitted most.
         seed: The same seed makes the same past.
         now_us: The sandbox's time.
     """
-    # What is written in the prompts leaves the prices of a seed as they are.
+    # Prompts use a generator of their own, so they do not change a seed's prices.
     random, words = Random(seed), Random(f"words of {seed}")
     today_us = now_us - now_us % US_PER_DAY
     weights = [_activity(today_us, day, days) for day in range(days, 0, -1)]
     starts = [today_us - day * US_PER_DAY for day in range(days, 0, -1)]
     functions = _functions(catalog)
     chosen = random.choices(starts, weights, k=jobs)
-    made = [_past_job(random, words, functions, buyers, day) for day in chosen]
+    made = [_past_job(random, words, functions, keys_n, day) for day in chosen]
     return sorted(made, key=lambda job: job.created_us)
 
 
@@ -84,7 +84,7 @@ def _activity(today_us: int, days_ago: int, days: int) -> float:
 
 @dataclass(frozen=True)
 class _Used:
-    """A function with bodies that people may have sent it, and how often they did."""
+    """A function with plausible bodies, and how often it is used."""
 
     function: Function
     bodies: Sequence[Mapping[str, Any]]
@@ -92,7 +92,7 @@ class _Used:
 
 
 def _functions(catalog: Catalog) -> list[_Used]:
-    """List the functions as they are offered; the first is used most."""
+    """List the functions in the order of the forms; the first is used most."""
     order = list(Purpose)
     offered = sorted(catalog, key=lambda f: (order.index(purpose_of(f)), f.kind))
     found = ((function, _bodies(function)) for function in offered)
@@ -104,7 +104,7 @@ def _functions(catalog: Catalog) -> list[_Used]:
 
 
 def _bodies(function: Function) -> list[dict[str, Any]]:
-    """Give bodies that differ in one or two of the fields that bear on the price."""
+    """Return bodies that differ in one or two of the fields that affect the price."""
     first = example(function)
     others = [body for _, body in variations(function, first)]
     further = [body for each in others for _, body in variations(function, each)]
@@ -116,7 +116,7 @@ def _bodies(function: Function) -> list[dict[str, Any]]:
 
 
 def _past_job(
-    random: Random, words: Random, functions: list[_Used], buyers: int, day_us: int
+    random: Random, words: Random, functions: list[_Used], keys_n: int, day_us: int
 ) -> PastJob:
     (used,) = random.choices(functions, [each.weight for each in functions])
     function, body = used.function, random.choice(used.bodies)
@@ -131,7 +131,7 @@ def _past_job(
         function=function.path,
         media_type=function.media_type,
         body=request_of(body, words, clip_s=clip_s),
-        buyer=min(random.randrange(buyers) for _ in range(2)),
+        key_index=min(random.randrange(keys_n) for _ in range(2)),
         created_us=created_us,
         started_us=started_us,
         ended_us=ended_us,
@@ -157,7 +157,7 @@ def _bill(
 def _output_ms(
     function: Function, body: Mapping[str, Any], facts: InputFacts
 ) -> int | None:
-    """Return how long an output is, as its price counts it; None for a picture."""
+    """Return the length of an output, as its price counts it; None for an image."""
     if function.media_type == "image":
         return None
     for line in function.estimate(body, facts).lines:

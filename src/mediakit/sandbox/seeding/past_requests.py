@@ -1,4 +1,4 @@
-"""What the made-up past asked for: prompts, and names of pictures and clips."""
+"""The requests of the generated past: prompts, and names of pictures and clips."""
 
 from collections.abc import Mapping
 from random import Random
@@ -36,14 +36,14 @@ PROMPTS = (
 def request_of(
     body: Mapping[str, Any], random: Random, *, clip_s: int
 ) -> dict[str, Any]:
-    """Return the same request with a prompt of its own and media of its own.
+    """Return the same request with its own prompt and media.
 
-    Neither bears on the price: a clip is named by its length.
+    Neither affects the price: a clip is named by its length.
 
     Args:
-        body: The body, as the function's examples give it.
-        random: Chooses; the price is drawn from another one.
-        clip_s: How long the clips are, seconds.
+        body: The body of a function's example.
+        random: The generator, which is not the one of the prices.
+        clip_s: The length of the clips, seconds.
     """
     names = {CLIP: f"{SITE}/clip-{clip_s}s.mp4"}
     first = random.randrange(PICTURES)

@@ -1,4 +1,4 @@
-"""Writing a past into the store: ended jobs, settled charges, and what paid them."""
+"""Writing a past into the store: ended jobs, settled charges, and their grant."""
 
 import json
 import sqlite3
@@ -26,17 +26,17 @@ def add_past(
     past: Sequence[PastJob],
     job_ids: Sequence[str],
 ) -> None:
-    """Write jobs that have ended, with their money, in one transaction.
+    """Write ended jobs with their money, in one transaction.
 
-    What they cost was granted on the first day, so that what is left is what was
-    left before, and no day of the past ended below zero.
+    Their total charge is granted on the first day, so that the balance stays as it
+    was, and was never below zero in the past.
 
     Args:
         db: The database.
         org: The organization.
-        api_keys: The ids of the keys that sent them.
+        api_keys: The ids of the keys that submitted them.
         past: The jobs, oldest first.
-        job_ids: What each of them is called.
+        job_ids: The id of each job.
     """
     with db.transaction():
         postpaid = organizations.find_org(db, org)["mode"] == "postpaid"
@@ -45,7 +45,7 @@ def add_past(
             first_us = past[0].created_us
             organizations.grant(db, org, spent, is_credit=False, now_us=first_us)
         for job, job_id in zip(past, job_ids, strict=True):
-            _add_job(db, org, api_keys[job.buyer], job, job_id)
+            _add_job(db, org, api_keys[job.key_index], job, job_id)
             _add_charge(db, job_id, job)
             paid = 0 if postpaid else job.charge_micro_usd
             at_us = job.settled_us
@@ -62,11 +62,11 @@ def add_past(
 def find_past(db: Database, job_ids: Sequence[str]) -> list[sqlite3.Row]:
     """Read the jobs of a past with their charges; none when it was never added.
 
-    A past is added in one transaction: all of it is there, or nothing.
+    A past is added in one transaction: all of it exists, or nothing.
 
     Args:
         db: The database.
-        job_ids: What its jobs are called.
+        job_ids: The ids of its jobs.
     """
     if db.row(_PAST, job_ids[0]) is None:
         return []
@@ -100,7 +100,7 @@ def _add_job(db: Database, org: str, api_key: str, job: PastJob, job_id: str) ->
         job.created_us,
         job.started_us,
         job.ended_us,
-        # There never was an output; an erased one is what its readers know.
+        # There never was an output, so the job reads as erased.
         job.settled_us,
     )
 
@@ -120,15 +120,15 @@ def _add_charge(db: Database, job_id: str, job: PastJob) -> None:
 
 
 def keys_of(db: Database, org: str, names: Iterable[str], now_us: int) -> list[str]:
-    """List the keys of an organization that buy: its first one, and its members'.
+    """List the keys of a past: the organization's first one, and its members'.
 
-    Members that are missing are made, each with a key that nobody knows.
+    Missing members are created, each with a key that is not shown.
 
     Args:
         db: The database.
         org: The organization.
         names: The members' names.
-        now_us: When missing ones are made.
+        now_us: The creation time of missing members.
     """
     with db.transaction():
         first = db.row(

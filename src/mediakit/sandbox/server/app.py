@@ -14,9 +14,9 @@ from mediakit.sandbox import admin as control
 from mediakit.sandbox.admin import status
 from mediakit.sandbox.api import billing, jobs, media, submit, uploads, webhooks
 from mediakit.sandbox.api.openapi import document
-from mediakit.sandbox.core.responses import RequestError, message_answer
+from mediakit.sandbox.core.responses import RequestError, message_response
 from mediakit.sandbox.core.service import Service
-from mediakit.sandbox.server.date_header import Dated
+from mediakit.sandbox.server.date_header import DateHeader
 from mediakit.sandbox.server.request_faults import RequestFaults
 
 Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
@@ -42,16 +42,16 @@ ROUTES = (
 
 
 def make_app(service: Service, lifespan: Lifespan) -> Starlette:
-    """Make the ASGI application of a service.
+    """Create the ASGI application of a service.
 
     Args:
-        service: What the routes share.
-        lifespan: Runs the dispatcher and the settler for as long as it serves.
+        service: The state that the routes share.
+        lifespan: Runs the background tasks for as long as it serves.
     """
     app = Starlette(
         routes=list(ROUTES),
         middleware=[
-            Middleware(Dated, clock=service.clock),
+            Middleware(DateHeader, clock=service.clock),
             Middleware(RequestFaults, faults=service.faults),
         ],
         lifespan=lifespan,
@@ -68,7 +68,7 @@ def make_app(service: Service, lifespan: Lifespan) -> Starlette:
 async def _request_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, RequestError):
         raise error
-    return message_answer(error.status, error.message)
+    return message_response(error.status, error.message)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
@@ -79,11 +79,11 @@ async def _http_error(request: Request, error: Exception) -> Response:
     headers = error.headers
     if error.status_code == 405:
         headers = {"Allow": ", ".join(_methods_at(request))}
-    return message_answer(error.status_code, message, headers)
+    return message_response(error.status_code, message, headers)
 
 
 def _methods_at(request: Request) -> list[str]:
-    """List what a path serves; the exception knows of one of its routes only."""
+    """List the methods of a path; the exception has those of one route only."""
     routes = [route for route in request.app.routes if isinstance(route, Route)]
     first = next(r for r in routes if r.matches(request.scope)[0] is not Match.NONE)
     there = [route for route in routes if route.path == first.path]
@@ -91,6 +91,6 @@ def _methods_at(request: Request) -> list[str]:
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
-    # The server closes the connection after a failure: the client should know.
-    words = "The sandbox itself failed; its log says how."
-    return message_answer(500, words, {"Connection": "close"})
+    # The server closes the connection after a failure, so the response says so.
+    words = "The sandbox itself failed; see its log."
+    return message_response(500, words, {"Connection": "close"})

@@ -1,4 +1,4 @@
-"""Connections of clients: dropped on request, and closed when they never end."""
+"""Client connections: dropped on request, and closed after a timeout."""
 
 import asyncio
 from typing import Any
@@ -12,28 +12,27 @@ MAX_HEAD_BYTES = 64 * 1024
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's connection, with its gaps closed and a door opened.
+    """uvicorn's connection with limits on what it reads, and a way to drop it.
 
-    A head (the request line and the headers) may otherwise come for ever, in time or
-    in bytes: the server waits for its end, and its parser keeps what it has. So may
-    the rest of a body that was refused: the server reads on and throws it away.
+    uvicorn limits neither the time nor the size of a head (the request line and the
+    headers): it waits for the end, and its parser keeps all bytes. Nor does it limit
+    the rest of a rejected body, which it reads and discards.
 
-    ASGI has no word for closing a connection without an answer, and a client cannot
-    tell that from a server that died: exactly what faults are there to show. So each
-    request carries the means in its state, under `DROP`. This is the one place that
-    knows of the transport.
+    ASGI cannot close a connection without a response, which to a client looks as if
+    the server had died; some faults need exactly that. So the state of each request
+    has a function that does it, under `DROP`. Only this class uses the transport.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._head_bytes: int | None = None  # None while no head is awaited
+        self._head_bytes: int | None = None  # None while no head is expected
         self._head_is_new = False
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(  # type: ignore[override]  # as uvicorn narrows it, too
         self, transport: asyncio.Transport
     ) -> None:
-        """Begin to wait for a first head."""
+        """Start to wait for the first head."""
         super().connection_made(transport)
         self._head_bytes = 0
         self._close_within(HEAD_TIMEOUT_S)
@@ -44,26 +43,26 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on, unless a head has grown out of all bounds."""
+        """Parse the data; close the connection when a head is too large."""
         self._head_is_new = False
         super().data_received(data)
         if self._head_bytes is not None:
             self._await_head(data)
 
     def on_message_begin(self) -> None:
-        """Give the request the means to drop its connection."""
+        """Give the request a function that drops its connection."""
         super().on_message_begin()
         self.scope["state"][DROP] = self.transport.close
         self._head_bytes, self._head_is_new = 0, True
 
     def on_headers_complete(self) -> None:
-        """Stop waiting: the handler bounds what follows."""
+        """Stop waiting: the handler limits what follows."""
         self._head_bytes = None
         self._close_within(None)
         super().on_headers_complete()
 
     def on_response_complete(self) -> None:
-        """Wait a little for the rest of a body that nobody read."""
+        """Wait briefly for the rest of a body that the handler did not read."""
         if self.cycle.more_body:
             self._close_within(LINGER_S)
         super().on_response_complete()
@@ -74,10 +73,10 @@ class Connection(HttpToolsProtocol):
         super().on_message_complete()
 
     def _await_head(self, data: bytes) -> None:
-        # Most heads come whole, in one piece of data, and never get here.
+        # Most heads arrive in one piece of data and never get here.
         if self._deadline is None:
             self._close_within(HEAD_TIMEOUT_S)
-        # What came before a head in the same piece of data does not count for it.
+        # Bytes before a head in the same piece of data do not count towards it.
         if self._head_bytes is not None and not self._head_is_new:
             self._head_bytes += len(data)
             if self._head_bytes > MAX_HEAD_BYTES:

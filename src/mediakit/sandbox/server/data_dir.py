@@ -1,7 +1,7 @@
-"""A data directory: who owns it, what it is called, and where it is served.
+"""A data directory: its owner, its identity and the URL of its server.
 
-One server serves a data directory: it holds a lock on a file in it for as long as it
-lives, and writes its address beside it, so that a second process can attach.
+One server serves a data directory: it locks a file in it for as long as it runs, and
+writes its URL beside it, so that a second process can attach.
 """
 
 import fcntl
@@ -18,10 +18,10 @@ from mediakit.errors import ServiceError
 
 @dataclass(frozen=True)
 class Account:
-    """What stays the same for as long as a data directory lives.
+    """What stays the same for the lifetime of a data directory.
 
     Args:
-        identity: What the sandbox is called, whatever its port.
+        identity: The sandbox's name, whatever its port.
         api_key: The organization's key.
         signing_secret: Signs upload URLs; hexadecimal.
     """
@@ -34,8 +34,8 @@ class Account:
 class Lock:
     """The ownership of a data directory; it ends with the process, however it ends.
 
-    A forked child gives its copy up at once, or a dead owner's child would go on
-    holding what it does not serve.
+    A forked child releases its copy at once, or the child of a dead owner would keep
+    the lock without serving.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -43,7 +43,7 @@ class Lock:
         _held.add(self)
 
     def release(self) -> None:
-        """Give the directory up."""
+        """Release the directory."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -61,13 +61,13 @@ os.register_at_fork(after_in_child=_release_in_child)
 
 
 class DataDir:
-    """A data directory and the small files in it that are no database.
+    """A data directory and the small files in it that are not the database.
 
     Args:
-        path: The directory; made when missing, readable by its owner only.
+        path: The directory; created when missing, readable by its owner only.
 
     Raises:
-        ServiceError: It cannot be made or written.
+        ServiceError: It cannot be created or written.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -77,17 +77,17 @@ class DataDir:
             (self.path / "lock").touch(mode=0o600)
         except OSError as problem:
             raise ServiceError(
-                f"The sandbox cannot keep its data in {self.path}: {problem.strerror}. "
+                f"The sandbox cannot store data in {self.path}: {problem.strerror}. "
                 "Choose another folder."
             ) from None
 
     @property
     def database(self) -> Path:
-        """Return where the database lies."""
+        """Return the path of the database."""
         return self.path / "sandbox.sqlite3"
 
     def try_lock(self) -> Lock | None:
-        """Take the ownership; None while another server has it."""
+        """Acquire the lock; None while another server has it."""
         descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CLOEXEC)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -97,15 +97,15 @@ class DataDir:
         return Lock(descriptor)
 
     def account(self) -> Account | None:
-        """Read the account; None before a server made it."""
+        """Read the account; None before a server has created it."""
         fields = self._read("account.json")
         return None if fields is None else Account(**fields)
 
     def open_account(self, api_key: str | None) -> Account:
-        """Read or make the account, with a given key in place of its own.
+        """Read or create the account.
 
         Args:
-            api_key: The key to keep from now on; None keeps or makes one.
+            api_key: The key to use from now on; None keeps or creates one.
         """
         known = self.account()
         account = Account(
@@ -118,15 +118,15 @@ class DataDir:
         return account
 
     def base_url(self) -> str | None:
-        """Read where it is served, or was served last; None when it never was."""
+        """Read the current or last URL of its server; None when there was none."""
         fields = self._read("server.json")
         return None if fields is None else fields["base_url"]
 
     def announce(self, base_url: str, pid: int | None) -> None:
-        """Write where it is served.
+        """Write the URL of its server.
 
         Args:
-            base_url: The address.
+            base_url: The URL.
             pid: The server's process; None when it stops.
         """
         self._write("server.json", {"base_url": base_url, "pid": pid})

@@ -1,4 +1,4 @@
-"""The date of every answer, by the sandbox's own clock."""
+"""The `Date` header of every response, by the sandbox's own clock."""
 
 from email.utils import formatdate
 
@@ -8,11 +8,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mediakit.sandbox.scheduling.clock import US_PER_S, SandboxClock
 
 
-class Dated:
-    """Writes when an answer was begun, by the clock that dates jobs and charges.
+class DateHeader:
+    """Sets the `Date` header by the clock that dates jobs and charges.
 
     Args:
-        app: What answers.
+        app: The application to wrap.
         clock: The sandbox's time.
     """
 
@@ -21,7 +21,7 @@ class Dated:
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request be handled, and date its answer."""
+        """Handle a request and date its response."""
 
         async def dated(message: Message) -> None:
             if message["type"] == "http.response.start":

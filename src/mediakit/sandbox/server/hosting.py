@@ -21,7 +21,7 @@ from mediakit.sandbox.jobs.dispatcher import Dispatcher
 from mediakit.sandbox.jobs.inputs import Inputs
 from mediakit.sandbox.jobs.renderer import Renderer
 from mediakit.sandbox.jobs.retention import remove_old
-from mediakit.sandbox.scheduling.alarm import keep_doing
+from mediakit.sandbox.scheduling.wakeup import run_forever
 from mediakit.sandbox.server.app import make_app
 from mediakit.sandbox.server.connections import Connection
 from mediakit.sandbox.server.data_dir import DataDir, Lock
@@ -40,9 +40,9 @@ class Host:
     """One server on one data directory, in a daemon thread.
 
     Args:
-        settings: What was chosen about it.
+        settings: Its settings.
         data_dir: The data directory.
-        lock: Its ownership, given up when the server's thread ends.
+        lock: Its lock, released when the server's thread ends.
 
     Raises:
         ServiceError: The port is taken, or the server does not start.
@@ -79,7 +79,7 @@ class Host:
     def _await_start(self) -> None:
         while not self._server.serving.wait(START_TICK_S):
             if not self._thread.is_alive():
-                raise ServiceError("The sandbox did not start; its log says why.")
+                raise ServiceError("The sandbox did not start; see its log.")
 
     def _run(self) -> None:
         try:
@@ -89,19 +89,19 @@ class Host:
             # The data directory may have been removed, or its disk may be full.
             with suppress(OSError):
                 self._data_dir.announce(self.base_url, None)
-            # Only now: while this thread lives, it may still write.
+            # Last, because this thread may write until here.
             self._lock.release()
 
     def stop(self) -> None:
-        """Stop serving; the data directory is free once the server has ended."""
+        """Stop serving; the data directory is released once the server has ended."""
         self._server.should_exit = True
         self._thread.join(STOP_TIMEOUT_S)
         if self._thread.is_alive():
-            logger.warning("The sandbox takes longer than usual to stop.")
+            logger.warning("The sandbox is taking longer than usual to stop.")
 
 
 class _Server(uvicorn.Server):
-    """uvicorn that tells other threads once it serves."""
+    """uvicorn's server, with an event for other threads that is set once it serves."""
 
     def __init__(self, service: Service) -> None:
         self.serving = threading.Event()
@@ -132,13 +132,13 @@ async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
     renderer = Renderer(max(1, service.settings.concurrency))
     await renderer.start()
     dispatcher = Dispatcher(service, inputs, renderer, SystemClock())
-    settling = keep_doing(
+    settling = run_forever(
         service.health,
         "settling charges",
         service.settlements,
         lambda: _settle(service),
     )
-    removing = keep_doing(
+    removing = run_forever(
         service.health,
         "removing old files",
         service.removals,

@@ -1,4 +1,4 @@
-"""Opening a data directory: the store as it was left, and the clock as it would be."""
+"""Opening a data directory: repairing the store, and resuming the clock."""
 
 import json
 from functools import partial
@@ -6,11 +6,11 @@ from functools import partial
 from mediakit.clock import Clock, SystemClock
 from mediakit.sandbox.core.files import Files
 from mediakit.sandbox.core.service import Service
-from mediakit.sandbox.core.timekeeper import CLOCK_FACT, Timekeeper, keep_clock
+from mediakit.sandbox.core.timekeeper import CLOCK_FACT, Timekeeper, save_clock
 from mediakit.sandbox.core.upload_signing import Signer
 from mediakit.sandbox.faults.active import Faults
-from mediakit.sandbox.scheduling.alarm import Alarm
 from mediakit.sandbox.scheduling.clock import SandboxClock, to_us
+from mediakit.sandbox.scheduling.wakeup import Wakeup
 from mediakit.sandbox.server.data_dir import Account, DataDir
 from mediakit.sandbox.settings import Sandbox
 from mediakit.sandbox.store import jobs, meta, money, uploads
@@ -24,10 +24,10 @@ def open_service(
     """Open the store and repair what a killed server left incomplete.
 
     Args:
-        settings: What was chosen about the sandbox.
-        data_dir: Its data directory; the caller owns it.
+        settings: The settings of the sandbox.
+        data_dir: Its data directory; the caller holds its lock.
         account: Its name, key and secret.
-        base_url: Where it will serve.
+        base_url: The URL at which it will serve.
     """
     db = Database(data_dir.database)
     clock = resume_clock(db, SystemClock(), settings.speed)
@@ -47,10 +47,10 @@ def open_service(
         clock=clock,
         catalog=settings.catalog,
         signer=Signer(bytes.fromhex(account.signing_secret)),
-        starts=Alarm(clock),
-        settlements=Alarm(clock),
-        deliveries=Alarm(clock),
-        removals=Alarm(clock),
+        starts=Wakeup(clock),
+        settlements=Wakeup(clock),
+        deliveries=Wakeup(clock),
+        removals=Wakeup(clock),
         faults=Faults(db, settings.catalog),
         timekeeper=Timekeeper(db, clock),
         open_accounts=open_accounts,
@@ -71,7 +71,7 @@ def _open_accounts(
 
 
 def resume_clock(db: Database, system: Clock, speed: float) -> SandboxClock:
-    """Go on from where the sandbox's time would be by now, with a new speed."""
+    """Return a clock that continues the stored one, with a new speed."""
     real_us = to_us(system.now())
     epoch_us = real_us
     stored = meta.read(db, CLOCK_FACT)
@@ -81,5 +81,5 @@ def resume_clock(db: Database, system: Clock, speed: float) -> SandboxClock:
         epoch_us = then["epoch_us"] + round(passed_us * then["speed"])
     epoch_us = max(epoch_us, money.latest_us(db))
     clock = SandboxClock(system, epoch_us=epoch_us, speed=speed)
-    keep_clock(db, clock)
+    save_clock(db, clock)
     return clock

@@ -1,21 +1,21 @@
-"""Faults that happen to requests: late, refused, cut off, or answered in drops."""
+"""Request faults: delayed, rejected, dropped, truncated or throttled."""
 
 import asyncio
 
 from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mediakit.sandbox.core.responses import message_answer
+from mediakit.sandbox.core.responses import message_response
 from mediakit.sandbox.faults.active import Faults, StatusFault
 from mediakit.sandbox.server.connections import DROP
-from mediakit.sandbox.server.partial_responses import first_bytes, in_drops
+from mediakit.sandbox.server.partial_responses import first_bytes, throttled
 
 
 class RequestFaults:
-    """Stands before all routes and lets go wrong what was scripted.
+    """Middleware that applies the scripted faults before all routes.
 
     Args:
-        app: What handles a request to which nothing happens.
+        app: Handles the requests without a fault.
         faults: The faults that are in force.
     """
 
@@ -24,7 +24,7 @@ class RequestFaults:
         self._faults = faults
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request, or do to it what a fault says."""
+        """Handle one request, or apply a fault to it."""
         if scope["type"] != "http" or not self._faults.scripted:
             await self._app(scope, receive, send)
             return
@@ -43,13 +43,13 @@ class RequestFaults:
             await self._in_part(scope, receive, send)
 
     async def _in_part(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request whose answer may be cut off, or be slow."""
+        """Handle a request whose response may be truncated or throttled."""
         request = scope["method"], scope["path"]
         if truncation := self._faults.truncation(*request):
             await self._app(scope, receive, first_bytes(send, truncation.bytes_n))
             await _drop(scope, receive)
         elif bytes_per_s := self._faults.bytes_per_s(*request):
-            await self._app(scope, receive, in_drops(send, receive, bytes_per_s))
+            await self._app(scope, receive, throttled(send, receive, bytes_per_s))
         else:
             await self._app(scope, receive, send)
 
@@ -59,7 +59,7 @@ def _answer(fault: StatusFault) -> ASGIApp:
     headers = None if after_s is None else {"Retry-After": str(after_s)}
     if fault.text is not None:
         return HTMLResponse(fault.text, status_code=fault.status, headers=headers)
-    return message_answer(fault.status, fault.message, headers)
+    return message_response(fault.status, fault.message, headers)
 
 
 async def _discard(message: Message) -> None:
@@ -68,6 +68,6 @@ async def _discard(message: Message) -> None:
 
 async def _drop(scope: Scope, receive: Receive) -> None:
     scope["state"][DROP]()
-    # Until the connection is gone the server would answer 500 in place of nothing.
+    # Returning before the disconnection would make the server send a 500.
     while (await receive())["type"] != "http.disconnect":
         pass

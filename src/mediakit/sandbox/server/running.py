@@ -1,11 +1,11 @@
-"""A running sandbox: started in this process, or found running in another.
+"""A running sandbox: started in this process, or running in another one.
 
     running = start_embedded("data")
     running.base_url, running.api_key
 
-The first process serves, in a thread of its own that leaves the main thread's event
-loop and its signals alone. Others attach to it, and one of them takes over when it
-ends. Nothing is lost by any of this: see `mediakit.sandbox.store`.
+The first process serves, in a thread of its own that does not touch the main thread's
+event loop or signals. Others attach to it, and one of them takes over when it ends.
+Nothing is lost: see `mediakit.sandbox.store`.
 """
 
 import atexit
@@ -19,7 +19,7 @@ import httpx
 
 from mediakit.catalog import Catalog
 from mediakit.errors import ServiceError
-from mediakit.sandbox.server import console
+from mediakit.sandbox.server import admin_client
 from mediakit.sandbox.server.data_dir import DataDir
 from mediakit.sandbox.server.hosting import Host
 from mediakit.sandbox.settings import Sandbox
@@ -28,17 +28,17 @@ __all__ = ["RunningSandbox", "Sandbox", "start", "start_embedded"]
 
 START_TIMEOUT_S = 15.0
 ATTEMPT_GAP_S = 0.05
-SUCCESSION_GAP_S = 0.25
+TAKEOVER_INTERVAL_S = 0.25
 HEALTH_TIMEOUT_S = 2.0
 
 
 class RunningSandbox:
-    """A sandbox that serves, in this process or in another one.
+    """A sandbox that is served by this process or by another one.
 
     Args:
-        settings: What it is started with, should it be served here.
+        settings: Its settings if this process serves it, now or later.
         data_dir: Its data directory.
-        host: What serves it in this process; None when another process does.
+        host: Its server in this process; None when another process serves it.
     """
 
     def __init__(self, settings: Sandbox, data_dir: DataDir, host: Host | None) -> None:
@@ -56,8 +56,8 @@ class RunningSandbox:
         self._pid = os.getpid()
         self._stopped = threading.Event()
         if host is None:
-            name = "mediakit-sandbox-successor"
-            threading.Thread(target=self._succeed, name=name, daemon=True).start()
+            name = "mediakit-sandbox-takeover"
+            threading.Thread(target=self._take_over, name=name, daemon=True).start()
 
     def __repr__(self) -> str:
         where = "here" if self.owned else "in another process"
@@ -65,56 +65,56 @@ class RunningSandbox:
 
     @property
     def base_url(self) -> str:
-        """Return where it serves now; the port may change with the process."""
+        """Return its current URL; the port may change with the process."""
         host = self._host
         return host.base_url if host is not None else self._data_dir.base_url() or ""
 
     @property
     def owned(self) -> bool:
-        """Tell whether this process serves it."""
+        """Return whether this process serves it."""
         return self._host is not None and self._pid == os.getpid()
 
     def advance(
         self, *, hours: float = 0, minutes: float = 0, seconds: float = 0
     ) -> dict[str, Any]:
-        """Move the sandbox's clock forwards; what becomes due on the way is done.
+        """Advance the sandbox's clock; work that becomes due meanwhile is done.
 
         Args:
-            hours: So many hours,
-            minutes: and so many minutes,
-            seconds: and so many seconds.
+            hours: Hours to skip.
+            minutes: Minutes to skip, in addition.
+            seconds: Seconds to skip, in addition.
 
         Returns:
-            The time that it is now, and how much was done.
+            The new time, and how much was done.
 
         Raises:
-            ServiceError: The sandbox does not answer, or refuses.
+            ServiceError: The sandbox does not respond, or rejects the call.
         """
         skipped_s = hours * 3_600 + minutes * 60 + seconds
         return self._call("POST", "clock/advance", {"seconds": skipped_s})
 
     def fault(self, kind: str, **rule: Any) -> str:
-        """Let something go wrong from now on.
+        """Inject a fault from now on.
 
         Args:
             kind: What goes wrong, such as "latency" or "fail_render".
-            **rule: Where (`where`), how often (`count`), and what the kind needs,
-                such as `seconds`, `status`, `code` or `factor`.
+            **rule: Where (`where`), how often (`count`), and the parameters of the
+                kind, such as `seconds`, `status`, `code` or `factor`.
 
         Returns:
-            What the fault is called.
+            The id of the fault.
 
         Raises:
-            ServiceError: The sandbox does not answer, or refuses; it says why.
+            ServiceError: The sandbox does not respond, or rejects the rule.
         """
         fault_id: str = self._call("POST", "faults", {"kind": kind, **rule})["id"]
         return fault_id
 
     def clear_faults(self) -> int:
-        """Take all faults back; return how many there were.
+        """Clear all faults; return how many there were.
 
         Raises:
-            ServiceError: The sandbox does not answer.
+            ServiceError: The sandbox does not respond.
         """
         removed_n: int = self._call("DELETE", "faults")["removed_n"]
         return removed_n
@@ -122,29 +122,29 @@ class RunningSandbox:
     def seed(self, *, days: int = 90, jobs: int = 400, seed: int = 1) -> dict[str, Any]:
         """Add a plausible past, so that there is spend to look at.
 
-        The balance stays what it is: what the past cost was granted in the past. The
-        same arguments again add nothing.
+        The balance does not change: the past includes grants for its charges. The
+        same arguments a second time add nothing.
 
         Args:
             days: How many days it covers; it ends yesterday.
-            jobs: How many jobs there were.
+            jobs: The number of jobs.
             seed: The same seed makes the same past.
 
         Returns:
-            What it comes to, and in `added` how many jobs were added now.
+            A summary of the past, and in `added` how many jobs were added now.
 
         Raises:
-            ServiceError: The sandbox does not answer, or refuses.
+            ServiceError: The sandbox does not respond, or rejects the call.
         """
         return self._call("POST", "seed", {"days": days, "jobs": jobs, "seed": seed})
 
     def reset(self) -> None:
-        """Start over: no jobs, no files, no faults, the balance of the beginning.
+        """Start over: no jobs, no files, no faults, the opening balance.
 
         Its name, its key and its time stay.
 
         Raises:
-            ServiceError: The sandbox does not answer.
+            ServiceError: The sandbox does not respond.
         """
         self._call("POST", "reset", {"confirm": True})
 
@@ -152,12 +152,12 @@ class RunningSandbox:
         self, method: str, path: str, body: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
         token = self._settings.admin_token
-        return console.call(self.base_url, method, path, body, admin_token=token)
+        return admin_client.call(self.base_url, method, path, body, admin_token=token)
 
     def stop(self) -> None:
-        """Stop serving, or stop being attached; what was accepted is kept.
+        """Stop serving, or detach; accepted jobs are kept.
 
-        In a forked child this does nothing: the server is its parent's.
+        In a forked child this does nothing: the server belongs to its parent.
         """
         if self._pid != os.getpid() or self._stopped.is_set():
             return
@@ -169,9 +169,9 @@ class RunningSandbox:
                 self._host.stop()
         atexit.unregister(self.stop)
 
-    def _succeed(self) -> None:
-        """Serve as soon as the server that this process is attached to has ended."""
-        while not self._stopped.wait(SUCCESSION_GAP_S):
+    def _take_over(self) -> None:
+        """Serve as soon as the server in the other process has ended."""
+        while not self._stopped.wait(TAKEOVER_INTERVAL_S):
             with _lock:
                 if not self._stopped.is_set():
                     self._host = _try_to_host(self._settings, self._data_dir)
@@ -195,13 +195,13 @@ os.register_at_fork(after_in_child=_forget_in_child)
 def start_embedded(
     data_dir: str | Path, catalog: Catalog | None = None
 ) -> RunningSandbox:
-    """Serve a data directory from this process, or attach to who serves it.
+    """Serve a data directory from this process, or attach to its server.
 
-    Callbacks and input URLs may reach this machine. Calling it again in the same
-    process returns the same sandbox.
+    Callbacks and input URLs may reach this machine. A second call in the same process
+    returns the same sandbox.
 
     Args:
-        data_dir: Where its database and files lie; made when missing.
+        data_dir: The directory of its database and files; created when missing.
         catalog: The functions that it serves; all declared ones by default.
 
     Raises:
@@ -217,9 +217,9 @@ def start_embedded(
 
 
 def start(settings: Sandbox) -> RunningSandbox:
-    """Serve a data directory with these settings, or attach to who serves it.
+    """Serve a data directory with these settings, or attach to its server.
 
-    A server that runs already keeps the settings it was started with.
+    A server that runs already keeps the settings with which it was started.
 
     Raises:
         ServiceError: It cannot be started.
@@ -240,10 +240,10 @@ def _open(settings: Sandbox, data_dir: DataDir) -> RunningSandbox:
         host = _try_to_host(settings, data_dir)
         if host is not None or _answers(data_dir):
             return RunningSandbox(settings, data_dir, host)
-        # Another process has the lock and does not answer: it starts, or it ends.
+        # Another process has the lock and does not respond: it is starting or stopping.
         pause.wait(ATTEMPT_GAP_S)
     raise ServiceError(
-        f"Another process serves {data_dir.path} and does not answer at "
+        f"Another process serves {data_dir.path} and does not respond at "
         f"{data_dir.base_url()}. End that process, or choose another folder."
     )
 
@@ -264,11 +264,11 @@ def _answers(data_dir: DataDir) -> bool:
     if account is None or base_url is None:
         return False
     try:
-        # Proxies of the environment have no business on loopback.
+        # The environment's proxies do not apply on loopback.
         with httpx.Client(trust_env=False, timeout=HEALTH_TIMEOUT_S) as http:
             answer = http.get(f"{base_url}/sandbox/status")
     except httpx.TransportError:
         return False
-    # 503 is a sandbox that is unwell, for example because its disk is full.
+    # 503 is an unhealthy sandbox, for example because its disk is full.
     there = answer.status_code in (200, 503)
     return there and answer.json()["identity"] == account.identity

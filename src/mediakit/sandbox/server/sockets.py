@@ -16,7 +16,7 @@ _listening: list[socket.socket] = []
 
 
 def _close_in_child() -> None:
-    # A forked child must not keep the port of a dead parent open without serving.
+    # A forked child must not hold the port of a dead parent without serving.
     for listening in _listening:
         listening.close()
     _listening.clear()
@@ -26,12 +26,12 @@ os.register_at_fork(after_in_child=_close_in_child)
 
 
 def listen(host: str, port: int, previous_url: str | None) -> socket.socket:
-    """Listen on the asked port, or on the one that bookmarked media URLs name.
+    """Listen on the given port, or on the previous one, which old media URLs contain.
 
     Args:
         host: The address.
         port: The port; 0 takes the previous one, or any when that is taken.
-        previous_url: Where it was served last.
+        previous_url: The last URL of the server.
 
     Raises:
         ServiceError: The address cannot be listened on.
@@ -46,7 +46,7 @@ def listen(host: str, port: int, previous_url: str | None) -> socket.socket:
 
 
 def close(listening: socket.socket) -> None:
-    """Give a port up; again is harmless."""
+    """Release a port; a second call does nothing."""
     if listening in _listening:
         _listening.remove(listening)
     listening.close()
@@ -54,8 +54,8 @@ def close(listening: socket.socket) -> None:
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # With its protocol named: asyncio sends small answers at once (TCP_NODELAY) only
-    # on sockets that say they are TCP. On others each answer waits 40 ms for an ACK.
+    # The protocol is explicit because asyncio sets TCP_NODELAY only on sockets that
+    # name it. Without it each small response waits 40 ms for an ACK.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -73,7 +73,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def base_url_of(listening: socket.socket) -> str:
-    """Return where a listening socket is reached from this machine."""
+    """Return the URL of a listening socket on this machine."""
     host, port = listening.getsockname()[:2]
     address = ip_address(host)
     if address.is_unspecified:

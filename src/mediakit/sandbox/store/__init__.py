@@ -1,4 +1,4 @@
-"""What the sandbox must not lose: jobs, money, uploads, in one SQLite file.
+"""The durable state of the sandbox: jobs, money and uploads, in one SQLite file.
 
-It stands on the sandbox's clock alone. Each change of state is one transaction.
+It depends only on the sandbox's clock. Each change of state is one transaction.
 """

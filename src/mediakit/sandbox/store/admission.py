@@ -7,8 +7,8 @@ from mediakit.records import ErrorCode
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.jobs import JobRow, find
 from mediakit.sandbox.store.limits import (
-    Ask,
     Refusal,
+    SpendRequest,
     refusal_of_more,
     refusal_of_submit,
     terms_of,
@@ -25,7 +25,7 @@ OUTAGE_MESSAGE = (
 
 @dataclass(frozen=True)
 class NewJob:
-    """A valid submit that asks to be admitted.
+    """A valid submission to admit.
 
     Args:
         id: The job id, shape `media_<uuid>`.
@@ -33,13 +33,13 @@ class NewJob:
         api_key: The id of the key.
         function: The path `vendor/model/function`.
         body: The canonical body, as JSON.
-        webhook_url: Where its end is announced.
+        webhook_url: The callback URL of its end.
         file: The unguessable name of its future output.
         price_micro_usd: What it may cost at most; None when it has no price.
-        created_us: When it came.
+        created_us: When it was submitted.
         start_due_us: When it may start.
-        settle_due_us: When it settles, should it be rejected.
-        refusal: Why it is rejected in any case; None for a job like any other.
+        settle_due_us: When it settles if it is rejected.
+        refusal: A requested rejection; None for other jobs.
     """
 
     id: str
@@ -58,22 +58,22 @@ class NewJob:
 
 @dataclass(frozen=True)
 class Repeatable:
-    """The idempotency key of a submit, and a hash of what was submitted."""
+    """The idempotency key of a submission, and a hash of its request."""
 
     key: str
     request_sha256: bytes
 
 
 class KeyReusedError(Exception):
-    """An idempotency key came again with another request (spec 4.3)."""
+    """An idempotency key was used again with another request (spec 4.3)."""
 
 
 class NoBillingPlanError(Exception):
-    """The organization has no billing plan: no job can be made (spec 7.2)."""
+    """The organization has no billing plan: no job can be created (spec 7.2)."""
 
 
 def find_repeated(db: Database, org: str, repeat: Repeatable) -> JobRow | None:
-    """Find the job that an idempotency key made before; None when it made none.
+    """Find the job of an idempotency key; None when the key is new.
 
     Raises:
         KeyReusedError: The key is bound to another request.
@@ -92,11 +92,11 @@ def find_repeated(db: Database, org: str, repeat: Repeatable) -> JobRow | None:
 
 @dataclass(frozen=True)
 class Admission:
-    """A job that was just made.
+    """A job that was just created.
 
     Args:
         job: The job, queued or failed.
-        refusal: Why it was rejected; None when it was not.
+        refusal: Why it was rejected; None when it was admitted.
     """
 
     job: JobRow
@@ -109,25 +109,25 @@ def submit(
     repeat: Repeatable | None,
     is_out: Callable[[], bool] = lambda: False,
 ) -> Admission | None:
-    """Admit a job or turn it away, or find the job that its key made (spec 4.3).
+    """Admit or reject a job, unless its idempotency key already has one (spec 4.3).
 
-    The key, the hold and the job are one transaction on one connection, so two
-    posts with one key make one job, and no two jobs hold the same money.
+    The key, the hold and the job are written in one transaction on one connection, so
+    two requests with one key create one job, and no two jobs hold the same money.
 
     Args:
         db: The database.
-        new: The submit.
+        new: The submission.
         repeat: Its idempotency key, if it has one.
-        is_out: Tells whether jobs find nobody to run them. It is asked for those
-            alone that would be admitted.
+        is_out: Returns whether the function has an outage. It is called only for
+            jobs that would be admitted.
 
     Returns:
-        The new job; None when the key has made one already.
+        The new job; None when the key already has a job.
 
     Raises:
         KeyReusedError: The key is bound to another request.
-        KeyGoneError: There is no such key any more; nothing was made.
-        NoBillingPlanError: Nothing was made.
+        KeyGoneError: The API key no longer exists; no job was created.
+        NoBillingPlanError: No job was created.
     """
     with db.transaction():
         if repeat is not None and find_repeated(db, new.org, repeat) is not None:
@@ -143,7 +143,7 @@ def submit(
             _bind(db, new, repeat)
     job = find(db, new.id)
     if job is None:
-        raise LookupError(f"no job {new.id}, which was just made")
+        raise LookupError(f"no job {new.id}, which was just created")
     return Admission(job, refusal)
 
 
@@ -158,11 +158,11 @@ def _bind(db: Database, new: NewJob, repeat: Repeatable) -> None:
 
 
 def _refusal(db: Database, new: NewJob, is_out: Callable[[], bool]) -> Refusal | None:
-    ask = Ask(new.org, new.api_key, new.price_micro_usd, new.created_us)
-    terms = terms_of(db, ask)
+    request = SpendRequest(new.org, new.api_key, new.price_micro_usd, new.created_us)
+    terms = terms_of(db, request)
     if not terms["billing_plan"]:
         raise NoBillingPlanError
-    refusal = new.refusal or refusal_of_submit(db, terms, ask)
+    refusal = new.refusal or refusal_of_submit(db, terms, request)
     if refusal is not None:
         return refusal
     if is_out():
@@ -175,16 +175,16 @@ def _refusal(db: Database, new: NewJob, is_out: Callable[[], bool]) -> Refusal |
 def hold_more(
     db: Database, job_id: str, to_micro_usd: int, now_us: int
 ) -> Refusal | None:
-    """Set more aside for a job whose price is known only now.
+    """Raise the hold of a job whose price is known only now.
 
     Args:
         db: The database.
         job_id: The job.
-        to_micro_usd: What must be held for it in all.
+        to_micro_usd: Its new hold.
         now_us: The sandbox's time.
 
     Returns:
-        Why that cannot be, with nothing changed; None when it is held.
+        Why the hold was rejected, with nothing changed; None when it was raised.
     """
     with db.transaction():
         job = find(db, job_id)
@@ -193,8 +193,8 @@ def hold_more(
         more = to_micro_usd - job.hold_micro_usd
         if more <= 0:
             return None
-        ask = Ask(job.org, job.api_key, more, now_us)
-        refusal = refusal_of_more(db, terms_of(db, ask), ask)
+        request = SpendRequest(job.org, job.api_key, more, now_us)
+        refusal = refusal_of_more(db, terms_of(db, request), request)
         if refusal is None:
             hold(db, job.org, more)
             db.run(

@@ -1,4 +1,4 @@
-"""One SQLite database, and transactions on its one writing connection."""
+"""The SQLite database, and transactions on its single write connection."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ from mediakit.sandbox.store.schema import SCHEMA_VERSION, TABLES
 
 Value = str | int | float | bytes | None
 
-# A kill loses nothing with NORMAL in WAL mode; only a power cut can lose the last
-# commits, without damage. Erased prompts are really overwritten. The log is moved into
-# the database at every 4,000 pages (16 MB) instead of 1,000: everyone waits meanwhile.
+# With NORMAL in WAL mode a kill loses nothing; a power cut can lose the last commits,
+# without damage. `secure_delete` overwrites erased prompts. Checkpoints block all
+# requests, so they run at every 4,000 pages (16 MB) instead of 1,000.
 PRAGMAS = """
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
@@ -24,20 +24,20 @@ PRAGMA busy_timeout = 5000;
 
 
 class Database:
-    """The one writing connection; statements run inline on the server's loop.
+    """The single write connection; statements run inline on the server's event loop.
 
-    An inline statement costs tens of microseconds, less than any hop to a thread,
-    and one writer means that no transaction ever waits for another.
+    An inline statement costs tens of microseconds, less than a hop to a thread, and
+    with one writer no transaction waits for another.
 
     Args:
-        path: The database file; made when missing.
+        path: The database file; created when missing.
 
     Raises:
         ServiceError: The file was made by another version of mediakit.
     """
 
     def __init__(self, path: Path) -> None:
-        # The opening thread is not the serving one; only the latter uses it then.
+        # Opened in another thread than the serving one, which alone uses it then.
         self._connection = sqlite3.connect(
             path, isolation_level=None, check_same_thread=False
         )
@@ -61,7 +61,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit everything inside together, or nothing of it.
+        """Commit everything inside it, or nothing.
 
         Inside another transaction it is part of that one.
         """
@@ -73,14 +73,14 @@ class Database:
             yield
             self._connection.execute("COMMIT")
         except BaseException:
-            # A failed commit leaves the transaction open; a full disk may have ended
-            # it already, and then there is nothing to roll back.
+            # A failed commit leaves the transaction open. A full disk may have ended
+            # it already; then there is nothing to roll back.
             with suppress(sqlite3.OperationalError):
                 self._connection.execute("ROLLBACK")
             raise
 
     def run(self, sql: str, *values: Value) -> int:
-        """Run one statement; return how many rows it changed."""
+        """Run one statement; return the number of changed rows."""
         return self._connection.execute(sql, values).rowcount
 
     def row(self, sql: str, *values: Value) -> sqlite3.Row | None:

@@ -1,4 +1,4 @@
-"""Forgetting everything, in one transaction."""
+"""Emptying the database, in one transaction."""
 
 from mediakit.sandbox.store.database import Database
 
@@ -6,11 +6,11 @@ from mediakit.sandbox.store.database import Database
 def forget_everything(db: Database, *, besides: str) -> None:
     """Empty every table, inside the caller's transaction.
 
-    The ledger refuses to lose a line; the trigger that refuses is put back.
+    Triggers protect the ledger; they are dropped and created again.
 
     Args:
         db: The database.
-        besides: The one named fact that stays.
+        besides: The row of `meta` that stays.
     """
     db.run("PRAGMA defer_foreign_keys = ON")
     guards = db.rows("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")

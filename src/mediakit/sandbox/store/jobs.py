@@ -1,4 +1,4 @@
-"""Jobs and their transitions, each one transaction (spec 3.1)."""
+"""Jobs and their state transitions, each in one transaction (spec 3.1)."""
 
 import json
 import sqlite3
@@ -44,13 +44,13 @@ class JobRow:
 
     @property
     def terminal(self) -> bool:
-        """Tell whether the job has ended."""
+        """Return whether the job has ended."""
         return self.status in ("completed", "failed")
 
 
 @dataclass(frozen=True)
 class Finished:
-    """What a completed job made, used and costs."""
+    """The output type, usage and charge of a completed job."""
 
     media_type: str
     content_type: str
@@ -66,7 +66,7 @@ def find(db: Database, job_id: str) -> JobRow | None:
 
 
 def find_in_org(db: Database, org: str, job_id: str) -> JobRow | None:
-    """Read a job of one organization by id; None when it has none such."""
+    """Read a job of one organization by id; None when there is none."""
     job = find(db, job_id)
     return job if job is not None and job.org == org else None
 
@@ -79,7 +79,7 @@ def find_by_file(db: Database, file: str) -> JobRow | None:
 
 def latest(db: Database, org: str, limit: int) -> list[JobRow]:
     """Read the newest jobs of an organization, newest first."""
-    # By their dates: a past that was made up is older than what was there before it.
+    # By date, because a seeded past is older than the jobs before it.
     rows = db.rows(
         f"{_SELECT} WHERE job.org = ? ORDER BY job.created_us DESC, job.seq DESC"
         " LIMIT ?",
@@ -92,12 +92,12 @@ def latest(db: Database, org: str, limit: int) -> list[JobRow]:
 def claim(db: Database, now_us: int, stuck: Sequence[str] = ()) -> JobRow | None:
     """Start the oldest job that may run now; None when there is none.
 
-    Two equality queries on partial indexes and counters on the organization keep
-    this fast with thousands of queued jobs.
+    Partial indexes and the counters of the organization keep this fast with thousands
+    of queued jobs.
 
     Args:
         db: The database.
-        now_us: When it is.
+        now_us: The sandbox's time.
         stuck: The functions whose jobs do not start.
     """
     with db.transaction():
@@ -153,7 +153,7 @@ def complete(
     """End a running job as completed, with its charge pending.
 
     Returns:
-        False when this run of the job is not the running one any more.
+        False when this run of the job is no longer the running one.
     """
     with db.transaction():
         changed = db.run(
@@ -190,10 +190,10 @@ def fail(
     now_us: int,
     settle_due_us: int,
 ) -> bool:
-    """End a running job as failed: its hold is free, its charge will be 0.
+    """End a running job as failed: its hold is released, its charge is 0.
 
     Returns:
-        False when this run of the job is not the running one any more.
+        False when this run of the job is no longer the running one.
     """
     with db.transaction():
         changed = db.run(
@@ -218,7 +218,7 @@ def _leave_slot(db: Database, org: str) -> None:
 
 
 def erase(db: Database, job: JobRow, now_us: int) -> None:
-    """Forget the request of an ended job; its file is the caller's to remove."""
+    """Erase the request of an ended job; the caller removes its file."""
     db.run(
         "UPDATE job SET body = NULL, webhook_url = NULL, deleted_us = ?"
         " WHERE id = ? AND deleted_us IS NULL",
@@ -228,13 +228,13 @@ def erase(db: Database, job: JobRow, now_us: int) -> None:
 
 
 def erased_files(db: Database) -> list[str]:
-    """List the outputs that must not lie on disk any more."""
+    """List the outputs that must no longer be on disk."""
     rows = db.rows("SELECT file FROM job WHERE deleted_us IS NOT NULL")
     return [row["file"] for row in rows]
 
 
 def outputs(db: Database) -> list[tuple[int, str]]:
-    """List the outputs that lie on disk, each with when it was made."""
+    """List the outputs on disk, each with its creation time."""
     rows = db.rows(
         "SELECT ended_us, file FROM job"
         " WHERE status = 'completed' AND deleted_us IS NULL"
@@ -242,8 +242,8 @@ def outputs(db: Database) -> list[tuple[int, str]]:
     return [(row["ended_us"], row["file"]) for row in rows]
 
 
-def bodies_under_way(db: Database) -> list[str]:
-    """List the requests of the jobs that have not ended."""
+def unfinished_bodies(db: Database) -> list[str]:
+    """List the request bodies of the jobs that have not ended."""
     rows = db.rows("SELECT body FROM job WHERE status = 'queued' AND body IS NOT NULL")
     rows += db.rows(
         "SELECT body FROM job WHERE status = 'running' AND body IS NOT NULL"
@@ -252,7 +252,7 @@ def bodies_under_way(db: Database) -> list[str]:
 
 
 def requeue_running(db: Database) -> int:
-    """Queue again what was running when the server was killed; return how many."""
+    """Queue the jobs again that ran when the server was killed; return their number."""
     with db.transaction():
         n = db.run("UPDATE job SET status = 'queued' WHERE status = 'running'")
         db.run("UPDATE org SET queued_n = queued_n + running_n, running_n = 0")

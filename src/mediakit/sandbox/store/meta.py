@@ -1,16 +1,16 @@
-"""Small named facts that the database keeps for the server."""
+"""Named values that the server stores in the database."""
 
 from mediakit.sandbox.store.database import Database
 
 
 def read(db: Database, name: str) -> str | None:
-    """Return a fact; None when it was never written."""
+    """Return a value; None when it was never written."""
     row = db.row("SELECT value FROM meta WHERE name = ?", name)
     return None if row is None else row["value"]
 
 
 def write(db: Database, name: str, value: str) -> None:
-    """Keep a fact, in place of what it was."""
+    """Write a value, replacing the previous one."""
     db.run(
         "INSERT INTO meta (name, value) VALUES (?, ?)"
         " ON CONFLICT (name) DO UPDATE SET value = excluded.value",

@@ -16,7 +16,7 @@ def balance_micro_usd(db: Database, org: str) -> int:
 
 
 def hold(db: Database, org: str, amount_micro_usd: int) -> None:
-    """Set money aside for a job, inside the caller's transaction."""
+    """Hold money for a job, inside the caller's transaction."""
     db.run(
         "UPDATE org SET held_micro_usd = held_micro_usd + ? WHERE id = ?",
         amount_micro_usd,
@@ -25,7 +25,7 @@ def hold(db: Database, org: str, amount_micro_usd: int) -> None:
 
 
 def held_micro_usd(db: Database, job_id: str) -> int:
-    """Return what is set aside for a job, micro-USD."""
+    """Return the hold of a job, micro-USD."""
     row = db.row("SELECT hold_micro_usd AS held FROM job WHERE id = ?", job_id)
     if row is None:
         raise LookupError(f"no job {job_id}")
@@ -34,7 +34,7 @@ def held_micro_usd(db: Database, job_id: str) -> int:
 
 
 def release(db: Database, org: str, amount_micro_usd: int) -> None:
-    """Give back what was set aside, inside the caller's transaction."""
+    """Release held money, inside the caller's transaction."""
     hold(db, org, -amount_micro_usd)
 
 
@@ -46,13 +46,13 @@ def open_charge(
     hold_micro_usd: int,
     due_us: int,
 ) -> None:
-    """Note what an ended job costs, inside the caller's transaction.
+    """Record the pending charge of an ended job, inside the caller's transaction.
 
     Args:
         db: The database.
-        job_id: The job; a second charge of it is refused by the database.
-        charge_micro_usd: What it costs; 0 for a failed job.
-        hold_micro_usd: What stays held until it settles.
+        job_id: The job; the database rejects a second charge of it.
+        charge_micro_usd: The charge; 0 for a failed job.
+        hold_micro_usd: The hold until it settles.
         due_us: When it settles.
     """
     db.run(
@@ -74,7 +74,7 @@ def next_settlement_us(db: Database) -> int | None:
 
 
 def settle_due(db: Database, now_us: int) -> int:
-    """Collect every charge that is due, each once; return how many (spec 2.2)."""
+    """Settle every due charge, each once; return their number (spec 2.2)."""
     due = db.rows(
         "SELECT job FROM charge WHERE state = 'pending' AND due_us <= ?"
         " ORDER BY due_us, job",
@@ -98,7 +98,7 @@ def _settle(db: Database, job_id: str, now_us: int) -> None:
         return
     org, amount = charge["org"], charge["charge_micro_usd"]
     paid, credit = _payment(db, org, amount)
-    # One statement for all: the balance is never seen without its hold.
+    # One statement, because the checks of the table compare the balance and the hold.
     db.run(
         "UPDATE org SET balance_micro_usd = balance_micro_usd - ?,"
         " credit_micro_usd = credit_micro_usd - ?,"
@@ -121,11 +121,11 @@ def _settle(db: Database, job_id: str, now_us: int) -> None:
 
 
 def _payment(db: Database, org: str, amount_micro_usd: int) -> tuple[int, int]:
-    """Return what the balance pays of a charge, and how much of that is credits."""
+    """Return the part of a charge that the balance pays, and its credits."""
     row = db.row("SELECT mode, credit_micro_usd FROM org WHERE id = ?", org)
     if row is None:
         raise LookupError(f"no organization {org}")
-    if row["mode"] == "postpaid":  # by invoice: the charge counts to the cycle
+    if row["mode"] == "postpaid":  # by invoice: the charge counts towards the cycle
         return 0, 0
     return amount_micro_usd, min(amount_micro_usd, row["credit_micro_usd"])
 
@@ -140,15 +140,15 @@ def enter(
     at_us: int,
     job_id: str | None = None,
 ) -> None:
-    """Write a line of the ledger, inside the transaction that moves the money.
+    """Write a ledger entry, inside the transaction that moves the money.
 
     Args:
         db: The database.
         org: The organization.
         kind: `opening`, `grant` or `charge`.
-        amount_micro_usd: What it adds to the balance; below 0 for a charge.
-        credit_micro_usd: How much of that is credits.
-        at_us: When it happens.
+        amount_micro_usd: The change of the balance; negative for a charge.
+        credit_micro_usd: The credits in it.
+        at_us: The time of the change.
         job_id: The charged job.
     """
     db.run(
@@ -178,7 +178,7 @@ def _month(year: int, month: int) -> datetime:
 
 
 def settled_micro_usd(db: Database, org: str, since_us: int) -> int:
-    """Sum what has settled for an organization since an instant, micro-USD."""
+    """Sum the settled charges of an organization since an instant, micro-USD."""
     row = db.row(
         "SELECT coalesce(sum(charge_micro_usd), 0) AS total FROM charge"
         " WHERE state = 'settled' AND org = ? AND settled_us >= ?",
@@ -199,7 +199,7 @@ def ledger_total_micro_usd(db: Database, org: str) -> int:
 
 
 def latest_us(db: Database) -> int:
-    """Return the latest instant that money or a job is dated with; 0 when none."""
+    """Return the latest date of a ledger entry or a job; 0 when there is none."""
     row = db.row(
         "SELECT max((SELECT coalesce(max(at_us), 0) FROM ledger),"
         " (SELECT coalesce(max(created_us), 0) FROM job)) AS latest"

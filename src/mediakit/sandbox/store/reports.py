@@ -1,4 +1,4 @@
-"""What was spent and what came in, by the day in UTC (spec 4.19)."""
+"""Charges, credits and top-ups by day in UTC (spec 4.19)."""
 
 import json
 import sqlite3
@@ -37,12 +37,12 @@ class MonthlyRow:
 
 @dataclass(frozen=True)
 class Movements:
-    """What a balance was and what became of it in some days, micro-USD.
+    """The changes of a balance in a period of days, micro-USD.
 
     Args:
         opening_micro_usd: The balance before the first day.
-        credits_granted_micro_usd: Credits that came in.
-        top_ups_micro_usd: Funds that came in.
+        credits_granted_micro_usd: The added credits.
+        top_ups_micro_usd: The added funds.
         closing_micro_usd: The balance after the last day.
     """
 
@@ -68,7 +68,7 @@ def daily(
         org: The organization.
         first: The first day, in UTC.
         last: The last day, included.
-        api_key: Only the jobs of this key's id.
+        api_key: Only the jobs of the key with this id.
         model: Only this `vendor/model` or `vendor/model/function`.
     """
     rows = db.rows(
@@ -125,7 +125,7 @@ def _monthly_row(function: str, entries: list[sqlite3.Row]) -> MonthlyRow:
 
 
 def movements(db: Database, org: str, first: date, last: date) -> Movements:
-    """Sum the ledger of an organization before, in and after some days."""
+    """Sum the ledger of an organization before, during and after a period of days."""
     start_us, end_us = _start_us(first), _start_us(last) + US_PER_DAY
     row = db.row(
         "WITH line AS (SELECT *, at_us >= ? AS now, kind <> 'charge' AS is_income"
@@ -140,7 +140,7 @@ def movements(db: Database, org: str, first: date, last: date) -> Movements:
     )
     if row is None:
         raise LookupError(f"no sum of the ledger of {org}")
-    # A sum of no lines is null.
+    # A sum of no rows is null.
     return Movements(*(amount or 0 for amount in row))
 
 

@@ -1,12 +1,12 @@
-"""The tables, and the one place that makes them."""
+"""The tables of the database."""
 
 SCHEMA_VERSION = 3
 
-# Money that is held, and the numbers of queued and running jobs, are kept on the
-# organization's row by the same transactions that move jobs: a claim never counts.
+# The organization's row has the held money and the numbers of queued and running jobs,
+# updated by the same transactions that move jobs, so that a claim need not count.
 # The checks are the last line of defence: a hold of a prepaid organization can never
 # exceed its balance, so a charge, which never exceeds its hold, can never overdraw it.
-# The balance is credits and funds together, and charges take the credits first.
+# The balance is the sum of credits and funds, and charges use the credits first.
 TABLES = """
 CREATE TABLE meta (
   name TEXT PRIMARY KEY,
@@ -120,9 +120,9 @@ CREATE TABLE ledger (
   at_us INTEGER NOT NULL,
   UNIQUE (job, kind)
 ) STRICT;
-CREATE TRIGGER ledger_keeps BEFORE UPDATE ON ledger
+CREATE TRIGGER ledger_no_update BEFORE UPDATE ON ledger
   BEGIN SELECT RAISE (ABORT, 'the ledger is append-only'); END;
-CREATE TRIGGER ledger_stays BEFORE DELETE ON ledger
+CREATE TRIGGER ledger_no_delete BEFORE DELETE ON ledger
   BEGIN SELECT RAISE (ABORT, 'the ledger is append-only'); END;
 
 CREATE TABLE upload (

@@ -1,4 +1,4 @@
-"""Upload grants and the files put under them (spec 2.3)."""
+"""Upload grants and their files (spec 2.3)."""
 
 from dataclasses import dataclass
 
@@ -13,8 +13,8 @@ class UploadRow:
         file: The unguessable name of its file.
         content_type: Its media type.
         size_bytes: Its exact length.
-        expires_us: Until when the grant is valid.
-        stored: Whether the file was put.
+        expires_us: When the grant expires.
+        stored: Whether the file was uploaded.
     """
 
     file: str
@@ -27,7 +27,7 @@ class UploadRow:
 def grant(
     db: Database, upload: UploadRow, *, org: str, api_key: str, now_us: int
 ) -> None:
-    """Keep a new grant."""
+    """Store a new grant."""
     db.run(
         "INSERT INTO upload (file, org, api_key, content_type, size_bytes, expires_us,"
         " created_us) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -56,13 +56,13 @@ def find_upload(db: Database, file: str) -> UploadRow | None:
 
 
 def unstored_files(db: Database) -> list[str]:
-    """List the files whose upload was never acknowledged: none may lie on disk."""
+    """List the files whose upload was not acknowledged; none may be on disk."""
     rows = db.rows("SELECT file FROM upload WHERE stored_us IS NULL")
     return [row["file"] for row in rows]
 
 
 def stored_files(db: Database) -> list[tuple[int, str]]:
-    """List the uploads that lie on disk, each with when it was put."""
+    """List the uploads on disk, each with its upload time."""
     rows = db.rows("SELECT stored_us, file FROM upload WHERE stored_us IS NOT NULL")
     return [(row["stored_us"], row["file"]) for row in rows]
 
@@ -73,5 +73,5 @@ def end(db: Database, file: str) -> None:
 
 
 def mark_stored(db: Database, file: str, now_us: int) -> bool:
-    """Note that the file lies whole under its name; False when it has no grant."""
+    """Record that the file is complete; False when it has no grant."""
     return bool(db.run("UPDATE upload SET stored_us = ? WHERE file = ?", now_us, file))

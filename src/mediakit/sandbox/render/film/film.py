@@ -28,8 +28,7 @@ Codec = Literal["h264", "hevc"]
 _CONTENT_TYPES = {"mp4": "video/mp4", "mov": "video/quicktime"}
 _GOP_S = 2
 _ENCODERS: Mapping[Codec, str] = {"h264": "libx264", "hevc": "libx265"}
-# One frame after the other: each one that x265 has under way at once costs it
-# twelve bytes a pixel.
+# One frame at a time: x265 needs twelve bytes a pixel for each frame in flight.
 _X265 = "log-level=none:frame-threads=1:pools={threads}"
 _AAC_FRAME_SAMPLES = 1024
 _BT709 = 1
@@ -41,11 +40,11 @@ class Shot(Protocol):
 
     @property
     def frames(self) -> int:
-        """How many frames the shot has."""
+        """The number of frames in the shot."""
 
     @property
     def unit(self) -> int:
-        """How many of them are rendered; after these the shot repeats itself."""
+        """The number of rendered frames; after these the shot repeats."""
 
     def draw(self, planes: Planes, index: int) -> None:
         """Draw frame `index` of the shot; asked for in order, once each."""
@@ -53,7 +52,7 @@ class Shot(Protocol):
 
 @dataclass(frozen=True)
 class Film:
-    """What is going to be written.
+    """A film to write.
 
     Attributes:
         size: The frame's size.
@@ -87,7 +86,7 @@ class Film:
 
 
 def write_film(film: Film, path: Path) -> Rendered:
-    """Render every shot and write the file, down to the disk.
+    """Render every shot and write the file to disk.
 
     Args:
         film: What to render.
@@ -165,7 +164,7 @@ class _Writer:
     def _video_stream(self) -> av.VideoStream:
         film, threads = self._film, min(os.cpu_count() or 1, 4)
         stream = self._file.add_stream(_ENCODERS[film.codec], rate=film.fps)
-        # PyAV's types know the names of a few encoders only.
+        # PyAV's types list only a few encoders.
         assert isinstance(stream, av.VideoStream)
         stream.width, stream.height = film.size
         stream.pix_fmt = "yuv420p"
@@ -230,7 +229,7 @@ class _Writer:
             self._write_sound(self._written)
 
     def _write_sound(self, until_frame: int) -> None:
-        """Bring the sound up to a frame, so that both streams lie side by side."""
+        """Write the sound up to a frame, so that both streams are interleaved."""
         if self._audio is None or self._sound is None:
             return
         until = int(until_frame * SAMPLE_RATE_HZ / self._film.fps)

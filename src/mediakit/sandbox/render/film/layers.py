@@ -1,4 +1,4 @@
-"""Layers: pictures and clips laid over each other, each of them shown whole."""
+"""Layers: pictures and clips on top of each other, each shown completely."""
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
@@ -16,33 +16,33 @@ from mediakit.sandbox.render.inputs.clips import Clip, clip_frames
 from mediakit.sandbox.render.protocol import RenderError
 from mediakit.sandbox.render.sizes import Box, Size
 
-# A segment without motion is rendered for so long and then repeated.
+# The rendered length of a segment without motion, which is then repeated.
 _STILL_UNIT_FRAMES = 2 * FPS
 
 
 class Layer(Protocol):
-    """Something that is seen during a part of a film."""
+    """Something that is visible during a part of a film."""
 
     @property
     def span(self) -> range:
-        """The frames of the film during which it is seen."""
+        """The frames of the film in which it is visible."""
 
     @property
     def still_from(self) -> int:
-        """The frame of the film from which on it does not change any more."""
+        """The first frame of the film from which it no longer changes."""
 
     def open(self) -> None:
-        """Make ready to draw; nothing is in memory before that."""
+        """Prepare to draw; nothing is in memory before that."""
 
     def draw(self, planes: Planes) -> None:
-        """Draw the next frame over what is there."""
+        """Draw the next frame over the layers below."""
 
     def close(self) -> None:
         """Release files and memory."""
 
 
 class PictureLayer:
-    """A picture; where it is transparent, the layers below are seen.
+    """A picture; the layers below show through its transparent parts.
 
     Args:
         path: The file.
@@ -70,7 +70,7 @@ class PictureLayer:
             self._shown.draw(planes)
 
     def close(self) -> None:
-        """Forget the picture."""
+        """Release the picture."""
         self._shown = None
 
 
@@ -79,7 +79,7 @@ class ClipLayer:
 
     A clip that is shorter than its span is held on its last frame, as editing
     programs do: a gap of black would hide the layers' timing and beginning again
-    would show what nobody asked for.
+    would show unwanted frames.
 
     Args:
         clip: The clip.
@@ -96,7 +96,7 @@ class ClipLayer:
         self._shown: Planes | None = None
 
     def open(self) -> None:
-        """Begin to decode with the next frame that is drawn."""
+        """Start decoding with the next frame that is drawn."""
         self._frames = self._played()
 
     def draw(self, planes: Planes) -> None:
@@ -139,13 +139,13 @@ class Place:
         return cls(left, (film.height - size.height) // 4 * 2, size)
 
     def of_film(self, planes: Planes) -> Planes:
-        """Look at this part of a frame."""
+        """Return a view of this part of a frame."""
         return planes.crop(self.left, self.top, self.size)
 
 
 @dataclass
 class Segment:
-    """A part of a film during which the same layers are seen, the lowest first.
+    """A part of a film with the same visible layers, the lowest first.
 
     Attributes:
         span: Its frames of the film.
@@ -159,7 +159,7 @@ class Segment:
 
     @property
     def frames(self) -> int:
-        """How many frames it has."""
+        """The number of frames."""
         return len(self.span)
 
     @property
@@ -181,7 +181,7 @@ class Segment:
 
 
 def segments(layers: Sequence[Layer], frames: int) -> list[Segment]:
-    """Cut a film wherever a layer comes, stops moving or goes.
+    """Split a film wherever a layer appears, stops moving or disappears.
 
     Args:
         layers: What is seen, the lowest first.

@@ -1,4 +1,4 @@
-"""Reads a body by the names that fields commonly have."""
+"""Reads a body by common field names."""
 
 import math
 import re
@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from mediakit.sandbox.render.film.pictures import is_picture
 from mediakit.sandbox.render.film.reels import Given
 from mediakit.sandbox.render.inputs.containers import kind_of
-from mediakit.sandbox.render.protocol import Order, RenderError
+from mediakit.sandbox.render.protocol import RenderError, RenderRequest
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, parse_ratio
 
 Medium = Literal["picture", "video", "sound"]
@@ -41,26 +41,26 @@ _SQUARES_PX = {"1k": 1024, "2k": 2048, "4k": 4096}
 
 
 class GivenMedium(NamedTuple):
-    """A medium that a body names somewhere, and what it turned out to be."""
+    """A medium that a body names, and its detected type."""
 
     medium: Medium
     given: Given
 
 
 class OpenBody:
-    """Reads a body by names that are common; a value of another kind is ignored.
+    """Reads a body by common field names; a value of another type is ignored.
 
     Args:
-        order: The order; fields of objects inside its body count like its own.
+        request: The request; fields of objects inside its body count like its own.
     """
 
-    def __init__(self, order: Order) -> None:
-        self._order = order
-        self._fields = _flat(order.body)
+    def __init__(self, request: RenderRequest) -> None:
+        self._request = request
+        self._fields = _flat(request.body)
 
     @property
     def prompt(self) -> str:
-        """The prompt; empty where there is none."""
+        """The prompt; empty if there is none."""
         return self._text("prompt")
 
     @property
@@ -72,14 +72,14 @@ class OpenBody:
 
     @property
     def ratio(self) -> Fraction | None:
-        """Width over height; None where it follows from what is given."""
+        """Width over height; None when it follows from the given media."""
         if pair := self._pair():
             return Fraction(*pair)
         return self._ratio()
 
     @property
     def seconds(self) -> float | None:
-        """The length, held within what the sandbox renders; None where none is told."""
+        """The length, limited to what the sandbox renders; None when not given."""
         found = next(self._numbers(*_SECONDS), None)
         return None if found is None else float(min(max(found, _SHORTEST_S), LONGEST_S))
 
@@ -90,22 +90,22 @@ class OpenBody:
 
     @property
     def watermark(self) -> bool:
-        """Whether the output is to be marked."""
+        """Whether the output gets a watermark."""
         return any(self._fields.get(name) is True for name in _WATERMARKS)
 
     @property
     def high_bitrate(self) -> bool:
-        """Whether a larger and better file is wanted."""
+        """Whether a larger and better file is requested."""
         return self._text("bitrate_mode") == "high"
 
     @property
     def output_format(self) -> str:
-        """The last word of the wanted format, such as `jpeg` of `image/jpeg`."""
+        """The last part of the requested format, such as `jpeg` of `image/jpeg`."""
         named = next(filter(None, map(self._text, _FORMATS)), "")
         return named.lower().rpartition("/")[2]
 
     def audible(self, *, default: bool) -> bool:
-        """Tell whether sound is wanted."""
+        """Return whether sound is requested."""
         for name in _SOUNDS:
             match self._fields.get(name):
                 case bool(wanted):
@@ -117,7 +117,7 @@ class OpenBody:
         return default
 
     def picture_size(self) -> Size:
-        """Return how large a picture is wanted, held within sane bounds."""
+        """Return the requested size of a picture, within limits."""
         if pair := self._pair():
             return _bounded(*pair)
         ratio = float(self._ratio() or 1)
@@ -129,17 +129,17 @@ class OpenBody:
         return _bounded(side * math.sqrt(ratio), side / math.sqrt(ratio))
 
     def media(self) -> Iterator[GivenMedium]:
-        """Find the media that the body names, at any depth, in its order.
+        """Find the media that the body names at any depth, in order.
 
         What a field declares is believed; other files are looked at.
 
         Raises:
             RenderError: `invalid_input` when a file is no medium that can be read.
         """
-        for label, value in _texts(self._order.body):
-            if value in self._order.inputs:
-                given = Given(self._order.file(value), label)
-                declared = self._order.media.get(label)
+        for label, value in _texts(self._request.body):
+            if value in self._request.inputs:
+                given = Given(self._request.file(value), label)
+                declared = self._request.media.get(label)
                 medium = _DECLARED[declared] if declared else _medium(given)
                 yield GivenMedium(medium, given)
 
@@ -158,10 +158,10 @@ class OpenBody:
                     yield float(span[1])
 
     def _pair(self) -> tuple[int, int] | None:
-        """Return width and height where both are told, in one text or in two fields."""
+        """Return width and height when both are given, in one text or in two fields."""
         for name in _SIZES:
-            if told := _PAIR.fullmatch(self._text(name).lower()):
-                width, height = int(told[1]), int(told[2])
+            if pair := _PAIR.fullmatch(self._text(name).lower()):
+                width, height = int(pair[1]), int(pair[2])
                 return (width, height) if width and height else None
         width, height = (self._side_px(name) for name in ("width", "height"))
         return (width, height) if width and height else None
@@ -189,7 +189,7 @@ def _bounded(width: float, height: float) -> Size:
 
 
 def _flat(body: Mapping[str, object]) -> dict[str, object]:
-    """Bring the fields of objects inside the body up; an outer one hides an inner."""
+    """Flatten the objects inside the body; an outer field hides an inner one."""
     fields: dict[str, object] = {}
     level = [body]
     while level:

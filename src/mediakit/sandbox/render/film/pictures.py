@@ -1,4 +1,4 @@
-"""Pictures that come from outside: hostile until they are decoded."""
+"""Pictures from outside, which are untrusted until they are decoded."""
 
 import struct
 import warnings
@@ -20,14 +20,14 @@ MAX_PIXELS = 50_000_000
 MAX_SIZE_BYTES = 100_000_000
 LONGEST_JPEG_SIDE_PX = 65_500
 
-# The EXIF orientations of pictures whose camera was held upright.
+# The EXIF orientations of upright pictures.
 _LYING = (5, 6, 7, 8)
 
 _NAMES = "JPEG, PNG, WebP, GIF, BMP or AVIF"
 
-Image.init()  # Pillow loads its readers of WebP and AVIF only when told to.
+Image.init()  # Pillow loads its WebP and AVIF readers only here.
 
-# What Pillow raises on broken files, which is more than OSError.
+# The errors of Pillow for broken files, which are more than OSError.
 _BROKEN = (
     OSError,
     RuntimeError,
@@ -45,7 +45,7 @@ _BROKEN = (
 
 
 def read_picture(path: Path, field: str, *, enough: Size | None = None) -> Image.Image:
-    """Decode a picture, turned the way its camera was held.
+    """Decode a picture and rotate it by its EXIF orientation.
 
     Args:
         path: The file.
@@ -77,7 +77,7 @@ def read_picture(path: Path, field: str, *, enough: Size | None = None) -> Image
 
 
 def picture_size(path: Path, field: str) -> Size:
-    """Read how large a picture is shown, without decoding it."""
+    """Read the displayed size of a picture without decoding it."""
     with opened_picture(path, field) as picture:
         width, height = picture.size
         orientation = picture.getexif().get(ExifTags.Base.Orientation, 1)
@@ -85,7 +85,7 @@ def picture_size(path: Path, field: str) -> Size:
 
 
 def is_picture(path: Path) -> bool:
-    """Tell whether a file is a picture, whole or not."""
+    """Return whether a file is a picture, complete or not."""
     try:
         with opened_picture(path, path.name):
             return True
@@ -109,7 +109,7 @@ def opened_picture(path: Path, field: str) -> Iterator[Image.Image]:
 
 
 def in_colour(picture: Image.Image) -> Image.Image:
-    """Bring any mode to RGB, or to RGBA where there is transparency."""
+    """Convert any mode to RGB, or to RGBA with transparency."""
     if picture.mode.startswith("I;16"):
         picture = Image.fromarray((np.asarray(picture) >> 8).astype(np.uint8))
     mode = "RGBA" if picture.has_transparency_data else "RGB"
@@ -125,7 +125,7 @@ def on_white(picture: Image.Image) -> Image.Image:
 
 
 def save_picture(picture: Image.Image, path: Path, output_format: str) -> None:
-    """Write a picture, down to the disk.
+    """Write a picture to disk.
 
     Args:
         picture: In mode RGB; png takes RGBA, too.

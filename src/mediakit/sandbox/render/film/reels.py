@@ -1,4 +1,4 @@
-"""Films made of references: each one gets its time, and a label that cites it."""
+"""Films made of references: each one gets a time span and a label."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ class Given(NamedTuple):
 
 @dataclass(frozen=True)
 class Reel:
-    """What a film of references is made of.
+    """The content of a film of references.
 
     Attributes:
         prompt: The caption; without references its words choose a scene.
@@ -49,7 +49,7 @@ class Reel:
         sound: The sounds that were given, one after the other.
         audible: Whether there is sound where none was given.
         watermark: Whether the film is marked.
-        task: Whether the first clip is edited, goes on, or is one reference of all.
+        task: Whether the first clip is edited, is extended, or is just a reference.
         container: The file format.
         crf: Constant rate factor: less is better and larger.
     """
@@ -74,7 +74,7 @@ class Reel:
 
 
 def source_ratio(pictures: Sequence[Given], clips: Sequence[Clip]) -> Fraction:
-    """Return the ratio of what comes first, as `adaptive` asks (spec 4.4).
+    """Return the ratio of the first reference, for `adaptive` (spec 4.4).
 
     Raises:
         RenderError: `invalid_input` when the first picture cannot be read.
@@ -85,13 +85,13 @@ def source_ratio(pictures: Sequence[Given], clips: Sequence[Clip]) -> Fraction:
 
 
 def chosen_seconds(prompt: str, lengths_s: Sequence[int]) -> int:
-    """Choose a length as a model would: the same one each time for a prompt."""
+    """Choose a length as a model does, always the same for a prompt."""
     digest = hashlib.sha256(prompt.encode("utf-8", "replace")).digest()
     return lengths_s[digest[0] % len(lengths_s)]
 
 
 def samples_of(frames: int) -> int:
-    """Return how many samples of sound so many frames of film last."""
+    """Return the number of sound samples of a number of frames."""
     return frames * SAMPLE_RATE_HZ // FPS
 
 
@@ -106,7 +106,7 @@ def own_sound(clip: Clip, frames: int) -> Floats:
 
 
 def film_of(reel: Reel) -> Film:
-    """Lay out the film; pictures and clips are decoded when their time comes.
+    """Lay out the film; pictures and clips are decoded when they are drawn.
 
     Raises:
         RenderError: `invalid_input` when an edited clip's sound cannot be decoded.
@@ -138,7 +138,7 @@ def _shots(reel: Reel) -> list[Shot]:
 
 
 def _reference_shots(reel: Reel, marks: list[Mark]) -> list[Shot]:
-    """Give every reference the same time."""
+    """Give every reference the same time span."""
     makers = [*_picture_makers(reel, marks), *_clip_makers(reel, marks)]
     makers = makers[: reel.frames]
     bounds = [reel.frames * number // len(makers) for number in range(len(makers) + 1)]
@@ -171,7 +171,7 @@ def _last_still(clip: Clip, size: Size) -> Still:
 
 
 def _sound(reel: Reel) -> Floats | None:
-    """Take the given sounds, else an edited clip's own, else a melody."""
+    """Use the given sounds, or an edited clip's own, or a melody."""
     if reel.sound is not None:
         return fitted_sound(reel.sound, samples_of(reel.frames))
     if not reel.audible:

@@ -1,4 +1,4 @@
-"""Regions of a frame, found in words or in a mask, and what is laid over them."""
+"""Regions of a frame, found by words or by a mask, and their overlays."""
 
 import hashlib
 import re
@@ -13,7 +13,7 @@ from mediakit.sandbox.render.frames.planes import Planes, Stamp
 from mediakit.sandbox.render.protocol import RenderError
 from mediakit.sandbox.render.sizes import Size
 
-# Shares of the frame; the first words that are found decide.
+# Shares of the frame; the first match is used.
 _Span = tuple[float, float]
 _ALL: _Span = (0.0, 1.0)
 _MIDDLE: _Span = (0.3, 0.7)
@@ -31,7 +31,7 @@ _BEHIND = r"background|surroundings|backdrop"
 _MIDST = r"cent(?:er|re)|middle|subject|foreground|person|man|woman|face|head"
 _EVERYTHING = r"everything|whole|entire|all"
 
-# A mask may be soft; what is darker than this counts as black.
+# A mask may be soft; darker pixels count as black.
 _FAINT = 8
 _SOFT_EDGE = 0.012
 
@@ -67,7 +67,7 @@ class Patch:
     """A picture laid over a region, the same one in every frame.
 
     Args:
-        region: Where it lies.
+        region: Its region.
         picture: What is laid there, in the size of the region's box.
     """
 
@@ -83,7 +83,7 @@ class Patch:
 
 
 def region_of_mask(mask: Image.Image, size: Size, field: str) -> Region:
-    """Read a region from a mask: what is white is changed (spec 4.16).
+    """Read a region from a mask, in which white is changed (spec 4.16).
 
     Args:
         mask: A picture in mode RGB or RGBA; what is transparent counts as black.
@@ -108,7 +108,7 @@ def region_of_words(words: str, size: Size) -> Region:
     """Guess a region from words such as "the sky on the left".
 
     Args:
-        words: Words that name no place stand for some place, always the same one.
+        words: The words; without a known place they give an arbitrary fixed one.
         size: The frame.
     """
     mask = Image.new("L", size, 0)
@@ -157,7 +157,7 @@ def _drawn(
 
 
 def _cut(mask: Image.Image) -> Region | None:
-    """Cut a mask of the whole frame down to what it marks."""
+    """Crop a mask of the whole frame to the marked region."""
     marked = np.asarray(mask) >= _FAINT
     rows, columns = (np.flatnonzero(marked.any(axis=axis)) for axis in (1, 0))
     if not rows.size:

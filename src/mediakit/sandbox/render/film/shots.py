@@ -1,4 +1,4 @@
-"""Shots made of what was given: pictures that slowly come closer, and clips."""
+"""Shots of given media: slowly magnified pictures, and clips."""
 
 from collections.abc import Callable, Generator, Sequence
 from typing import Protocol
@@ -47,7 +47,7 @@ class PictureShot:
 
 
 class ClipShot:
-    """A clip as it is, begun again when it is shorter than the shot.
+    """A clip, repeated when it is shorter than the shot.
 
     Args:
         clip: The clip.

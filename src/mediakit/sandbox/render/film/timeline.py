@@ -1,4 +1,4 @@
-"""Timelines: which keyframe of which track is seen or heard, and when (spec 4.14)."""
+"""Timelines: the keyframes of each track and their times (spec 4.14)."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from mediakit.sandbox.render.film.film import FPS
-from mediakit.sandbox.render.protocol import Order, RenderError
+from mediakit.sandbox.render.protocol import RenderError, RenderRequest
 from mediakit.sandbox.render.sound.melody import SAMPLE_RATE_HZ
 
 LATEST_END_MS = 1_200_000
@@ -37,19 +37,19 @@ class Keyframe:
 
     @property
     def visual(self) -> bool:
-        """Whether it is seen."""
+        """Whether it is visible."""
         return self.kind != "audio"
 
     @property
     def samples(self) -> range:
-        """The samples of the film during which it is heard."""
+        """The samples of the film in which it is audible."""
         return range(
             round(self.start_ms * SAMPLE_RATE_HZ / 1000),
             round(self.end_ms * SAMPLE_RATE_HZ / 1000),
         )
 
     def span(self, frames: int) -> range:
-        """The frames during which it is seen, in a film of so many.
+        """Its visible frames in a film of `frames` frames.
 
         Both ends go to the nearest frame, so that what touches on the timeline
         touches in the film; however short, a keyframe has one frame.
@@ -58,7 +58,7 @@ class Keyframe:
         return range(first, max(_frame_at(self.end_ms), first + 1))
 
 
-def read_keyframes(order: Order) -> list[Keyframe]:
+def read_keyframes(request: RenderRequest) -> list[Keyframe]:
     """Read all tracks: the lowest layer first, each track in the order of time.
 
     Raises:
@@ -67,8 +67,10 @@ def read_keyframes(order: Order) -> list[Keyframe]:
     """
     keyframes = [
         keyframe
-        for number, track in enumerate(_items(order.body.get("tracks"), "tracks"))
-        for keyframe in sorted(_track(order, track, f"tracks[{number}]"), key=_start_ms)
+        for number, track in enumerate(_items(request.body.get("tracks"), "tracks"))
+        for keyframe in sorted(
+            _track(request, track, f"tracks[{number}]"), key=_start_ms
+        )
     ]
     if len(keyframes) > MOST_KEYFRAMES:
         raise RenderError.invalid(
@@ -87,11 +89,13 @@ def film_frames(keyframes: Sequence[Keyframe]) -> int:
     return max(1, *(_frame_at(keyframe.end_ms) for keyframe in keyframes))
 
 
-def _track(order: Order, track: Mapping[str, object], label: str) -> Iterator[Keyframe]:
+def _track(
+    request: RenderRequest, track: Mapping[str, object], label: str
+) -> Iterator[Keyframe]:
     kind = _kind(track.get("type"), f"{label}.type")
     items = _items(track.get("keyframes"), f"{label}.keyframes")
     for number, item in enumerate(items):
-        yield _keyframe(order, kind, item, f"{label}.keyframes[{number}]")
+        yield _keyframe(request, kind, item, f"{label}.keyframes[{number}]")
 
 
 def _kind(value: object, label: str) -> TrackKind:
@@ -105,7 +109,7 @@ def _kind(value: object, label: str) -> TrackKind:
 
 
 def _keyframe(
-    order: Order, kind: TrackKind, item: Mapping[str, object], label: str
+    request: RenderRequest, kind: TrackKind, item: Mapping[str, object], label: str
 ) -> Keyframe:
     url = item.get("url")
     if not isinstance(url, str):
@@ -118,7 +122,7 @@ def _keyframe(
             f"{label}.duration: the keyframe ends after {float(end_ms):,.12g} ms, "
             f"accepted are at most {LATEST_END_MS:,} ms."
         )
-    return Keyframe(kind, order.file(url), f"{label}.url", start_ms, end_ms)
+    return Keyframe(kind, request.file(url), f"{label}.url", start_ms, end_ms)
 
 
 def _items(value: object, label: str) -> list[Mapping[str, object]]:

@@ -1,4 +1,4 @@
 """Frames as planes of bytes, and words on them.
 
-It stands on the sizes alone.
+It depends only on the sizes.
 """

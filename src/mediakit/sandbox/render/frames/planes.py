@@ -72,7 +72,7 @@ class Planes:
 
     @classmethod
     def of(cls, frame: av.VideoFrame) -> "Planes":
-        """Look at the planes of a yuv420p frame; writing here writes the frame."""
+        """Return a view of the planes of a yuv420p frame; writes change the frame."""
         return cls(*(_viewed(plane) for plane in frame.planes))
 
     @property
@@ -85,12 +85,12 @@ class Planes:
         return iter((self.y, self.u, self.v))
 
     def copy_from(self, other: "Planes") -> None:
-        """Take over every pixel of a frame of the same size."""
+        """Copy every pixel of a frame of the same size."""
         for mine, theirs in zip(self, other, strict=True):
             np.copyto(mine, theirs)
 
     def crop(self, left: int, top: int, size: Size) -> "Planes":
-        """Look at a part of the frame; all four numbers are even."""
+        """Return a view of a part of the frame; all four numbers are even."""
         rows, columns = slice(top, top + size.height), slice(left, left + size.width)
         half_rows = slice(top // 2, (top + size.height) // 2)
         half_columns = slice(left // 2, (left + size.width) // 2)
@@ -227,7 +227,7 @@ def _blend(
 def _layer(
     level: Image.Image, alpha: Image.Image
 ) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-    """Split one plane into what is kept of the frame and what is added, times 256."""
+    """Return the factors and summands of a plane for blending, times 256."""
     share = np.asarray(alpha).astype(np.uint16)
     share += share >> 7  # 0 to 256
     return 256 - share, np.asarray(level) * share + np.uint16(64)

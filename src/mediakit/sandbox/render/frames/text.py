@@ -14,7 +14,7 @@ from mediakit.sandbox.render.sizes import Size
 
 Font = ImageFont.FreeTypeFont
 
-# Looked for in the system's font folders when a prompt needs other scripts.
+# Searched in the system's font folders when a prompt needs other scripts.
 _WIDE_FONTS = (
     "NotoSansCJK-Regular.ttc",
     "PingFang.ttc",

@@ -1,4 +1,4 @@
-"""Clips and sounds from outside, opened so that they can do no harm.
+"""Clips and sounds from outside, opened safely.
 
-It stands on the frames.
+It depends on the frames.
 """

@@ -1,4 +1,4 @@
-"""Reference clips: what they are, and their frames at the size that is rendered."""
+"""Reference clips: their properties, and their frames at the output size."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _UNSPECIFIED = 2
 
 @dataclass(frozen=True)
 class Clip:
-    """A reference clip that was looked at.
+    """A checked reference clip.
 
     Attributes:
         path: The file.
@@ -71,7 +71,7 @@ class Clip:
 
 
 def read_clip(path: Path, field: str, limits: MediaLimits) -> Clip:
-    """Look at a clip and decode its first frame.
+    """Check a clip and decode its first frame.
 
     Raises:
         RenderError: `invalid_input` when it cannot be decoded or breaks a limit.
@@ -97,7 +97,7 @@ def read_clip(path: Path, field: str, limits: MediaLimits) -> Clip:
 
 
 def check_total(clips: list[Clip], field: str, limits: MediaLimits) -> None:
-    """Refuse clips that are too long together."""
+    """Reject clips whose total length is too long."""
     if problem := limits.total_problem(field, clips):
         raise RenderError.of([problem])
 
@@ -152,10 +152,10 @@ def _decoded(container: InputContainer, field: str) -> Iterator[av.VideoFrame]:
     stream = container.streams.video[0]
     check_codec(stream, field, "video")
     stream.thread_type = "AUTO"
-    # Each thread holds frames of its own, which at 4K is most of the memory.
+    # Each thread keeps frames of its own, which at 4K use most of the memory.
     large = stream.width * stream.height > _LARGE_PIXELS
     stream.codec_context.thread_count = 1 if large else 2
-    # Refuses a frame that is larger than the file's header says, too.
+    # Also rejects a frame that is larger than the file's header says.
     stream.codec_context.options = {"max_pixels": str(_MAX_DECODED_PIXELS)}
     deadline = Deadline(field)
     for frame in container.decode(stream):
@@ -182,7 +182,7 @@ def _shown_size(frame: av.VideoFrame) -> Size:
 
 
 def _fitted(frame: av.VideoFrame, size: Size) -> Planes:
-    """Scale a frame to cover `size`, turn it upright and cut what sticks out."""
+    """Scale a frame to cover `size`, rotate it upright and crop it."""
     turns = frame.rotation // 90 % 4
     covering = cover_size(_shown_size(frame), size)
     width, height = reversed(covering) if turns % 2 else covering
@@ -202,7 +202,7 @@ def _fitted(frame: av.VideoFrame, size: Size) -> Planes:
 
 
 def _colorspace(frame: av.VideoFrame) -> int:
-    """Guess as players do where the file does not say: small means old."""
+    """Guess the colour space of an untagged file as players do: small means old."""
     if frame.colorspace != _UNSPECIFIED:
         return frame.colorspace
     return Colorspace.ITU709 if frame.height >= 720 else Colorspace.ITU601

@@ -1,4 +1,4 @@
-"""Video and sound files from outside, opened so that they can do no harm."""
+"""Video and sound files from outside, opened safely."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -50,7 +50,7 @@ class Deadline:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Stop the clock for as long as something else than decoding goes on."""
+        """Stop the clock during anything other than decoding."""
         since_s = self._monotonic_s()
         try:
             yield
@@ -85,14 +85,14 @@ def opened_container(path: Path, field: str, kind: Kind) -> Iterator[InputContai
 
 
 def check_codec(stream: Stream, field: str, kind: Kind) -> None:
-    """Refuse a track whose coding FFmpeg does not know."""
-    # Such a track has no codec context, although PyAV's types promise one.
+    """Reject a track whose codec FFmpeg does not know."""
+    # Such a track has no codec context, although PyAV's types declare one.
     if getattr(stream, "codec_context", None) is None:
         raise _undecodable(field, kind)
 
 
 def kind_of(path: Path) -> Kind | None:
-    """Tell from a file's first bytes what it holds; None for nothing that is known."""
+    """Return the format of a file by its first bytes; None when it is unknown."""
     with path.open("rb") as file:
         start = file.read(12)
     kinds: tuple[Kind, ...] = ("video", "sound")

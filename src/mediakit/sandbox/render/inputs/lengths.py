@@ -1,4 +1,4 @@
-"""How long the given clips and sounds are, as the client measures them, too."""
+"""The lengths of clips and sounds, measured as the client does."""
 
 from pathlib import Path
 from typing import Literal
@@ -9,18 +9,18 @@ from mediakit.sandbox.render.inputs.containers import (
     kind_of,
     opened_container,
 )
-from mediakit.sandbox.render.protocol import Order, RenderError
+from mediakit.sandbox.render.protocol import RenderError, RenderRequest
 
 Timed = Literal["video", "audio"]
 
 _SHOWN_LENGTH = 200
 
 
-def seconds_of(order: Order) -> dict[str, float]:
-    """Measure the inputs of an order of kind `probe`.
+def seconds_of(request: RenderRequest) -> dict[str, float]:
+    """Measure the inputs of a request of kind `probe`.
 
     Args:
-        order: Its body says of each URL whether it is a "video" or an "audio".
+        request: Its body says of each URL whether it is a "video" or an "audio".
 
     Returns:
         Seconds by URL; both sides of the interface bill these.
@@ -29,8 +29,8 @@ def seconds_of(order: Order) -> dict[str, float]:
         RenderError: `invalid_input` when a file is not what it should be.
     """
     return {
-        url: _seconds(order.file(url), _medium(name), url[:_SHOWN_LENGTH])
-        for url, name in order.body.items()
+        url: _seconds(request.file(url), _medium(name), url[:_SHOWN_LENGTH])
+        for url, name in request.body.items()
     }
 
 
@@ -43,7 +43,7 @@ def _medium(name: object) -> Timed:
 
 
 def _seconds(path: Path, medium: Timed, label: str) -> float:
-    # It brings 11 MB along that a worker has no use for while it only renders.
+    # It needs 11 MB, which a worker that only renders does not need.
     from mediakit.media import probe
 
     _check_safe(path, label, medium)
@@ -57,7 +57,7 @@ def _seconds(path: Path, medium: Timed, label: str) -> float:
 
 
 def _check_safe(path: Path, label: str, medium: Timed) -> None:
-    """Leave only formats and codecs to FFmpeg's own guesses that can do no harm."""
+    """Let FFmpeg detect only safe formats and codecs."""
     kind = kind_of(path)
     if kind is None:
         raise _unreadable(label, medium)

@@ -1,4 +1,4 @@
 """The drawn scenes: palettes, ridges, moving figures, chosen by a prompt's words.
 
-It stands on the frames.
+It depends on the frames.
 """

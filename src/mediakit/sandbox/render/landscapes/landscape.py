@@ -13,7 +13,7 @@ from mediakit.sandbox.render.sizes import Size
 
 _BAND_ROWS = 16
 
-# Where each terrain's ridges lie, farthest first: middle height and amplitude as
+# The ridges of each terrain, farthest first: middle height and amplitude as
 # shares of the frame's height.
 _LAYERS: dict[Terrain, tuple[tuple[float, float], ...]] = {
     "dunes": ((0.60, 0.045), (0.67, 0.06), (0.76, 0.08), (0.90, 0.09)),
@@ -37,7 +37,7 @@ class Motion:
     loop_s: float | None = None
 
     def drift(self, time_s: float, speed: float) -> float:
-        """Return the way gone after `time_s` at `speed` per second."""
+        """Return the distance after `time_s` at `speed` per second."""
         if self.loop_s is None:
             return speed * time_s
         turn = 2 * math.pi / self.loop_s
@@ -248,7 +248,7 @@ def _add_stars(rgb: Floats, stars: NDArray[np.float64], top: int) -> None:
 
 
 def _clouds(look: Look, size: Size) -> Bytes:
-    """Lay soft streaks of light into a strip that is wider than the frame."""
+    """Draw soft streaks of light in a strip that is wider than the frame."""
     height, width = round(size.height * 0.55), round(size.width * 1.5)
     rows = np.linspace(0, 1, height, dtype=np.float32)
     columns = np.linspace(0, 1.5, width, dtype=np.float32)

@@ -52,7 +52,7 @@ _PATHS: Mapping[Motif, Path] = {
 
 
 class Figure:
-    """One figure on its way.
+    """One moving figure.
 
     Args:
         look: Says which figure, and its colours.

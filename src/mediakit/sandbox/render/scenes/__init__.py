@@ -1,13 +1,13 @@
-"""What the worker can render: one scene for each kind of function.
+"""The scenes that the worker can render, one for each kind of function.
 
-It stands on all other rooms of the renderer.
+It depends on all other rooms of the renderer.
 """
 
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.scenes import (
     compose_video,
     general,
@@ -20,9 +20,9 @@ from mediakit.sandbox.render.scenes import (
     video_upscale,
 )
 
-# Functions that do what no other one does, or whose declaration does not say how
-# large or how loud they are. All others are made by what they make.
-SCENES: Mapping[str, Callable[[Order], Rendered]] = MappingProxyType(
+# Functions with a scene of their own, or whose declaration has no size or sound. All
+# others are rendered by their media type.
+SCENES: Mapping[str, Callable[[RenderRequest], Rendered]] = MappingProxyType(
     {
         "compose-video": compose_video.render,
         "image-upscale": image_upscale.render,
@@ -37,7 +37,7 @@ SCENES: Mapping[str, Callable[[Order], Rendered]] = MappingProxyType(
         "video-upscale": video_upscale.render,
     }
 )
-BY_MEDIA_TYPE: Mapping[str, Callable[[Order], Rendered]] = MappingProxyType(
+BY_MEDIA_TYPE: Mapping[str, Callable[[RenderRequest], Rendered]] = MappingProxyType(
     {
         "audio": general.render_sound,
         "image": pictures_made.render,
@@ -46,16 +46,16 @@ BY_MEDIA_TYPE: Mapping[str, Callable[[Order], Rendered]] = MappingProxyType(
 )
 
 
-def render(order: Order) -> Rendered:
-    """Render an order with the scene of its kind, else with one of its media type.
+def render(request: RenderRequest) -> Rendered:
+    """Render a request with the scene of its kind, or else of its media type.
 
     Raises:
         RenderError: The scene cannot be rendered, or there is none.
     """
-    scene = SCENES.get(order.kind) or BY_MEDIA_TYPE.get(order.media_type)
+    scene = SCENES.get(request.kind) or BY_MEDIA_TYPE.get(request.media_type)
     if scene is None:
         raise RenderError.internal(
-            f"The sandbox cannot make {order.media_type!r}; it makes "
+            f"The sandbox cannot make {request.media_type!r}; it makes "
             f"{', '.join(BY_MEDIA_TYPE)}."
         )
-    return scene(order)
+    return scene(request)

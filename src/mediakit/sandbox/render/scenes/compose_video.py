@@ -8,7 +8,7 @@ from mediakit.sandbox.render.film.layers import ClipLayer, Layer, PictureLayer, 
 from mediakit.sandbox.render.film.pictures import picture_size
 from mediakit.sandbox.render.film.timeline import Keyframe, film_frames, read_keyframes
 from mediakit.sandbox.render.inputs.clips import Clip, read_clip
-from mediakit.sandbox.render.protocol import Order, Rendered
+from mediakit.sandbox.render.protocol import Rendered, RenderRequest
 from mediakit.sandbox.render.sizes import Size, frame_size
 from mediakit.sandbox.render.sound.mixing import Mix, SoundFile, Voice, sound_kind
 
@@ -17,9 +17,9 @@ _SHORT_SIDE_PX = 720
 Clips = Mapping[Keyframe, Clip]
 
 
-def render(order: Order) -> Rendered:
-    """Render the timeline of spec 4.14; every file is looked at before any frame."""
-    keyframes = read_keyframes(order)
+def render(request: RenderRequest) -> Rendered:
+    """Render the timeline of spec 4.14; every file is checked before any frame."""
+    keyframes = read_keyframes(request)
     clips = {
         keyframe: read_clip(keyframe.path, keyframe.field, MediaLimits())
         for keyframe in keyframes
@@ -30,11 +30,11 @@ def render(order: Order) -> Rendered:
     layers = list(_layers(keyframes, clips, size, frames))
     voices = list(_voices(keyframes, clips))
     film = Film(size, segments(layers, frames), Mix(voices) if voices else None)
-    return write_film(film, order.output)
+    return write_film(film, request.output)
 
 
 def _size(keyframes: Sequence[Keyframe], clips: Clips) -> Size:
-    """Take the ratio of what comes first on the lowest track that is seen."""
+    """Return the ratio of the first keyframe on the lowest visible track."""
     pictures = {
         keyframe: picture_size(keyframe.path, keyframe.field)
         for keyframe in keyframes

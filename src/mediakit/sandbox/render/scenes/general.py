@@ -1,4 +1,4 @@
-"""What any function makes: its body is read by the names that fields commonly have."""
+"""Scenes for any function, whose body is read by common field names."""
 
 import re
 import wave
@@ -31,7 +31,7 @@ from mediakit.sandbox.render.film.scenery import scene_sound
 from mediakit.sandbox.render.film.shots import ClipShot
 from mediakit.sandbox.render.frames.planes import Floats
 from mediakit.sandbox.render.inputs.clips import Clip, check_total, read_clip
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, frame_size
 from mediakit.sandbox.render.sound.melody import SAMPLE_RATE_HZ
 from mediakit.sandbox.render.sound.references import fitted_sound, read_sounds
@@ -42,25 +42,25 @@ _CHOSEN_S = range(4, 11)
 
 
 def render_film(
-    order: Order, *, resolution: str = "720p", audible: bool = False
+    request: RenderRequest, *, resolution: str = "720p", audible: bool = False
 ) -> Rendered:
     """Render a video of the references that a body names, else a scene.
 
     Args:
-        order: The order.
+        request: The request.
         resolution: The resolution that an omitted one means.
         audible: Whether there is sound where the body says nothing about it.
     """
-    reel = reel_of(order, resolution=resolution, audible=audible)
-    return write_film(film_of(reel), order.output)
+    reel = reel_of(request, resolution=resolution, audible=audible)
+    return write_film(film_of(reel), request.output)
 
 
-def render_final(order: Order) -> Rendered:
+def render_final(request: RenderRequest) -> Rendered:
     """Render a draft at 1080p: the clip that the body names (spec 4.4)."""
-    clips = _clips(order, _Media.of(order).videos[:1])
+    clips = _clips(request, _Media.of(request).videos[:1])
     if not clips:
-        reel = reel_of(order, resolution=_FINAL, audible=True, fixed=True)
-        return write_film(film_of(reel), order.output)
+        reel = reel_of(request, resolution=_FINAL, audible=True, fixed=True)
+        return write_film(film_of(reel), request.output)
     clip = clips[0]
     if clip.seconds > LONGEST_S:
         raise RenderError.invalid(
@@ -71,23 +71,23 @@ def render_final(order: Order) -> Rendered:
     frames = max(round(clip.seconds * FPS), 1)
     shots = [ClipShot(clip, size, frames, marks=[])]
     sound = own_sound(clip, frames) if clip.has_sound else None
-    return write_film(Film(size, shots, sound), order.output)
+    return write_film(Film(size, shots, sound), request.output)
 
 
-def render_sound(order: Order) -> Rendered:
+def render_sound(request: RenderRequest) -> Rendered:
     """Write a wav file: the sounds that the body names, else a melody."""
-    body, media = OpenBody(order), _Media.of(order)
+    body, media = OpenBody(request), _Media.of(request)
     frames = round(_seconds(body) * FPS)
     samples = samples_of(frames)
-    given = _sound(order, media.sounds, samples)
-    sound = scene_sound(body.prompt, order.seed, frames) if given is None else given
+    given = _sound(request, media.sounds, samples)
+    sound = scene_sound(body.prompt, request.seed, frames) if given is None else given
     levels = np.rint(fitted_sound(sound, samples) * 32767).astype("<i2")
-    with wave.open(str(order.output), "wb") as file:
+    with wave.open(str(request.output), "wb") as file:
         file.setnchannels(2)
         file.setsampwidth(2)
         file.setframerate(SAMPLE_RATE_HZ)
         file.writeframes(levels.T.tobytes())
-    sync(order.output)
+    sync(request.output)
     seconds = samples / SAMPLE_RATE_HZ
     return Rendered(
         content_type="audio/wav",
@@ -99,30 +99,30 @@ def render_sound(order: Order) -> Rendered:
 
 
 def reel_of(
-    order: Order,
+    request: RenderRequest,
     *,
     resolution: str,
     audible: bool,
     fixed: bool = False,
     task: Task = "reference",
 ) -> Reel:
-    """Read what a film is made of.
+    """Read the content of a film.
 
     Args:
-        order: The order.
+        request: The request.
         resolution: The resolution that an omitted one means.
         audible: Whether there is sound where the body says nothing about it.
         fixed: Take that resolution whatever the body says.
         task: What is done with the first clip.
     """
-    body, media = OpenBody(order), _Media.of(order)
-    clips = _clips(order, media.videos)
+    body, media = OpenBody(request), _Media.of(request)
+    clips = _clips(request, media.videos)
     asked_px = None if fixed else body.short_side_px
     shown = media.pictures if task == "reference" else []
     seconds = clips[0].seconds if task == "edit" else _seconds(body)
     return Reel(
         prompt=body.prompt,
-        seed=order.seed,
+        seed=request.seed,
         size=frame_size(
             asked_px or SHORT_SIDES_PX[resolution],
             body.ratio or source_ratio(shown, clips),
@@ -130,7 +130,7 @@ def reel_of(
         seconds=seconds,
         pictures=media.pictures,
         clips=clips,
-        sound=_sound(order, media.sounds, round(seconds * SAMPLE_RATE_HZ)),
+        sound=_sound(request, media.sounds, round(seconds * SAMPLE_RATE_HZ)),
         audible=body.audible(default=audible),
         watermark=body.watermark,
         task=task,
@@ -141,16 +141,16 @@ def reel_of(
 
 @dataclass(frozen=True)
 class _Media:
-    """The media of a body, by what they are."""
+    """The media of a body, by media type."""
 
     pictures: Sequence[Given]
     videos: Sequence[Given]
     sounds: Sequence[Given]
 
     @classmethod
-    def of(cls, order: Order) -> "_Media":
+    def of(cls, request: RenderRequest) -> "_Media":
         found: dict[Medium, list[Given]] = {"picture": [], "video": [], "sound": []}
-        for medium, given in OpenBody(order).media():
+        for medium, given in OpenBody(request).media():
             found[medium].append(given)
         return cls(found["picture"], found["video"], found["sound"])
 
@@ -165,24 +165,26 @@ def _field(given: Given) -> str:
     return re.split(r"[.\[]", given.field)[0]
 
 
-def _clips(order: Order, given: Sequence[Given]) -> list[Clip]:
+def _clips(request: RenderRequest, given: Sequence[Given]) -> list[Clip]:
     clips: list[Clip] = []
     for field, named in groupby(given, _field):
-        limits = order.limits_of(field)
+        limits = request.limits_of(field)
         together = [read_clip(*each, limits) for each in named]
         check_total(together, field, limits)
         clips += together
     return clips
 
 
-def _sound(order: Order, given: Sequence[Given], enough: int) -> Floats | None:
+def _sound(
+    request: RenderRequest, given: Sequence[Given], enough: int
+) -> Floats | None:
     """Decode sounds one after the other until there are `enough` samples.
 
     All are decoded where their length together is limited.
     """
     parts: list[Floats] = []
     for field, named in groupby(given, _field):
-        limits, sounds = order.limits_of(field), list(named)
+        limits, sounds = request.limits_of(field), list(named)
         if limits.total_s is not None:
             parts.append(read_sounds([*sounds], limits))
             continue

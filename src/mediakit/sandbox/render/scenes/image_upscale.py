@@ -11,7 +11,7 @@ from mediakit.sandbox.render.film.pictures import (
     read_picture,
     save_picture,
 )
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.sizes import Size
 
 MAX_OUTPUT_PIXELS = 24_000_000
@@ -20,26 +20,26 @@ _FIELD = "image_url"
 _CONTENT_TYPES = {"jpeg": "image/jpeg", "png": "image/png"}
 
 
-def render(order: Order) -> Rendered:
+def render(request: RenderRequest) -> Rendered:
     """Scale the picture of spec 4.12 by its factor."""
-    path = order.file(order.text(_FIELD))
-    factor = order.choice("upscale_factor", {"x2": 2, "x3": 3, "x4": 4}, "x2")
-    content_type = order.choice("output_format", _CONTENT_TYPES, "jpeg")
+    path = request.file(request.text(_FIELD))
+    factor = request.choice("upscale_factor", {"x2": 2, "x3": 3, "x4": 4}, "x2")
+    content_type = request.choice("output_format", _CONTENT_TYPES, "jpeg")
     output_format = content_type.removeprefix("image/")
     _check_output(path, factor, output_format)
     picture = read_picture(path, _FIELD)
     if output_format == "jpeg":
         picture = on_white(picture)
     size = Size(picture.width * factor, picture.height * factor)
-    picture = _denoised(picture, order.number("denoise", 0))
+    picture = _denoised(picture, request.number("denoise", 0))
     picture = picture.resize(size, Image.Resampling.LANCZOS)
-    picture = _sharpened(picture, order.number("sharpen", 0))
-    save_picture(picture, order.output, output_format)
+    picture = _sharpened(picture, request.number("sharpen", 0))
+    save_picture(picture, request.output, output_format)
     return Rendered(content_type, *size)
 
 
 def _check_output(path: Path, factor: int, output_format: str) -> None:
-    """Refuse what would become too large, before anything is decoded."""
+    """Reject an output that is too large, before decoding."""
     before = picture_size(path, _FIELD)
     after = Size(before.width * factor, before.height * factor)
     if after.pixels > MAX_OUTPUT_PIXELS:

@@ -6,31 +6,31 @@ from dataclasses import dataclass
 from mediakit.sandbox.render.film.film import FPS, Film, write_film
 from mediakit.sandbox.render.film.pictures import on_white, read_picture
 from mediakit.sandbox.render.frames.planes import Planes, Still
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, cover_box, frame_size
 
 _ZOOM = 0.08
-# The dissolve takes the middle of a transition; before and after it one picture is
-# alone, which is also half the work.
+# The dissolve is the middle of a transition; before and after it only one picture is
+# visible, which also halves the work.
 _DISSOLVE = (0.3, 0.7)
 
 
-def render(order: Order) -> Rendered:
+def render(request: RenderRequest) -> Rendered:
     """Render the transitions of spec 4.15."""
-    urls = order.texts("images")
-    loop = order.flag("loop")
-    seconds = transition_seconds(order, len(urls) - 1 + loop)
-    size, stills = read_stills(order, urls)
+    urls = request.texts("images")
+    loop = request.flag("loop")
+    seconds = transition_seconds(request, len(urls) - 1 + loop)
+    size, stills = read_stills(request, urls)
     ends = [*stills[1:], stills[0]] if loop else stills[1:]
     shots = [
         Transition(start, end, round(length * FPS))
         for start, end, length in zip(stills, ends, seconds, strict=False)
     ]
-    return write_film(Film(size, shots), order.output)
+    return write_film(Film(size, shots), request.output)
 
 
-def transition_seconds(order: Order, transitions: int) -> list[float]:
-    """Return how long each transition takes.
+def transition_seconds(request: RenderRequest, transitions: int) -> list[float]:
+    """Return the length of each transition.
 
     Raises:
         RenderError: `invalid_input` when there is no transition, or when
@@ -40,23 +40,23 @@ def transition_seconds(order: Order, transitions: int) -> list[float]:
         raise RenderError.invalid(
             "images: one picture alone needs loop = true, or there is no transition."
         )
-    each = order.numbers("transition_durations_s")
+    each = request.numbers("transition_durations_s")
     if each and len(each) != transitions:
         raise RenderError.invalid(
             f"transition_durations_s: got {len(each)} lengths, accepted are "
             f"{transitions}, one for each transition."
         )
-    return each or [order.number("transition_duration_s", 5)] * transitions
+    return each or [request.number("transition_duration_s", 5)] * transitions
 
 
-def read_stills(order: Order, urls: list[str]) -> tuple[Size, list[Still]]:
+def read_stills(request: RenderRequest, urls: list[str]) -> tuple[Size, list[Still]]:
     """Decode the pictures at the ratio of the first one."""
-    short_side_px = order.choice("resolution", SHORT_SIDES_PX, "1080p")
+    short_side_px = request.choice("resolution", SHORT_SIDES_PX, "1080p")
     stills: list[Still] = []
     size = Size(short_side_px, short_side_px)
     for index, url in enumerate(urls):
         field = f"images[{index}]"
-        picture = on_white(read_picture(order.file(url), field))
+        picture = on_white(read_picture(request.file(url), field))
         if index == 0:
             size = frame_size(short_side_px, Size(*picture.size).ratio)
         box = cover_box(Size(*picture.size), size)

@@ -17,7 +17,7 @@ from mediakit.sandbox.render.frames.text import Caption, Label
 from mediakit.sandbox.render.landscapes.landscape import Landscape, Motion
 from mediakit.sandbox.render.landscapes.motifs import Figure
 from mediakit.sandbox.render.landscapes.palettes import Palette, look_of
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.sizes import Size
 
 _CONTENT_TYPES = {
@@ -29,26 +29,26 @@ _DYE = 0.6
 _BAND_ROWS = 256
 
 
-def render(order: Order) -> Rendered:
-    """Make the picture that a prompt, and perhaps a picture, ask for (spec 4.11)."""
-    body = OpenBody(order)
+def render(request: RenderRequest) -> Rendered:
+    """Make the picture for a prompt and an optional picture (spec 4.11)."""
+    body = OpenBody(request)
     given = [given for medium, given in body.media() if medium == "picture"]
     output_format, content_type = _CONTENT_TYPES.get(
         body.output_format, _CONTENT_TYPES["png"]
     )
     if given:
         picture = _given_picture(given[0], output_format)
-        recolour(picture, look_of(body.prompt, order.seed).palette)
+        recolour(picture, look_of(body.prompt, request.seed).palette)
     else:
-        picture = landscape(body, order.seed)
-    save_picture(picture, order.output, output_format)
+        picture = landscape(body, request.seed)
+    save_picture(picture, request.output, output_format)
     return Rendered(content_type, *picture.size)
 
 
 def landscape(body: OpenBody, seed: int) -> Image.Image:
-    """Paint a landscape of the size that a body asks for."""
+    """Paint a landscape of the requested size."""
     size = body.picture_size()
-    # Video frames have even sides; what is too much is cut off at the end.
+    # Video frames have even sides; the surplus is cut off at the end.
     even = Size(*(side + side % 2 for side in size))
     frame = av.VideoFrame(*even, "yuv420p")
     planes = Planes.of(frame)

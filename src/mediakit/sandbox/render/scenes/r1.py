@@ -4,31 +4,31 @@ import re
 
 from mediakit.sandbox.render.film.film import write_film
 from mediakit.sandbox.render.film.reels import Task, film_of
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.scenes.general import reel_of
 
 _EXTEND_WORDS = re.compile(r"\b(extend|continu|prolong)", re.IGNORECASE)
 _EDIT_WORDS = re.compile(r"\b(edit|replac|remov|chang|restyl|recolou?r)", re.IGNORECASE)
 
 
-def render(order: Order) -> Rendered:
-    """Render the film that a body asks for; a draft has 480p whatever it says."""
-    draft = order.flag("draft")
+def render(request: RenderRequest) -> Rendered:
+    """Render the requested film; a draft always has 480p."""
+    draft = request.flag("draft")
     resolution = "480p" if draft else "720p"
     reel = reel_of(
-        order, resolution=resolution, audible=True, fixed=draft, task=task_of(order)
+        request, resolution=resolution, audible=True, fixed=draft, task=task_of(request)
     )
-    return write_film(film_of(reel), order.output)
+    return write_film(film_of(reel), request.output)
 
 
-def task_of(order: Order) -> Task:
-    """Tell what is asked for; `auto` is decided by the words of the prompt.
+def task_of(request: RenderRequest) -> Task:
+    """Return the requested task; the words of the prompt decide for `auto`.
 
     Raises:
         RenderError: `invalid_input` when there is no clip to edit or to extend.
     """
-    asked = order.text("omni_reference_task_type", "auto")
-    if asked in ("edit", "extend") and not order.texts("video_urls"):
+    asked = request.text("omni_reference_task_type", "auto")
+    if asked in ("edit", "extend") and not request.texts("video_urls"):
         raise RenderError.invalid(
             f"video_urls: {asked} needs at least one reference video."
         )
@@ -36,17 +36,17 @@ def task_of(order: Order) -> Task:
         case "edit" | "extend" | "reference":
             return asked
         case _:
-            return _classified(order)
+            return _classified(request)
 
 
-def _classified(order: Order) -> Task:
-    """Choose edit or extend only where the other fields would allow it."""
-    adaptive = order.text("ratio", "adaptive") == "adaptive"
-    if not (adaptive and order.texts("video_urls")):
+def _classified(request: RenderRequest) -> Task:
+    """Choose edit or extend only if the other fields allow it."""
+    adaptive = request.text("ratio", "adaptive") == "adaptive"
+    if not (adaptive and request.texts("video_urls")):
         return "reference"
-    automatic = order.body.get("duration") == "auto"
-    if automatic and _EDIT_WORDS.search(order.text("prompt")):
+    automatic = request.body.get("duration") == "auto"
+    if automatic and _EDIT_WORDS.search(request.text("prompt")):
         return "edit"
-    if not automatic and _EXTEND_WORDS.search(order.text("prompt")):
+    if not automatic and _EXTEND_WORDS.search(request.text("prompt")):
         return "extend"
     return "reference"

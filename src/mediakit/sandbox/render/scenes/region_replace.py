@@ -1,4 +1,4 @@
-"""Region replace: the given clip, changed in one region and nowhere else."""
+"""Region replace: the given clip, changed in one region only."""
 
 import numpy as np
 from PIL import Image
@@ -15,7 +15,7 @@ from mediakit.sandbox.render.film.sources import SourceShot
 from mediakit.sandbox.render.frames.planes import rgb_of
 from mediakit.sandbox.render.inputs.clips import read_clip
 from mediakit.sandbox.render.landscapes.palettes import Palette, look_of
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, cover_box, frame_size
 from mediakit.sandbox.render.sound.mixing import SoundFile
 
@@ -24,39 +24,39 @@ _MASK_FIELD = "modify_region_mask"
 _WORDS_FIELD = "modify_region_roi"
 _REFERENCE_FIELD = "image"
 
-# Without a reference picture the clip is still seen to move under what replaces it.
+# Without a reference picture the moving clip stays visible under the replacement.
 _OPACITY = 215
 _STRIPES = 9
 
 
-def render(order: Order) -> Rendered:
-    """Change the clip of spec 4.16; what lies outside the region stays as it is."""
-    path = order.file(order.text(_FIELD))
-    clip = read_clip(path, _FIELD, order.limits_of(_FIELD))
-    short_side_px = order.choice("resolution", SHORT_SIDES_PX, "1080p")
+def render(request: RenderRequest) -> Rendered:
+    """Change the clip of spec 4.16; pixels outside the region stay."""
+    path = request.file(request.text(_FIELD))
+    clip = read_clip(path, _FIELD, request.limits_of(_FIELD))
+    short_side_px = request.choice("resolution", SHORT_SIDES_PX, "1080p")
     size = frame_size(short_side_px, clip.size.ratio)
-    seconds = min(clip.seconds, order.number("duration_s", 5))
-    region = region_of(order, size)
-    patch = Patch(region, _replacement(order, region.box.size))
+    seconds = min(clip.seconds, request.number("duration_s", 5))
+    region = region_of(request, size)
+    patch = Patch(region, _replacement(request, region.box.size))
     frames = max(round(seconds * FPS), 1)
     film = Film(
         size=size,
         shots=[SourceShot(clip, size, frames, marks=[patch])],
         sound=SoundFile(path, _FIELD, "video") if clip.has_sound else None,
     )
-    return write_film(film, order.output)
+    return write_film(film, request.output)
 
 
-def region_of(order: Order, size: Size) -> Region:
+def region_of(request: RenderRequest, size: Size) -> Region:
     """Return the region that is changed; a mask is more exact than words.
 
     Raises:
         RenderError: `invalid_input` when there is neither, or the mask marks nothing.
     """
-    if url := order.text(_MASK_FIELD):
-        mask = read_picture(order.file(url), _MASK_FIELD, enough=size)
+    if url := request.text(_MASK_FIELD):
+        mask = read_picture(request.file(url), _MASK_FIELD, enough=size)
         return region_of_mask(mask, size, _MASK_FIELD)
-    if words := order.text(_WORDS_FIELD):
+    if words := request.text(_WORDS_FIELD):
         return region_of_words(words, size)
     raise RenderError.invalid(
         f"{_WORDS_FIELD}: missing; accepted are words for the region here, or a mask "
@@ -64,12 +64,14 @@ def region_of(order: Order, size: Size) -> Region:
     )
 
 
-def _replacement(order: Order, size: Size) -> Image.Image:
-    if url := order.text(_REFERENCE_FIELD):
-        picture = on_white(read_picture(order.file(url), _REFERENCE_FIELD, enough=size))
+def _replacement(request: RenderRequest, size: Size) -> Image.Image:
+    if url := request.text(_REFERENCE_FIELD):
+        picture = on_white(
+            read_picture(request.file(url), _REFERENCE_FIELD, enough=size)
+        )
         box = cover_box(Size(*picture.size), size)
         return picture.resize(size, Image.Resampling.LANCZOS, box)
-    look = look_of(order.text("prompt"), order.seed)
+    look = look_of(request.text("prompt"), request.seed)
     return _pattern(look.palette, float(look.random.uniform(0, np.pi)), size)
 
 

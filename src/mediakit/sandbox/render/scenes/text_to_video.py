@@ -4,26 +4,26 @@ import re
 
 from mediakit.sandbox.render.film.film import FPS, Film, write_film
 from mediakit.sandbox.render.film.scenery import scene_shots, scene_sound
-from mediakit.sandbox.render.protocol import Order, Rendered
+from mediakit.sandbox.render.protocol import Rendered, RenderRequest
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, frame_size
 
 _SHOT_MARK = re.compile(r"(?:^|\s)(?:shot|scene)\s*\d+\s*[:.)-]\s*", re.IGNORECASE)
 _MOST_SHOTS = 3
 
 
-def render(order: Order) -> Rendered:
+def render(request: RenderRequest) -> Rendered:
     """Render the scene of spec 4.17."""
     size = frame_size(
-        order.choice("resolution", SHORT_SIDES_PX, "720p"),
-        order.ratio("aspect_ratio", "16:9"),
+        request.choice("resolution", SHORT_SIDES_PX, "720p"),
+        request.ratio("aspect_ratio", "16:9"),
     )
-    frames = round(order.number("duration", 5) * FPS)
-    prompt = order.text("prompt")
-    captions = shot_captions(prompt, frames) if order.flag("multi_shot") else [prompt]
-    shots = scene_shots(captions, order.seed, size, frames)
-    audible = order.text("audio", "off") == "native"
-    sound = scene_sound(prompt, order.seed, frames) if audible else None
-    return write_film(Film(size, shots, sound), order.output)
+    frames = round(request.number("duration", 5) * FPS)
+    prompt = request.text("prompt")
+    captions = shot_captions(prompt, frames) if request.flag("multi_shot") else [prompt]
+    shots = scene_shots(captions, request.seed, size, frames)
+    audible = request.text("audio", "off") == "native"
+    sound = scene_sound(prompt, request.seed, frames) if audible else None
+    return write_film(Film(size, shots, sound), request.output)
 
 
 def shot_captions(prompt: str, frames: int) -> list[str]:

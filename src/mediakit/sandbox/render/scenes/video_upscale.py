@@ -11,7 +11,7 @@ import av.filter
 from mediakit.sandbox.render.film.film import FPS, Codec, Film, write_film
 from mediakit.sandbox.render.film.sources import SourceShot
 from mediakit.sandbox.render.inputs.clips import Clip, read_clip
-from mediakit.sandbox.render.protocol import Order, Rendered, RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.sizes import Size
 from mediakit.sandbox.render.sound.mixing import SoundFile
 
@@ -21,7 +21,7 @@ MOST_PIXELS_A_SIDE = 8192
 # An encoder keeps whole frames, H.265 more and larger ones than H.264: these keep
 # both below 700 MB.
 MOST_PIXELS: dict[Codec, int] = {"h264": 35_000_000, "hevc": 4096 * 2304}
-# Of all frames together; about four minutes' work for two cores.
+# For all frames together; about four minutes for two cores.
 MOST_PIXELS_IN_ALL = 15_000_000_000
 
 _FIELD = "video_url"
@@ -32,32 +32,32 @@ _FACTORS = {"x2": 2, "x4": 4}
 _Filter = tuple[str, str]
 
 
-def render(order: Order) -> Rendered:
+def render(request: RenderRequest) -> Rendered:
     """Scale the clip of spec 4.13; its frame rate, length and sound stay."""
-    path = order.file(order.text(_FIELD))
-    clip = read_clip(path, _FIELD, order.limits_of(_FIELD))
+    path = request.file(request.text(_FIELD))
+    clip = read_clip(path, _FIELD, request.limits_of(_FIELD))
     rate = clip.rate or Fraction(FPS)
     frames = max(round(clip.seconds * rate), 1)
-    codec: Codec = "h264" if order.flag("h264_output") else "hevc"
+    codec: Codec = "h264" if request.flag("h264_output") else "hevc"
     size = output_size(
         clip.size,
-        order.choice("upscale_factor", _FACTORS, "x2"),
-        order.text("model", "proteus"),
+        request.choice("upscale_factor", _FACTORS, "x2"),
+        request.text("model", "proteus"),
     )
     _check_output(clip, size, codec)
     _check_work(clip, size, frames)
     film = Film(
         size=size,
-        shots=[SourceShot(clip, size, frames, fps=rate, prepared=_effects(order))],
+        shots=[SourceShot(clip, size, frames, fps=rate, prepared=_effects(request))],
         sound=SoundFile(path, _FIELD, "video") if clip.has_sound else None,
         codec=codec,
         fps=rate,
     )
-    return write_film(film, order.output)
+    return write_film(film, request.output)
 
 
 def output_size(source: Size, factor: int, model: str) -> Size:
-    """Return the frame that a model makes of a source (spec 4.13).
+    """Return the output frame of a model for a source (spec 4.13).
 
     Args:
         source: The clip's frame.
@@ -121,14 +121,14 @@ def _check_work(clip: Clip, size: Size, frames: int) -> None:
         )
 
 
-def _effects(order: Order) -> Callable[[av.VideoFrame], av.VideoFrame] | None:
-    """Return what the options do to each frame; None when they do nothing."""
-    filters = list(_filters(order))
+def _effects(request: RenderRequest) -> Callable[[av.VideoFrame], av.VideoFrame] | None:
+    """Return the filters that the options need; None for none."""
+    filters = list(_filters(request))
     return _Filters(filters) if filters else None
 
 
-def _filters(order: Order) -> Iterator[_Filter]:
-    amount = partial(order.number, default=0)
+def _filters(request: RenderRequest) -> Iterator[_Filter]:
+    amount = partial(request.number, default=0)
     smooth = 1.2 * amount("noise") + 0.8 * max(amount("compression"), amount("halo"))
     if smooth > 0:
         yield "gblur", f"sigma={smooth}"
@@ -136,11 +136,11 @@ def _filters(order: Order) -> Iterator[_Filter]:
         yield "unsharp", f"luma_amount={1.5 * detail}"
     if (grain := amount("grain")) > 0:
         strength = max(round(150 * grain), 1)
-        yield "noise", f"all_seed={order.seed % 2**31}:alls={strength}:allf=t"
+        yield "noise", f"all_seed={request.seed % 2**31}:alls={strength}:allf=t"
 
 
 class _Filters:
-    """Filters of FFmpeg, one after the other, each of which answers frame by frame."""
+    """A chain of FFmpeg filters, each of which works frame by frame."""
 
     def __init__(self, filters: list[_Filter]) -> None:
         self._filters = filters

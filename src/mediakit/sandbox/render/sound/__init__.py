@@ -1,4 +1,4 @@
 """A generated melody, given sounds, and both mixed into one track.
 
-It stands on the inputs and the frames.
+It depends on the inputs and the frames.
 """

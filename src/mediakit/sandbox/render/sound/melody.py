@@ -1,4 +1,4 @@
-"""A soft generated melody, so that `audio` can be heard to be there."""
+"""A soft generated melody, so that `audio` is audible."""
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def _seconds(length_s: float) -> Floats:
 
 
 def _mix(sound: Floats, tone: Floats, start_s: float, pan: float, gain: float) -> None:
-    """Add a tone to both channels; what is past the end is cut off."""
+    """Add a tone to both channels, cut at the end."""
     start = round(start_s * SAMPLE_RATE_HZ)
     room = sound[:, start : start + len(tone)]
     weights = np.array([[np.sqrt(1 - pan)], [np.sqrt(pan)]], dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Sounds that are asked for piece by piece, and many of them mixed into one.
+"""Sounds that are read in chunks, and mixing several into one.
 
 A film may last 20 minutes, whose samples would fill 460 MB at once.
 """
@@ -23,7 +23,7 @@ from mediakit.sandbox.render.inputs.containers import (
 from mediakit.sandbox.render.protocol import RenderError
 from mediakit.sandbox.render.sound.melody import SAMPLE_RATE_HZ
 
-# Up to here a mix is left alone; what is louder is bent so that it stays below 1.
+# Up to this level a mix is unchanged; louder samples are compressed to below 1.
 _KNEE = np.float32(0.8)
 
 # Silence before a sound, however long a file says it is, is made in such pieces.
@@ -38,7 +38,7 @@ class SoundSource(Protocol):
 
 
 class Recording:
-    """A sound that lies in memory.
+    """A sound in memory.
 
     Args:
         sound: Samples at 48 kHz, shape (2, samples).
@@ -88,7 +88,7 @@ class SoundFile:
 
 
 class Voice:
-    """A sound that is heard during a part of a mix, and silence once it is over.
+    """A sound in a part of a mix, and silence after it.
 
     Args:
         span: The samples of the mix during which it is heard.
@@ -112,7 +112,7 @@ class Voice:
 
 
 class Mix:
-    """Voices that sound together; silence where there are none.
+    """Voices that sound together; silence without voices.
 
     Args:
         voices: In any order.
@@ -123,7 +123,7 @@ class Mix:
         self._heard = 0
 
     def read(self, samples: int) -> Floats:
-        """Return the next samples; a mix goes on in silence for ever."""
+        """Return the next samples; a mix continues with silence without end."""
         mixed = np.zeros((2, samples), dtype=np.float32)
         for voice in self._voices:
             voice.add_to(mixed, self._heard)
@@ -132,7 +132,7 @@ class Mix:
 
 
 def sound_kind(path: Path, field: str) -> Kind:
-    """Tell how a file that should be a sound is opened, and that it is one.
+    """Check that a file is a sound, and return how to open it.
 
     An m4a file is an mp4 file without moving pictures.
 
@@ -154,7 +154,7 @@ def sound_kind(path: Path, field: str) -> Kind:
 
 
 def softened(mixed: Floats) -> Floats:
-    """Bend what is too loud below 1, where cutting it off would rattle.
+    """Compress loud samples to below 1, because clipping would distort them.
 
     Args:
         mixed: Samples of any height; those up to 0.8 stay as they are.

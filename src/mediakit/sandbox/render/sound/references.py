@@ -60,7 +60,7 @@ def read_sounds(files: list[tuple[Path, str]], limits: MediaLimits) -> Floats:
     """
     heard: list[Heard] = []
     for path, field in files:
-        # Before it is opened: FFmpeg looks for chunks in whatever pads a file.
+        # Before it is opened, because FFmpeg searches the padding of a file for chunks.
         if too_large := limits.size_problems(field, path.stat().st_size):
             raise RenderError.of(too_large)
         sound = _heard(path, field, limits)
@@ -84,7 +84,7 @@ def read_sound(path: Path, field: str, most_s: float, kind: Kind = "sound") -> F
 
 
 def fitted_sound(sound: Floats, samples: int) -> Floats:
-    """Bring a sound to a length: cut, or begun again as often as needed."""
+    """Fit a sound to a length by cutting or repeating it."""
     if sound.shape[1] == 0:
         return np.zeros((2, samples), dtype=np.float32)
     times = -(-samples // sound.shape[1])
@@ -97,7 +97,7 @@ def _heard(path: Path, field: str, limits: MediaLimits) -> Heard:
     with opened_container(path, field, kind) as container:
         samples = _sound_of(container, field, kind, most_s)
         decoded_s = samples.shape[1] / SAMPLE_RATE_HZ
-        # Of a sound that was cut only its header tells the length.
+        # The length of a cut sound is known only from its header.
         header_s = (container.duration or 0) / 1e6 if decoded_s >= most_s else 0.0
         return Heard(
             samples=samples,

@@ -1,4 +1,4 @@
 """Events, deliveries, their receivers and the secrets that sign them (spec 3.2, 6).
 
-It stands on the database of the store.
+It depends on the database of the store.
 """

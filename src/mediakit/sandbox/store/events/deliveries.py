@@ -18,10 +18,10 @@ FROM delivery JOIN event ON event.id = delivery.event
 
 @dataclass(frozen=True)
 class NewEvent:
-    """Something that happened, as it is told to every receiver.
+    """An event, the same for every receiver.
 
     Args:
-        id: What goes into `webhook-id`, shape `msg_<uuid>`.
+        id: The value of `webhook-id`, shape `msg_<uuid>`.
         org: The organization.
         job: The job that ended; None for a test.
         type: The event type.
@@ -39,7 +39,7 @@ class NewEvent:
 
 @dataclass(frozen=True)
 class Receiver:
-    """Where an event goes: a registered endpoint, or the `webhook_url` of a job."""
+    """The target of an event: a registered endpoint, or the `webhook_url` of a job."""
 
     endpoint: str | None
     url: str
@@ -47,22 +47,22 @@ class Receiver:
 
 @dataclass(frozen=True)
 class DeliveryRow:
-    """One event on its way to one receiver.
+    """The delivery of one event to one receiver.
 
     Args:
-        seq: Its place in the log.
+        seq: Its position in the log.
         id: Its id, shape `delivery_<uuid>`.
         org: The organization.
         event: The event's id.
         event_type: The event's type.
-        job: The job that the event is of; None for a test.
+        job: The job of the event; None for a test.
         endpoint: The endpoint; None for the `webhook_url` of a job.
-        url: Where it is posted.
+        url: The URL to post to.
         status: One of the four of spec 3.2.
-        attempts_n: How many attempts were made in all.
-        round_n: How many of them count since it was last sent anew.
+        attempts_n: The number of all attempts.
+        round_n: The number of attempts that count since the last replay.
         due_us: When the next attempt is due; None unless it is pending.
-        created_us: When it was noted.
+        created_us: When it was created.
         ended_us: When it was last delivered, failed or canceled.
     """
 
@@ -87,10 +87,10 @@ class AttemptRow:
     """One attempt to deliver.
 
     Args:
-        n: Its number, from 1 on, through all rounds.
+        n: Its number, from 1, across replays.
         at_us: When it began.
-        status_code: What the receiver answered; None when it did not.
-        reason: Why it failed (spec 6.5); None when it did not.
+        status_code: The receiver's status; None without a response.
+        reason: Why it failed (spec 6.5); None when it succeeded.
         duration_ms: How long it took, in real milliseconds.
     """
 
@@ -103,14 +103,14 @@ class AttemptRow:
 
 @dataclass(frozen=True)
 class Page:
-    """Which deliveries of an organization are asked for, newest first.
+    """A page of an organization's deliveries, newest first.
 
     Args:
         endpoint: Only those to this endpoint.
         status: Only those in this status.
-        job: Only those about this job.
-        before_seq: Only older ones than this place in the log.
-        limit: At most so many.
+        job: Only those of this job.
+        before_seq: Only those before this position in the log.
+        limit: The largest number of them.
     """
 
     endpoint: str | None = None
@@ -123,7 +123,7 @@ class Page:
 def add_event(
     db: Database, event: NewEvent, receivers: Iterable[Receiver], due_us: int
 ) -> list[str]:
-    """Keep an event with a pending delivery to each receiver.
+    """Store an event with a pending delivery to each receiver.
 
     Returns:
         The ids of the deliveries.
@@ -191,7 +191,7 @@ def body_of(db: Database, event_id: str) -> bytes:
 
 
 def attempts_of(db: Database, delivery_id: str) -> list[AttemptRow]:
-    """List the attempts of a delivery, the first one first."""
+    """List the attempts of a delivery, in order."""
     rows = db.rows("SELECT * FROM attempt WHERE delivery = ? ORDER BY n", delivery_id)
     names = AttemptRow.__dataclass_fields__
     return [AttemptRow(**{name: row[name] for name in names}) for row in rows]
@@ -200,13 +200,13 @@ def attempts_of(db: Database, delivery_id: str) -> list[AttemptRow]:
 def due(
     db: Database, now_us: int, besides: Collection[str], limit: int
 ) -> list[DeliveryRow]:
-    """List pending deliveries that are due, the longest overdue first.
+    """List pending deliveries that are due, the most overdue first.
 
     Args:
         db: The database.
-        now_us: Until when they are due.
-        besides: Ids that are left out.
-        limit: At most so many.
+        now_us: The sandbox's time.
+        besides: Ids to leave out.
+        limit: The largest number of them.
     """
     rows = db.rows(
         f"{_SELECT} WHERE delivery.status = 'pending' AND delivery.due_us <= ?"
@@ -218,7 +218,7 @@ def due(
 
 
 def next_due_us(db: Database, besides: Collection[str]) -> int | None:
-    """Return when the next delivery is due; None when none of the others waits."""
+    """Return when the next delivery but `besides` is due; None if there is none."""
     rows = db.rows(
         "SELECT id, due_us FROM delivery WHERE status = 'pending'"
         " ORDER BY due_us LIMIT ?",
@@ -228,7 +228,7 @@ def next_due_us(db: Database, besides: Collection[str]) -> int | None:
 
 
 def add_attempt(db: Database, delivery_id: str, attempt: AttemptRow) -> None:
-    """Note an attempt, inside the caller's transaction."""
+    """Record an attempt, inside the caller's transaction."""
     db.run(
         "INSERT INTO attempt (delivery, n, at_us, status_code, reason, duration_ms)"
         " VALUES (?, ?, ?, ?, ?, ?)",
@@ -243,12 +243,12 @@ def add_attempt(db: Database, delivery_id: str, attempt: AttemptRow) -> None:
 
 
 def postpone(db: Database, delivery_id: str, round_n: int, due_us: int) -> None:
-    """Let a pending delivery wait for its next attempt.
+    """Set the next attempt of a pending delivery.
 
     Args:
         db: The database.
         delivery_id: The delivery.
-        round_n: How many attempts count since it was last sent anew.
+        round_n: The number of attempts that count since the last replay.
         due_us: When the next attempt is due.
     """
     db.run(
@@ -271,8 +271,8 @@ def end(db: Database, delivery_id: str, status: str, now_us: int) -> None:
     )
 
 
-def send_anew(db: Database, delivery_id: str, url: str, now_us: int) -> bool:
-    """Begin the schedule anew for an ended delivery, with the same event (spec 3.2).
+def replay(db: Database, delivery_id: str, url: str, now_us: int) -> bool:
+    """Restart the schedule of an ended delivery, with the same event (spec 3.2).
 
     Returns:
         False, with nothing changed, unless it was delivered or failed.
@@ -288,7 +288,7 @@ def send_anew(db: Database, delivery_id: str, url: str, now_us: int) -> bool:
 
 
 def cancel_pending(db: Database, endpoint_id: str, now_us: int) -> None:
-    """Cancel what is on its way to an endpoint that is not enabled any more."""
+    """Cancel the pending deliveries to an endpoint that is no longer enabled."""
     db.run(
         "UPDATE delivery SET status = 'canceled', due_us = NULL, ended_us = ?"
         " WHERE endpoint = ? AND status = 'pending'",
@@ -298,7 +298,7 @@ def cancel_pending(db: Database, endpoint_id: str, now_us: int) -> None:
 
 
 def readdress_pending(db: Database, endpoint_id: str, url: str) -> None:
-    """Send what is on its way to an endpoint to its new address."""
+    """Send the pending deliveries to an endpoint to its new URL."""
     db.run(
         "UPDATE delivery SET url = ? WHERE endpoint = ? AND status = 'pending'",
         url,

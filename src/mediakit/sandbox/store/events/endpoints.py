@@ -19,8 +19,8 @@ class EndpointRow:
         id: Its id, shape `endpoint_<uuid>`.
         org: The organization.
         url: Where events are posted.
-        events: The types it hears of; None for all, later ones included.
-        state: `enabled`, `disabled`, or `gone` after it answered 410.
+        events: The types it receives; None for all, including future ones.
+        state: `enabled`, `disabled`, or `gone` after a 410 response.
         created_us: When it was registered.
     """
 
@@ -31,13 +31,13 @@ class EndpointRow:
     state: str
     created_us: int
 
-    def hears(self, kind: str) -> bool:
-        """Tell whether an event of this type is posted to it."""
+    def receives(self, kind: str) -> bool:
+        """Return whether an event of this type is posted to it."""
         return self.state == "enabled" and (self.events is None or kind in self.events)
 
 
 def add(db: Database, endpoint: EndpointRow) -> bool:
-    """Register an endpoint; False when the organization has 16 already (spec 8)."""
+    """Register an endpoint; False when the organization already has 16 (spec 8)."""
     with db.transaction():
         if len(of_org(db, endpoint.org)) >= MAX_ENDPOINTS:
             return False
@@ -63,7 +63,7 @@ def of_org(db: Database, org: str) -> list[EndpointRow]:
 
 
 def find(db: Database, endpoint_id: str) -> EndpointRow | None:
-    """Read an endpoint; None when there is none, or none any more."""
+    """Read an endpoint; None when there is none or it was deleted."""
     row = db.row(
         "SELECT * FROM endpoint WHERE id = ? AND state != 'deleted'", endpoint_id
     )
@@ -71,10 +71,10 @@ def find(db: Database, endpoint_id: str) -> EndpointRow | None:
 
 
 def change(db: Database, changed: EndpointRow, now_us: int) -> None:
-    """Write an endpoint's address, filter and state.
+    """Write an endpoint's URL, filter and state.
 
-    What is pending goes to the new address; once the endpoint is not enabled, what is
-    pending is canceled.
+    Pending deliveries go to the new URL; if the endpoint is not enabled, they are
+    canceled.
     """
     with db.transaction():
         db.run(
@@ -90,7 +90,7 @@ def change(db: Database, changed: EndpointRow, now_us: int) -> None:
 
 
 def disable_gone(db: Database, endpoint_id: str, now_us: int) -> None:
-    """Disable an endpoint that answered 410 (spec 3.3)."""
+    """Disable an endpoint that responded with 410 (spec 3.3)."""
     with db.transaction():
         db.run(
             "UPDATE endpoint SET state = 'gone' WHERE id = ? AND state = 'enabled'",
@@ -100,7 +100,7 @@ def disable_gone(db: Database, endpoint_id: str, now_us: int) -> None:
 
 
 def remove(db: Database, endpoint_id: str, now_us: int) -> None:
-    """Delete an endpoint and its secrets; its row stays, for the log to refer to."""
+    """Delete an endpoint and its secrets; its row stays, because the log needs it."""
     with db.transaction():
         db.run("UPDATE endpoint SET state = 'deleted' WHERE id = ?", endpoint_id)
         signing_secrets.forget(db, endpoint_id)

@@ -10,22 +10,22 @@ SECRET_BYTES = 32
 
 
 def new_secret() -> str:
-    """Make a secret: `whsec_` and the base64 of 32 random bytes (spec 6.6)."""
+    """Return a new secret: `whsec_` and the base64 of 32 random bytes (spec 6.6)."""
     return PREFIX + b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
 def current(db: Database, owner: str, now_us: int) -> str:
-    """Return the secret of an organization or an endpoint; mint it on first read."""
+    """Return the secret of an organization or an endpoint; create it on first read."""
     with db.transaction():
         secret = _current(db, owner)
         return _add(db, owner, now_us) if secret is None else secret
 
 
 def rotate(db: Database, owner: str, now_us: int, overlap_us: int) -> tuple[str, bool]:
-    """Put a new secret in the place of the current one (spec 6.6).
+    """Replace the current secret by a new one (spec 6.6).
 
-    The current one goes on signing for a while. One that was on its way out already
-    ends at once: after two rotations inside the overlap the newest two sign.
+    The current one still signs during the overlap. An older one that still signed ends
+    at once: after two rotations inside the overlap the newest two sign.
 
     Args:
         db: The database.

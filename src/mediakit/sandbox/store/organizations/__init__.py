@@ -1,4 +1,4 @@
 """Organizations, their members and their API keys.
 
-It stands on the database and the money of the store.
+It depends on the database and the money of the store.
 """

@@ -1,4 +1,4 @@
-"""API keys, whom they speak for, and the organization that is always there."""
+"""API keys, their callers, and the default organization."""
 
 import hashlib
 import secrets
@@ -17,14 +17,14 @@ MANAGING: tuple[Role, ...] = ("owner", "admin")
 
 @dataclass(frozen=True)
 class Caller:
-    """Who a request comes from.
+    """The sender of a request.
 
     Args:
         org: The organization's id.
-        api_key: The id of the key, which is not the key.
+        api_key: The id of the key, not the key itself.
         active: Whether the key may be used.
-        role: What the key's member may do; a key of the organization itself speaks
-            for its owner.
+        role: The role of the key's member; a key of the organization itself has the
+            role of its owner.
     """
 
     org: str
@@ -34,7 +34,7 @@ class Caller:
 
     @property
     def manages(self) -> bool:
-        """Tell whether it may rotate secrets and see balances (spec 5)."""
+        """Return whether it may rotate secrets and see balances (spec 5)."""
         return self.role in MANAGING
 
 
@@ -46,9 +46,9 @@ def open_org(
     queue_size: int,
     now_us: int,
 ) -> None:
-    """Make the default organization with its opening balance, once.
+    """Create the default organization with its opening balance, once.
 
-    An organization that is there keeps its balance; its limits are set anew.
+    An existing organization keeps its balance; its limits are set again.
     """
     with db.transaction():
         changed = db.run(
@@ -69,12 +69,12 @@ def open_org(
 
 
 def allow_key(db: Database, secret: str, now_us: int) -> None:
-    """Let a key speak for the default organization, in place of its previous one.
+    """Set the key of the default organization, replacing its previous one.
 
-    Only its hash is kept. What the previous key spent stays with the same key id.
+    Only its hash is stored. The charges of the previous key stay with the same key id.
     """
     with db.transaction():
-        # The sandbox's own key is the first one that a data directory ever has.
+        # The sandbox's own key is the first one in a data directory.
         own = db.row("SELECT id FROM api_key ORDER BY rowid LIMIT 1")
         if own is not None:
             db.run(
@@ -101,7 +101,7 @@ def make_key(
     daily_limit_micro_usd: int | None,
     now_us: int,
 ) -> tuple[str, str]:
-    """Make a key of an organization, or of one of its members.
+    """Create a key of an organization, or of one of its members.
 
     Args:
         db: The database.
@@ -111,7 +111,7 @@ def make_key(
         now_us: The sandbox's time.
 
     Returns:
-        The id of the key, and the key, which is shown once and kept nowhere.
+        The id of the key, and the key, which is shown once and not stored.
     """
     key_id, secret = f"key_{uuid.uuid4()}", f"mk_{secrets.token_urlsafe(24)}"
     db.run(
@@ -128,7 +128,7 @@ def make_key(
 
 
 def find_caller(db: Database, secret: str) -> Caller | None:
-    """Find who a key belongs to; None when nobody."""
+    """Find the caller of a key; None when the key is unknown."""
     row = db.row(
         "SELECT api_key.id, api_key.org, api_key.state, member.role FROM api_key"
         " LEFT JOIN member ON member.id = api_key.member WHERE api_key.sha256 = ?",

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from mediakit.sandbox.store.database import Database, Value
 from mediakit.sandbox.store.money import enter
 
-# More than anybody needs, and far from where a sum would leave SQLite's integers.
+# More than anyone needs, and far from the point where a sum overflows in SQLite.
 MAX_MICRO_USD = 10**15
 
 _ORG = (
@@ -21,16 +21,16 @@ _ORG = (
 
 @dataclass(frozen=True)
 class NewOrg:
-    """An organization that is about to be made.
+    """An organization to create.
 
     Args:
-        name: What people call it.
+        name: Its name, for people.
         mode: Whether it pays from its balance or by invoice.
-        balance_micro_usd: What it starts with, credits included.
-        credit_micro_usd: How much of that is credits, which are spent first.
-        cycle_limit_micro_usd: What it may spend in a cycle; for postpaid ones alone.
+        balance_micro_usd: Its opening balance, credits included.
+        credit_micro_usd: The credits in it, which are spent first.
+        cycle_limit_micro_usd: What it may spend in a cycle; for postpaid ones only.
         concurrency: How many of its jobs run at once.
-        queue_size: How many of its jobs wait before further ones are rejected.
+        queue_size: How many of its jobs may wait before further ones are rejected.
         per_minute: How many jobs it may submit a minute; None without limit.
         per_day: How many jobs it may submit a day in UTC; None without limit.
     """
@@ -47,7 +47,7 @@ class NewOrg:
 
 
 def find_org(db: Database, org_id: str) -> Row:
-    """Read the row of an organization that is there."""
+    """Read the row of an existing organization."""
     row = db.row("SELECT * FROM org WHERE id = ?", org_id)
     if row is None:
         raise LookupError(f"no organization {org_id}")
@@ -55,7 +55,7 @@ def find_org(db: Database, org_id: str) -> Row:
 
 
 def insert(db: Database, org_id: str, new: NewOrg, now_us: int) -> None:
-    """Make an organization with its opening balance."""
+    """Create an organization with its opening balance."""
     values: dict[str, Value] = {"id": org_id, **vars(new)}
     marks = ", ".join("?" * len(values))
     with db.transaction():
@@ -73,7 +73,7 @@ def insert(db: Database, org_id: str, new: NewOrg, now_us: int) -> None:
 
 
 def make(db: Database, new: NewOrg, now_us: int) -> str:
-    """Make an organization; return its id."""
+    """Create an organization; return its id."""
     org_id = f"org_{uuid.uuid4()}"
     insert(db, org_id, new, now_us)
     return org_id
@@ -126,7 +126,7 @@ def grant(
 def add_member(
     db: Database, org_id: str, name: str, role: str, daily_limit_micro_usd: int | None
 ) -> str:
-    """Take a member into an organization; return the member's id."""
+    """Add a member to an organization; return the member's id."""
     member_id = f"member_{uuid.uuid4()}"
     db.run(
         "INSERT INTO member (id, org, name, role, daily_limit_micro_usd)"
@@ -143,7 +143,7 @@ def add_member(
 def describe(db: Database, org_id: str) -> dict[str, Any] | None:
     """Read an organization with its members and keys; None when there is none.
 
-    A key is named by its id: the key itself is not known any more.
+    A key is named by its id: the key itself is not stored.
     """
     org = db.row(f"SELECT {_ORG} FROM org WHERE id = ?", org_id)
     if org is None:
@@ -162,7 +162,7 @@ def describe(db: Database, org_id: str) -> dict[str, Any] | None:
 
 
 def describe_all(db: Database) -> list[dict[str, Any]]:
-    """Read all organizations, in the order they were made."""
+    """Read all organizations, in the order of their creation."""
     ids = [row["id"] for row in db.rows("SELECT id FROM org ORDER BY rowid")]
     found = [describe(db, org_id) for org_id in ids]
     return [org for org in found if org is not None]

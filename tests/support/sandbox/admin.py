@@ -1,4 +1,4 @@
-"""The sandbox's own door, as these tests use it."""
+"""The admin interface, as these tests use it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import httpx
 from tests.sandbox.conftest import Api
 
 
-class Console:
+class AdminClient:
     """Makes organizations, members and keys of one running sandbox."""
 
     def __init__(self, api: Api) -> None:

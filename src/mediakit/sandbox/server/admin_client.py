@@ -1,4 +1,4 @@
-"""The sandbox's own door from Python: its time, its faults, its past."""
+"""A client of the admin interface: the sandbox's time, faults and seeded past."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,26 +18,26 @@ def call(
     *,
     admin_token: str | None = None,
 ) -> dict[str, Any]:
-    """Make one call at the sandbox's own door.
+    """Make one call to the sandbox's admin interface.
 
     Args:
-        base_url: Where the sandbox serves.
+        base_url: The sandbox's URL.
         method: The HTTP method.
         path: The path below `/sandbox/`.
         body: The JSON object to send; None sends none.
         admin_token: The admin token of a sandbox that listens off loopback.
 
     Raises:
-        ServiceError: The sandbox does not answer, or refuses; it says why.
+        ServiceError: The sandbox does not respond, or rejects the call.
     """
     headers = {"X-Sandbox": "1", "X-Sandbox-Token": admin_token or ""}
     try:
-        # Proxies of the environment have no business on loopback.
+        # The environment's proxies do not apply on loopback.
         with httpx.Client(trust_env=False, timeout=TIMEOUT_S, headers=headers) as http:
-            answer = http.request(method, f"{base_url}/sandbox/{path}", json=body)
+            response = http.request(method, f"{base_url}/sandbox/{path}", json=body)
     except httpx.TransportError:
         raise ServiceError(f"No sandbox answers at {base_url}.") from None
-    said: dict[str, Any] = answer.json()
-    if answer.is_error:
-        raise ServiceError(said["message"])
-    return said
+    fields: dict[str, Any] = response.json()
+    if response.is_error:
+        raise ServiceError(fields["message"])
+    return fields

@@ -7,7 +7,7 @@ from datetime import datetime
 from mediakit.clock import Clock
 from mediakit.frozen import changed
 from mediakit.history.admission import totals
-from mediakit.history.admission.limits import (
+from mediakit.history.admission.checks import (
     MAY_BE_MADE,
     NOTHING_USED,
     THE_SWEEPS,
@@ -89,7 +89,7 @@ class Claims:
             entry = fresh_entry(
                 submission, number=row.number, created_at=row.created_at
             )
-            _count(connection, entry, spendable, budget, sweep)
+            _reserve(connection, entry, spendable, budget, sweep)
             write_parents(connection, submission.draw_key, parents)
             is_reused = row.revision > 0
             write_origin(connection, submission.key, origin, is_reused=is_reused)
@@ -131,7 +131,7 @@ class Claims:
         return True
 
 
-def _count(
+def _reserve(
     connection: Connected,
     entry: Entry,
     spendable: Spendable | None,
