@@ -151,7 +151,7 @@ def test_a_job_is_taken_again_varied_tried_again_and_left_waiting(
     lab.see(3, "Running")
     lab.screenshot("job-running", lab.cell(3))
     lab.interrupt_kernel()
-    lab.see(3, "stopped waiting; the job goes on")
+    lab.see(3, "stopped waiting; the job continues")
     lab.see(3, "as estimated", timeout_s=JOB_S)
     lab.restart_kernel()
     lab.run_cell(0)

@@ -140,7 +140,7 @@ def test_the_same_call_is_the_same_job_and_the_next_take_is_another(
     )
 
 
-def test_a_job_of_an_earlier_process_says_that_it_was_bought_before(
+def test_a_job_of_an_earlier_process_says_that_it_was_submitted_before(
     client: Client, sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     job = settled(client.submit("text-to-video", prompt="earlier", duration=3))
@@ -223,7 +223,7 @@ def test_what_could_not_be_sent_is_kept_and_made_once_at_the_next_start(
         runner.run(scenario())
 
 
-def test_a_next_take_after_a_lost_answer_finds_that_job_instead_of_buying_another(
+def test_a_next_take_after_a_lost_answer_finds_that_job_instead_of_submitting_another(
     tmp_path: Path,
 ) -> None:
     running = start(Sandbox(tmp_path / "data", speed=20))
@@ -346,7 +346,7 @@ def test_what_is_no_id_of_a_job_is_not_asked_for(client: Client, job_id: Any) ->
 
 
 @pytest.mark.parametrize("timeout_s", ["5", True, float("nan")])
-def test_what_is_no_time_is_refused_before_the_job_is_bought(
+def test_what_is_no_time_is_refused_before_the_job_is_submitted(
     client: Client, timeout_s: Any
 ) -> None:
     with pytest.raises(InputError, match=r"^timeout_s must be .*Nothing was sent"):
@@ -540,7 +540,7 @@ def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [line for line in lines if "@Image2" in line]
 
 
-def test_what_is_likely_a_mistake_is_said_once_and_sent_all_the_same(
+def test_what_is_likely_a_mistake_is_reported_once_and_still_sent(
     client: Client, sandbox: RunningSandbox, tmp_path: Path, caplog: Any
 ) -> None:
     caplog.set_level(logging.INFO, "mediakit.client")
@@ -631,7 +631,7 @@ def test_a_full_queue_is_one_sentence_with_the_time_to_try_again(
     ("fault", "words"),
     [
         ({"kind": "status", "status": 429, "retry_after": 3}, "asks to wait; trying"),
-        ({"kind": "latency", "seconds": 2}, "has not taken the request yet"),
+        ({"kind": "latency", "seconds": 2}, "has not accepted the request yet"),
     ],
     ids=["asked to wait", "slow"],
 )
@@ -679,12 +679,12 @@ def test_an_upload_that_takes_long_says_how_far_it_is_and_says_it_again(
     running.stop()
 
 
-def test_waiting_ends_and_the_job_goes_on(tmp_path: Path) -> None:
+def test_waiting_ends_and_the_job_continues(tmp_path: Path) -> None:
     running = start(Sandbox(tmp_path / "data", concurrency=0))
     with Client(running.base_url, running.api_key, home=tmp_path) as client:
         job = client.submit("text-to-video", prompt="a", duration=3)
 
-        said = r"Waited \d+(\.\d)? s for .*goes on"
+        said = r"Waited \d+(\.\d)? s for .*continues"
         with pytest.raises(WaitTimeoutError, match=said) as caught:
             job.wait(timeout_s=0.2)
         assert caught.value.job is job
@@ -696,7 +696,7 @@ def test_waiting_ends_and_the_job_goes_on(tmp_path: Path) -> None:
     running.stop()
 
 
-def test_an_erased_job_is_not_bought_again_silently(client: Client) -> None:
+def test_an_erased_job_is_not_submitted_again_silently(client: Client) -> None:
     job = settled(client.submit("text-to-video", prompt="erase me", duration=3))
     job.erase()
 
@@ -709,7 +709,7 @@ def test_an_erased_job_is_not_bought_again_silently(client: Client) -> None:
     assert job.charge_micro_usd == 204_000
 
 
-def test_a_job_that_failed_says_so_again_and_is_not_bought_again(
+def test_a_job_that_failed_says_so_again_and_is_not_submitted_again(
     client: Client, tmp_path: Path
 ) -> None:
     broken = f"{client.service.base_url}/files/nothing-here.png"

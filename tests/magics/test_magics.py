@@ -200,10 +200,10 @@ def test_an_interrupt_ends_the_waiting_in_a_sentence(
     shell: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(self: Job, timeout_s: float | None = None) -> Job:
-        raise KeyboardInterrupt("stopped waiting; the job goes on")
+        raise KeyboardInterrupt("stopped waiting; the job continues")
 
     monkeypatch.setattr(Job, "wait", interrupted)
-    with pytest.raises(StoppedError, match=r"^Stopped waiting; the job goes on$"):
+    with pytest.raises(StoppedError, match=r"^Stopped waiting; the job continues$"):
         shell.run_cell_magic("generate", "text-to-video --duration 3", "a kite")
 
 

@@ -173,5 +173,5 @@ def test_a_file_of_that_name_is_replaced(tmp_path: Path) -> None:
 def test_a_role_that_may_not_read_is_told_so(name: str, args: Any) -> None:
     refusal = {"message": "Members may not read billing."}
     script = json_page(refusal, status="403 Forbidden")
-    with pytest.raises(AuthError, match=r"may not ask for the .* Members may not read"):
+    with pytest.raises(AuthError, match=r"may not request the .* Members may not read"):
         over_http(script, name, *args)

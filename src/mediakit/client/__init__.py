@@ -1,14 +1,14 @@
-"""The client: one async core, and a blocking face of it on one I/O thread.
+"""The client: an asynchronous core, and a blocking interface to it on one I/O thread.
 
-It stands on the history and the catalog.
+It depends on the history and the catalog.
 
-A request has three shapes. `requests` makes a `ValidatedRequest` of the fields that
-people write: checked, priced, its files uploaded; it can be priced without the network,
-and nothing else of it is sent. `submissions` makes a `Submission` of it: the exact
-bytes, the idempotency key and the hold, which the history commits before anything is
-sent and from which any process can ask again; with what became of it, it is the
-history's `Entry`. The service answers it with a job: `jobs` has its `AsyncJob`, whose
-`state` holds the newest record of the service, and `Job` is the blocking face of it.
+A request has three shapes. `requests` turns the fields that users write into a
+`ValidatedRequest`: checked, priced, its files uploaded; pricing needs no network, and
+nothing else is sent. `submissions` turns it into a `Submission`: the exact bytes, the
+idempotency key and the hold, which the history commits before anything is sent, so that
+any process can send it again; with its outcome, it is the history's `Entry`. The
+service responds with a job: `jobs` has its `AsyncJob`, whose `state` holds the newest
+record of the service, and `Job` is the blocking interface to it.
 `AsyncClient.submit` is these two steps, `_validated` and `_submit`; `Client.submit`
 waits for the same two.
 """

@@ -1,4 +1,4 @@
-"""The blocking face of the core: one line a method, on the I/O thread."""
+"""The blocking client: each method runs the asynchronous one on the I/O thread."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from mediakit.webhooks import Event
 log = logging.getLogger("mediakit.client")
 
 SILENT_S = 3.0
-"""Seconds after which a submit that goes on says why."""
+"""Seconds after which a pending submission shows why it is slow."""
 STILL_SILENT_S = 30.0
-"""Seconds after which its uploads say again how far they are."""
+"""Seconds between progress messages of its uploads."""
 
 JobT_co = TypeVar("JobT_co", bound=Job, covariant=True)
 P = ParamSpec("P")
@@ -46,11 +46,11 @@ T = TypeVar("T")
 
 
 class Client(ProcessBound, Generic[JobT_co]):
-    """A client for scripts and notebooks: every call waits for its answer.
+    """A client for scripts and notebooks: every call waits for its result.
 
     Args:
-        core: The async client, to be used on the I/O thread alone.
-        job_type: What jobs are to their owner.
+        core: The async client, used on the I/O thread only.
+        job_type: The type of the jobs that it returns.
         io: The I/O thread; this process's own by default.
     """
 
@@ -64,7 +64,7 @@ class Client(ProcessBound, Generic[JobT_co]):
         self._close_listeners: list[Callable[[], None]] = []
 
     def __repr__(self) -> str:
-        # Tools that report an error of __init__ show the client that is not made.
+        # Error reporters may show a client whose __init__ failed.
         of = f" of {self.service.label}" if "core" in vars(self) else ""
         return f"<{type(self).__name__}{of}>"
 
@@ -91,7 +91,7 @@ class Client(ProcessBound, Generic[JobT_co]):
 
     @cached_property
     def history(self) -> HistoryView:
-        """Return what was bought from this service."""
+        """Return the history of submissions to this service."""
         return HistoryView(self.core.history, self.io)
 
     @cached_property
@@ -100,11 +100,11 @@ class Client(ProcessBound, Generic[JobT_co]):
         return Deliveries(self.core.deliveries, self.io)
 
     def owned(self, job: AsyncJob) -> JobT_co:
-        """Return the blocking face of a job."""
+        """Return the blocking interface to a job."""
         return self.job_type(job, self.io)
 
     def _job_of(self, request: ValidatedRequest, take: Take) -> JobT_co:
-        """Submit a request; an interrupt ends the waiting for the answer only."""
+        """Submit a request; an interrupt ends only the waiting for the response."""
         self.io.refuse_itself()
         submitting = self.io.post(self.core._submit, request, take)
         try:
@@ -113,8 +113,8 @@ class Client(ProcessBound, Generic[JobT_co]):
         except KeyboardInterrupt:
             submitting.add_done_callback(_log_failure)
             raise KeyboardInterrupt(
-                "stopped waiting; the request is sent all the same, once, and its job "
-                "goes on: client.history.frame() shows it"
+                "stopped waiting; the request is still sent, once, and its job "
+                "continues: client.history.frame() shows it"
                 + ("" if take == "next" else ", and the same call finds it")
             ) from None
         except JobFailedError as error:
@@ -125,7 +125,7 @@ class Client(ProcessBound, Generic[JobT_co]):
     def _with_files(
         self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Wait for what may upload, saying how far it is; an interrupt ends it."""
+        """Wait for work that may upload, and show its progress; interrupts end it."""
         self.io.refuse_itself()
         future = self.io.post(function, *args, **kwargs)
         after_s = chain([SILENT_S], repeat(STILL_SILENT_S))
@@ -138,7 +138,7 @@ class Client(ProcessBound, Generic[JobT_co]):
     def _explained(
         self, future: Future[T], text: Callable[[], str], after_s: Iterable[float]
     ) -> T:
-        """Wait for a result; each time that so many seconds have passed, say why."""
+        """Wait for a result; show at these intervals why it is slow."""
         for seconds in after_s:
             if wait([future], seconds).done:
                 break
@@ -158,7 +158,7 @@ class Client(ProcessBound, Generic[JobT_co]):
         return self.io.call(self.core.estimate, function, seconds=seconds, **fields)
 
     def reserved_micro_usd(self) -> int:
-        """Return what is held for jobs whose charge is not settled, micro-USD."""
+        """Return the holds for jobs whose charge is not settled, in micro-USD."""
         return self.core.reserved_micro_usd()
 
     def budget(self) -> BudgetState | None:
@@ -182,7 +182,7 @@ class Client(ProcessBound, Generic[JobT_co]):
         seconds: Seconds | None = None,
         **fields: object,
     ) -> JobT_co:
-        """Submit a job; the same call finds the job that it bought before."""
+        """Submit a job; the same call returns its existing job."""
         check_take(take)
         request = self._with_files(
             self.core._validated,
@@ -231,7 +231,7 @@ class Client(ProcessBound, Generic[JobT_co]):
 
     @explained_by(AsyncClient.job)
     def job(self, job_id: str) -> JobT_co:
-        """Pick a job up by its id, from anywhere (spec 4.18)."""
+        """Return a job by its id, from any process (spec 4.18)."""
         return self.owned(self.io.call(self.core.job, job_id))
 
     @explained_by(AsyncClient.upload)
@@ -246,7 +246,7 @@ class Client(ProcessBound, Generic[JobT_co]):
 
     @explained_by(AsyncClient.listen)
     def listen(self) -> Listener:
-        """Hear of the ends of jobs by event instead of polling them (spec 6)."""
+        """Receive the ends of jobs as events instead of polling them (spec 6)."""
         return self.io.call(self.core.listen)
 
     @explained_by(AsyncClient.on_settled)
@@ -261,14 +261,14 @@ class Client(ProcessBound, Generic[JobT_co]):
 
     @explained_by(AsyncClient.resume)
     def resume(self) -> list[JobT_co]:
-        """Take up what an earlier process left: unanswered submits, open charges."""
+        """Resume an earlier process's unanswered submissions and unsettled charges."""
         return [self.owned(job) for job in self.io.call(self.core.resume)]
 
     def close(self) -> None:
-        """Stop watching and close the connections, for good; jobs go on.
+        """Stop watching and close the connections, for good; jobs continue.
 
-        Calls that wait end with `WaitTimeoutError`; later ones say that the client is
-        closed. Its history can still be read. Closing twice does nothing more.
+        Waiting calls end with `WaitTimeoutError`; later ones report that the client is
+        closed. Its history can still be read. A second close does nothing.
         """
         self.io.call(self.core.aclose)
         for listener in tuple(self._close_listeners):
@@ -281,14 +281,14 @@ class Client(ProcessBound, Generic[JobT_co]):
             listener: The function.
 
         Returns:
-            A function that ends it.
+            A function that unsubscribes it.
         """
         self._close_listeners.append(listener)
         return lambda: self._close_listeners.remove(listener)
 
 
 def _log_failure(submitting: Future[Any]) -> None:
-    """Say what nobody waits for any more; a cancelled one ended with the process."""
+    """Log a failure that no caller waits for, unless the process ended it."""
     error = None if submitting.cancelled() else submitting.exception()
     if error is not None:
-        log.warning("an interrupted submit: %s", error)
+        log.warning("an interrupted submission: %s", error)

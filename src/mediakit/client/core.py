@@ -1,4 +1,4 @@
-"""The client's core: written once, async; `Client` is its blocking face."""
+"""The asynchronous client; `Client` is its blocking interface."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def opened(
 
 
 class AsyncClient(ClientParts):
-    """A client of one service, awaited from any event loop of asyncio.
+    """A client of one service, awaited from any asyncio event loop.
 
     Networking and callbacks run on the process's I/O thread. trio is not supported.
     """
@@ -75,10 +75,10 @@ class AsyncClient(ClientParts):
         await self.aclose()
 
     async def close(self) -> None:
-        """Do the same as `aclose`."""
+        """Call `aclose`."""
         await self.aclose()
 
-    # -- before anything is sent --------------------------------------------------
+    # -- reads --------------------------------------------------------------------
 
     @opened
     async def estimate(
@@ -98,12 +98,12 @@ class AsyncClient(ClientParts):
             function: A kind or a path.
             seconds: Known durations of media, seconds by URL or path; these are not
                 read.
-            fields: The request's fields; local files are read, and a job stands for
-                its output.
+            fields: The request's fields; local files are read, and a job is replaced
+                by its output.
 
         Raises:
-            InputError: The function is unknown, or a field that the price is made
-                from is missing or wrong.
+            InputError: The function is unknown, or a field that determines the price
+                is missing or wrong.
         """
         request = await self._requests.validated(
             function, fields, seconds=seconds, price_only=True
@@ -111,7 +111,7 @@ class AsyncClient(ClientParts):
         return request.estimate
 
     def reserved_micro_usd(self) -> int:
-        """Return what is held for jobs whose charge is not settled, micro-USD."""
+        """Return the holds for jobs whose charge is not settled, in micro-USD."""
         return self.store.reserved_micro_usd(**self._account_history.owner)
 
     @opened
@@ -143,27 +143,27 @@ class AsyncClient(ClientParts):
         seconds: Seconds | None = None,
         **fields: object,
     ) -> AsyncJob:
-        """Submit a job; the same call finds the job that it bought before.
+        """Submit a job; the same call returns its existing job.
 
-        Everything is checked and priced before anything is sent; the key and the
-        exact bytes are in the history before the first of them leaves.
+        The request is checked and priced before anything is sent; the history commits
+        the key and the exact bytes before the first byte is sent.
 
         Args:
             function: A kind or a path.
-            take: Which draw of this request; "next" buys another one.
-            webhook_url: Where the job's end is posted (spec 6.2).
-            extra: Properties that mediakit does not know, sent as given.
+            take: Which draw of this request; "next" submits another one.
+            webhook_url: Where the service posts the job's end (spec 6.2).
+            extra: Properties unknown to mediakit, sent as given.
             seconds: Known durations of media, seconds by URL or path, for the price.
-            fields: The request's fields; local files are uploaded, and a job stands
-                for its output.
+            fields: The request's fields; local files are uploaded, and a job is
+                replaced by its output.
 
         Raises:
-            InputError: A field or a file is not acceptable; nothing was sent.
+            InputError: A field or a file is invalid; nothing was sent.
             BalanceError: It may cost more than is left; nothing was sent.
             BudgetError: The same, of the client's budget.
-            JobFailedError: The job failed, now or when it was bought before.
-            GoneError: The job that was bought before is not there any more.
-            RateLimitError: The service asks to wait for longer than this call does.
+            JobFailedError: The job failed, now or when it was submitted before.
+            GoneError: The existing job no longer exists at the service.
+            RateLimitError: The service asks to wait longer than this call waits.
             ServiceError: The service did not answer; the error says what was sent.
         """
         check_take(take)
@@ -198,7 +198,7 @@ class AsyncClient(ClientParts):
         sweep: str | None = None,
         budget: Budget | None = None,
     ) -> AsyncJob:
-        """Find the job of a request that was bought before, or buy it."""
+        """Return the existing job of a request, or submit the request."""
         self._refuse_closed()
         job = await self._submissions.submit(request, take, sweep=sweep, budget=budget)
         job.raise_if_failed()
@@ -221,22 +221,22 @@ class AsyncClient(ClientParts):
 
         Args:
             function: A kind or a path.
-            take: Which draw of this request; "next" buys another one.
-            webhook_url: Where the job's end is posted (spec 6.2).
-            extra: Properties that mediakit does not know, sent as given.
+            take: Which draw of this request; "next" submits another one.
+            webhook_url: Where the service posts the job's end (spec 6.2).
+            extra: Properties unknown to mediakit, sent as given.
             seconds: Known durations of media, seconds by URL or path, for the price.
-            timeout_s: Seconds to wait at the most; None waits as long as it takes.
-            fields: The request's fields; local files are uploaded, and a job stands
-                for its output.
+            timeout_s: Seconds to wait; None waits without a limit.
+            fields: The request's fields; local files are uploaded, and a job is
+                replaced by its output.
 
         Raises:
-            InputError: A field or a file is not acceptable; nothing was sent.
+            InputError: A field or a file is invalid; nothing was sent.
             BalanceError: It may cost more than is left; nothing was sent.
             BudgetError: The same, of the client's budget.
-            JobFailedError: The job failed, now or when it was bought before.
-            GoneError: The job that was bought before is not there any more.
-            WaitTimeoutError: The time is over; the job goes on.
-            RateLimitError: The service asks to wait for longer than this call does.
+            JobFailedError: The job failed, now or when it was submitted before.
+            GoneError: The existing job no longer exists at the service.
+            WaitTimeoutError: The time is over; the job continues.
+            RateLimitError: The service asks to wait longer than this call waits.
             ServiceError: The service did not answer; the error says what was sent.
         """
         check_timeout(timeout_s)
@@ -252,10 +252,10 @@ class AsyncClient(ClientParts):
 
     @opened
     async def resume(self) -> list[AsyncJob]:
-        """Take up what an earlier process left: unanswered submits, open charges.
+        """Resume an earlier process's unanswered submissions and unsettled charges.
 
-        An unanswered submit is asked again under its own key, so that its job is
-        found, or made, once.
+        An unanswered submission is sent again under its own key, so that its job is
+        found, or created, once.
 
         Returns:
             The jobs, oldest first; they are watched until their charge is settled.
@@ -264,19 +264,19 @@ class AsyncClient(ClientParts):
         return await self._submissions.resume()
 
     def _refuse_closed(self) -> None:
-        """Refuse before anything is written down that could not be sent."""
+        """Raise before anything is recorded that could not be sent."""
         if self._transport.closed:
             raise closed()
 
     @opened
     async def job(self, job_id: str) -> AsyncJob:
-        """Pick a job up by its id, from anywhere (spec 4.18).
+        """Return a job by its id, from any process (spec 4.18).
 
         Args:
             job_id: The job id, shape `media_<uuid>`.
 
         Raises:
-            InputError: It is no text; nothing was sent.
+            InputError: It is not text; nothing was sent.
             NotFoundError: The organization has no such job.
             ServiceError: The service does not answer.
         """
@@ -287,17 +287,17 @@ class AsyncClient(ClientParts):
     async def handle_event(self, event: Event) -> Handled:
         """End a job by a verified webhook event, from any receiver (spec 6).
 
-        It is as if the job had been polled: its listeners hear of its end, `wait()`
-        returns, the history has it, and its charge is read from the job endpoint. An
-        event may come twice, late, or before its submit is answered. Give it to
-        `mediakit.webhooks.receiver`, or call it with what `mediakit.verify_webhook`
-        returns.
+        The effect is that of a poll: its listeners are notified, `wait()` returns, the
+        history records the end, and the charge is read from the job endpoint. An event
+        may arrive twice, late, or before the response to its submission. Pass this
+        method to `mediakit.webhooks.receiver`, or call it with the result of
+        `mediakit.verify_webhook`.
 
         Args:
             event: The event.
 
         Returns:
-            "ended" if the job ended by it, "known" if it was known to have ended,
+            "ended" if it ended the job, "known" if the job had already ended,
             "unknown" if this account has no such job here, "ignored" if the event
             is not about the end of a job.
 
@@ -309,17 +309,16 @@ class AsyncClient(ClientParts):
 
     @opened
     async def listen(self) -> Listener:
-        """Hear of the ends of jobs by event instead of polling them (spec 6).
+        """Receive the ends of jobs as events instead of polling them (spec 6).
 
         A receiver on this machine is registered as an endpoint of the sandbox's
-        account, and gives its events to `handle_event`; bodies and keys of submits
-        stay the same. It receives until it or the client is closed. Only the end of a
-        job is told: until then it shows the status it had at its last read, once a
-        minute.
+        account, and passes its events to `handle_event`; bodies and keys of submissions
+        stay the same. It receives until it or the client is closed. Events report only
+        the end of a job: a running job is still read once a minute for its status.
 
         Raises:
-            ServiceError: The service is no sandbox of this machine, or refuses.
-            ConflictError: It cannot be told whose events are wanted.
+            ServiceError: The service is not a sandbox on this machine, or refuses.
+            ConflictError: It is unclear whose events are wanted.
         """
         self._refuse_closed()
         listener = Listener(
@@ -335,7 +334,7 @@ class AsyncClient(ClientParts):
             listener: The function; it must not block.
 
         Returns:
-            A function that ends it.
+            A function that unsubscribes it.
         """
         return self._jobs.on_settled(listener)
 
@@ -346,7 +345,7 @@ class AsyncClient(ClientParts):
             listener: The function; it must not block.
 
         Returns:
-            A function that ends it.
+            A function that unsubscribes it.
         """
         return self._progress.subscribe(listener)
 
@@ -355,15 +354,15 @@ class AsyncClient(ClientParts):
         """Upload a local file; the same bytes are uploaded once (spec 4.2).
 
         Args:
-            path: A picture, a clip or a sound.
-            field: What to call it in errors.
+            path: An image, a video or an audio file.
+            field: Its name in errors.
 
         Returns:
             The permanent URL to use as an input.
 
         Raises:
-            InputError: There is no such file, or it is no medium that can be read.
-            ServiceError: The upload did not go through.
+            InputError: There is no such file, or it is not a readable medium.
+            ServiceError: The upload failed.
         """
         return await self._requests.uploads.upload(path, field)
 

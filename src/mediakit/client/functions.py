@@ -26,15 +26,15 @@ _PLAIN_TYPES: dict[str, Any] = {
 
 
 class Functions:
-    """The functions of a client, for people who look for names with the Tab key.
+    """The functions of a client, for tab completion.
 
     `client.functions.text_to_video.submit(prompt="a kite")` is the same call as
-    `client.submit("text-to-video", prompt="a kite")`; its arguments and what they
-    mean are known to the editor.
+    `client.submit("text-to-video", prompt="a kite")`; editors show its arguments and
+    their meaning.
 
     Args:
         client: The client.
-        catalog: Its functions; of several of one kind none is an attribute.
+        catalog: Its functions; a kind that several functions share is no attribute.
     """
 
     def __init__(self, client: object, catalog: Catalog) -> None:
@@ -68,7 +68,7 @@ class Functions:
 
 
 class BoundFunction:
-    """A function of a client; what it is asked for with is its arguments.
+    """A function of a client; the request's fields are its arguments.
 
     Args:
         client: The client.
@@ -83,7 +83,7 @@ class BoundFunction:
             if method is not None:
                 setattr(self, verb, _bound(method, function))
 
-    # What is there is set above, as the client has it.
+    # __init__ sets the methods that the client has.
     submit: Callable[..., Any]
     run: Callable[..., Any]
     estimate: Callable[..., Any]
@@ -94,12 +94,12 @@ class BoundFunction:
 
 
 def name_of(kind: str) -> str:
-    """Write a kind as a name of Python: "text_to_video"."""
+    """Return a kind as a Python name: "text_to_video"."""
     return kind.replace("-", "_")
 
 
 def doc_of(function: Function) -> str:
-    """Write what a function does and what each field means."""
+    """Return a docstring: what a function does and what each field means."""
     fields = "".join(
         f"\n    {name}: {_sentence(spec)}" for name, spec in function.fields.items()
     )
@@ -128,7 +128,7 @@ def _bound(method: Callable[..., Any], function: Function) -> Callable[..., Any]
 
 
 def _parameters(own: Signature, function: Function) -> Iterator[Parameter]:
-    """Give the function's fields, what must be given first, then the call's own."""
+    """Yield the function's fields, required ones first, then the call's own."""
     fields = sorted(function.fields.values(), key=lambda spec: not spec.required)
     for spec in fields:
         default = Parameter.empty if spec.required else spec.default

@@ -1,4 +1,4 @@
-"""The parts of a client, put together; and how they end."""
+"""Creates the parts of a client, and closes them."""
 
 from __future__ import annotations
 
@@ -43,26 +43,26 @@ from mediakit.history import History
 
 
 class ClientParts(ProcessBound):
-    """What an `AsyncClient` is made of; its methods are in `core`.
+    """The parts of an `AsyncClient`; its methods are in `core`.
 
     Args:
         service: The service.
-        history: Where every submit is written down before it is sent.
+        history: Records every submission before it is sent.
         catalog: The functions of the service; the sandbox's by default.
         clock: Gives time; the system's by default.
-        project: A label for all that is bought; None for none.
-        budget: What may be spent: by the project over all its clients and starts, or
-            by this client when there is no project; a `Budget` is shared by its name.
-            None for as much as there is.
-        submit_retry_for_s: Seconds to go on asking while no answer comes.
+        project: A label for all submissions; None for none.
+        budget: The limit: of the project in all its clients and processes, or of this
+            client when there is no project; a `Budget` is shared by its name. None for
+            no limit.
+        submit_retry_for_s: Seconds to retry a submission while there is no response.
         timeout_s: Seconds to wait for the next bytes before giving up.
         transport: Sends all requests, as for `httpx.AsyncClient`; without it, the
-            environment's proxies and certificates count. It is closed with the client.
-        home: The folder that pictures of results, and outputs that are scored, are
-            kept in; None keeps none.
+            environment's proxies and certificates apply. It is closed with the client.
+        home: The folder for previews of results and for outputs that are scored; None
+            keeps none.
 
     Raises:
-        InputError: The budget is no amount of US dollars.
+        InputError: The budget is not an amount of US dollars.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class ClientParts(ProcessBound):
         self.store = history
         self.home = home
         self._account_history = AccountHistory(history, service)
-        # A service that is not bound has a catalog, and it is empty.
+        # A service without bound functions has an empty catalog.
         self.catalog = Catalog.default() if catalog is None else catalog
         self._clock = clock or SystemClock()
         self._given_transport = transport
@@ -160,10 +160,10 @@ class ClientParts(ProcessBound):
 
     @networked
     async def aclose(self) -> None:
-        """Stop watching and close the connections, for good; jobs go on.
+        """Stop watching and close the connections, for good; jobs continue.
 
-        Calls that wait end with `WaitTimeoutError`; later ones say that the client is
-        closed. Its history can still be read. Closing twice does nothing more.
+        Waiting calls end with `WaitTimeoutError`; later ones report that the client is
+        closed. Its history can still be read. A second close does nothing.
         """
         while self._listeners:
             await self._listeners.pop().aclose()

@@ -178,7 +178,7 @@ async def _repair_length_s(client: AsyncClient, job: AsyncJob) -> int:
         raise InputError(
             "job_id", got=job.state.text, accepted="a job with a clip as its output"
         )
-    found = await client.remote_media.look([("video", url)])
+    found = await client.remote_media.probe([("video", url)])
     info = found["video", url]
     length_s = None if info is None else info.duration_s
     for fitting_s in REPAIR_LENGTHS_S:

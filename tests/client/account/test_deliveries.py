@@ -59,7 +59,7 @@ def own(running: RunningSandbox, tmp_path: Path) -> Iterator[Client]:
 
 
 def end_jobs(client: Client, url: str, many: int) -> list[str]:
-    """Let so many jobs end whose ends are posted to a URL; return their ids."""
+    """Let a number of jobs end whose ends are posted to a URL; return their ids."""
     fields: dict[str, Any] = {"duration": 3, "webhook_url": url}
     prompts = [f"{FAILS} {number}" for number in range(many)]
     return [client.submit("text-to-video", prompt=p, **fields).id for p in prompts]
@@ -123,7 +123,7 @@ def test_the_awaited_log_is_the_same_log(own: Client, running: RunningSandbox) -
 
 
 @pytest.mark.spec("6.5")
-def test_what_failed_is_told_in_words_and_sent_again_one_by_one_or_all(
+def test_what_failed_is_reported_and_sent_again_one_by_one_or_all(
     own: Client, running: RunningSandbox
 ) -> None:
     broken = [True]
@@ -264,7 +264,7 @@ def test_a_rotation_whose_answer_is_lost_is_not_asked_for_again(
         assert client.deliveries.secret() != before
 
 
-def test_a_replay_whose_answer_is_lost_is_found_on_its_way(
+def test_a_replay_whose_answer_is_lost_is_found_pending(
     own: Client, running: RunningSandbox, tmp_path: Path
 ) -> None:
     with receiving(lambda _: Answer(500)) as receiver:
@@ -380,7 +380,7 @@ def test_a_page_without_records_is_empty(body: object) -> None:
 def test_an_answer_that_lists_nothing_is_not_taken_for_an_empty_log(
     body: object,
 ) -> None:
-    with pytest.raises(ServiceError, match="no list"):
+    with pytest.raises(ServiceError, match="no readable list of records"):
         read_whole(lambda rows, after: body)
 
 

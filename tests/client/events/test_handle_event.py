@@ -25,7 +25,7 @@ CHARGE_MICRO_USD = 204_000
 
 
 class _StandingClock(SystemClock):
-    """A clock that stands until it is let go, so that no poll becomes due."""
+    """A clock that stands until it is released, so that no poll becomes due."""
 
     def __init__(self) -> None:
         self.stands_at_s: float | None = super().monotonic_s()
@@ -104,7 +104,7 @@ def test_an_event_taken_by_a_receiver_ends_the_job_without_a_poll(
                 job.wait(PATIENCE_S)
         [row] = own.history.frame().to_dict("records")
 
-    # The clock of the polls stands: only the event can have told of the end.
+    # The clock of the polls stands: only the event can have reported the end.
     assert did == ["ended"]
     assert states[-1] is job.status is JobStatus(row["status"])
     assert settled == []
@@ -135,7 +135,7 @@ def test_an_event_is_not_believed_about_the_charge(
 def test_an_event_that_comes_twice_or_late_takes_nothing_back(
     own: Client, clock: _StandingClock
 ) -> None:
-    job = own.submit("text-to-video", prompt="told too late", duration=3)
+    job = own.submit("text-to-video", prompt="reported too late", duration=3)
     clock.go()
     job.wait(PATIENCE_S).settle(PATIENCE_S)
     url = job.url
@@ -200,14 +200,14 @@ def test_the_awaited_client_gives_a_receiver_its_own_method(
     secret = io.call(client.deliveries.secret).reveal()
     app = receiver(secret, client.handle_event, inbox=":memory:")
 
-    async def buy(url: str) -> Any:
+    async def submit(url: str) -> Any:
         hook = f"{url}/hook"
         return await client.run(
             "text-to-video", prompt="awaited", duration=3, webhook_url=hook
         )
 
     with serve(app) as url:
-        job = io.call(buy, url)
+        job = io.call(submit, url)
         until(lambda: not app.inbox.next_due())
     assert job.url
     io.call(client.aclose)

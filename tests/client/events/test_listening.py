@@ -38,24 +38,24 @@ def tell_the_end(service: Service, job_id: str) -> None:
     """Let the event of a job arrive, as a listener takes it."""
     job = service.jobs[job_id]
     record = service.courses[job_id].record(job_id, service.clock.monotonic_s())
-    told = record.model_copy(update={"billing": None})
-    job.see(told, service.clock.now(), of_its_end=True)
+    reported = record.model_copy(update={"billing": None})
+    job.see(reported, service.clock.now(), of_its_end=True)
     for client in service.clients:
         client.heard(job)
 
 
 async def listened(service: Service, *, lost: set[str] | None = None) -> None:
-    """Run every job to its charge, its end told by event unless that is lost."""
+    """Run every job to its charge, its end reported by event unless that is lost."""
     for client in service.clients:
         client.listener_began()
-    told = sorted(
+    reported = sorted(
         (course.starts_s + course.runs_s, job_id)
         for job_id, course in service.courses.items()
         if job_id not in (lost or set())
     )
 
     async def tell() -> None:
-        for at_s, job_id in told:
+        for at_s, job_id in reported:
             await service.clock.sleep(at_s - service.clock.monotonic_s())
             tell_the_end(service, job_id)
 
@@ -245,7 +245,7 @@ def test_an_event_before_the_submits_answer_and_again_after_it_is_one_result(
 
     core._sender._record = event_first
     with own.listen():
-        job = submit(own, "told too early")
+        job = submit(own, "reported too early")
         again = own.handle_event(ended(job.id, "http://127.0.0.1/twice.mp4"))
 
         assert [*did, again] == ["unknown", "known"]

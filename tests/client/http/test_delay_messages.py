@@ -1,4 +1,4 @@
-"""What people are told while a request has no answer yet."""
+"""Messages while a request is pending."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def idle_client(idle: RunningSandbox, tmp_path: Path) -> Iterator[Client]:
         yield client
 
 
-def told(
+def message(
     *steps: tuple[str, int, int | None], names: Collection[str] | None = None
 ) -> str:
-    """Return what is told when uploads of such names are at such bytes."""
+    """Return the message when uploads of such names are at such bytes."""
 
     async def main(progress: Progress) -> str:
         with ExitStack() as stack:
@@ -53,18 +53,18 @@ def told(
 
 
 def test_uploads_say_how_far_they_are_together() -> None:
-    assert told() == ""
-    assert told(("a.png", 0, 900)) == "Uploading a.png: 0 bytes of 900 bytes."
+    assert message() == ""
+    assert message(("a.png", 0, 900)) == "Uploading a.png: 0 bytes of 900 bytes."
     assert (
-        told(("a.mp4", 1_500_000, 2_000_000), ("b.mp4", 0, 1_200_000_000))
+        message(("a.mp4", 1_500_000, 2_000_000), ("b.mp4", 0, 1_200_000_000))
         == "Uploading 2 files: 1.5 MB of 1,202.0 MB."
     )
 
 
-def test_only_the_files_that_matter_are_told_of() -> None:
+def test_only_the_files_that_matter_are_named() -> None:
     steps = (("a.png", 5, 10), ("b.png", 7, 10))
-    assert told(*steps, names={"b.png"}) == "Uploading b.png: 7 bytes of 10 bytes."
-    assert told(*steps, names=()) == ""
+    assert message(*steps, names={"b.png"}) == "Uploading b.png: 7 bytes of 10 bytes."
+    assert message(*steps, names=()) == ""
 
 
 def test_a_transfer_is_under_way_until_it_ends_however_it_ends() -> None:
@@ -96,7 +96,7 @@ def reasons(form: Form) -> list[str]:
     ("fault", "words"),
     [
         ({"kind": "status", "status": 429, "retry_after": 3}, "trying again in"),
-        ({"kind": "latency", "seconds": 3}, "has not taken the request yet"),
+        ({"kind": "latency", "seconds": 3}, "has not accepted the request yet"),
     ],
     ids=["asked to wait", "slow"],
 )
@@ -140,7 +140,7 @@ def test_a_call_with_files_says_that_another_program_holds_the_history() -> None
     assert delays.submit_text() == delays.files_text() == BLOCKED
     free = DelayMessages(Progress(), lambda: 5.0, str)
     assert free.submit_text() == "The service asks to wait; trying again in 5 s."
-    assert free.files_text() == "Still looking at the media of the request."
+    assert free.files_text() == "Still reading the media of the request."
 
 
 def test_a_form_says_how_far_its_upload_is(

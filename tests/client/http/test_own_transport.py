@@ -40,7 +40,7 @@ class FakeService:
     """A service and its file storage in memory; `handle` answers requests.
 
     `failures` are raised by submissions, in order. `makes_jobs` tells whether the job
-    is made all the same, so that only the response is lost.
+    is still made, so that only the response is lost.
     """
 
     def __init__(self) -> None:
@@ -147,8 +147,8 @@ def picture(tmp_path: Path) -> Path:
     return make_png(tmp_path / "cat.png", (20, 20))
 
 
-def assert_bought_with(service: FakeService, picture: Path, saved: Path) -> None:
-    """Check what the service saw of one purchase with an uploaded picture."""
+def assert_submitted_with(service: FakeService, picture: Path, saved: Path) -> None:
+    """Check what the service saw of one submission with an uploaded picture."""
     assert saved.read_bytes() == OUTPUT
     assert list(service.jobs.values()) == ["media_1"]
     assert picture.read_bytes() in service.files.values()
@@ -163,7 +163,7 @@ def assert_bought_with(service: FakeService, picture: Path, saved: Path) -> None
 
 
 @pytest.mark.parametrize("handler", ["handle", "handle_async"])
-def test_a_client_buys_uploads_and_downloads_through_a_users_transport(
+def test_a_client_submits_uploads_and_downloads_through_a_users_transport(
     service: FakeService, picture: Path, tmp_path: Path, handler: str
 ) -> None:
     transport = httpx.MockTransport(getattr(service, handler))
@@ -173,14 +173,14 @@ def test_a_client_buys_uploads_and_downloads_through_a_users_transport(
         saved = job.download(tmp_path / "result.png")
 
     assert job.charge_micro_usd == CHARGE_MICRO_USD
-    assert_bought_with(service, picture, saved)
+    assert_submitted_with(service, picture, saved)
 
 
 @pytest.mark.parametrize("handler", ["handle", "handle_async"])
 def test_an_awaited_client_calls_the_users_transport_on_the_io_thread(
     service: FakeService, picture: Path, tmp_path: Path, handler: str
 ) -> None:
-    async def buy() -> Path:
+    async def upscale() -> Path:
         transport = httpx.MockTransport(getattr(service, handler))
         async with async_client_of(transport, tmp_path) as client:
             job = await client.submit("image-upscale", image_url=picture)
@@ -189,7 +189,7 @@ def test_an_awaited_client_calls_the_users_transport_on_the_io_thread(
             assert asyncio.get_running_loop() is not io_thread().loop
             return await job.download(tmp_path / "result.png")
 
-    assert_bought_with(service, picture, asyncio.run(buy()))
+    assert_submitted_with(service, picture, asyncio.run(upscale()))
 
 
 def test_connect_reads_the_balance_through_the_users_transport(
@@ -209,7 +209,7 @@ def test_connect_reads_the_balance_through_the_users_transport(
         job = client.run("image-upscale", image_url=picture, timeout_s=PATIENCE_S)
         saved = job.download(tmp_path / "result.png")
 
-    assert_bought_with(service, picture, saved)
+    assert_submitted_with(service, picture, saved)
 
 
 def test_a_clip_of_another_host_is_measured_through_the_users_transport(
@@ -220,9 +220,9 @@ def test_a_clip_of_another_host_is_measured_through_the_users_transport(
     with client_of(httpx.MockTransport(service.handle), tmp_path) as client:
         url = f"{FILES}/clip.mp4"
         measured = client.estimate("video-upscale", video_url=url)
-        told = client.estimate("video-upscale", video_url=url, seconds={url: 2})
+        given = client.estimate("video-upscale", video_url=url, seconds={url: 2})
 
-    assert measured == told
+    assert measured == given
     assert {str(request.url) for request in service.requests} == {url}
     assert not any("X-API-Key" in request.headers for request in service.requests)
 
@@ -240,7 +240,7 @@ def test_the_environments_proxies_are_off_with_a_users_transport(
             job = client.run("image-upscale", image_url=picture, timeout_s=PATIENCE_S)
             saved = job.download(tmp_path / "result.png")
 
-    assert_bought_with(service, picture, saved)
+    assert_submitted_with(service, picture, saved)
     assert proxy.seen == []
 
 
@@ -492,13 +492,13 @@ def tls(authority: trustme.CA) -> ssl.SSLContext:
     return context
 
 
-def buy_over_tls(
+def upscale_over_tls(
     sandbox: RunningSandbox,
     tls: ssl.SSLContext,
     home: Path,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> Path:
-    """Buy a picture from the sandbox behind a server that speaks TLS."""
+    """Upscale a picture from the sandbox behind a server that speaks TLS."""
     port = urlsplit(sandbox.base_url).port
     assert port is not None
     with (
@@ -528,7 +528,7 @@ def test_an_authority_in_ssl_cert_file_is_trusted(
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
 
-    assert buy_over_tls(sandbox, tls, tmp_path).stat().st_size > 0
+    assert upscale_over_tls(sandbox, tls, tmp_path).stat().st_size > 0
 
 
 def test_an_authority_of_the_users_transport_is_trusted(
@@ -541,7 +541,7 @@ def test_an_authority_of_the_users_transport_is_trusted(
     authority.configure_trust(context)
     transport = httpx.AsyncHTTPTransport(verify=context)
 
-    assert buy_over_tls(sandbox, tls, tmp_path, transport).stat().st_size > 0
+    assert upscale_over_tls(sandbox, tls, tmp_path, transport).stat().st_size > 0
 
 
 @pytest.mark.parametrize("make", [lambda: None, httpx.AsyncHTTPTransport])
@@ -552,6 +552,6 @@ def test_an_unknown_authority_is_refused_before_anything_is_sent(
     make: Callable[[], httpx.AsyncBaseTransport | None],
 ) -> None:
     with pytest.raises(mk.ServiceError, match="certificate is not trusted") as caught:
-        buy_over_tls(sandbox, tls, tmp_path, make())
+        upscale_over_tls(sandbox, tls, tmp_path, make())
 
     assert "Nothing was sent" in str(caught.value)

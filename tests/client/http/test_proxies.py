@@ -158,8 +158,8 @@ def client_of(
     return mk.Client(base_url, api_key, home=home, catalog=functions, clock=clock)
 
 
-def buy(base_url: str, api_key: str, folder: Path) -> mk.Job:
-    """Upload a picture, buy a larger one, and download it."""
+def upscale(base_url: str, api_key: str, folder: Path) -> mk.Job:
+    """Upload a picture, upscale it, and download it."""
     picture = make_png(folder / "cat.png", (20, 20))
     with client_of(base_url, api_key, folder) as client:
         job = client.run("image-upscale", image_url=picture, timeout_s=PATIENCE_S)
@@ -174,11 +174,11 @@ def secrets_of(password: str, user: str = "ann") -> list[str]:
     return [password, password.replace("@", "%40"), encoded]
 
 
-# -- a whole purchase -------------------------------------------------------------
+# -- a whole submission -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", [*OPEN, *GUARDED], ids=str)
-def test_a_purchase_goes_through_a_proxy(
+def test_a_submission_goes_through_a_proxy(
     case: Case,
     sandbox: RunningSandbox,
     authority: trustme.CA,
@@ -188,7 +188,7 @@ def test_a_purchase_goes_through_a_proxy(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     with behind(case, port_of(sandbox.base_url), authority, environment) as proxy:
-        job = buy(case.base_url, sandbox.api_key, tmp_path)
+        job = upscale(case.base_url, sandbox.api_key, tmp_path)
 
     assert {seen.credentials for seen in proxy.seen} == {case.credentials}
     if case.is_tunnelled:
@@ -274,7 +274,7 @@ def test_a_host_in_no_proxy_is_reached_directly(
     port = port_of(sandbox.base_url)
     with HTTPProxy(port) as proxy:
         environment.setenv("HTTP_PROXY", proxy.url())
-        buy(f"{PLAIN}:{port}", sandbox.api_key, tmp_path)
+        upscale(f"{PLAIN}:{port}", sandbox.api_key, tmp_path)
 
     assert proxy.seen == []
 
@@ -290,7 +290,7 @@ def test_a_service_on_this_machine_is_reached_directly(
     with HTTPProxy(port) as proxy:
         for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
             environment.setenv(name, proxy.url())
-        buy(f"http://{host}:{port}", sandbox.api_key, tmp_path)
+        upscale(f"http://{host}:{port}", sandbox.api_key, tmp_path)
 
     assert proxy.seen == []
 

@@ -368,7 +368,7 @@ def test_a_proxy_that_opens_no_tunnel_sent_nothing_and_saw_no_key(
     assert KEY.encode() not in request
 
 
-# -- asking again ------------------------------------------------------------------
+# -- retries -----------------------------------------------------------------------
 
 
 def read(base_url: str, clock: PatientClock) -> Answer:
@@ -409,7 +409,7 @@ def test_a_read_that_would_wait_for_more_than_two_minutes_says_until_when() -> N
 
 
 @pytest.mark.parametrize("status", [408, 429, 502, 503, 504])
-def test_a_read_that_is_turned_away_for_good_ends_with_that_answer(
+def test_a_read_that_is_rejected_for_good_ends_with_that_answer(
     status: int,
 ) -> None:
     clock = PatientClock()
@@ -522,8 +522,8 @@ def lose():
 ENDINGS = {
     "closed": "assert ask() == 200; io_thread().call(transport.aclose)",
     "left open": "assert ask() == 200",
-    "let go of": "assert ask() == 200; lose()",
-    "let go of in a circle": "assert ask() == 200; transport.own = transport; lose()",
+    "released": "assert ask() == 200; lose()",
+    "released in a circle": "assert ask() == 200; transport.own = transport; lose()",
     "forked while it was open": """
 assert ask() == 200
 child = os.fork()

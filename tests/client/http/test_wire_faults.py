@@ -45,7 +45,7 @@ UPLOADED = "https://files.example/a.png"
 SPENDABLE = {"balance_micro_usd": 9_000_000}
 CHARGE_MICRO_USD = 50_000
 SENT_NOTHING = "Nothing was sent"
-NO_JOB = ("no job was made", "Nothing was charged", "nothing is charged")
+NO_JOB = ("no job was created", "Nothing was charged", "nothing is charged")
 
 Operation = Callable[[], Awaitable[object]]
 
@@ -63,14 +63,14 @@ class FakeService:
     aim: str
     base_url: str = ""
     odd_left: int = 0
-    has_told_balance: bool = False
+    has_sent_balance: bool = False
     jobs_end: bool = True
     jobs: dict[str, str] = field(default_factory=dict)
     keys: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def play(self, visit: Visit) -> None:
         """Serve one connection, for one request."""
-        if self.fault.at_once and self.odd_left and self.has_told_balance:
+        if self.fault.at_once and self.odd_left and self.has_sent_balance:
             self.odd_left -= 1
             self.fault.play(visit, b"")
         elif request := visit.request():
@@ -90,7 +90,7 @@ class FakeService:
         if path.startswith(("/files/", ELSEWHERE)):
             return FILE
         if path == "/billing/balance":
-            self.has_told_balance = True
+            self.has_sent_balance = True
             return as_json(SPENDABLE)
         if path == "/v1/media/uploads":
             put = f"{self.base_url}/put?c={SECRET}"
@@ -128,7 +128,7 @@ class Case:
     client: AsyncClient
 
     async def tried(self, operation: Operation, odd: int = 0) -> MediakitError | None:
-        """Do it while so many answers are odd; return the error that it ends with."""
+        """Run it with this number of odd responses; return its final error."""
         self.service.odd_left, self.service.jobs_end = odd, True
         try:
             async with asyncio.timeout(BOUND_S):

@@ -55,13 +55,13 @@ def test_the_lowest_rank_is_next_and_turns_are_spaced() -> None:
 
     run(scenario())
     names, times_s = zip(*line.turns, strict=True)
-    # A turn that was saved is taken by whoever asks first; then they queue.
+    # A turn that was saved goes to the first that asks; then they queue.
     assert names == ("c", "a", "b", "d")
     gaps = [(at_s - START_S) / GAP_S for at_s in times_s]
     assert gaps == pytest.approx([0, 0, 1, 2])
 
 
-def test_whoever_does_not_come_for_a_turn_is_passed_over() -> None:
+def test_one_that_misses_its_turn_is_skipped() -> None:
     line = Line()
     lane = line.budget.lane("here")
     gone = line.budget.turn(lane, 0.0)
@@ -81,7 +81,7 @@ def test_whoever_does_not_come_for_a_turn_is_passed_over() -> None:
     gone.close()
 
 
-def test_whoever_leaves_the_line_makes_room() -> None:
+def test_one_that_leaves_the_line_makes_room() -> None:
     line = Line()
     lane = line.budget.lane("here")
 

@@ -132,7 +132,9 @@ def test_a_charge_that_takes_days_is_asked_for_now_and_then() -> None:
     assert all(300 <= gap <= 330 + TINY_S for gap in gaps_s)
 
 
-def test_a_job_that_nobody_holds_is_watched_until_it_settles_and_then_let_go() -> None:
+def test_a_job_that_nobody_holds_is_watched_until_it_settles_and_then_released() -> (
+    None
+):
     by_id = {name: Course(runs_s=5.0, settles_s=2.0) for name in names(50)}
     service = Service(by_id)
 
@@ -153,7 +155,7 @@ def test_a_job_that_nobody_holds_is_watched_until_it_settles_and_then_let_go() -
     assert sorted(settled) == sorted(by_id)
 
 
-def test_a_loop_that_ends_lets_go_of_what_was_watched_there() -> None:
+def test_a_loop_that_ends_releases_what_was_watched_there() -> None:
     service = Service({name: Course(runs_s=600) for name in names(10)})
     held: list[weakref.ref[AsyncJob]] = []
 
@@ -194,7 +196,7 @@ def test_a_rate_limit_pauses_all_reads_of_that_service_and_of_no_other() -> None
         begins_s = next(
             at for at, name in service.reads if at > 10 and name == "media_0"
         )
-        assert "Asking again in 40 s" in str(service.jobs["media_0"].state.trouble)
+        assert "Retrying in 40 s" in str(service.jobs["media_0"].state.trouble)
         await service.clock.advance(100.0)
         paused = [
             name
@@ -272,7 +274,7 @@ def test_a_silent_service_is_asked_ever_less_often_by_one_read_at_a_time() -> No
             assert least_s - TINY_S <= gap <= least_s * 1.1 + 0.2
         assert len(asked_s) < 14
         for job in service.jobs.values():
-            assert "does not answer. Asking again in" in str(job.state.trouble)
+            assert "does not answer. Retrying in" in str(job.state.trouble)
         service.fault = lambda _: None
         await service.clock.advance(40.0)
         assert all(job.state.trouble is None for job in service.jobs.values())
@@ -426,7 +428,7 @@ def test_a_fault_of_this_machine_is_logged_and_the_job_is_read_again(
         faults = [OSError("disk full")]
         service.fault = lambda _: faults.pop() if faults else None
         await service.clock.advance(0.5)
-        assert "OSError. Asking again" in str(service.jobs["media_0"].state.trouble)
+        assert "OSError. Retrying" in str(service.jobs["media_0"].state.trouble)
         await service.clock.advance(60.0)
         assert service.unsettled == []
 
@@ -453,7 +455,7 @@ class UnspeakableError(Exception):
         "mediakit.client.jobs.poller.jittered_s",
     ],
 )
-def test_a_watcher_whose_own_code_fails_goes_on_and_every_job_settles(
+def test_a_watcher_whose_own_code_fails_continues_and_every_job_settles(
     broken: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     service = Service({name: Course(runs_s=20, settles_s=5) for name in names(3)})
@@ -505,7 +507,7 @@ def test_whatever_one_read_raises_that_job_and_the_next_are_read_on(
     run(scenario())
 
 
-def test_stopping_ends_the_reads_and_tells_whoever_waits() -> None:
+def test_stopping_ends_the_reads_and_the_waiting_calls() -> None:
     service = Service({name: Course(runs_s=600) for name in names(5)})
 
     async def scenario() -> None:
@@ -518,7 +520,7 @@ def test_stopping_ends_the_reads_and_tells_whoever_waits() -> None:
         service.clients[0].stop()
         job.release()
         with pytest.raises(
-            WaitTimeoutError, match=r"closed.*media_0.*goes on"
+            WaitTimeoutError, match=r"closed.*media_0.*continues"
         ) as caught:
             await waiting
         assert caught.value.job is job
@@ -542,7 +544,7 @@ def test_a_client_that_was_stopped_can_watch_again() -> None:
     run(scenario())
 
 
-def test_who_stops_waiting_leaves_nothing_behind_and_the_watching_goes_on() -> None:
+def test_who_stops_waiting_leaves_nothing_behind_and_the_watching_continues() -> None:
     service = Service({"media_0": Course(runs_s=30)})
 
     async def scenario() -> None:

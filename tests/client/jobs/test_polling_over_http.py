@@ -153,7 +153,7 @@ def test_a_wait_that_ends_names_the_last_trouble(history: History) -> None:
         pytest.raises(WaitTimeoutError, match="502") as caught,
     ):
         runner.run(wait(server))
-    assert "The job goes on" in str(caught.value)
+    assert "The job continues" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_an_id_is_one_segment_of_the_path(history: History) -> None:
     assert [name for _, name in server.reads] == ["..%2Fmedia_0%3Fa%3Db%23c"]
 
 
-def test_a_listener_that_raises_is_logged_by_name_and_the_others_are_told(
+def test_a_listener_that_raises_is_logged_by_name_and_the_others_are_notified(
     history: History, caplog: pytest.LogCaptureFixture
 ) -> None:
     settled: list[str] = []
@@ -295,8 +295,8 @@ def test_trouble_on_the_way_is_said_and_passes(history: History, said: Said) -> 
 
     said_once = [trouble for trouble in troubles if trouble]
     assert len(said_once) == 1
-    assert "Asking again in 1 s" in said_once[0]
-    assert "job goes on." in said_once[0]
+    assert "Retrying in 1 s" in said_once[0]
+    assert "job continues." in said_once[0]
     assert troubles[-1] is None
     assert len(server.reads) == 3
 
@@ -312,7 +312,7 @@ def test_a_limit_of_an_hour_is_said_instead_of_slept_through(history: History) -
 
     assert caught.value.retry_after_s == 3_600
     assert caught.value.retry_at is not None
-    assert "The job goes on." in str(caught.value)
+    assert "The job continues." in str(caught.value)
     assert len(server.reads) == 2
 
 
@@ -364,7 +364,7 @@ def test_closing_a_client_ends_the_waiting_and_names_the_job(history: History) -
         waiting = asyncio.ensure_future(job.wait())
         await asyncio.sleep(0)
         await client.aclose()
-        with pytest.raises(WaitTimeoutError, match=r"closed.*media_0.*job goes on"):
+        with pytest.raises(WaitTimeoutError, match=r"closed.*media_0.*job continues"):
             await waiting
 
     with (

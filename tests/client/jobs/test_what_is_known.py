@@ -30,7 +30,7 @@ from tests.support.servers.scripted_server import (
 KEY = "key-0123456789abcdef"
 PATIENCE_S = 30.0
 BALANCE = {"balance_micro_usd": 9_000_000}
-NOT_KNOWN = "it is not known whether the job was made"
+NOT_KNOWN = "it is not known whether the job was created"
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def refusal(server: ScriptedServer, history: History) -> MediakitError:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirected_submit_may_have_made_a_job_and_is_told_where_it_leads(
+def test_a_redirected_submit_may_have_made_a_job_and_says_where_it_leads(
     status: int, history: History
 ) -> None:
     location = "Location: https://ann:pw@api.example.com/v1/media?token=secret"

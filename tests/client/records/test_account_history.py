@@ -283,7 +283,7 @@ def test_a_write_that_has_begun_finishes_before_the_next_one_begins(
     assert at_once(give_up()) == [None]
 
 
-def test_several_loops_may_use_one_ledger(account_history: AccountHistory) -> None:
+def test_several_loops_may_use_one_history(account_history: AccountHistory) -> None:
     for key in ("one", "two"):
         ((entry, claimed),) = at_once(
             account_history.write(History.claim, submission(key=key))
@@ -420,7 +420,7 @@ def test_a_deferred_write_that_fails_is_logged_and_tried_again(
 # -- a client whose history another program holds -------------------------------------
 
 
-def test_while_another_program_holds_the_history_jobs_go_on_and_are_recorded_later(
+def test_while_another_program_locks_the_history_jobs_continue_and_are_recorded_later(
     client: Client, tmp_path: Path
 ) -> None:
     store = client.core.store

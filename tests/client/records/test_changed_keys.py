@@ -1,4 +1,4 @@
-"""An organization may change its API key: what it asked for can be asked for again."""
+"""An organization may change its API key: its requests can be submitted again."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def failed_job(client: core.AsyncClient) -> str:
     return caught.value.job.id
 
 
-def test_a_draw_of_what_was_bought_with_an_earlier_key_is_bought_with_the_new_one(
+def test_a_draw_of_a_job_of_an_earlier_key_is_submitted_with_the_new_one(
     desk: Desk,
 ) -> None:
     async def main() -> None:
@@ -129,7 +129,7 @@ def test_what_failed_under_an_earlier_key_is_tried_again_once_with_the_new_one(
         runner.run(main())
 
 
-def test_what_was_tried_again_with_an_earlier_key_is_not_bought_with_the_new_one(
+def test_a_retry_with_an_earlier_key_is_not_submitted_with_the_new_one(
     desk: Desk,
 ) -> None:
     async def main() -> None:
@@ -170,7 +170,7 @@ def test_what_a_rebuilt_job_asked_for_is_not_made_up(desk: Desk) -> None:
                     job = await lost.submit("text-to-image", prompt="a kite")
             await client.history.rebuild(job.id)
             known = await client.job(job.id)
-            with pytest.raises(NotFoundError, match="what it asked for is not known"):
+            with pytest.raises(NotFoundError, match="its request is not known"):
                 await known.next_take()
 
     with asyncio.Runner() as runner:

@@ -1,4 +1,4 @@
-"""Draws of one request: each is a job of its own, whoever asks for them and when."""
+"""Draws of one request: each is a job of its own, in any call and at any time."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Desk:
     """Answers submits, one job a key; one answer waits until another submit comes.
 
     Args:
-        turned_away: How many submits are turned away first, for the queue is full.
+        rejections: How many submissions are rejected first, because the queue is full.
     """
 
-    def __init__(self, turned_away: int = 0) -> None:
-        self._turned_away = turned_away
+    def __init__(self, rejections: int = 0) -> None:
+        self._rejections = rejections
         self._lock = threading.Lock()
         self._another_came = threading.Event()
         self.one_waits = threading.Event()
@@ -63,7 +63,7 @@ class Desk:
     def _submitted(self, key: str) -> bytes:
         with self._lock:
             self.keys.append(key)
-            number = len(self.keys) - self._turned_away
+            number = len(self.keys) - self._rejections
         if number <= 0:
             error = {"code": "rate_limited", "message": "the queue is full"}
             full = {"id": "media_full", "status": "failed", "error": error}
@@ -127,10 +127,10 @@ def test_clients_of_one_process_on_one_history_draw_a_job_each(tmp_path: Path) -
         assert len(set(runner.run(main(server.base_url)))) == 2
 
 
-def test_a_draw_that_was_turned_away_first_is_not_given_to_whoever_draws_meanwhile(
+def test_a_draw_that_was_rejected_first_is_not_given_to_another_draw(
     tmp_path: Path,
 ) -> None:
-    desk = Desk(turned_away=1)
+    desk = Desk(rejections=1)
 
     async def main(base_url: str) -> list[str]:
         async with client_of(base_url, tmp_path, clock=FastClock()) as client:
@@ -165,14 +165,14 @@ def test_what_is_sent_from_another_history_is_not_taken_for_an_answer_to_come(
 
 FORK = """
 import os
-from mediakit.client.submissions.sending import SENDING
-SENDING.begin("a history", "a key")
+from mediakit.client.submissions.reservation import IN_FLIGHT
+IN_FLIGHT.begin("a history", "a key")
 child = os.fork()
 if child == 0:
-    SENDING.end("a history", "a key")
-    os._exit(SENDING.has("a history", "a key"))
+    IN_FLIGHT.end("a history", "a key")
+    os._exit(IN_FLIGHT.has("a history", "a key"))
 code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-print(code, SENDING.has("a history", "a key"))
+print(code, IN_FLIGHT.has("a history", "a key"))
 """
 
 

@@ -112,7 +112,7 @@ def test_the_next_attempt_keeps_the_bytes_and_changes_the_key() -> None:
         Service("https://moved.test", "key-1"),
     ],
 )
-def test_what_another_key_or_service_asked_for_is_a_request_of_whoever_asks_now(
+def test_what_another_key_or_service_asked_for_is_a_request_of_the_current_caller(
     service: Service,
 ) -> None:
     first = take_of(request(), SERVICE, take=2)
@@ -131,7 +131,7 @@ def test_a_service_does_not_show_its_key() -> None:
 def test_a_key_is_the_digest_of_its_parts_as_canonical_json(
     service: str, draw_key: str, take: int, attempt: int
 ) -> None:
-    """A key that changed with the version would pay again for what was bought."""
+    """A key that changed with the version would pay again for existing jobs."""
     parts = ["mediakit-1", service, "mine", "a/b/c", '{"prompt":"a kite"}']
     found = draw_key_of(service, "mine", "a/b/c", b'{"prompt":"a kite"}')
     key = key_of(draw_key, take, attempt)

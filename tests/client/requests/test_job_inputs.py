@@ -1,4 +1,4 @@
-"""A job stands for what it made wherever a medium is wanted, and the chain is kept."""
+"""A job is an input wherever a medium is accepted, and the chain is recorded."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_a_medium_may_be_named_without_the_end_of_its_fields_name(
         client.submit("video-upscale", video=job, video_url=job)
 
 
-def test_what_a_job_made_stands_for_itself_too(client: Client) -> None:
+def test_the_output_of_a_job_is_an_input_too(client: Client) -> None:
     made = JobOutput("media_1", CLIP_URL, "video", "video/mp4", 3.0)
     estimate = client.estimate("video-upscale", video=made)
     assert estimate.high == 3 * UPSCALED_MICRO_USD_PER_S
@@ -160,7 +160,7 @@ def test_a_form_shows_the_url_of_a_job(client: Client) -> None:
     assert form.values["video_url"] == CLIP_URL
 
 
-def test_a_chain_of_jobs_is_bought_and_kept(client: Client) -> None:
+def test_a_chain_of_jobs_is_submitted_and_recorded(client: Client) -> None:
     clip = client.run("text-to-video", prompt="a chained kite", duration=3)
     estimate = client.estimate("video-upscale", video=clip)
     large = client.run("video-upscale", video=clip).settle(60)

@@ -10,7 +10,7 @@ import pytest
 
 from mediakit.client.http.http_client import HttpClient
 from mediakit.client.requests.remote_media import (
-    ASK_AGAIN_AFTER_S,
+    RETRY_AFTER_S,
     MediaKey,
     RemoteMedia,
 )
@@ -37,7 +37,7 @@ def asked(server: FileServer, name: str) -> int:
 
 
 async def look(remote: RemoteMedia, key: MediaKey) -> MediaInfo | None:
-    return (await remote.look([key]))[key]
+    return (await remote.probe([key]))[key]
 
 
 def test_a_medium_is_looked_at_once_also_by_several_at_a_time(
@@ -80,7 +80,7 @@ def test_a_failure_is_remembered_for_a_minute(server: FileServer) -> None:
     async def scenario() -> None:
         assert await look(remote, key) is None
         server.files["late.mp4"] = server.files["a.mp4"]
-        await clock.advance(ASK_AGAIN_AFTER_S - 1)
+        await clock.advance(RETRY_AFTER_S - 1)
         assert await look(remote, key) is None
         assert asked(server, "late.mp4") == 1
         await clock.advance(1)

@@ -1,4 +1,4 @@
-"""What is asked for again is held at the price of now, not of when it was bought."""
+"""A repeated submission is held at the current price, not at the earlier one."""
 
 from __future__ import annotations
 
@@ -105,42 +105,42 @@ def test_another_attempt_has_the_price_of_now(
         runner.run(main())
 
 
-def test_what_was_turned_away_is_asked_for_again_at_the_price_of_now(
+def test_a_rejected_request_is_submitted_again_at_the_current_price(
     desk: Desk, sandbox: RunningSandbox
 ) -> None:
     async def main() -> None:
         sandbox.fault("outage", where={"function": KIND}, count=4)
         async with desk.client(OLD_MICRO_USD, clock=FastClock()) as old:
             with pytest.raises(ServiceError):
-                await old.submit(KIND, prompt="turned away")
+                await old.submit(KIND, prompt="rejected")
         async with desk.client(NEW_MICRO_USD) as new:
-            job = await new.submit(KIND, prompt="turned away")
+            job = await new.submit(KIND, prompt="rejected")
             assert high(job) == desk.held(new, job) == NEW_MICRO_USD
 
     with asyncio.Runner() as runner:
         runner.run(main())
 
 
-def bought_at(micro_usd: int, kind: str, **body: Any) -> Submission:
-    """Return what was bought at a price that nobody would ask for now."""
+def submission_at(micro_usd: int, kind: str, **body: Any) -> Submission:
+    """Return a submission at a price that is no longer current."""
     function = Catalog.default().function(kind)
     price = MicroUSD(micro_usd)
     estimate = Estimate(price, price, EstimateKind.EXACT)
     return submission_of(SERVICE, function, body, estimate)
 
 
-def priced_anew(submission: Submission) -> Submission:
+def repriced(submission: Submission) -> Submission:
     pricer = Pricer(Catalog.default(), RemoteMedia(HttpClient(), SystemClock()))
-    return io_thread().call(pricer.priced_anew, submission)
+    return io_thread().call(pricer.repriced, submission)
 
 
-def test_a_price_that_rests_on_a_length_is_made_from_the_clip_as_it_is(
+def test_a_price_that_depends_on_a_length_is_made_from_the_clip_as_it_is(
     tmp_path: Path,
 ) -> None:
     clip = make_mp4(tmp_path / "clip.mp4", (320, 180), 1.5)
     with FileServer({"a.mp4": clip.read_bytes()}) as server:
-        again = priced_anew(
-            bought_at(9_000_000, "video-upscale", video_url=server.url("a.mp4"))
+        again = repriced(
+            submission_at(9_000_000, "video-upscale", video_url=server.url("a.mp4"))
         )
 
     assert again.estimate_high_micro_usd == again.reserved_micro_usd == 114_000
@@ -149,28 +149,28 @@ def test_a_price_that_rests_on_a_length_is_made_from_the_clip_as_it_is(
 def test_where_a_length_cannot_be_read_any_more_the_larger_price_counts() -> None:
     with FileServer({}) as server:
         url = server.url("gone.mp4")
-        upscaled = bought_at(9_000_000, "video-upscale", video_url=url)
-        assert priced_anew(upscaled) == upscaled
+        upscaled = submission_at(9_000_000, "video-upscale", video_url=url)
+        assert repriced(upscaled) == upscaled
 
         r5: dict[str, Any] = {"prompt": "a", "duration": 5, "resolution": "2K"}
-        cheap = bought_at(1, "r5", video_urls=[url], **r5)
-        again = priced_anew(cheap)
+        cheap = submission_at(1, "r5", video_urls=[url], **r5)
+        again = repriced(cheap)
         assert again.reserved_micro_usd > 500_000
         assert again.estimate_high_micro_usd in (None, again.reserved_micro_usd)
 
 
 def test_what_cannot_be_priced_here_keeps_its_price() -> None:
-    kite = bought_at(7, "text-to-video", prompt="a", duration=5)
+    kite = submission_at(7, "text-to-video", prompt="a", duration=5)
     for submission in (
-        bought_at(7, "text-to-video", prompt="a", duration=99),
+        submission_at(7, "text-to-video", prompt="a", duration=99),
         replace(kite, function="acme/elsewhere/text-to-video"),
     ):
-        assert priced_anew(submission) == submission
+        assert repriced(submission) == submission
 
 
 def test_properties_that_no_declaration_knows_leave_the_price_as_it_is() -> None:
     fields: dict[str, Any] = {"prompt": "a", "duration": 5}
-    plain = priced_anew(bought_at(7, "text-to-video", **fields))
-    more = priced_anew(bought_at(7, "text-to-video", **fields, beta_mode="fast"))
+    plain = repriced(submission_at(7, "text-to-video", **fields))
+    more = repriced(submission_at(7, "text-to-video", **fields, beta_mode="fast"))
 
     assert plain.reserved_micro_usd == more.reserved_micro_usd == 340_000

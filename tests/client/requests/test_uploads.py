@@ -52,7 +52,7 @@ def run(client: AsyncClient, *works: Callable[[], Coroutine[Any, Any, Any]]) -> 
 
 
 def sound(folder: Path, name: str = "a.wav", megabytes: float = 1.0) -> Path:
-    """Write a sound of about so many megabytes."""
+    """Write a sound of about this number of megabytes."""
     return make_wav(folder / name, megabytes * 5.5)
 
 
@@ -276,11 +276,11 @@ def test_two_that_need_the_same_bytes_at_once_send_them_once(tmp_path: Path) -> 
 
 def test_giving_up_ends_the_upload_and_nothing_is_remembered(tmp_path: Path) -> None:
     file = sound(tmp_path, megabytes=24)
-    half, go_on = threading.Event(), threading.Event()
+    half, proceed = threading.Event(), threading.Event()
 
     def halfway() -> None:
         half.set()
-        go_on.wait(10)
+        proceed.wait(10)
 
     async def scenario(client: AsyncClient) -> str:
         given_up = asyncio.ensure_future(client.upload(file))
@@ -288,7 +288,7 @@ def test_giving_up_ends_the_upload_and_nothing_is_remembered(tmp_path: Path) -> 
         given_up.cancel()
         with pytest.raises(asyncio.CancelledError):
             await given_up
-        go_on.set()
+        proceed.set()
         url = await client.upload(file)
         await client.aclose()
         return url
@@ -303,12 +303,12 @@ def test_giving_up_ends_the_upload_and_nothing_is_remembered(tmp_path: Path) -> 
 def test_work_is_shared_until_the_last_who_waits_gives_up() -> None:
     async def scenario() -> None:
         flight: SingleFlight[int] = SingleFlight()
-        go_on = asyncio.Event()
+        proceed = asyncio.Event()
         ended: list[str] = []
 
         async def work() -> int:
             try:
-                await go_on.wait()
+                await proceed.wait()
             except asyncio.CancelledError:
                 ended.append("given up")
                 raise
@@ -324,15 +324,15 @@ def test_work_is_shared_until_the_last_who_waits_gives_up() -> None:
 
         first, second, third = await waiters(3)
         first.cancel()
-        go_on.set()
+        proceed.set()
         assert [await second, await third] == [1, 1]
-        go_on.clear()
+        proceed.clear()
         for task in await waiters(2):
             task.cancel()
             await asyncio.wait([task])
         await asyncio.sleep(0)
         assert ended == ["done", "given up"]
-        go_on.set()
+        proceed.set()
         assert await flight.once("key", work) == 3
 
     with asyncio.Runner() as runner:

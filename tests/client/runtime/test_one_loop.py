@@ -108,7 +108,7 @@ def test_whichever_loop_awaits_it_networking_runs_on_the_io_thread(
         runner.run(client.aclose())
 
 
-def test_what_is_cancelled_has_ended_when_that_is_told(tmp_path: Path) -> None:
+def test_what_is_cancelled_has_ended_when_that_is_reported(tmp_path: Path) -> None:
     asked, ended = threading.Event(), threading.Event()
 
     async def answer(_: httpx.Request) -> httpx.Response:

@@ -1,4 +1,4 @@
-"""An unanswered submit counts against the budget of whoever asks for it."""
+"""An unanswered submit counts against the budget of its caller."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_draws_of_two_budgets_at_once_stay_each_in_its_own(desk: Desk) -> None:
         assert runner.run(main()) == [KITE_MICRO_USD] * 2
 
 
-def test_what_resume_takes_up_stays_in_the_budget_that_it_was_bought_under(
+def test_what_resume_sends_stays_in_the_budget_of_its_first_attempt(
     desk: Desk,
 ) -> None:
     desk.left("resumed")

@@ -20,7 +20,7 @@ def runner() -> Iterator[asyncio.Runner]:
 
 
 class Submits:
-    """Submits that are under way until they are told what was answered."""
+    """Submits that are under way until they are given their response."""
 
     def __init__(self, concurrency: SubmitConcurrency, clock: VirtualClock) -> None:
         self._pace, self._clock = concurrency, clock
@@ -32,7 +32,7 @@ class Submits:
         await self._clock.advance(0)
 
     async def _submit(self) -> None:
-        async with self._pace.turn() as its_round:
+        async with self._pace.slot() as its_round:
             answered = asyncio.get_running_loop().create_future()
             self.under_way.append((its_round, answered))
             await answered
@@ -48,7 +48,7 @@ class Submits:
         await self._clock.advance(0)
 
 
-def test_so_many_go_at_once_and_the_others_follow(runner: asyncio.Runner) -> None:
+def test_a_number_go_at_once_and_the_others_follow(runner: asyncio.Runner) -> None:
     async def scenario() -> None:
         clock = VirtualClock()
         concurrency = SubmitConcurrency(clock, start_n=4)

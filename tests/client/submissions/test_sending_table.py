@@ -28,7 +28,7 @@ from mediakit.client.runtime.io_thread import io_thread
 from mediakit.client.submissions.sender import (
     SUBMIT_RETRY_FOR_S,
     Sender,
-    asks_unasked,
+    may_resend_unasked,
 )
 from mediakit.clock import VirtualClock
 from mediakit.errors import (
@@ -64,7 +64,7 @@ TITLES = ("jobs", "charged", "POSTs", "keys", "seconds", "jobs later")
 
 @dataclass
 class Stage:
-    """One sandbox for all rows, and the table of what came of them."""
+    """One sandbox for all rows, and the table of their outcomes."""
 
     api: Api
     admin: AdminClient
@@ -83,7 +83,7 @@ class Stage:
         return org, self.admin.user(org)
 
     def proxy(self, port: int = 0) -> LossyProxy:
-        """Return what notes each request on its way."""
+        """Return a function that notes each request in transit."""
         return LossyProxy(self.api.running.base_url, "POST", 0, port=port)
 
     def books(self, org: str, user: Api) -> tuple[int, int]:
@@ -116,8 +116,8 @@ def as_line(line: Sequence[object]) -> str:
     """Write a row of the table; rows may be printed in any order, by any worker."""
     name, *numbers, outcome = line
     named = zip(TITLES, numbers, strict=True)
-    told = "  ".join(f"{title} {number!s:<7}" for title, number in named)
-    return f"{name!s:<44}{told}{outcome}"
+    fields = "  ".join(f"{title} {number!s:<7}" for title, number in named)
+    return f"{name!s:<44}{fields}{outcome}"
 
 
 class Submissions:
@@ -197,18 +197,18 @@ def test_a_submit_makes_and_pays_one_job_whatever_happens_to_its_answer(
             stage.admin.change(org, **row.later_org)
 
     with stage.proxy() as proxy, asyncio.Runner() as runner:
-        buyer = Submissions(proxy.base_url, user, tmp_path)
-        buyer.clock.at_sleep = at_nth(1, meanwhile)
+        caller = Submissions(proxy.base_url, user, tmp_path)
+        caller.clock.at_sleep = at_nth(1, meanwhile)
         job_id, outcome = None, "the job"
         started_s = time.monotonic()
         if row.error is None:
-            job_id = runner.run(buyer.submit(row.name, timeout_s=row.timeout_s)).id
+            job_id = runner.run(caller.submit(row.name, timeout_s=row.timeout_s)).id
         else:
             with pytest.raises(row.error, match=row.words) as caught:
-                runner.run(buyer.submit(row.name, timeout_s=row.timeout_s))
+                runner.run(caller.submit(row.name, timeout_s=row.timeout_s))
             outcome = type(caught.value).__name__
             assert user.http.headers["X-API-Key"] not in str(caught.value)
-        took_s = buyer.clock.unhurried_s(time.monotonic() - started_s)
+        took_s = caller.clock.unhurried_s(time.monotonic() - started_s)
 
         stage.api.running.clear_faults()
         jobs, charged = stage.books(org, user)
@@ -220,7 +220,7 @@ def test_a_submit_makes_and_pays_one_job_whatever_happens_to_its_answer(
 
         # The same call finds that job, or makes the one that was not made.
         stage.admin.change(org, **WELL)
-        again = runner.run(buyer.submit(row.name))
+        again = runner.run(caller.submit(row.name))
         assert job_id in (None, again.id)
         assert stage.books(org, user) == (1, CHARGE_MICRO_USD)
         assert job_id is None or len(posts(proxy)) == posts_n
@@ -232,19 +232,19 @@ def test_a_service_that_appears_while_it_is_asked_for_makes_one_job(
 ) -> None:
     org, user = stage.organization()
     port = free_port()
-    buyer = Submissions(f"http://127.0.0.1:{port}", user, tmp_path)
+    caller = Submissions(f"http://127.0.0.1:{port}", user, tmp_path)
     proxies: list[LossyProxy] = []
     with ExitStack() as stack, asyncio.Runner() as runner:
 
         def appear() -> None:
             proxies.append(stack.enter_context(stage.proxy(port)))
 
-        buyer.clock.at_sleep = at_nth(3, appear)
-        job = runner.run(buyer.submit("late"))
+        caller.clock.at_sleep = at_nth(3, appear)
+        job = runner.run(caller.submit("late"))
 
         assert len(posts(proxies[0])) == 1
         assert stage.books(org, user) == (1, CHARGE_MICRO_USD)
-        assert runner.run(buyer.submit("late")).id == job.id
+        assert runner.run(caller.submit("late")).id == job.id
 
 
 def test_a_service_that_is_not_there_was_sent_nothing_and_is_asked_for_a_minute(
@@ -252,13 +252,13 @@ def test_a_service_that_is_not_there_was_sent_nothing_and_is_asked_for_a_minute(
 ) -> None:
     org, user = stage.organization()
     port = free_port()
-    buyer = Submissions(f"http://127.0.0.1:{port}", user, tmp_path)
+    caller = Submissions(f"http://127.0.0.1:{port}", user, tmp_path)
     with asyncio.Runner() as runner:
         with pytest.raises(ServiceError, match="Nothing was sent and nothing is"):
-            runner.run(buyer.submit("nobody"))
-        assert buyer.clock.monotonic_s() >= SUBMIT_RETRY_FOR_S
+            runner.run(caller.submit("nobody"))
+        assert caller.clock.monotonic_s() >= SUBMIT_RETRY_FOR_S
         with stage.proxy(port) as proxy:
-            runner.run(buyer.submit("nobody"))
+            runner.run(caller.submit("nobody"))
 
             assert len(posts(proxy)) == 1
             assert stage.books(org, user) == (1, CHARGE_MICRO_USD)
@@ -269,13 +269,13 @@ def test_a_key_that_is_bound_to_another_body_is_never_sent_again(
 ) -> None:
     org, user = stage.organization()
     with stage.proxy() as proxy, asyncio.Runner() as runner:
-        buyer = Submissions(proxy.base_url, user, tmp_path)
-        submission = buyer.submission("mine")
+        caller = Submissions(proxy.base_url, user, tmp_path)
+        submission = caller.submission("mine")
         user.submit(KIND, {"prompt": "another's"}, key=submission.key)
 
         for _ in range(2):
             with pytest.raises(ConflictError) as caught:
-                runner.run(buyer.submit("mine"))
+                runner.run(caller.submit("mine"))
         said = str(caught.value)
 
         assert len(posts(proxy)) == 2  # one each time that it was asked for
@@ -286,23 +286,23 @@ def test_a_key_that_is_bound_to_another_body_is_never_sent_again(
         assert 'take="next"' in said
 
 
-def test_a_balance_that_cannot_carry_it_at_the_door_is_one_typed_error(
+def test_a_balance_that_cannot_carry_it_on_submission_is_one_typed_error(
     stage: Stage, tmp_path: Path
 ) -> None:
     org, user = stage.organization(balance_usd=0.01)
     with stage.proxy() as proxy, asyncio.Runner() as runner:
-        buyer = Submissions(proxy.base_url, user, tmp_path)
+        caller = Submissions(proxy.base_url, user, tmp_path)
         with pytest.raises(
             BalanceError, match=r"Nothing was charged\. Top up"
         ) as caught:
-            runner.run(buyer.submit("dear"))
+            runner.run(caller.submit("dear"))
         assert caught.value.status == 403
         assert caught.value.job_id is not None
         assert len(posts(proxy)) == 1
         assert stage.books(org, user) == (0, 0)
 
         stage.admin.grant(org, 1, "fund")
-        runner.run(buyer.submit("dear"))
+        runner.run(caller.submit("dear"))
         assert len(keys(proxy)) == 2
         assert stage.books(org, user) == (1, CHARGE_MICRO_USD)
 
@@ -319,26 +319,26 @@ def test_a_wait_of_an_hour_ends_the_call_and_says_when_to_come_again(
 ) -> None:
     _, user = stage.organization(org)
     stage.script(faults)
-    buyer = Submissions(stage.api.running.base_url, user, tmp_path)
+    caller = Submissions(stage.api.running.base_url, user, tmp_path)
     with asyncio.Runner() as runner, pytest.raises(RateLimitError) as caught:
-        runner.run(buyer.submit("tomorrow"))
+        runner.run(caller.submit("tomorrow"))
 
     error = caught.value
     assert error.retry_after_s is not None
     assert 3_500 < error.retry_after_s <= 3_600
     assert error.retry_at is not None
     assert f"{error.retry_at:%Y-%m-%d %H:%M:%S} UTC" in str(error)
-    assert buyer.clock.slept_s == []
+    assert caller.clock.slept_s == []
 
 
 def test_a_wait_of_two_seconds_is_waited_for(stage: Stage, tmp_path: Path) -> None:
     _, user = stage.organization()
     stage.script(once("status", status=429, retry_after=2))
-    buyer = Submissions(stage.api.running.base_url, user, tmp_path)
+    caller = Submissions(stage.api.running.base_url, user, tmp_path)
     with asyncio.Runner() as runner:
-        runner.run(buyer.submit("soon"))
+        runner.run(caller.submit("soon"))
 
-    assert 2 <= buyer.clock.slept_s[0] < 4
+    assert 2 <= caller.clock.slept_s[0] < 4
 
 
 def test_more_submits_than_there_is_room_for_are_all_made_once(
@@ -346,10 +346,10 @@ def test_more_submits_than_there_is_room_for_are_all_made_once(
 ) -> None:
     org, user = stage.organization({"concurrency": 1, "queue_size": 2})
     patient = FastClock(speed=5)
-    buyer = Submissions(stage.api.running.base_url, user, tmp_path, patient)
+    caller = Submissions(stage.api.running.base_url, user, tmp_path, patient)
     prompts = [f"at once {n}" for n in range(8)]
     with asyncio.Runner() as runner:
-        jobs = runner.run(buyer.submit_all(prompts))
+        jobs = runner.run(caller.submit_all(prompts))
 
     assert len({job.id for job in jobs}) == 8
     assert stage.books(org, user) == (8, 8 * CHARGE_MICRO_USD)
@@ -359,10 +359,10 @@ def test_what_an_earlier_try_may_have_made_stays_open_until_it_is_known(
     stage: Stage, tmp_path: Path
 ) -> None:
     _, user = stage.organization()
-    buyer = Submissions(stage.api.running.base_url, user, tmp_path)
-    with buyer.history() as history:
-        submission, _ = history.claim(buyer.submission("in doubt"))
-        submitter = buyer.submitter(history)
+    caller = Submissions(stage.api.running.base_url, user, tmp_path)
+    with caller.history() as history:
+        submission, _ = history.claim(caller.submission("in doubt"))
+        submitter = caller.submitter(history)
 
         async def claim(_: Submission) -> tuple[Entry, bool]:
             raise AssertionError("the key is not spent")
@@ -376,7 +376,7 @@ def test_what_an_earlier_try_may_have_made_stays_open_until_it_is_known(
             stage.script(fault)
             with pytest.raises(MediakitError):
                 io_thread().call(
-                    submitter.send, submission, asked_before=True, claim=claim
+                    submitter.send, submission, sent_before=True, claim=claim
                 )
             entry = history.find_key(submission.key)
             assert entry is not None
@@ -388,9 +388,9 @@ def test_every_fresh_key_is_claimed_where_the_caller_says(
 ) -> None:
     org, user = stage.organization()
     stage.script(once("outage") * 2)
-    buyer = Submissions(stage.api.running.base_url, user, tmp_path)
+    caller = Submissions(stage.api.running.base_url, user, tmp_path)
     claimed: list[int] = []
-    with buyer.history() as history:
+    with caller.history() as history:
 
         async def claim(submission: Submission) -> tuple[Entry, bool]:
             if submission.attempt == 3:
@@ -398,19 +398,17 @@ def test_every_fresh_key_is_claimed_where_the_caller_says(
             claimed.append(submission.attempt)
             return history.claim(submission)
 
-        submission, _ = history.claim(buyer.submission("budget"))
-        submitter = buyer.submitter(history)
+        submission, _ = history.claim(caller.submission("budget"))
+        submitter = caller.submitter(history)
         with pytest.raises(BudgetError):
-            io_thread().call(
-                submitter.send, submission, asked_before=False, claim=claim
-            )
+            io_thread().call(submitter.send, submission, sent_before=False, claim=claim)
 
         assert claimed == [2]
         assert stage.books(org, user) == (0, 0)
         assert history.find_key(key_of(submission.draw_key, 1, 3)) is None
 
 
-def test_an_unanswered_submit_is_asked_again_unasked_for_a_day(tmp_path: Path) -> None:
+def test_an_unanswered_submit_is_sent_again_unasked_for_a_day(tmp_path: Path) -> None:
     clock = VirtualClock()
     with History(tmp_path / "history.sqlite3", clock=clock) as history:
         service = core.Service("http://127.0.0.1:9", "a-key-0123")
@@ -419,5 +417,5 @@ def test_an_unanswered_submit_is_asked_again_unasked_for_a_day(tmp_path: Path) -
         kite = submission_of(service, function, {"prompt": "a"}, estimate)
         entry, _ = history.claim(kite)
 
-    assert asks_unasked(entry, clock.now() + timedelta(hours=24))
-    assert not asks_unasked(entry, clock.now() + timedelta(hours=24, seconds=1))
+    assert may_resend_unasked(entry, clock.now() + timedelta(hours=24))
+    assert not may_resend_unasked(entry, clock.now() + timedelta(hours=24, seconds=1))

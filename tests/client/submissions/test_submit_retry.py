@@ -1,4 +1,4 @@
-"""How long one call goes on asking, and what an answer to a submit means."""
+"""How long one call retries, and what a response to a submission means."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def job(status: str, code: str | None = None) -> dict[str, Any]:
 
 
 def pauses_of(reason: RejectionReason, asked: list[float | None]) -> list[float]:
-    """Return the pauses of a call that is turned away, asked to wait so long each."""
-    clock, turned_away = FastClock(10_000), iter(asked)
+    """Return the pauses of a call that is rejected, each with a time to wait."""
+    clock, rejections = FastClock(10_000), iter(asked)
 
     async def once() -> None:
-        asked_s = next(turned_away, None)
+        asked_s = next(rejections, None)
         headers = {} if asked_s is None else {"retry-after": f"{asked_s:f}"}
         said = SubmitResponse(Answer(429, headers, b""), None, in_doubt=False)
         raise TemporarilyRejectedError(reason, said)
@@ -241,5 +241,5 @@ def test_any_retry_after_is_read_or_left(text: str, date: str) -> None:
     assert seconds is None or 0 <= seconds <= LONGEST_RETRY_AFTER_S
 
 
-def test_every_code_of_a_rejection_at_the_door_is_known() -> None:
+def test_every_code_of_a_rejection_on_submission_is_known() -> None:
     assert {reason.value for reason in RejectionReason} < set(ErrorCode)

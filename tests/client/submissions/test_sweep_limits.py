@@ -1,4 +1,4 @@
-"""A sweep's submits fit its own limit, whoever makes them and however often."""
+"""A sweep's submits fit its own limit, whatever call makes them and however often."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_price_that_nobody_knows_cannot_be_kept_within_a_sweep(
         history.claim(unknown, sweep=SWEEP)
 
 
-def test_an_entry_that_another_sweep_bought_first_keeps_its_sweep(
+def test_an_entry_that_another_sweep_submitted_first_keeps_its_sweep(
     history: History,
 ) -> None:
     first, _ = history.claim(costing("k1", 400), sweep=BudgetLimit("first", 1_000))
@@ -111,7 +111,7 @@ def test_an_entry_that_another_sweep_bought_first_keeps_its_sweep(
     assert history.sweep_use("second") == BudgetUse(0, 0)
 
 
-def test_a_refused_entry_belongs_to_the_sweep_that_asks_again(
+def test_a_refused_entry_belongs_to_the_sweep_that_submits_again(
     history: History,
 ) -> None:
     history.claim(costing("k1", 400), sweep=BudgetLimit("first", 1_000))
@@ -155,7 +155,7 @@ def test_a_vanished_job_of_a_sweep_holds_nothing(history: History) -> None:
 # -- through a client -------------------------------------------------------------
 
 
-async def bought(
+async def submitted(
     client: AsyncClient,
     prompt: str,
     *,
@@ -163,7 +163,7 @@ async def bought(
     limit_micro_usd: int | None,
     take: Take = 1,
 ) -> AsyncJob:
-    """Buy a cell of a sweep."""
+    """Submit a cell of a sweep."""
     fields = {"prompt": prompt, "duration": 5}
     if sweep is not None:
         client._admission.limit_sweep(sweep, limit_micro_usd)
@@ -179,7 +179,7 @@ def sweeps(client: AsyncClient) -> dict[str | None, list[int]]:
     return found
 
 
-def test_cells_are_bought_until_the_limit_and_owned_ones_are_free(
+def test_cells_are_submitted_until_the_limit_and_owned_ones_are_free(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     async def main() -> None:
@@ -187,16 +187,16 @@ def test_cells_are_bought_until_the_limit_and_owned_ones_are_free(
             sandbox.base_url, sandbox.api_key, home=tmp_path
         ) as client:
             limit = 2 * VIDEO_5_S
-            await bought(client, "other", sweep=None, limit_micro_usd=None)
-            first = await bought(client, "a", limit_micro_usd=limit)
-            await bought(client, "b", limit_micro_usd=limit)
+            await submitted(client, "other", sweep=None, limit_micro_usd=None)
+            first = await submitted(client, "a", limit_micro_usd=limit)
+            await submitted(client, "b", limit_micro_usd=limit)
             with pytest.raises(BudgetError, match=r"the sweep's budget of \$0\.68"):
-                await bought(client, "c", limit_micro_usd=limit)
-            again = await bought(client, "a", limit_micro_usd=limit)
+                await submitted(client, "c", limit_micro_usd=limit)
+            again = await submitted(client, "a", limit_micro_usd=limit)
             assert again.id == first.id
             use = client.store.sweep_use("3f2a")
             assert use.spent_micro_usd + use.reserved_micro_usd == limit
-            assert (await bought(client, "c", limit_micro_usd=None)).id
+            assert (await submitted(client, "c", limit_micro_usd=None)).id
             assert sweeps(client) == {None: [1], "3f2a": [1, 1, 1]}
 
     asyncio.run(main())
@@ -212,9 +212,9 @@ def test_a_fresh_attempt_after_a_full_queue_must_fit_the_sweep_too(
             running.base_url, running.api_key, home=tmp_path, clock=FastClock()
         ) as client:
             limit = 2 * VIDEO_5_S
-            await bought(client, "a", limit_micro_usd=limit)
+            await submitted(client, "a", limit_micro_usd=limit)
             with pytest.raises(RateLimitError):
-                await bought(client, "b", limit_micro_usd=limit)
+                await submitted(client, "b", limit_micro_usd=limit)
             attempts = sweeps(client)["3f2a"]
             assert len(attempts) > 2  # each of them a fresh key, and of the sweep
             assert client.store.sweep_use("3f2a") == BudgetUse(0, VIDEO_5_S)
@@ -233,14 +233,16 @@ def test_a_retried_cell_keeps_its_sweep_and_must_fit_its_limit(
             limit = VIDEO_5_S
             with pytest.raises(JobFailedError) as caught:
                 await (
-                    await bought(client, "sandbox:fail=internal", limit_micro_usd=limit)
+                    await submitted(
+                        client, "sandbox:fail=internal", limit_micro_usd=limit
+                    )
                 ).wait(60)
-            await bought(client, "the last of it", limit_micro_usd=limit)
+            await submitted(client, "the last of it", limit_micro_usd=limit)
             failed_job = await client.job(caught.value.job.id)
             with pytest.raises(BudgetError, match="the sweep's budget"):
                 await failed_job.retry()
             assert sweeps(client) == {"3f2a": [1, 1]}
-            await bought(client, "the last of it", limit_micro_usd=2 * limit)
+            await submitted(client, "the last of it", limit_micro_usd=2 * limit)
             await failed_job.retry()
             assert sweeps(client) == {"3f2a": [1, 1, 2]}
 
@@ -254,7 +256,7 @@ def test_another_draw_from_a_job_is_not_of_its_sweep(
         async with AsyncClient(
             sandbox.base_url, sandbox.api_key, home=tmp_path
         ) as client:
-            first = await bought(client, "a", limit_micro_usd=VIDEO_5_S)
+            first = await submitted(client, "a", limit_micro_usd=VIDEO_5_S)
             return first.id
 
     job_id = asyncio.run(main())

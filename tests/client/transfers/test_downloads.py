@@ -1,4 +1,4 @@
-"""Downloads: whole under their name or not at all, and gone on with."""
+"""Downloads: whole under their name or not at all, and resumed."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def ranges(storage: Storage) -> list[str | None]:
 
 
 @pytest.mark.parametrize("validator", ["etag", "date"])
-def test_a_broken_connection_is_gone_on_with_where_it_broke(
+def test_a_broken_connection_is_resumed_where_it_broke(
     tmp_path: Path, validator: str
 ) -> None:
     with Storage({PATH: FILE}, validator=validator) as storage:
@@ -117,7 +117,7 @@ def test_connections_may_break_often_as_long_as_each_gets_further(
 def test_what_could_not_be_fetched_whole_leaves_nothing(tmp_path: Path) -> None:
     with Storage({PATH: FILE}) as storage:
         storage.gets = [900_000, 0, 0, 0, 0]
-        with pytest.raises(ServiceError, match="fetched whole") as caught:
+        with pytest.raises(ServiceError, match="fetched completely") as caught:
             saved(storage, tmp_path / "a.mp4")
         assert names(tmp_path) == []
         assert "the same call fetches it again" in str(caught.value)
@@ -136,7 +136,7 @@ def test_a_file_that_changed_meanwhile_starts_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "options", [{"ranges": False}, {"validator": "none"}, {"validator": "weak"}]
 )
-def test_a_server_that_cannot_go_on_starts_over(
+def test_a_server_that_cannot_resume_starts_over(
     tmp_path: Path, options: dict[str, Any]
 ) -> None:
     with Storage({PATH: FILE}, **options) as storage:
@@ -206,7 +206,7 @@ def test_whatever_breaks_and_changes_the_file_is_one_version_whole(
         try:
             content = saved(storage, place.target)
         except ServiceError:
-            assert len(steps) > 4  # so many in a row that got no further
+            assert len(steps) > 4  # this many in a row made no progress
         else:
             assert content in versions
         place.target.unlink(missing_ok=True)
@@ -251,10 +251,10 @@ def saving(storage: Storage, target: Path) -> subprocess.Popen[bytes]:
 
 
 def test_a_killed_process_leaves_no_half_file_under_the_name(tmp_path: Path) -> None:
-    arrived, go_on = threading.Event(), threading.Event()
+    arrived, proceed = threading.Event(), threading.Event()
     with Storage({PATH: FILE}) as storage:
         storage.gets = [800_000]
-        storage.stalls = [(arrived, go_on)]
+        storage.stalls = [(arrived, proceed)]
         with saving(storage, tmp_path / "a.mp4") as process:
             assert arrived.wait(PATIENCE_S)
             while not any(each.stat().st_size for each in tmp_path.iterdir()):
@@ -262,7 +262,7 @@ def test_a_killed_process_leaves_no_half_file_under_the_name(tmp_path: Path) -> 
                 time.sleep(0.01)
             process.send_signal(signal.SIGKILL)
             process.wait(PATIENCE_S)
-        go_on.set()
+        proceed.set()
         assert not (tmp_path / "a.mp4").exists()
 
         assert saved(storage, tmp_path / "a.mp4") == FILE
@@ -279,7 +279,7 @@ def test_processes_that_save_the_same_at_once_all_end_with_it(
 
 
 def test_giving_up_ends_the_transfer_and_leaves_nothing(tmp_path: Path) -> None:
-    arrived, go_on = threading.Event(), threading.Event()
+    arrived, proceed = threading.Event(), threading.Event()
 
     async def scenario(storage: Storage, part: PartialFile) -> None:
         url = storage.base_url + PATH
@@ -299,9 +299,9 @@ def test_giving_up_ends_the_transfer_and_leaves_nothing(tmp_path: Path) -> None:
 
     with Storage({PATH: FILE}) as storage:
         storage.gets = [800_000]
-        storage.stalls = [(arrived, go_on)]
+        storage.stalls = [(arrived, proceed)]
         io_thread().call(scenario, storage, PartialFile(tmp_path / "a.mp4"))
-        go_on.set()
+        proceed.set()
     assert names(tmp_path) == []
     assert ranges(storage) == [None]
 
@@ -619,7 +619,7 @@ def test_a_full_disk_is_a_sentence_and_gives_its_room_back(
     monkeypatch.setattr(PartialFile, "write", full)
     with pytest.raises(InputError, match="no room left") as caught:
         job.download(tmp_path / "cat.png")
-    assert "stays at the service" in str(caught.value)
+    assert "The service keeps" in str(caught.value)
     assert names(tmp_path) == []
 
 

@@ -74,8 +74,8 @@ WELL = {
     "per_day": None,
 }
 DROPPED, LOST, AWAY = once("drop_before"), once("drop_after"), once("outage")
-IN_DOUBT = "not known whether the job was made"
-NO_JOB = "no job was made. Nothing was charged"
+IN_DOUBT = "not known whether the job was created"
+NO_JOB = "no job was created. Nothing was charged"
 
 SILENCE = [
     Row("dropped before the job is made", DROPPED),
@@ -234,7 +234,7 @@ REFUSED = [
         LOST,
         later=once("status", status=401),
         error=AuthError,
-        words="an earlier try may have made the job",
+        words="an earlier attempt may have created the job",
     ),
     Row(
         "dropped before, then 404 {message}",

@@ -1,4 +1,4 @@
-"""What the service tells of an account: billing, and the log of webhook deliveries.
+"""What the service reports about an account: billing, and webhook deliveries.
 
-It stands on `http`.
+It depends on `http`.
 """

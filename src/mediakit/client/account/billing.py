@@ -1,4 +1,4 @@
-"""The billing reads, as the service answers them (spec 4.19)."""
+"""Reads of the billing endpoints (spec 4.19)."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Billing:
     """Reads of balance and spend; each is free and safe to repeat.
 
     Args:
-        transport: Reads.
-        clock: For errors that name an instant.
+        transport: Sends the reads.
+        clock: Gives the time for errors that name an instant.
     """
 
     def __init__(self, transport: ServiceClient, clock: Clock) -> None:
@@ -77,7 +77,7 @@ class Billing:
         """Read the same month as CSV, one row per model and a totals row."""
         answer = await self._transport.read(f"/billing/monthly/{month}/csv")
         content = self._checked(answer, f"the report of {month}").content
-        # A name that is not UTF-8 must not hide the amounts beside it.
+        # A name that is not UTF-8 must not hide the amounts in its row.
         text = content.decode(errors="replace")
         return Report(text, answered_at(answer), content)
 

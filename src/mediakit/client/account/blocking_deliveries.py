@@ -1,4 +1,4 @@
-"""The blocking face of the delivery log: one line a method, on the I/O thread."""
+"""The blocking delivery log: each method runs the asynchronous one."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class DeliveryList:
-    """Deliveries that are read page by page as they are gone through.
+    """Deliveries, read page by page during iteration.
 
-    Each pass asks anew, from the newest on.
+    Each iteration reads the log again, starting with the newest.
 
     Args:
         core: The list.
@@ -69,7 +69,7 @@ class Deliveries:
         endpoint_id: str | None = None,
         page_size: int = LARGEST_PAGE,
     ) -> DeliveryList:
-        """Return deliveries, newest first; a page is asked for when it is reached."""
+        """Return deliveries, newest first; each page is read when it is reached."""
         found = self.core.list(
             status=status,
             source_id=source_id,
@@ -101,7 +101,7 @@ class Deliveries:
 
     @explained_by(AsyncDeliveries.attempts)
     def attempts(self, delivery_id: str, /) -> Sequence[Attempt]:
-        """Read the attempts of a delivery, the first one first; see `Attempt.words`."""
+        """Read the attempts of a delivery, oldest first; see `Attempt.words`."""
         return self.io.call(self.core.attempts, delivery_id)
 
     @overload
@@ -127,7 +127,7 @@ class Deliveries:
         since: When | None = None,
         until: When | None = None,
     ) -> Delivery | Replays:
-        """Send one delivery again, or all of a status in a range (spec 3.2)."""
+        """Replay one delivery, or all with a status in a range (spec 3.2)."""
         replay: Any = self.core.replay
         sent: Delivery | Replays = self.io.call(
             replay, delivery_id, status=status, since=since, until=until
@@ -136,10 +136,10 @@ class Deliveries:
 
     @explained_by(AsyncDeliveries.secret)
     def secret(self) -> Secret:
-        """Read what deliveries to a `webhook_url` are signed with (spec 6.6)."""
+        """Read the secret that signs deliveries to a `webhook_url` (spec 6.6)."""
         return self.io.call(self.core.secret)
 
     @explained_by(AsyncDeliveries.rotate_secret)
     def rotate_secret(self, *, overlap_s: int = LONGEST_OVERLAP_S) -> Secret:
-        """Make a new secret; for a while the one before it signs too (spec 6.6)."""
+        """Create a new secret; for a time the previous one signs too (spec 6.6)."""
         return self.io.call(self.core.rotate_secret, overlap_s=overlap_s)

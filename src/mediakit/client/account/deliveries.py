@@ -37,7 +37,7 @@ When = str | date | datetime
 
 
 class _SecretAnswer(Record):
-    """What the secret's endpoints answer."""
+    """The response of the secret's endpoints."""
 
     secret: str
     previous_expires_at: datetime | None = None
@@ -45,7 +45,7 @@ class _SecretAnswer(Record):
 
 @dataclass(frozen=True)
 class Refused:
-    """A delivery that could not be sent again.
+    """A delivery that could not be replayed.
 
     Args:
         id: The delivery.
@@ -58,11 +58,11 @@ class Refused:
 
 @dataclass(frozen=True)
 class Replays:
-    """What became of sending several deliveries again.
+    """The outcome of replaying several deliveries.
 
     Args:
-        sent: Those that are on their way again, as the log shows them now.
-        refused: Those that are not.
+        sent: The replayed deliveries, as the log shows them now.
+        refused: Those that could not be replayed.
     """
 
     sent: tuple[Delivery, ...]
@@ -75,13 +75,13 @@ class Replays:
 
 
 class AsyncDeliveryList:
-    """Deliveries that are read page by page as they are gone through.
+    """Deliveries, read page by page during iteration.
 
-    Each pass asks anew, from the newest on.
+    Each iteration reads the log again, starting with the newest.
 
     Args:
         log: Reads the pages.
-        params: Which ones.
+        params: The filter.
     """
 
     def __init__(self, log: AsyncDeliveries, params: Mapping[str, str]) -> None:
@@ -90,10 +90,10 @@ class AsyncDeliveryList:
 
     def __repr__(self) -> str:
         asked = ", ".join(f"{k}={v}" for k, v in self._params.items() if k != "limit")
-        return f"<deliveries{f' with {asked}' if asked else ''}, read as gone through>"
+        return f"<deliveries{f' with {asked}' if asked else ''}, read page by page>"
 
     def reading(self) -> LogReading:
-        """Begin a pass."""
+        """Start an iteration."""
         return self._log.reading(self._params)
 
     async def __aiter__(self) -> AsyncIterator[Delivery]:
@@ -104,7 +104,7 @@ class AsyncDeliveryList:
 
     @networked
     async def rows(self) -> Sequence[Row]:
-        """Read all of them, as they were sent."""
+        """Read all of them, as the service sends them."""
         reading, rows = self.reading(), []
         while (page := await reading.next_page()) is not None:
             rows += page
@@ -115,8 +115,8 @@ class AsyncDeliveries:
     """The delivery log of an organization; reading it is free (spec 4.20).
 
     Args:
-        transport: Asks the service.
-        clock: For errors that name an instant.
+        transport: Sends the requests.
+        clock: Gives the time for errors that name an instant.
     """
 
     def __init__(self, transport: ServiceClient, clock: Clock) -> None:
@@ -134,17 +134,17 @@ class AsyncDeliveries:
         endpoint_id: str | None = None,
         page_size: int = LARGEST_PAGE,
     ) -> AsyncDeliveryList:
-        """Return deliveries, newest first; a page is asked for when it is reached.
+        """Return deliveries, newest first; each page is read when it is reached.
 
         Args:
             status: Only those that are "pending", "delivered", "failed" or
                 "canceled".
             source_id: Only those of this job.
             endpoint_id: Only those to this endpoint.
-            page_size: How many one answer holds, 1 to 100.
+            page_size: Deliveries per page, 1 to 100.
 
         Raises:
-            InputError: An argument is not acceptable; nothing was sent.
+            InputError: An argument is invalid; nothing was sent.
         """
         _check_whole("page_size", page_size, 1, LARGEST_PAGE, spec="4.20")
         filters = {
@@ -156,7 +156,7 @@ class AsyncDeliveries:
         return AsyncDeliveryList(self, {**asked, "limit": str(page_size)})
 
     def reading(self, params: Mapping[str, str]) -> LogReading:
-        """Begin a pass through the log."""
+        """Start an iteration over the log."""
 
         async def ask(params: Mapping[str, str]) -> Any:
             answer = await self._transport.read(DELIVERIES_PATH, params=params)
@@ -183,10 +183,10 @@ class AsyncDeliveries:
         Returns:
             One row per delivery, newest first; the same dtypes without any. Instants
             are datetime64[us, UTC], attempts Int64, closed sets categories; the
-            address is without its query, which may hold a token.
+            address omits its query, which may hold a token.
 
         Raises:
-            InputError: An argument is not acceptable; nothing was sent.
+            InputError: An argument is invalid; nothing was sent.
             ServiceError: The service does not answer.
         """
         from mediakit.client.account.delivery_frame import deliveries_frame
@@ -210,7 +210,7 @@ class AsyncDeliveries:
 
     @networked
     async def attempts(self, delivery_id: str, /) -> Sequence[Attempt]:
-        """Read the attempts of a delivery, the first one first; see `Attempt.words`.
+        """Read the attempts of a delivery, oldest first; see `Attempt.words`.
 
         Args:
             delivery_id: The delivery's id.
@@ -223,7 +223,7 @@ class AsyncDeliveries:
         body = self._checked(answer, f"the delivery {delivery_id}").json()
         return [Attempt.model_validate(row) for row in rows_in(body)]
 
-    # -- sending again ------------------------------------------------------------
+    # -- replays ------------------------------------------------------------------
 
     @overload
     async def replay(self, delivery_id: str, /) -> Delivery: ...
@@ -248,18 +248,18 @@ class AsyncDeliveries:
         since: When | None = None,
         until: When | None = None,
     ) -> Delivery | Replays:
-        """Send one delivery again, or all of a status in a range (spec 3.2).
+        """Replay one delivery, or all with a status in a range (spec 3.2).
 
         Receivers get it under the same `webhook-id`.
 
         Args:
-            delivery_id: The one.
-            status: All of these, such as "failed"; not together with an id.
-            since: Of these, only those made from this instant on.
-            until: Of these, only those made before this instant.
+            delivery_id: The delivery.
+            status: All with this status, such as "failed"; not together with an id.
+            since: Of these, only those created at this instant or later.
+            until: Of these, only those created before this instant.
 
         Returns:
-            The delivery as it is now; of several, what became of each.
+            The delivery as it is now; for several, the outcome of each.
 
         Raises:
             InputError: Neither, or both, are given, or an instant cannot be read;
@@ -278,7 +278,7 @@ class AsyncDeliveries:
                 accepted = "nothing beside the id of one delivery"
                 raise InputError("since", got=since or until, accepted=accepted)
             return await self._replay(delivery_id)
-        # All are found before the first one moves in the log.
+        # Find all of them first, because a replay moves a delivery in the log.
         rows = await self.list(status=status).rows()
         found = [Delivery.model_validate(row) for row in rows]
         return await self._replay_all([d for d in found if in_range(d, *span)])
@@ -306,12 +306,12 @@ class AsyncDeliveries:
             return await self._transport.exchange("POST", path)
 
         try:
-            # Sent twice it arrives twice, under one id: receivers know it again.
+            # A repeated delivery has the same id: receivers recognise it.
             answer = await self._transport.again(once, for_s=REPLAY_FOR_S)
         except NoAnswerError as error:
             raise self._transport.silence(error) from error
         if answer.status == 409 and tries > 1:
-            # The try whose answer was lost has sent it, unless it could not be.
+            # An attempt without a response may have replayed it.
             now = await self.get(delivery_id)
             if now.status == DeliveryStatus.PENDING:
                 return now
@@ -322,9 +322,9 @@ class AsyncDeliveries:
 
     @networked
     async def secret(self) -> Secret:
-        """Read what deliveries to a `webhook_url` are signed with (spec 6.6).
+        """Read the secret that signs deliveries to a `webhook_url` (spec 6.6).
 
-        It does not show itself: `reveal()` does. The first read makes it.
+        Only `reveal()` shows it. The first read creates it.
 
         Raises:
             ServiceError: The service does not answer.
@@ -334,23 +334,23 @@ class AsyncDeliveries:
 
     @networked
     async def rotate_secret(self, *, overlap_s: int = LONGEST_OVERLAP_S) -> Secret:
-        """Make a new secret; for a while the one before it signs too (spec 6.6).
+        """Create a new secret; for a time the previous one signs too (spec 6.6).
 
         Args:
-            overlap_s: For how long both sign, 0 to 86,400 seconds.
+            overlap_s: Seconds for which both sign, 0 to 86,400.
 
         Returns:
-            The new one; `previous_expires_at` says until when both sign.
+            The new secret; both sign until its `previous_expires_at`.
 
         Raises:
-            InputError: The overlap is not acceptable; nothing was sent.
+            InputError: The overlap is invalid; nothing was sent.
             AuthError: The key's owner may not rotate it; owners and admins may.
-            ServiceError: No answer came; the error says what that means.
+            ServiceError: No response; the error says what that means.
         """
         _check_whole("overlap_s", overlap_s, 0, LONGEST_OVERLAP_S, spec="6.6")
         content = json.dumps({"expire_in_seconds": overlap_s}).encode()
         try:
-            # Never twice: after two rotations the receivers' secret signs no more.
+            # No retry: after two rotations the receivers' secret no longer signs.
             answer = await self._transport.exchange(
                 "POST", f"{SECRET_PATH}/rotate", content=content
             )
@@ -363,7 +363,7 @@ class AsyncDeliveries:
         try:
             said = _SecretAnswer.model_validate(fields)
         except ValueError:
-            # The answer may hold the secret under another name: it is not shown.
+            # Not shown: the response may hold the secret under another name.
             raise ServiceError(
                 f"The service answered {answer.status} without a secret that can be "
                 "read.",
@@ -385,7 +385,7 @@ def _unrotated(error: NoAnswerError) -> ServiceError:
         )
     return ServiceError(
         f"The service did not answer ({error.reason}), so it is not known whether the "
-        "secret was rotated. It is not asked again by itself: read .secret() and "
+        "secret was rotated. This is not retried automatically: read .secret() and "
         "compare."
     )
 

@@ -1,4 +1,4 @@
-"""The delivery log as a typed frame; imported only when a frame is asked for."""
+"""The delivery log as a typed frame; imported on first use."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ COLUMNS = (
 
 
 def deliveries_frame(rows: Sequence[Row]) -> pd.DataFrame:
-    """Make a typed frame of the log's records.
+    """Return the log's records as a typed frame.
 
     Returns:
         One row per record, in the order sent; the same dtypes without any record.
-        Columns that nothing is known about follow, as they were sent.
+        Unknown columns follow, as they were sent.
     """
     known = [Delivery.model_validate(row) for row in rows]
     columns = {
@@ -44,7 +44,7 @@ def deliveries_frame(rows: Sequence[Row]) -> pd.DataFrame:
 
 
 def without_query(url: str | None) -> str | None:
-    """Leave out of an address what may be a token."""
+    """Return an address without its query, which may hold a token."""
     if url is None or "?" not in url:
         return url
     return f"{url.partition('?')[0]}?…"

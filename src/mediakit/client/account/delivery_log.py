@@ -18,8 +18,8 @@ class LogReading:
     """One reading of the log, page after page, to its end (spec 4.20).
 
     Args:
-        ask: Asks for the page that some parameters name.
-        params: What is asked for, without the cursor.
+        ask: Requests the page of the given parameters.
+        params: The filter, without the cursor.
     """
 
     def __init__(self, ask: Ask, params: Mapping[str, str]) -> None:
@@ -36,28 +36,28 @@ class LogReading:
         self._seen.add(self._cursor)
         more = {} if self._cursor is None else {"cursor": self._cursor}
         body = await self._ask({**self._params, **more})
-        # None was seen with the first page: without another cursor this was the last.
+        # The first page had no cursor: without one now, this was the last page.
         self._cursor = text_in(body, "next_cursor")
         return rows_in(body)
 
 
 def rows_in(body: Any) -> list[Row]:
-    """Return the records of a list: the answer itself, or its `data`.
+    """Return the records of a list: the response itself, or its `data`.
 
     Raises:
-        ServiceError: It has no list, which is not the same as an empty one.
+        ServiceError: It has no list, which differs from an empty one.
     """
     rows = body.get("data") if isinstance(body, dict) else body
     if not isinstance(rows, list):
         raise ServiceError(
-            "The service answered with no list of records that can be found, so it is "
-            "not known whether there are any. A newer mediakit may find it.",
+            "The service's response has no readable list of records, so it is not "
+            "known whether there are any. A newer mediakit may read it.",
             status=200,
         )
     return [row for row in rows if isinstance(row, dict)]
 
 
 def text_in(body: Any, name: str) -> str | None:
-    """Return a text of an object; None where there is none."""
+    """Return a text property of an object; None without it."""
     value = body.get(name) if isinstance(body, dict) else None
     return value if isinstance(value, str) and value else None

@@ -9,14 +9,14 @@ from mediakit.records import Delivery
 
 
 def instant_of(field: str, when: str | date | datetime | None) -> datetime | None:
-    """Read an instant: one with its offset, or the midnight that a UTC day begins at.
+    """Parse an instant with its offset, or the midnight at which a UTC day begins.
 
     Args:
-        field: What errors call it.
+        field: Its name in errors.
         when: The instant or the day, also as text in ISO 8601.
 
     Raises:
-        InputError: It is neither; a time without an offset could be any of many.
+        InputError: It is neither; a time without an offset is ambiguous.
     """
     if when is None:
         return None
@@ -50,9 +50,9 @@ def _read(when: object) -> datetime | None:
 def in_range(
     delivery: Delivery, since: datetime | None, until: datetime | None
 ) -> bool:
-    """Tell whether a delivery was made in a range; without one, all were.
+    """Return whether a delivery was created in a range; without one, all were.
 
-    What does not say when it was made is in no range.
+    A delivery without a creation time is in no range.
     """
     if since is None and until is None:
         return True

@@ -1,4 +1,4 @@
-"""Hearing of the ends of jobs from the sandbox's webhooks instead of polling.
+"""Receives the ends of jobs from the sandbox's webhooks instead of polling.
 
-It stands on `account` and `jobs`.
+It depends on `account` and `jobs`.
 """

@@ -21,13 +21,13 @@ PATH = "/mediakit-listener"
 ENDPOINTS = "/sandbox/endpoints"
 CONNECT_TIMEOUT_S = 1.0
 EVENTS = [COMPLETED, FAILED]
-# Its own door asks for this header, which no web page can send.
-DOOR = {"X-Sandbox": "1"}
+# The sandbox's admin API requires this header, which no web page can send.
+SANDBOX_HEADER = {"X-Sandbox": "1"}
 ONLY_SANDBOX = (
     "client.listen() needs a sandbox on this machine: a hosted service posts to public "
     "https addresses only, which are registered in its console. There, mount "
     "mediakit.webhooks.receiver(secret, client.handle_event) in an application of "
-    "your own. Jobs are polled, as ever."
+    "your own. Jobs are still polled."
 )
 
 
@@ -37,7 +37,7 @@ class Endpoint:
 
     Args:
         id: Its id.
-        secret: What its deliveries are signed with.
+        secret: The secret that signs its deliveries.
     """
 
     id: str
@@ -45,26 +45,26 @@ class Endpoint:
 
 
 class Endpoints:
-    """Registers listeners of this machine at its sandbox.
+    """Registers listeners on this machine at its sandbox.
 
-    It is an endpoint of the account and not a `webhook_url` of each submit: a body,
-    and so its key, is the same with a listener and without one (spec 4.3).
+    A listener is an endpoint of the account and not a `webhook_url` of each submission:
+    a body, and so its key, is the same with a listener and without one (spec 4.3).
 
     Args:
-        transport: Asks.
+        transport: Sends the requests.
     """
 
     def __init__(self, transport: ServiceClient) -> None:
         self._transport = transport
 
     async def register(self, base_url: str) -> Endpoint:
-        """Register a listener, in the place of one that has died if there is one.
+        """Register a listener; it replaces one whose process has ended.
 
-        What was on its way to the dead one is then sent to this one.
+        Pending deliveries of the old one are then sent to this one.
 
         Raises:
-            ServiceError: The service is no sandbox of this machine, or refuses.
-            ConflictError: It cannot be told whose events are wanted.
+            ServiceError: The service is not a sandbox on this machine, or refuses.
+            ConflictError: It is unclear whose events are wanted.
         """
         if not self._transport.service.on_this_machine:
             raise ServiceError(ONLY_SANDBOX)
@@ -81,7 +81,7 @@ class Endpoints:
         return Endpoint(str(said["id"]), str(said["secret"]))
 
     async def remove(self, endpoint: Endpoint) -> None:
-        """Delete an endpoint; what was on its way there is canceled.
+        """Delete an endpoint; its pending deliveries are canceled.
 
         Raises:
             ServiceError: The sandbox does not answer.
@@ -92,9 +92,9 @@ class Endpoints:
         orgs = rows_in(await self._ask("GET", "/sandbox/orgs"))
         if len(orgs) > 1:
             raise ConflictError(
-                f"This sandbox has {len(orgs)} organizations, and a key does not tell "
-                "which of them it belongs to, so listen() would hear of another one's "
-                "jobs. Use a sandbox with one organization; jobs are polled, as ever."
+                f"This sandbox has {len(orgs)} organizations, and a key does not show "
+                "which of them it belongs to, so listen() would receive another one's "
+                "jobs. Use a sandbox with one organization; jobs are still polled."
             )
 
     async def _ask(
@@ -103,7 +103,7 @@ class Endpoints:
         content = None if body is None else json.dumps(body).encode()
         try:
             answer = await self._transport.exchange(
-                method, path, content=content, headers=DOOR
+                method, path, content=content, headers=SANDBOX_HEADER
             )
         except NoAnswerError as error:
             raise self._transport.silence(error) from error
@@ -120,8 +120,8 @@ def _refusal(answer: Answer) -> ServiceError:
         hint = " Start it with --allow-loopback-callbacks."
     said = answer.message or f"it answered {answer.status}"
     return ServiceError(
-        f"The sandbox does not register a listener: {said}{hint} Jobs are polled, as "
-        "ever.",
+        f"The sandbox does not register a listener: {said}{hint} Jobs are still "
+        "polled.",
         status=answer.status,
     )
 

@@ -1,4 +1,4 @@
-"""A receiver of this machine that gives a sandbox's events to the client."""
+"""A receiver on this machine that passes a sandbox's events to the client."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ STARTED_CHECK_S = 0.01
 class Listener(ProcessBound):
     """Receives the events of an account while it is open; see `client.listen`.
 
-    Jobs of its client end by event. They are read once a minute all the same, so that
-    a lost event costs time and nothing else.
+    Events end the jobs of its client. The poller still reads them once a minute, so
+    that a lost event only costs time.
 
     Args:
-        handle: Takes the events.
+        handle: Handles the events.
         endpoints: Registers it at the sandbox.
-        pollers: Read running jobs seldom while it is open.
+        pollers: Read running jobs less often while it is open.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Listener(ProcessBound):
         self._receiver: Receiver | None = None
         self._server: Any = None
         self._serving: asyncio.Task[None] | None = None
-        # The port is open from the start: what connects before it is served waits.
+        # The port is open from the start: early connections wait until it serves.
         self._socket = socket.create_server((HOST, 0))
         self.url = f"http://{HOST}:{self._socket.getsockname()[1]}"
 
@@ -61,24 +61,24 @@ class Listener(ProcessBound):
 
     @property
     def is_open(self) -> bool:
-        """Tell whether events are received."""
+        """Return whether it receives events."""
         return self._serving is not None
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """Return the last thousand events, the newest last."""
+        """Return the last thousand events, newest last."""
         return tuple(self._events)
 
     async def open(self) -> Self:
-        """Register, and begin to receive.
+        """Register, and start to receive.
 
         Raises:
-            ServiceError: The service is no sandbox of this machine, or refuses.
-            ConflictError: It cannot be told whose events are wanted.
+            ServiceError: The service is not a sandbox on this machine, or refuses.
+            ConflictError: It is unclear whose events are wanted.
         """
         try:
             self._endpoint = await self._endpoints.register(self.url)
-            # An event that comes again changes nothing, so nothing is kept on disk.
+            # A repeated event changes nothing, so no event is stored on disk.
             self._receiver = receiver(
                 self._endpoint.secret, self._on_event, inbox=IN_MEMORY
             )
@@ -103,12 +103,12 @@ class Listener(ProcessBound):
 
     @networked
     async def aclose(self) -> None:
-        """Stop receiving; jobs are polled again. Closing twice does nothing more."""
+        """Stop receiving; jobs are polled again. A second close does nothing."""
         serving = self._serving
         self._ended(serving)
         if serving is not None:
-            # If told to stop before it has started, uvicorn leaves its sockets open;
-            # it sets no event when it has.
+            # If stopped before it has started, uvicorn leaves its sockets open; it
+            # has no event for having started.
             while not (self._server.started or serving.done()):  # noqa: ASYNC110
                 await asyncio.sleep(STARTED_CHECK_S)
             self._server.should_exit = True
@@ -121,14 +121,14 @@ class Listener(ProcessBound):
             try:
                 await self._endpoints.remove(endpoint)
             except MediakitError as error:
-                # The next listener takes its place.
+                # The next listener replaces it.
                 log.debug("an endpoint stays registered: %s", error)
         self._socket.close()
         if self._receiver is not None:
             self._receiver.inbox.close()
 
     def close(self) -> None:
-        """Stop receiving; jobs are polled again. Closing twice does nothing more."""
+        """Stop receiving; jobs are polled again. A second close does nothing."""
         io_thread().call(self.aclose)
 
     def __enter__(self) -> Self:
@@ -160,7 +160,7 @@ def _server(app: Receiver) -> Any:
     except ModuleNotFoundError as error:
         raise ServiceError(
             f"Listening needs {error.name}, which is not installed: install "
-            "mediakit[sandbox]. Without it jobs are polled, as ever."
+            "mediakit[sandbox]. Without it, jobs are still polled."
         ) from None
     config = uvicorn.Config(
         app,

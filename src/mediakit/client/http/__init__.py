@@ -1,4 +1,4 @@
 """One exchange with a server over httpx, its retries, and what a response means.
 
-It stands on `runtime`; it knows neither jobs nor money.
+It depends on `runtime`; it knows neither jobs nor money.
 """

@@ -1,4 +1,4 @@
-"""Why a request takes so long, for people."""
+"""Messages that say why a request is slow."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from mediakit.media import size_text
 
 
 class DelayMessages:
-    """Says what a request waits for that has no answer yet.
+    """Says what a pending request waits for.
 
     Args:
-        progress: Knows how far the uploads are.
-        asked_to_wait_s: Tells for how many more seconds the service asked to be left
-            alone.
-        blocked_text: Says that another program holds the history; an empty text if
-            none does.
+        progress: The progress of the uploads.
+        asked_to_wait_s: Returns the remaining seconds of the wait that the service
+            requested.
+        blocked_text: Returns a message while another program locks the history, else
+            an empty text.
     """
 
     def __init__(
@@ -31,31 +31,31 @@ class DelayMessages:
         self._blocked_text = blocked_text
 
     def submit_text(self) -> str:
-        """Say why a submit has no answer."""
+        """Say why a submission has no response."""
         blocked = self._blocked_text()
         if blocked:
             return blocked
         asked_s = self._asked_to_wait_s()
         if asked_s > 0:
             return f"The service asks to wait; trying again in {ceil(asked_s)} s."
-        return "The service has not taken the request yet; still trying."
+        return "The service has not accepted the request yet; still trying."
 
     def files_text(self) -> str:
-        """Say how far the files of a request are."""
+        """Return the progress of a request's files."""
         return (
             self.upload_text()
             or self._blocked_text()
-            or "Still looking at the media of the request."
+            or "Still reading the media of the request."
         )
 
     def upload_text(self, names: Collection[str] | None = None) -> str:
-        """Say how far uploads are.
+        """Return the progress of uploads.
 
         Args:
             names: The names of the files that matter; None for all.
 
         Returns:
-            A sentence; nothing while none of them is under way.
+            A sentence; empty while none of them is in progress.
         """
         uploads = [
             each

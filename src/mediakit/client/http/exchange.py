@@ -1,4 +1,4 @@
-"""What one HTTP exchange comes to: an answer, or none."""
+"""The outcome of one HTTP exchange: a response, or none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class NoAnswerError(ConnectionError):
         reason: Why, in words.
         sent: Whether the service may have received it.
         retry_after_s: Seconds that the service asks to wait; None when it does not.
-        is_final: Whether asking again is of no use.
+        is_final: Whether a retry is of no use.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class NoAnswerError(ConnectionError):
 
 @dataclass(frozen=True)
 class Answer:
-    """What the service answered; it may hold a signed URL or a secret."""
+    """A response of the service; it may hold a signed URL or a secret."""
 
     status: int
     headers: Mapping[str, str] = field(repr=False)

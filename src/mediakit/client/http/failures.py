@@ -49,8 +49,8 @@ async def translate_errors(work: Awaitable[T], *, in_body: bool = False) -> T:
     Suppresses the logs of httpx and httpcore, which would show signed URLs.
 
     Args:
-        work: What is awaited; its other exceptions are let through.
-        in_body: Whether the head of the answer has arrived.
+        work: The call; its other exceptions propagate.
+        in_body: Whether the head of the response has arrived.
     """
     token = _in_mediakit_request.set(True)
     try:
@@ -67,15 +67,15 @@ async def translate_errors(work: Awaitable[T], *, in_body: bool = False) -> T:
 
 
 def no_answer_from(error: BaseException, *, in_body: bool = False) -> NoAnswerError:
-    """Return what is known of an exchange that failed.
+    """Return the error of a failed exchange, without its request.
 
     Args:
-        error: What it failed with.
-        in_body: Whether the head of the answer had arrived.
+        error: The original error.
+        in_body: Whether the head of the response had arrived.
     """
     sent = in_body or not _is_unsent(error)
     is_final = isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL)
-    if isinstance(error, httpx.ProxyError):  # it wants another user or password
+    if isinstance(error, httpx.ProxyError):  # it rejects the user or password
         is_final = str(error).startswith("407") or "password" in str(error)
     reason = _reason(error, sent=sent, in_body=in_body)
     return NoAnswerError(reason, sent=sent, is_final=is_final)
@@ -83,7 +83,7 @@ def no_answer_from(error: BaseException, *, in_body: bool = False) -> NoAnswerEr
 
 def _is_transport_error(error: Exception) -> bool:
     kinds = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError)
-    # Some exceptions of the libraries below are let through as they are.
+    # httpx passes on some exceptions of the underlying libraries unchanged.
     return isinstance(error, kinds) or _package_of(error) in ("aiohttp", "socksio")
 
 
@@ -155,7 +155,7 @@ _PARTS_OF_HTTPCORE = ("connection", "http11", "http2", "proxy", "socks")
 
 
 class _DropOwnRequests(logging.Filter):
-    """Drops what is logged of our requests: a URL may be signed."""
+    """Drops the log records of our requests: a URL may be signed."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return not _in_mediakit_request.get()

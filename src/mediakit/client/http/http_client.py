@@ -59,12 +59,12 @@ class StreamedResponse:
         self.size_bytes = int(length) if length.isdecimal() else None
 
     def header(self, name: str) -> str | None:
-        """Return a header's value; None without it."""
+        """Return a header's value; None if it is absent."""
         value: str | None = self._response.headers.get(name)
         return value
 
     async def iter_raw(self) -> AsyncGenerator[bytes, None]:
-        """Yield the body as it was sent, piece by piece.
+        """Yield the body as it was sent, in pieces.
 
         Raises:
             NoAnswerError: The connection broke, or ended early.
@@ -129,7 +129,7 @@ class HttpClient:
         content: bytes | None = None,
         params: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Send one request and read the whole answer; redirects are not followed.
+        """Send one request and read the whole response; redirects are not followed.
 
         Raises:
             NoAnswerError: No complete response arrived.
@@ -139,7 +139,7 @@ class HttpClient:
         async def exchange() -> Answer:
             async with asyncio.timeout(self._whole_answer_within_s):
                 http = self._client_for(url)
-                # As http.build_request() does, in half of the time.
+                # Equivalent to http.build_request(), in half the time.
                 request = httpx.Request(
                     method,
                     url,
@@ -163,7 +163,7 @@ class HttpClient:
         """PUT a body that is read while it is sent; does not follow redirects.
 
         Raises:
-            NoAnswerError: No answer came.
+            NoAnswerError: No response arrived.
             ServiceError: The environment names a proxy that cannot be used.
         """
         loop, body_error = asyncio.get_running_loop(), None
@@ -175,7 +175,7 @@ class HttpClient:
                     yield block
                     idle_timeout.reschedule(loop.time() + self._timeout_s)
             except MediakitError as error:
-                body_error = error  # the transport would hide it in one of its own
+                body_error = error  # the transport would wrap it in its own error
                 raise
 
         async def exchange() -> httpx.Response:
@@ -208,7 +208,7 @@ class HttpClient:
 
         async def exchange() -> httpx.Response:
             async with asyncio.timeout(2 * self._timeout_s):
-                # aiohttp drops what has arrived when a connection breaks.
+                # aiohttp drops the received bytes when a connection breaks.
                 http = self._client_for(url, httpx.AsyncClient)
                 request = http.build_request("GET", url, headers=headers)
                 response = await http.send(request, stream=True)
@@ -236,7 +236,7 @@ class HttpClient:
         """Return the client for a URL, made on first use."""
         loop = asyncio.get_running_loop()
         if self._pool.loop is not loop:
-            # A fork's child leaves the connections of its parent alone.
+            # A forked child does not close the connections of its parent.
             if self._pool.clients:
                 _inherited_from_parent.append(self._pool.clients)
             self._pool.clients, self._pool.loop = {}, loop
@@ -273,14 +273,14 @@ class HttpClient:
         )
 
     async def aclose(self) -> None:
-        """Close the connections; closing twice does nothing more."""
+        """Close the connections; a second close does nothing."""
         if self._pool.loop is asyncio.get_running_loop():
             await self._pool.aclose()
 
 
 @dataclass
 class _ClientPool:
-    """The clients that are open, by kind and whether they use the environment."""
+    """The open clients, by kind and whether they use the environment."""
 
     clients: dict[tuple[type[httpx.AsyncClient], bool], httpx.AsyncClient] = field(
         default_factory=dict
@@ -308,7 +308,7 @@ def _ssl_context(*_: str | None) -> ssl.SSLContext:
 
 
 async def _raise_for_proxy_auth(response: httpx.Response) -> None:
-    """Tell a proxy that wants another password from the service that it hides."""
+    """Raise if a proxy rejects the password, so that its 407 is not the service's."""
     if response.status_code == httpx.codes.PROXY_AUTHENTICATION_REQUIRED:
         await response.aclose()
         raise httpx.ProxyError("407", request=response.request)
@@ -328,7 +328,7 @@ def _host(url: str) -> str | None:
 
 
 def _checked_redirect(request: httpx.Request, before: httpx.Request) -> httpx.Request:
-    """Return the request that a redirect asks for.
+    """Return the request to follow a redirect.
 
     Raises:
         NoAnswerError: It must not be followed.

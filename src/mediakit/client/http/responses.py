@@ -1,4 +1,4 @@
-"""What an answer means: a record, or one of the typed errors."""
+"""Parses responses: a record, or one of the typed errors."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ R = TypeVar("R", bound=Record)
 BALANCE_CODES = {ErrorCode.INSUFFICIENT_BALANCE, ErrorCode.CYCLE_LIMIT_EXCEEDED}
 NOT_ADMITTED = {ErrorCode.ADMISSION_SUSPENDED, ErrorCode.MEMBERSHIP_REQUIRED}
 NOT_CHARGED = "Nothing was charged."
-ASK_AGAIN = "the same call then asks again, under a fresh key."
-ASK_ANEW = 'take="next" asks anew.'
+SUBMITS_AGAIN = "the same call then submits it under a new key."
+NEXT_TAKE_SUBMITS = 'take="next" submits the request again.'
 LONGEST_RETRY_AFTER_S = 366 * 86_400.0
 
 
 def parse(record_type: type[R], answer: Answer) -> R:
-    """Read a record from an answer.
+    """Parse a response as a record.
 
     Raises:
-        ServiceError: The answer is not such a record.
+        ServiceError: The response is not such a record.
     """
     with suppress(ValidationError):
         return record_type.model_validate_json(answer.content)
-    # The slower way reads what JSON itself allows, and says what is wrong.
+    # The slower way accepts all that JSON allows, and reports what is wrong.
     body = answer.json()
     try:
         return record_type.model_validate(body)
@@ -71,7 +71,7 @@ def failed_job(answer: Answer) -> Job | None:
 def retry_after_s(answer: Answer) -> float | None:
     """Return the seconds of `Retry-After`; None when it is absent or unreadable.
 
-    A date counts from the answer's own `Date`: two clocks seldom agree.
+    A date is relative to the response's own `Date`, because two clocks seldom agree.
     """
     text = answer.headers.get("retry-after", "").strip()
     if re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII):
@@ -83,11 +83,11 @@ def retry_after_s(answer: Answer) -> float | None:
 
 
 def answered_at(answer: Answer) -> datetime | None:
-    """Return the `Date` of an answer, in UTC by the service's clock; None without."""
+    """Return the `Date` of a response, UTC by the service's clock; None without it."""
     instant = _instant(answer.headers.get("date", ""))
     try:
         return instant.astimezone(UTC) if instant else None
-    except OverflowError:  # on the first or the last day of all
+    except OverflowError:  # on the first or last day that datetime supports
         return None
 
 
@@ -100,7 +100,7 @@ def _instant(http_date: str) -> datetime | None:
 
 
 def leads_to(answer: Answer) -> str:
-    """Say where a redirect leads, without path and query; nothing for other answers."""
+    """Say where a redirect leads, without path and query; empty for other responses."""
     location = answer.headers.get("location", "")
     try:
         parts = urlsplit(location)
@@ -115,13 +115,13 @@ def leads_to(answer: Answer) -> str:
 def error_of(
     answer: Answer, what: str, clock: Clock, *, then: str = ""
 ) -> MediakitError:
-    """Return the typed error of an answer that is not a success (spec 7.2).
+    """Return the typed error of a response that is not a success (spec 7.2).
 
     Args:
-        answer: The answer.
-        what: What was asked for, such as "the job media_...".
+        answer: The response.
+        what: What was requested, such as "the job media_...".
         clock: Turns `Retry-After` into an instant.
-        then: What follows from it, in sentences: what was sent, and what to do.
+        then: Sentences that follow: what was sent, and what to do.
     """
     job = failed_job(answer)
     if job is not None:
@@ -139,7 +139,7 @@ def error_of(
 
 _TYPED: Mapping[int, tuple[type[AnswerError], str]] = {
     401: (AuthError, "The API key is missing or not valid; set MEDIAKIT_API_KEY."),
-    403: (AuthError, "This API key may not ask for {}."),
+    403: (AuthError, "This API key may not request {}."),
     404: (NotFoundError, "The service does not know {}."),
     409: (ConflictError, "{} is not in a state for that."),
     410: (GoneError, "{} was erased."),
@@ -164,14 +164,14 @@ def refused_input(answer: Answer, what: str) -> InputError:
 
 
 def rejection(answer: Answer, job: Job, clock: Clock) -> MediakitError:
-    """Return the error for a job that was rejected at the door (spec 4.3)."""
+    """Return the error for a job that was rejected on submission (spec 4.3)."""
     code = job.error.code if job.error else ErrorCode.PROVIDER_ERROR
     words = job.error.message if job.error else ""
     said = f" The service says: {words}" if words else ""
     text = (
         f"{_REJECTED.get(code, 'The service rejected the request')} ({code}).{said} "
-        f"It was sent, and turned away as {job.id}. {NOT_CHARGED} "
-        f"{_ADVICE.get(code, ASK_ANEW)}"
+        f"It was sent and rejected as {job.id}. {NOT_CHARGED} "
+        f"{_ADVICE.get(code, NEXT_TAKE_SUBMITS)}"
     )
     if code in BALANCE_CODES:
         return BalanceError(text, status=answer.status, job_id=job.id)
@@ -182,18 +182,18 @@ def rejection(answer: Answer, job: Job, clock: Clock) -> MediakitError:
 
 
 _REJECTED: Mapping[ErrorCode, str] = {
-    ErrorCode.INSUFFICIENT_BALANCE: "The balance cannot carry this request",
-    ErrorCode.CYCLE_LIMIT_EXCEEDED: "The balance cannot carry this request",
+    ErrorCode.INSUFFICIENT_BALANCE: "The balance does not cover this request",
+    ErrorCode.CYCLE_LIMIT_EXCEEDED: "The balance does not cover this request",
     ErrorCode.RATE_LIMITED: "The service is limiting requests",
     ErrorCode.PROVIDER_UNAVAILABLE: "The service is not available at the moment",
 }
 _ADVICE: Mapping[ErrorCode, str] = {
-    ErrorCode.INSUFFICIENT_BALANCE: f"Top up, or ask for less; {ASK_AGAIN}",
-    ErrorCode.CYCLE_LIMIT_EXCEEDED: f"Raise the cycle's limit, or wait; {ASK_AGAIN}",
-    ErrorCode.ADMISSION_SUSPENDED: f"Its owner has to lift that; {ASK_AGAIN}",
-    ErrorCode.MEMBERSHIP_REQUIRED: f"Its owner has to grant that; {ASK_AGAIN}",
-    ErrorCode.PROVIDER_UNAVAILABLE: f"Try later: {ASK_AGAIN}",
-    ErrorCode.RATE_LIMITED: f"Wait, or raise the limit; {ASK_AGAIN}",
+    ErrorCode.INSUFFICIENT_BALANCE: f"Top up, or request less; {SUBMITS_AGAIN}",
+    ErrorCode.CYCLE_LIMIT_EXCEEDED: f"Raise the cycle limit, or wait; {SUBMITS_AGAIN}",
+    ErrorCode.ADMISSION_SUSPENDED: f"Its owner has to lift that; {SUBMITS_AGAIN}",
+    ErrorCode.MEMBERSHIP_REQUIRED: f"Its owner has to grant that; {SUBMITS_AGAIN}",
+    ErrorCode.PROVIDER_UNAVAILABLE: f"Try later: {SUBMITS_AGAIN}",
+    ErrorCode.RATE_LIMITED: f"Wait, or raise the limit; {SUBMITS_AGAIN}",
 }
 
 

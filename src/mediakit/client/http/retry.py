@@ -20,7 +20,7 @@ LONGEST_RETRY_AFTER_S = 120.0
 
 
 def is_transient(error: BaseException) -> bool:
-    """Tell whether a request without an answer is worth retrying."""
+    """Return whether a request without a response is worth retrying."""
     return isinstance(error, NoAnswerError) and not error.is_final
 
 
@@ -31,12 +31,12 @@ def jittered_backoff_s(tries: int) -> float:
 
 
 def backoff_s(state: RetryCallState) -> float:
-    """Return the pause before the next try: full jitter, and what the service asks."""
+    """Return the pause before the next attempt: full jitter, or `Retry-After`."""
     return max(jittered_backoff_s(state.attempt_number), retry_after_of(state))
 
 
 def retry_after_of(state: RetryCallState) -> float:
-    """Return the seconds that the last answer asked to wait; 0 when it did not."""
+    """Return the seconds that the last response asked to wait; 0 if it did not."""
     error = state.outcome.exception() if state.outcome else None
     return getattr(error, "retry_after_s", None) or 0.0
 
@@ -49,17 +49,17 @@ async def retry(
     wait: Callable[[RetryCallState], float] = backoff_s,
     on: Callable[[BaseException], bool] = is_transient,
 ) -> T:
-    """Try until it succeeds.
+    """Retry until it succeeds.
 
     Args:
-        once: One try.
+        once: One attempt.
         clock: Waits.
-        stop: Decides after a failed try whether to stop.
-        wait: The seconds before the next try.
-        on: Which errors are worth another try.
+        stop: Decides after a failed attempt whether to stop.
+        wait: The seconds before the next attempt.
+        on: Which errors are retried.
 
     Raises:
-        BaseException: The error of the last try.
+        BaseException: The error of the last attempt.
     """
     retrying = tenacity.AsyncRetrying(
         retry=tenacity.retry_if_exception(on),
@@ -76,14 +76,14 @@ async def retry(
 
 
 def stop_after_attempts(count: int) -> Callable[[RetryCallState], bool]:
-    """Return a stop rule for a number of tries."""
+    """Return a stop rule for a number of attempts."""
     return tenacity.stop_after_attempt(count)
 
 
 def stop_after_s(seconds: float, clock: Clock) -> Callable[[RetryCallState], bool]:
     """Return a stop rule for a number of seconds.
 
-    What the service asks to wait comes on top, up to two minutes in all.
+    The waits that the service requests are added, up to two minutes in all.
     """
     until_s = clock.monotonic_s() + seconds
     asked_in_all_s = 0.0

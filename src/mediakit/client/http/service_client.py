@@ -1,4 +1,4 @@
-"""Asking the service: once, or again for a while where that is safe."""
+"""Requests to the service, sent once or retried where that is safe."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOT_NOW = frozenset({408, 429, 502, 503, 504})
 
 
 class _NotNowError(NoAnswerError):
-    """The service, or a gateway before it, turns a read away for the moment."""
+    """The service, or a gateway before it, rejects a read temporarily."""
 
     def __init__(self, answer: Answer) -> None:
         asked_s = retry_after_s(answer)
@@ -43,9 +43,9 @@ class ServiceClient:
 
     Args:
         service: The service.
-        clock: Gives the time between tries.
+        clock: Gives the time between attempts.
         timeout_s: Seconds to wait for the next bytes before giving up.
-        transport: Carries the requests; see `HttpClient`.
+        transport: Sends the requests; see `HttpClient`.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class ServiceClient:
         """Send one request, once.
 
         Raises:
-            NoAnswerError: No answer came.
+            NoAnswerError: No response arrived.
             MediakitError: The client is closed.
         """
         if self.closed:
@@ -94,7 +94,7 @@ class ServiceClient:
         return self._without_key(answer)
 
     def _without_key(self, answer: Answer) -> Answer:
-        """Take the key out of an answer: "The key mk_... is not valid" is repeated."""
+        """Remove the key from a response, because errors quote its message."""
         key = self.service.api_key.encode()
         if len(key) < SHORTEST_KEY_BYTES or key not in answer.content:
             return answer
@@ -108,20 +108,20 @@ class ServiceClient:
         retry_for_s: float = READ_RETRY_FOR_S,
         is_foreign: Callable[[Answer], bool] | None = None,
     ) -> Answer:
-        """GET a path, retrying while there is no answer.
+        """GET a path; retry while there is no response.
 
         Honors `Retry-After` for up to two minutes in all. If the service asks for
         longer, or keeps rejecting the read, returns its last response.
 
         Args:
-            path: Where.
+            path: The path.
             params: The query.
-            retry_for_s: Seconds to go on for, beside what the service asks to wait.
-            is_foreign: Tells what is no answer of the service for this path; it is
-                asked again, too.
+            retry_for_s: Seconds to retry, beside the waits that the service requests.
+            is_foreign: Returns whether a response is not the service's own; then the
+                read is retried, too.
 
         Raises:
-            ServiceError: No answer came.
+            ServiceError: No response arrived.
         """
 
         async def once() -> Answer:
@@ -138,28 +138,28 @@ class ServiceClient:
             raise self.silence(error) from error
 
     async def again(self, once: Callable[[], Awaitable[T]], *, for_s: float) -> T:
-        """Repeat an exchange that may be repeated until an answer comes.
+        """Retry a repeatable exchange until there is a response.
 
         Args:
             once: Sends it once.
-            for_s: Seconds to go on for in all; what the service asks to wait comes on
-                top, up to two minutes.
+            for_s: Seconds to retry in all; the waits that the service requests are
+                added, up to two minutes.
 
         Raises:
-            NoAnswerError: The last try had no answer either.
+            NoAnswerError: The last attempt had no response either.
         """
         return await retry(
             once, clock=self._clock, stop=stop_after_s(for_s, self._clock)
         )
 
     def silence(self, error: NoAnswerError) -> ServiceError:
-        """Say for people that the service did not answer."""
+        """Return the error that says that the service did not answer."""
         return ServiceError(
             f"The service at {self.service.base_url} does not answer "
             f"({error.reason}). Check the base URL and the network, then try again."
         )
 
     async def aclose(self) -> None:
-        """Close the connections, for good; closing twice does nothing more."""
+        """Close the connections, for good; a second close does nothing."""
         self.closed = True
         await self._http.aclose()

@@ -20,7 +20,7 @@ class UnclosedTransport(httpx.AsyncBaseTransport):
         self._transport = transport
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request through it."""
+        """Send a request through the wrapped transport."""
         return await self._transport.handle_async_request(request)
 
 
@@ -39,7 +39,7 @@ class _AiohttpTransport(AiohttpTransport):
     _session: Any = None
 
     def get_client(self) -> Any:
-        """Return what the requests of this transport are given to."""
+        """Return the session that sends the requests of this transport."""
         if self._session is None:
             self._session = super().get_client()
         return _CookielessSession(self._session)

@@ -1,4 +1,4 @@
-"""Jobs after they were accepted: the job objects, the poller, and where results go.
+"""Accepted jobs: the job objects, the poller, and the downloads of results.
 
-It stands on `transfers`; it never submits anything.
+It depends on `transfers`; it never submits anything.
 """

@@ -1,4 +1,4 @@
-"""A job, awaited from any event loop: it watches itself and tells who listens."""
+"""A job, awaited from any event loop; it is polled, and notifies its listeners."""
 
 from __future__ import annotations
 
@@ -36,41 +36,41 @@ T = TypeVar("T")
 
 
 class JobServices(Protocol):
-    """What does for a job all that needs the service, as `client.jobs.Jobs` does."""
+    """The operations of a job that need the service; `registry.Jobs` implements it."""
 
     @property
     def outputs(self) -> Outputs:
-        """What saves and fetches what it made."""
+        """Saves and fetches outputs."""
 
     def waited(self, job: AsyncJob) -> None:
-        """Hear that somebody begins to wait for it."""
+        """Note that a caller starts to wait for a job."""
 
     def watch(self, job: AsyncJob) -> None:
-        """Watch it until its charge is settled."""
+        """Watch a job until its charge is settled."""
 
     async def read(self, job: AsyncJob) -> None:
-        """Read it once."""
+        """Read a job once."""
 
     async def erase(self, job: AsyncJob) -> None:
-        """Erase its media and its request."""
+        """Erase a job's media and its request."""
 
     async def forget(self, job: AsyncJob) -> None:
-        """Forget its prompt and its settings here."""
+        """Forget a job's prompt and settings in the history."""
 
     retry: Callable[[str], Awaitable[AsyncJob]]
-    """Asks once more for what a job failed to make."""
+    """Submits a failed job's request again."""
     next_take: Callable[[str], Awaitable[AsyncJob]]
-    """Asks for another draw of a job's request."""
+    """Submits another draw of a job's request."""
 
 
 class AsyncJob(ProcessBound):
     """A job, whose methods are awaited from any event loop.
 
-    It watches itself from the start until its charge is settled. There is no cancel
-    in the interface: a time-out or an interrupt ends the waiting only.
+    It is watched from the start until its charge is settled. The service cannot cancel
+    jobs: a timeout or an interrupt ends only the waiting.
     """
 
-    _instead = "hand on job.id, and ask client.job(job_id) there"
+    _instead = "pass job.id, and call client.job(job_id) there"
 
     def __init__(self, services: JobServices, state: JobState) -> None:
         self._services = services
@@ -98,7 +98,7 @@ class AsyncJob(ProcessBound):
 
     @property
     def url(self) -> str | None:
-        """Return the output's URL; None while there is none."""
+        """Return the output's URL; None until there is one."""
         output = self._state.record.output
         return output.file.url if output and output.file else None
 
@@ -114,12 +114,12 @@ class AsyncJob(ProcessBound):
         return self.wait().__await__()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call a function with the state now and at every change.
+        """Call a function with the current state and with every change.
 
         It is called on the I/O thread, and must not block.
 
         Returns:
-            A function that ends it.
+            A function that unsubscribes it.
         """
         with self._lock:
             self._listeners.append(listener)
@@ -133,22 +133,22 @@ class AsyncJob(ProcessBound):
         return unsubscribe
 
     def update(self, state: JobState) -> None:
-        """Take a newer state, tell the listeners and wake whoever waits."""
+        """Set a newer state, notify the listeners and wake the waiting calls."""
         self._change(lambda _: state)
 
     def see(
         self, record: JobRecord, now: datetime, *, of_its_end: bool = False
     ) -> bool:
-        """Take what the service says of it; a state never goes backwards.
+        """Apply a record of the service; a state never goes backwards.
 
         Args:
-            record: What it says.
-            now: When it was said.
-            of_its_end: It is as the job was when it ended: whoever knows that it has
-                ended knows as much, and may know more.
+            record: The record.
+            now: When it was received.
+            of_its_end: The record is of the moment when the job ended: it adds nothing
+                to a state that has ended.
 
         Returns:
-            Whether its charge has settled by this.
+            Whether this record settled the charge.
         """
         self._ended = None
 
@@ -160,20 +160,20 @@ class AsyncJob(ProcessBound):
         return before.charge_micro_usd is None and after.charge_micro_usd is not None
 
     def trouble(self, sentence: str | None) -> None:
-        """Say why it cannot be read at the moment; None says that it can be again."""
+        """Set why the job cannot be read at the moment; None once it can be again."""
         if sentence is None:
             self._ended = None
         self._change(lambda state: replace(state, trouble=sentence))
 
     def end(self, error: MediakitError) -> None:
-        """End the waiting, because the job cannot be read until it is seen again."""
+        """End the waiting with an error, because the job cannot be read for now."""
         self._ended = error
         self._change(lambda state: replace(state, trouble=str(error)))
 
     def _change(
         self, change: Callable[[JobState], JobState]
     ) -> tuple[JobState, JobState]:
-        # Other threads subscribe: one change at a time.
+        # Other threads may subscribe, so changes are serialised.
         with self._lock:
             before = self._state
             after = self._state = change(before)
@@ -195,22 +195,22 @@ class AsyncJob(ProcessBound):
             self._services.watch(self)
 
     def release(self) -> None:
-        """End the waiting, because nobody watches any more; the job goes on."""
+        """End the waiting, because the watching has ended; the job continues."""
         self._releases += 1
         self._wake()
 
     async def wait(self, timeout_s: float | None = None) -> Self:
         """Wait until the job completes.
 
-        On ipykernel 7.4, typing into a form while a cell awaits a job can leave that
-        text box dead until the page is reloaded; the blocking `wait()` does not.
+        On ipykernel 7.4, typing into a form while a cell awaits a job can disable that
+        text box until the page is reloaded; the blocking `wait()` does not.
 
         Args:
-            timeout_s: Seconds to wait at the most; None waits as long as it takes.
+            timeout_s: Seconds to wait; None waits without a limit.
 
         Raises:
             JobFailedError: The job failed.
-            WaitTimeoutError: The time is over; the job goes on.
+            WaitTimeoutError: The time is over; the job continues.
             GoneError: The service no longer knows it.
         """
         self._services.waited(self)
@@ -222,10 +222,10 @@ class AsyncJob(ProcessBound):
         """Wait until the charge is settled (spec 2.2).
 
         Args:
-            timeout_s: Seconds to wait at the most; None waits as long as it takes.
+            timeout_s: Seconds to wait; None waits without a limit.
 
         Raises:
-            WaitTimeoutError: The time is over; the charge settles all the same.
+            WaitTimeoutError: The time is over; the charge still settles.
             GoneError: The service no longer knows the job.
         """
         await self._until(lambda state: state.charge_micro_usd is not None, timeout_s)
@@ -240,12 +240,12 @@ class AsyncJob(ProcessBound):
         began_s, releases = loop.time(), self._releases
         with anyio.move_on_after(timeout_s):
             while releases == self._releases:
-                # First the waiter, then the look: no change falls between the two.
+                # Register the waiter before the check, so that no change is missed.
                 with self._waiter() as waiter:
                     if reached(self._state):
                         return
                     if self._ended is not None:
-                        # Raised again and again, its traceback must not grow.
+                        # Raised repeatedly; its traceback must not grow.
                         raise self._ended.with_traceback(None)
                     self.watch()
                     await waiter
@@ -266,8 +266,8 @@ class AsyncJob(ProcessBound):
         waited = f"{waited_s:.1f}".removesuffix(".0")
         return WaitTimeoutError(
             f"{why}Waited {waited} s for {self.id}, which is "
-            f"{self._state.record.status.value}.{self._last_trouble} The job goes on; "
-            f'client.job("{self.id}") picks it up again.',
+            f"{self._state.record.status.value}.{self._last_trouble} The job "
+            f'continues; client.job("{self.id}") returns it again.',
             job=self,
             waited_s=waited_s,
         )
@@ -278,7 +278,7 @@ class AsyncJob(ProcessBound):
         return f" It could not be read the last time: {trouble}" if trouble else ""
 
     def raise_if_failed(self) -> None:
-        """Raise what a failed job is for its owner (spec 7.3).
+        """Raise if the job failed (spec 7.3).
 
         Raises:
             JobFailedError: The job failed.
@@ -291,7 +291,7 @@ class AsyncJob(ProcessBound):
         said = f": {words}" if words else ""
         raise JobFailedError(
             f"The job {self.id} failed ({code}){said}. Failed jobs are not charged. "
-            'The same call finds this job again; take="next" asks for a new one.',
+            'The same call returns this job; take="next" submits a new one.',
             job=self,
             code=code,
         )
@@ -320,26 +320,26 @@ class AsyncJob(ProcessBound):
     async def download(
         self, path: str | Path | None = None, *, overwrite: bool = False
     ) -> Path | str:
-        """Save the output, with a small JSON file beside it that says where it is from.
+        """Save the output, with a JSON sidecar that records its origin.
 
-        It appears under its name only when it is whole, goes on after a broken
-        connection, and is not fetched again where it is already.
+        The file appears under its name only when it is complete. A broken connection is
+        resumed, and a file that is already there is not fetched again.
 
         Args:
-            path: A file, a folder, or a URL that fsspec knows, such as
+            path: A file, a folder, or a URL that fsspec supports, such as
                 `s3://bucket/folder/`; the working directory and the job's own name
                 when omitted.
-            overwrite: Replace a file that is there.
+            overwrite: Replace an existing file.
 
         Returns:
-            Where it is; the URL as text where one was given.
+            The path of the file; the URL as text if one was given.
 
         Raises:
             ConflictError: The job has no output yet.
             GoneError: The output was erased.
-            InputError: A file is there and may not be replaced, or none can be
-                written there.
-            ServiceError: The file could not be fetched whole.
+            InputError: A file exists and may not be replaced, or the file cannot be
+                written.
+            ServiceError: The file could not be fetched completely.
         """
         return await self._save(path, overwrite=overwrite)
 
@@ -349,10 +349,10 @@ class AsyncJob(ProcessBound):
 
     @networked
     async def fetch_output(self, max_bytes: int) -> bytes:
-        """Return the output's bytes; at most so many.
+        """Return the output's bytes, up to a maximum.
 
         Args:
-            max_bytes: How many.
+            max_bytes: The maximum.
 
         Raises:
             ConflictError: The job has no output yet.
@@ -363,27 +363,26 @@ class AsyncJob(ProcessBound):
 
     @networked
     async def pass_output(self, sink: Sink) -> None:
-        """Give the output's bytes to a sink, as they arrive.
+        """Pass the output's bytes to a sink as they arrive.
 
         Args:
-            sink: Takes them, on a thread; it may make the service wait.
+            sink: Receives them, on a thread; the service waits while it blocks.
 
         Raises:
             ConflictError: The job has no output yet.
             GoneError: The output was erased.
-            ServiceError: The file could not be fetched whole.
+            ServiceError: The file could not be fetched completely.
         """
         await self._services.outputs.pass_on(self, sink)
 
     async def read_output(self, read: Callable[[BinaryIO], T]) -> T | None:
-        """Read something of the output, of which a few MB at most are fetched.
+        """Read a part of the output; at most a few MB are fetched.
 
         Args:
-            read: Reads it, on a thread; what it cannot read raises OSError or
-                ValueError.
+            read: Reads it, on a thread; raises OSError or ValueError if it cannot.
 
         Returns:
-            What was read; None where that was not possible.
+            Its result; None if it could not read.
 
         Raises:
             ConflictError: The job has no output yet.
@@ -393,15 +392,14 @@ class AsyncJob(ProcessBound):
 
     @property
     def preview_cache(self) -> PreviewCache:
-        """Return where small pictures of results are kept on this machine."""
+        """Return the cache of result previews on this machine."""
         return self._services.outputs.preview_cache
 
     @networked
     async def erase(self, *, forget: bool = False) -> Self:
         """Erase the stored media and the captured request, for good (spec 4.18).
 
-        Files that were saved stay, and so does the job's row in the history with its
-        charge.
+        Saved files are kept, and so is the job's row in the history with its charge.
 
         Args:
             forget: Forget the prompt and the settings in the history, too.
@@ -427,9 +425,9 @@ class AsyncJob(ProcessBound):
 
     @networked
     async def retry(self) -> AsyncJob:
-        """Ask once more for what failed, as a new job under a fresh key (spec 4.3).
+        """Submit a failed job's request again, under a fresh key (spec 4.3).
 
-        Asking twice gives the same new job, unless that one has failed too.
+        A second call returns the same new job, unless that one has failed, too.
 
         Raises:
             ConflictError: The job has not failed.
@@ -442,10 +440,10 @@ class AsyncJob(ProcessBound):
 
     @networked
     async def next_take(self) -> AsyncJob:
-        """Ask for another draw of the same request, which is paid for (spec 4.3).
+        """Submit another draw of the same request, which is charged (spec 4.3).
 
-        Nothing is uploaded again. While the answer to an earlier one is unknown, that
-        one is asked for again instead.
+        Nothing is uploaded again. While the response to an earlier draw is unknown,
+        that draw is submitted again instead.
 
         Raises:
             NotFoundError: It was not submitted from this history.
@@ -457,12 +455,12 @@ class AsyncJob(ProcessBound):
 
 
 def check_timeout(timeout_s: object) -> None:
-    """Refuse what is no time to wait.
+    """Reject an invalid timeout.
 
     Raises:
         InputError: It is neither a number of seconds nor None.
     """
     is_number = isinstance(timeout_s, int | float) and not isinstance(timeout_s, bool)
     if timeout_s is not None and (not is_number or timeout_s != timeout_s):
-        accepted = "a number of seconds, or None for as long as it takes"
+        accepted = "a number of seconds, or None to wait without a limit"
         raise InputError("timeout_s", got=timeout_s, accepted=accepted)

@@ -1,4 +1,4 @@
-"""A job for scripts and notebooks: the blocking face of `AsyncJob`."""
+"""A job for scripts and notebooks: the blocking interface to `AsyncJob`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from mediakit.records import JobStatus
 
 
 class Job(ProcessBound):
-    """A job, for scripts and notebooks: every call waits for its answer.
+    """A job, for scripts and notebooks: every call waits for its result.
 
     Args:
         core: The job on the I/O thread.
         io: The I/O thread.
 
-    `reused` tells whether the call that returned it found it instead of buying it.
+    `reused` is whether the call that returned it found an existing job.
     """
 
     _instead = AsyncJob._instead
@@ -50,7 +50,7 @@ class Job(ProcessBound):
 
     @property
     def url(self) -> str | None:
-        """Return the output's URL; None while there is none."""
+        """Return the output's URL; None until there is one."""
         return self.core.url
 
     @property
@@ -71,7 +71,7 @@ class Job(ProcessBound):
 
     @contextmanager
     def _in_errors(self) -> Iterator[None]:
-        """Let errors carry this job, not the one on the I/O thread."""
+        """Make errors refer to this job, not to the one on the I/O thread."""
         try:
             yield
         except (JobFailedError, WaitTimeoutError) as error:
@@ -82,11 +82,11 @@ class Job(ProcessBound):
         """Wait until the job completes; Ctrl-C ends the waiting, not the job.
 
         Args:
-            timeout_s: Seconds to wait at the most; None waits as long as it takes.
+            timeout_s: Seconds to wait; None waits without a limit.
 
         Raises:
             JobFailedError: The job failed.
-            WaitTimeoutError: The time is over; the job goes on.
+            WaitTimeoutError: The time is over; the job continues.
             GoneError: The service no longer knows it.
         """
         self._wait_for(self.core.wait, timeout_s)
@@ -102,17 +102,17 @@ class Job(ProcessBound):
                 self.io.call(reached, timeout_s)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(
-                f'stopped waiting; the job goes on: client.job("{self.id}")'
+                f'stopped waiting; the job continues: client.job("{self.id}")'
             ) from None
 
     def settle(self, timeout_s: float | None = None) -> Self:
         """Wait until the charge is settled (spec 2.2).
 
         Args:
-            timeout_s: Seconds to wait at the most; None waits as long as it takes.
+            timeout_s: Seconds to wait; None waits without a limit.
 
         Raises:
-            WaitTimeoutError: The time is over; the charge settles all the same.
+            WaitTimeoutError: The time is over; the charge still settles.
             GoneError: The service no longer knows the job.
         """
         self._wait_for(self.core.settle, timeout_s)
@@ -141,34 +141,34 @@ class Job(ProcessBound):
     def download(
         self, path: str | Path | None = None, *, overwrite: bool = False
     ) -> Path | str:
-        """Save the output, with a small JSON file beside it that says where it is from.
+        """Save the output, with a JSON sidecar that records its origin.
 
-        It appears under its name only when it is whole, goes on where an earlier call
-        broke off, and is not fetched again where it is already.
+        The file appears under its name only when it is complete. A broken connection is
+        resumed, and a file that is already there is not fetched again.
 
         Args:
-            path: A file, a folder, or a URL that fsspec knows, such as
+            path: A file, a folder, or a URL that fsspec supports, such as
                 `s3://bucket/folder/`; the working directory and the job's own name
                 when omitted.
-            overwrite: Replace a file that is there.
+            overwrite: Replace an existing file.
 
         Returns:
-            Where it is; the URL as text where one was given.
+            The path of the file; the URL as text if one was given.
 
         Raises:
             ConflictError: The job has no output yet.
             GoneError: The output was erased.
-            InputError: A file is there and may not be replaced, or none can be
-                written there.
-            ServiceError: The file could not be fetched whole.
+            InputError: A file exists and may not be replaced, or the file cannot be
+                written.
+            ServiceError: The file could not be fetched completely.
         """
         return self.io.call(self.core.download, path, overwrite=overwrite)
 
     def fetch_output(self, max_bytes: int) -> bytes:
-        """Return the output's bytes; at most so many.
+        """Return the output's bytes, up to a maximum.
 
         Args:
-            max_bytes: How many.
+            max_bytes: The maximum.
 
         Raises:
             ConflictError: The job has no output yet.
@@ -180,8 +180,7 @@ class Job(ProcessBound):
     def erase(self, *, forget: bool = False) -> Self:
         """Erase the stored media and the captured request, for good (spec 4.18).
 
-        Files that were saved stay, and so does the job's row in the history with its
-        charge.
+        Saved files are kept, and so is the job's row in the history with its charge.
 
         Args:
             forget: Forget the prompt and the settings in the history, too.
@@ -203,9 +202,9 @@ class Job(ProcessBound):
         return self
 
     def retry(self) -> Self:
-        """Ask once more for what failed, as a new job under a fresh key (spec 4.3).
+        """Submit a failed job's request again, under a fresh key (spec 4.3).
 
-        Asking twice gives the same new job, unless that one has failed too.
+        A second call returns the same new job, unless that one has failed, too.
 
         Raises:
             ConflictError: The job has not failed.
@@ -217,10 +216,10 @@ class Job(ProcessBound):
         return self._another(self.io.call(self.core.retry))
 
     def next_take(self) -> Self:
-        """Ask for another draw of the same request, which is paid for (spec 4.3).
+        """Submit another draw of the same request, which is charged (spec 4.3).
 
-        Nothing is uploaded again. While the answer to an earlier one is unknown, that
-        one is asked for again instead.
+        Nothing is uploaded again. While the response to an earlier draw is unknown,
+        that draw is submitted again instead.
 
         Raises:
             NotFoundError: It was not submitted from this history.
@@ -231,5 +230,5 @@ class Job(ProcessBound):
         return self._another(self.io.call(self.core.next_take))
 
     def _another(self, core: AsyncJob) -> Self:
-        """Return the blocking face of another job of the same client."""
+        """Return the blocking interface to another job of the same client."""
         return type(self)(core, self.io)

@@ -1,4 +1,4 @@
-"""How often a process reads jobs: one budget for all its clients."""
+"""Limits the rate at which a process polls jobs, over all its clients."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from mediakit.clock import Clock, SystemClock
 from mediakit.errors import AnswerError
 
 READS_PER_S = 20.0
-# Two turns at once make up for a loop that came late for one. They and what the network
-# bunches up find room in a second because the steady pace leaves it.
+# A burst of two makes up for a late event loop. The steady rate leaves room in each
+# second for the burst and for reads that the network delays.
 BURST = 2
 STEADY_SHARE = 0.9
 
 
 @dataclass(eq=False)
 class Lane:
-    """How reading goes at one service, for all who read there.
+    """The state of polling at one service, shared by all its pollers.
 
     Args:
-        paused_until_s: When reading goes on, in seconds of the budget's clock.
-        failures: How many reads in a row had no usable answer.
-        closed_by: Why no call waits while it is paused; None for a short pause.
+        paused_until_s: When polling continues, in seconds of the budget's clock.
+        failures: The number of consecutive reads without a usable response.
+        closed_by: Why calls do not wait during a pause; None for a short pause.
     """
 
     paused_until_s: float = 0.0
@@ -37,13 +37,13 @@ class _Ticket:
 
 
 class PollBudget:
-    """Turns to read, so many a second.
+    """A rate limit for reads; each read needs a turn.
 
-    The lowest rank is next. Nothing runs here: those who wait look by themselves
-    whether it is their turn, and one that does not come for it is passed over.
+    The lowest rank is next. There is no background task: waiting reads check for
+    their turn themselves, and one that misses its turn is skipped.
 
     Args:
-        reads_per_s: At most so many turns within any one second, from 3.
+        reads_per_s: The highest number of turns within any one second, from 3.
         clock: Gives time; the system's by default.
     """
 
@@ -63,12 +63,12 @@ class PollBudget:
         return self._lanes.setdefault(service, Lane())
 
     def pause(self, lane: Lane, seconds: float) -> None:
-        """Give no turn in a lane for so many seconds."""
+        """Pause a lane for a number of seconds."""
         until_s = self._clock.monotonic_s() + seconds
         lane.paused_until_s = max(lane.paused_until_s, until_s)
 
     def refusal(self, lane: Lane) -> AnswerError | None:
-        """Return why no call waits in a lane now; None where one may."""
+        """Return why calls do not wait in a lane now; None if they may."""
         over = self._clock.monotonic_s() >= lane.paused_until_s
         return None if over else lane.closed_by
 
@@ -76,9 +76,9 @@ class PollBudget:
         """Wait for a turn in a lane; the lowest rank comes first.
 
         Args:
-            lane: Where it reads.
-            rank_s: Since when it waits, in seconds of the clock; later for what may
-                wait longer.
+            lane: The lane of its service.
+            rank_s: When it started to wait, in seconds of the clock; later for a read
+                that may wait longer.
         """
         ticket = _Ticket(rank_s, next(self._numbers))
         try:
@@ -88,7 +88,7 @@ class PollBudget:
             self._waiting.discard(ticket)
 
     def _wait_s(self, ticket: _Ticket, lane: Lane) -> float:
-        """Return the seconds until it is worth looking again; 0 takes the turn."""
+        """Return the seconds until the next check; 0 takes the turn."""
         now_s = self._clock.monotonic_s()
         if lane.paused_until_s > now_s:
             self._waiting.discard(ticket)
@@ -97,7 +97,7 @@ class PollBudget:
         ahead = {other for other in self._waiting if other < ticket}
         wait_s = self._free_at_s + len(ahead) * self._gap_s - now_s
         if wait_s <= 0:
-            # Those ahead had their time and did not come.
+            # Those ahead missed their turn.
             self._waiting -= ahead
             saved_s = (BURST - 1) * self._gap_s
             self._free_at_s = max(self._free_at_s, now_s - saved_s) + self._gap_s

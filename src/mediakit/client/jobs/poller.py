@@ -1,4 +1,4 @@
-"""Who reads the jobs of one client again and again until their charge is settled."""
+"""Polls the jobs of one client until their charge is settled."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ Read = Callable[[AsyncJob], Awaitable[None]]
 class Poller:
     """Reads jobs, each when it is due and the budget has a turn.
 
-    Whoever is due the longest is read first; a job that only waits for its charge lets
-    one round of the others pass. So with `n` jobs and `r` turns a second, no job that
-    still runs waits for more than `n / r` seconds beyond its own gap.
+    The poller reads the most overdue job first; a job that only waits for its charge
+    yields to one round of the others. So with `n` jobs and `r` turns a second, no
+    running job waits for more than `n / r` seconds beyond its own gap.
 
-    It holds a job until its charge is settled, whoever else lets go of it, so that the
-    charge gets into the history. A status that is new to us may pass; one that stays
-    ends the waiting and not the watching.
+    The poller keeps a reference to a job until its charge is settled, so that the
+    charge reaches the history. An unknown status may be temporary; one that stays
+    ends the waiting but not the watching.
 
     Args:
-        read: Reads a job once. `AnswerError` is trouble that the service answered, or
-            its silence.
-        budget: Gives turns.
+        read: Reads a job once. `AnswerError` is an error response of the service, or
+            no response.
+        budget: Limits the rate of reads.
         lane: The service's lane in the budget.
         clock: Gives time.
         random: Gives jitter.
-        listened: Tells whether the ends of jobs are heard of otherwise: then those
-            that run are read seldom.
+        listened: Returns whether events report the ends of jobs: then running jobs
+            are read less often.
     """
 
     def __init__(
@@ -82,11 +82,11 @@ class Poller:
         self._nap_until_s = 0.0
 
     def add(self, job: AsyncJob, *, at_once: bool) -> None:
-        """Watch a job; one that is watched already stays as it is.
+        """Watch a job; a job that is already watched does not change.
 
         Args:
             job: The job.
-            at_once: Its state is from an earlier time: it is due now.
+            at_once: Its state may be outdated: it is due now.
         """
         refusal = self._budget.refusal(self._lane)
         if refusal is not None:
@@ -120,37 +120,37 @@ class Poller:
         self._resting.clear()
         self._ready.clear()
 
-    # -- what is heard otherwise ----------------------------------------------------
+    # -- events ---------------------------------------------------------------------
 
     def heard(self, job: AsyncJob) -> None:
-        """Take note that a job was heard to have ended.
+        """Note that an event has reported the end of a job.
 
-        Where its charge is not known with its end, it is read later.
+        If its charge is not known yet, it is read later.
         """
         watched = self._watched.get(job.id)
-        # What is lined up or being read is read all the same.
+        # A job that is lined up or being read is still read.
         if watched is None or watched.rests is None:
             return
         if job.state.is_over:
-            watched.rests = None  # its place is passed over
+            watched.rests = None  # its place is skipped
             del self._watched[job.id]
         elif not watched.status.terminal:
             now_s = self._clock.monotonic_s()
             watched.was_read(now_s)
-            # An event names no billing; another's read of the job may have.
+            # An event has no billing; another read of the job may have set it.
             unsaid = job.state.record.billing is None
             heard_gap_s = jittered_s(HEARD_GAP_S, self._random)
             gap_s = heard_gap_s if unsaid else self._gap_s(watched, now_s)
             self._rest(watched, now_s + gap_s)
 
     def unlistened(self) -> None:
-        """Read again what was read seldom, because nothing is heard any more."""
+        """Resume the usual polling, because no listener is left."""
         now_s = self._clock.monotonic_s()
         for watched in self._watched.values():
             if watched.rests is not None and not watched.status.terminal:
                 self._rest(watched, now_s)
 
-    # -- one after the other --------------------------------------------------------
+    # -- the loop -------------------------------------------------------------------
 
     async def _run(self) -> None:
         try:
@@ -158,11 +158,11 @@ class Poller:
                 try:
                     await self._step()
                 except Exception:
-                    # Whatever it is, those who wait must not wait for ever.
-                    log.exception("watching jobs failed; it goes on")
+                    # After any error, waiting calls must not wait forever.
+                    log.exception("watching jobs failed; it continues")
                     await self._clock.sleep(LATER_S)
         finally:
-            # A loop that ends cancels this: then nobody here holds a job any more.
+            # An event loop that ends cancels this; then no job is referenced here.
             self._forget()
 
     async def _step(self) -> None:
@@ -183,13 +183,13 @@ class Poller:
         return jittered_s(gap_s, self._random)
 
     def _call_up(self) -> None:
-        """Line up whatever is due."""
+        """Line up the jobs that are due."""
         now_s = self._clock.monotonic_s()
         round_s = len(self._watched) / self._budget.steady_reads_per_s
         while self._resting and self._resting[0].rank_s <= now_s:
             place = heapq.heappop(self._resting)
             if place is not place.watched.rests:
-                continue  # it was given another place since
+                continue  # it has another place now
             place.watched.rests = None
             if place.watched.status.terminal:
                 place.rank_s += round_s
@@ -214,7 +214,7 @@ class Poller:
             self._nap.cancel()
 
     async def _read_next(self) -> None:
-        # A service in trouble is asked by one read at a time.
+        # A service with errors gets one read at a time.
         while len(self._reading) >= (1 if self._lane.failures else AT_ONCE):
             await asyncio.wait(self._reading, return_when=asyncio.FIRST_COMPLETED)
         await self._budget.turn(self._lane, self._ready[0].rank_s)
@@ -225,11 +225,11 @@ class Poller:
         task.add_done_callback(partial(self._was_read, watched))
 
     async def _once(self, job: AsyncJob) -> None:
-        # It may have settled while it waited for its turn: others read it too.
+        # Another read may have settled it while it waited for its turn.
         if not job.state.is_over:
             await self._read(job)
 
-    # -- what a read has brought ----------------------------------------------------
+    # -- the result of a read -------------------------------------------------------
 
     def _was_read(self, watched: Watched, task: asyncio.Task[None]) -> None:
         self._reading.discard(task)
@@ -239,8 +239,8 @@ class Poller:
         try:
             self._take(watched, None if task.cancelled() else task.exception())
         except Exception:
-            # As in `_run`: a job that is given no place is never read again.
-            log.exception("watching the job %s failed; it goes on", watched.job.id)
+            # As in `_run`: a job without a place is never read again.
+            log.exception("watching the job %s failed; it continues", watched.job.id)
             if watched.job.id in self._watched and watched.rests is None:
                 self._rest(watched, self._clock.monotonic_s() + LATER_S)
 
@@ -289,15 +289,15 @@ class Poller:
             watched.job.trouble(trouble)
 
     def _close_lane(self, error: AnswerError) -> None:
-        """End the calls that wait; the watching goes on when the service allows it."""
+        """End the waiting calls; watching continues when the service allows it."""
         self._lane.closed_by = error
         for watched in tuple(self._watched.values()):
             watched.job.end(error)
 
 
 def trouble_text(error: BaseException, wait_s: float) -> str:
-    """Say for people what is wrong, and when it is tried again."""
+    """Return a sentence with the error and the time of the next attempt."""
     said = str(error) if isinstance(error, MediakitError) else type(error).__name__
     end = "" if said.endswith("?") else "."
-    then = "" if isinstance(error, RateLimitError) else "; the job goes on"
-    return f"{said.rstrip('.')}{end} Asking again in {wait_s:,.0f} s{then}."
+    then = "" if isinstance(error, RateLimitError) else "; the job continues"
+    return f"{said.rstrip('.')}{end} Retrying in {wait_s:,.0f} s{then}."

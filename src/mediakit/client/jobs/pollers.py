@@ -12,13 +12,13 @@ from mediakit.clock import Clock
 
 
 class Pollers:
-    """The poller of one client; a fork's child begins with none.
+    """The poller of one client; a forked child starts without one.
 
     Args:
         read: Reads a job once.
-        service: Names the service and the account.
+        service: The service and the account.
         clock: Gives time.
-        budget: Gives turns to read; this process's own by default.
+        budget: Limits the rate of reads; this process's own by default.
         random: Gives jitter.
     """
 
@@ -44,7 +44,7 @@ class Pollers:
 
         Args:
             job: The job.
-            at_once: Its state is from an earlier time: it is due now.
+            at_once: Its state may be outdated: it is due now.
         """
         poller = self._current()
         if poller is None:
@@ -59,7 +59,7 @@ class Pollers:
         poller.add(job, at_once=at_once)
 
     def stop(self) -> None:
-        """End all watching; the jobs go on at the service."""
+        """End all watching; the jobs continue at the service."""
         poller = self._current()
         self._poller = None
         if poller is not None:
@@ -75,21 +75,21 @@ class Pollers:
     # -- listening ----------------------------------------------------------------
 
     def listener_began(self) -> None:
-        """Poll running jobs less often: a listener hears of their ends."""
+        """Poll running jobs less often, because a listener receives their ends."""
         self._current()
         self._listeners_n += 1
 
     def listener_ended(self) -> None:
-        """Read jobs that run again, unless another listener hears of them."""
+        """Resume the usual polling of running jobs, unless another listener is open."""
         poller = self._current()
         self._listeners_n = max(0, self._listeners_n - 1)
         if poller is not None and not self._listeners_n:
             poller.unlistened()
 
     def heard(self, job: AsyncJob) -> None:
-        """Take note that a job was heard to have ended.
+        """Note that an event has reported the end of a job.
 
-        Its state is known already; what is still open is its charge.
+        Its state is already updated; only its charge may be open.
         """
         poller = self._current()
         if poller is not None:

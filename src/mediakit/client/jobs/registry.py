@@ -40,7 +40,7 @@ from mediakit.webhooks import Event
 log = logging.getLogger("mediakit.client")
 
 JOBS_PATH = "/v1/media/jobs"
-GOES_ON = "The job goes on."
+CONTINUES = "The job continues."
 USUAL_FOR_S = 60.0
 EARLY_KEPT = 4_096
 
@@ -50,21 +50,21 @@ Handled = Literal["ended", "known", "unknown", "ignored"]
 
 @dataclass(frozen=True)
 class _Usual:
-    """What jobs of a function usually take, and until when that is good enough."""
+    """The usual runtime of a function's jobs, cached until an instant."""
 
     runtime_s: float
     until_s: float
 
 
 def path_of(job_id: str) -> str:
-    """Return where a job is read; an id is one segment of a path."""
+    """Return the path of a job; its id is one segment of the path."""
     return f"{JOBS_PATH}/{quote(job_id, safe='')}"
 
 
 def is_foreign(answer: Answer) -> bool:
-    """Tell a gateway's 404 from that of the service, which says so (spec 7.1).
+    """Return whether a 404 lacks the service's error shape (spec 7.1).
 
-    A gateway that does not find the service for a moment knows nothing of its jobs.
+    A gateway that temporarily cannot find the service knows nothing about its jobs.
     """
     return answer.status == 404 and not answer.message
 
@@ -72,32 +72,32 @@ def is_foreign(answer: Answer) -> bool:
 def foreign(service: Service, job_id: str) -> ServiceError:
     """Return the error for a 404 that is not the service's own."""
     return ServiceError(
-        f"{service.base_url} answered 404 for the job {job_id}, but not in words of "
-        "the service, as a gateway does that cannot find it. That says nothing of the "
-        "job. Check the base URL and the network, then try again.",
+        f"{service.base_url} answered 404 for the job {job_id}, but without the "
+        "service's error shape, as a gateway that cannot find the service does. The "
+        "job may exist. Check the base URL and the network, then try again.",
         status=404,
         job_id=job_id,
     )
 
 
 class Jobs:
-    """Reads jobs, remembers what was read, and tells who watches.
+    """Reads jobs, records their state in the history, and notifies listeners.
 
     Args:
-        transport: Asks the service.
-        account_history: Remembers.
-        catalog: Names the functions.
+        transport: Sends the requests.
+        account_history: Records what was read.
+        catalog: The functions of the service.
         clock: Gives time.
-        outputs: Fetches what they made.
-        budget: Gives turns to read what is watched; this process's own by default.
+        outputs: Fetches the outputs.
+        budget: Limits the rate of polling; this process's own by default.
     """
 
     retry: Callable[[str], Awaitable[AsyncJob]]
-    """Asks once more for what a job failed to make; whoever submits sets it."""
+    """Submits a failed job's request again; `Submissions` sets it."""
     next_take: Callable[[str], Awaitable[AsyncJob]]
-    """Asks for another draw of a job's request; whoever submits sets it."""
+    """Submits another draw of a job's request; `Submissions` sets it."""
     on_wait: Callable[[AsyncJob], object] | None = None
-    """Hears, on the waiting thread, of each wait for a job; None for nobody."""
+    """Called, on the waiting thread, with each wait for a job; None for no listener."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class Jobs:
         self._early: OrderedDict[str, JobRecord] = OrderedDict()
         self._usual: dict[str, _Usual] = {}
         account = f"{self.service.identity} {self.service.account}"
-        self.pollers = Pollers(self._glance, account, clock, budget)
+        self.pollers = Pollers(self._poll, account, clock, budget)
         self._settled_listeners: list[Callable[[AsyncJob], None]] = []
 
     @property
@@ -126,7 +126,7 @@ class Jobs:
         return self._transport.service
 
     async def job(self, job_id: str) -> AsyncJob:
-        """Pick a job up by its id, from anywhere (spec 4.18).
+        """Return a job by its id, from any process (spec 4.18).
 
         Raises:
             NotFoundError: The organization has no such job.
@@ -152,9 +152,8 @@ class Jobs:
 
         Args:
             entry: The entry.
-            record: What the service says of it.
-            estimate: Its estimate with all that it says; None where only the entry's
-                is known.
+            record: The service's record of it.
+            estimate: Its full estimate; None if only the entry's is known.
         """
         return state_of_entry(
             entry,
@@ -166,7 +165,7 @@ class Jobs:
         )
 
     async def _usual_runtime_s(self, entry: Entry) -> float | None:
-        """Return what a job of this function usually takes; looked up once a minute."""
+        """Return the usual runtime of this function's jobs; read once a minute."""
         known = self._usual.get(entry.function)
         now_s = self._clock.monotonic_s()
         if known is not None and now_s < known.until_s:
@@ -188,9 +187,9 @@ class Jobs:
         return job
 
     async def begun(self, state: JobState) -> AsyncJob:
-        """Return the one object of a job that was just answered, watched.
+        """Return the one object of a job from a new response, watched.
 
-        Its end may have been heard of before the answer was here (spec 6.2).
+        An event may have reported its end before the response arrived (spec 6.2).
         """
         job = self.watched(state)
         early = self._early.pop(job.id, None)
@@ -201,7 +200,7 @@ class Jobs:
     async def handle(self, event: Event) -> Handled:
         """End the job that a verified event is about; see `AsyncClient.handle_event`.
 
-        An event says nothing of a charge (spec 6.3): it is read from the job.
+        An event has no charge (spec 6.3): it is read from the job.
         """
         record = event.job
         if record is None or not record.status.terminal:
@@ -209,7 +208,7 @@ class Jobs:
         record = record.model_copy(update={"billing": None})
         job = await self._known(record)
         if job is None:
-            # Its submit may not be answered yet (spec 6.2).
+            # The response to its submission may still be pending (spec 6.2).
             self._early[record.id] = record
             while len(self._early) > EARLY_KEPT:
                 self._early.popitem(last=False)
@@ -229,7 +228,7 @@ class Jobs:
         return self._one(await self.state_of(entry, known))
 
     async def _end(self, job: AsyncJob, record: JobRecord) -> Handled:
-        """Take what an event says of a job, unless it is known to have ended."""
+        """Apply an event's record of a job, unless the job has already ended."""
         is_known = job.status.terminal
         if not is_known:
             await self._record(record)
@@ -239,7 +238,7 @@ class Jobs:
         return "known" if is_known else "ended"
 
     def recalled(self, entry: Entry) -> AsyncJob:
-        """Return a job as the history knows it, not watched and without the network.
+        """Return a job as the history has it, not watched and without the network.
 
         Args:
             entry: The history's entry, of a job.
@@ -248,9 +247,9 @@ class Jobs:
         return self._one(state_of_entry(entry, record, self._catalog, self.service))
 
     async def resume(self, entry: Entry) -> AsyncJob:
-        """Return a job as the history knows it; its watching reads it at once.
+        """Return a job as the history has it; the poller reads it at once.
 
-        However many an earlier process left, they are read within the budget.
+        The budget limits these reads, too, however many jobs are resumed.
 
         Args:
             entry: The history's entry, of a job.
@@ -277,20 +276,20 @@ class Jobs:
                 job_id, History.mark_gone, job_id
             )
         if answer.status != 200:
-            then = GOES_ON if answer.status == 429 else ""
+            then = CONTINUES if answer.status == 429 else ""
             raise error_of(answer, f"the job {job_id}", self._clock, then=then)
         record = parse(JobRecord, answer)
         if record.id != job_id:
             raise ServiceError(
-                f"The service was asked for the job {job_id} and answered with "
-                f"{shown(record.id)}. That says nothing of the job. Try again.",
+                f"The service answered the read of the job {job_id} with the job "
+                f"{shown(record.id)}. Try again.",
                 status=answer.status,
                 job_id=job_id,
             )
         return record
 
     async def read(self, job: AsyncJob) -> None:
-        """Read a job once and take what the service says of it."""
+        """Read a job once and apply the service's record."""
         await self._take(job, await self._read_record(job.id))
         if job.status.terminal:
             self.pollers.heard(job)
@@ -309,13 +308,13 @@ class Jobs:
         """Call a function with each job whose charge has settled.
 
         Returns:
-            A function that ends it.
+            A function that unsubscribes it.
         """
         self._settled_listeners.append(listener)
         return lambda: self._settled_listeners.remove(listener)
 
     def waited(self, job: AsyncJob) -> None:
-        """Tell the listener for waits that one begins."""
+        """Notify the listener for waits that one starts."""
         if self.on_wait is not None:
             self.on_wait(job)
 
@@ -326,14 +325,14 @@ class Jobs:
         else:
             self.pollers.watch(job)
 
-    async def _glance(self, job: AsyncJob) -> None:
-        """Read a job once; whoever watches decides when it is tried again."""
+    async def _poll(self, job: AsyncJob) -> None:
+        """Read a job once; the poller decides when to retry."""
         try:
             answer = await self._transport.exchange("GET", path_of(job.id))
         except NoAnswerError as error:
             raise self._transport.silence(error) from error
         if answer.status == 200 and not answer.fields:
-            # Cut off on the way, or somebody else's page: it says nothing of the job.
+            # A truncated response, or another server's page: not about the job.
             reason = "it answered 200 with something that is not JSON"
             raise self._transport.silence(NoAnswerError(reason, sent=True))
         await self._take(job, await self._record_of(answer, job.id))
@@ -358,7 +357,7 @@ class Jobs:
             raise foreign(self.service, job.id)
         if not 200 <= answer.status < 300:
             raise error_of(answer, f"the job {job.id}", self._clock)
-        # What DELETE answers is not specified; what a read says is (spec 4.18).
+        # The response to DELETE is not specified; a read's is (spec 4.18).
         await self.read(job)
 
     async def forget(self, job: AsyncJob) -> None:
@@ -373,7 +372,7 @@ class Jobs:
         job.update(replace(job.state, prompt=None, body={}))
 
     def stop(self) -> None:
-        """End all watching, and the calls that wait; the jobs go on at the service."""
+        """End all watching and waiting calls; the jobs continue at the service."""
         self.pollers.stop()
         for reference in self._jobs.valuerefs():
             job = reference()

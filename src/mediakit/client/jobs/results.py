@@ -1,4 +1,4 @@
-"""Results of jobs: saved with their sidecar, or given as bytes."""
+"""Results of jobs: saved with their sidecar, or returned as bytes."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Outputs:
     """The results of one client's jobs.
 
     Args:
-        downloader: Fetches.
-        account_history: Knows what was asked for.
-        service: Whose jobs they are.
+        downloader: Fetches the files.
+        account_history: Has the requests of the jobs.
+        service: The service of the jobs.
         clock: Dates the sidecars.
-        progress: Hears how far the downloads are.
-        preview_cache: Where small pictures of them are kept.
+        progress: Receives the progress of downloads.
+        preview_cache: The cache of previews.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Outputs:
         return target.place
 
     async def _is_there(self, target: Destination, job: AsyncJob) -> bool:
-        """Tell whether the result is there; a charge that settled since is noted."""
+        """Return whether the result exists; update a charge that settled since."""
         charge = job.state.charge_micro_usd
 
         def look() -> bool:
@@ -107,7 +107,7 @@ class Outputs:
     async def _publish(
         self, job: AsyncJob, target: Destination, store: Store, *, overwrite: bool
     ) -> None:
-        """Give the file its name, then write its sidecar."""
+        """Rename the file to its name, then write its sidecar."""
         saved = Saved(store.size_bytes, store.sha256, self._clock.now())
         entry = await self._account_history.ask(History.find, job.id)
         inputs = await self._account_history.ask(
@@ -123,18 +123,18 @@ class Outputs:
         try:
             await to_thread.run_sync(publish)
         except FileExistsError:
-            # Another process may have saved the same meanwhile.
+            # Another process may have saved the same result since.
             if not await self._is_there(target, job):
                 raise NameTakenError(target.place) from None
 
     async def read(self, job: AsyncJob, read: Callable[[BinaryIO], T]) -> T | None:
-        """Read something of a job's output; see `AsyncJob.read_output`."""
+        """Read a part of a job's output; see `AsyncJob.read_output`."""
         url = await output_url(job)
         async with self._slots:
             return await self._downloader.read(url, read)
 
     async def pass_on(self, job: AsyncJob, sink: Sink) -> None:
-        """Give a job's output to a sink; see `AsyncJob.pass_output`."""
+        """Pass a job's output to a sink; see `AsyncJob.pass_output`."""
         url = await output_url(job)
         async with self._slots:
             with self._progress.of("download", job.id) as tell:
@@ -151,10 +151,10 @@ class Outputs:
 
 
 class Memory:
-    """Takes the bytes of a small file.
+    """Holds the bytes of a small file.
 
     Args:
-        max_bytes: How many it takes.
+        max_bytes: The most that it holds.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -164,11 +164,11 @@ class Memory:
 
     @property
     def size_bytes(self) -> int:
-        """Return how many bytes there are."""
+        """Return the number of bytes so far."""
         return len(self.content)
 
     def start(self, version: Version) -> None:
-        """Forget what is there: the bytes of this version follow, from the first.
+        """Start over: the bytes of this version follow, from the first.
 
         Raises:
             ServiceError: They are too many.
@@ -178,11 +178,11 @@ class Memory:
         self._check(version.size_bytes or 0)
 
     def cut(self, size_bytes: int) -> None:
-        """Keep so many bytes of what is there; the others follow."""
+        """Truncate to a size; the remaining bytes follow."""
         del self.content[size_bytes:]
 
     def write(self, piece: bytes) -> None:
-        """Take the next bytes.
+        """Append the next bytes.
 
         Raises:
             ServiceError: They are too many.
@@ -196,13 +196,13 @@ class Memory:
 
 
 async def output_url(job: AsyncJob) -> str:
-    """Return where a job's output is now.
+    """Return the current URL of a job's output.
 
     Raises:
         ConflictError: The job has no output yet.
         GoneError: The output was erased.
     """
-    # Read again: a sandbox that was started anew serves it at another port.
+    # Read again: a restarted sandbox serves it at another port.
     await job.refresh()
     record = job.state.record
     if record.deleted_at is not None:

@@ -1,4 +1,4 @@
-"""When a job is read again; pure."""
+"""The polling schedule: when a job is read again; pure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from mediakit.client.records.job_state import JobState
 from mediakit.errors import AnswerError, RateLimitError, ServiceError, shown
 from mediakit.records import BillingState, Job
 
-# Without a usual time: brisk while a picture may be ready, then calm.
+# Without a usual time: often while an image may be ready, then less often.
 BRISK_GAPS_S = (0.3, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
-# With one: a few early reads show that it runs, then few until its end is near.
+# With one: a few early reads show that it runs, then few until its expected end.
 EARLY_GAPS_S = (0.3, 0.7, 1.5)
 NEAR_SHARE_OF_USUAL = 0.6
 LONGEST_LEAP_S = 15.0
@@ -18,11 +18,11 @@ SHARE_OF_ELAPSED = 0.04
 SHORTEST_GAP_S = 0.3
 LONGEST_GAP_S = 5.0
 
-# With a listener: reading stays the truth where an event is lost.
+# With a listener: polling covers lost events.
 LISTENED_GAP_S = 60.0
 
 PENDING_GAPS_S = (1.0, 2.0, 5.0)
-# An event never names the charge: the first read comes when the second one would, and
+# An event never has the charge: the first read is due when the second one would be, and
 # most charges have settled by then.
 HEARD_GAP_S = PENDING_GAPS_S[0] + PENDING_GAPS_S[1]
 UNAVAILABLE_GAP_S = 30.0
@@ -40,7 +40,7 @@ def running_gap_s(
     """Return the seconds until a job that has not ended is read again.
 
     Args:
-        reads: How often it was read since it last changed its status.
+        reads: The number of reads since its status last changed.
         elapsed_s: Seconds since it was submitted.
         usual_s: Seconds that its function usually takes; None if unknown.
     """
@@ -58,9 +58,9 @@ def settling_gap_s(
     """Return the seconds until an ended job's charge is read again (spec 2.2).
 
     Args:
-        billing: How far the charge is; None when nothing is said of it.
-        reads: How often it was read since the job ended.
-        settling_s: Seconds since the job was seen to have ended.
+        billing: The billing; None if the record has none.
+        reads: The number of reads since the job ended.
+        settling_s: Seconds since the end of the job was seen.
     """
     if settling_s > SETTLES_SOON_FOR_S:
         return SETTLES_LATE_GAP_S
@@ -81,17 +81,17 @@ def gap_s(
     """Return the seconds until a job is read again (spec 2.2).
 
     Args:
-        state: What is known of it.
-        reads: How often it was read since it last changed its status.
+        state: Its state.
+        reads: The number of reads since its status last changed.
         elapsed_s: Seconds since it was submitted.
-        settling_s: Seconds since it was seen to have ended.
-        listened: Its end is heard of otherwise.
-        lost: Its status has long been one that is new to us.
+        settling_s: Seconds since its end was seen.
+        listened: An event reports its end.
+        lost: Its status has been unknown for a long time.
     """
     if lost:
         return SETTLES_LATE_GAP_S
     billing = state.record.billing
-    # A job has a billing once it has ended, whatever its status is called.
+    # A job has a billing once it has ended, whatever its status.
     if state.record.status.terminal or billing is not None:
         found = None if billing is None else billing.state
         return settling_gap_s(found, reads, settling_s=settling_s)
@@ -101,55 +101,55 @@ def gap_s(
 
 
 def unknown_status(record: Job) -> ServiceError:
-    """Return the error for a job whose status is new to us and does not change."""
+    """Return the error for a job whose status is unknown and does not change."""
     return ServiceError(
         f"The service says that the job {record.id} is {shown(record.unknown_status)}, "
-        "which this mediakit does not know, so it cannot tell whether the job has "
-        f"ended. It is read on every {SETTLES_LATE_GAP_S / 60:.0f} minutes, and its "
-        "charge is noted; job.refresh() asks now. A newer mediakit may know more.",
+        "which this mediakit does not know, so it is unclear whether the job has "
+        f"ended. It is read every {SETTLES_LATE_GAP_S / 60:.0f} minutes, and its "
+        "charge is recorded; job.refresh() reads it now. A newer mediakit may know it.",
         job_id=record.id,
     )
 
 
 def trouble_gap_s(failures: int) -> float:
-    """Return the seconds until a read that had no answer is tried again."""
+    """Return the seconds until a read without a response is retried."""
     return _nth(TROUBLE_GAPS_S, failures - 1)
 
 
 def jittered_s(seconds: float, random: Random) -> float:
-    """Lengthen a gap a little, so that what began together does not stay so.
+    """Lengthen a gap slightly, so that jobs that started together spread out.
 
-    It is never shortened: no read comes sooner than the interface asks (spec 2.2).
+    It is never shortened: no read is sooner than the specification allows (spec 2.2).
     """
     return seconds * random.uniform(1.0, 1.0 + JITTER)
 
 
 def passes(error: BaseException) -> bool:
-    """Tell trouble that may pass from an answer that will stay the same.
+    """Return whether an error may be temporary.
 
-    What is no answer at all may pass: the machine itself was in trouble.
+    An error without a response may be temporary: this machine may have caused it.
     """
     if not isinstance(error, AnswerError) or error.status is None:
         return True
     if error.status == 404:
-        # The service's own is a NotFoundError; any other is a gateway's.
+        # The service's own 404 is a NotFoundError; any other is a gateway's.
         return isinstance(error, ServiceError)
     return error.status < 400 or error.status == 429 or error.status >= 500
 
 
 def concerns_all(error: BaseException) -> bool:
-    """Tell trouble with the service from trouble with one job."""
+    """Return whether an error concerns the service, and not only one job."""
     if not isinstance(error, AnswerError):
         return False
     return error.status is None or error.status == 429
 
 
 def pause_s(error: BaseException, failures: int, random: Random) -> float:
-    """Return the seconds until trouble is tried again, as the service asks if it does.
+    """Return the seconds until a retry: what the service asks, or a backoff.
 
     Args:
-        error: The trouble.
-        failures: How often there was trouble in a row.
+        error: The error.
+        failures: The number of consecutive errors.
         random: Gives the jitter.
     """
     asked_s = error.retry_after_s if isinstance(error, RateLimitError) else None

@@ -11,16 +11,16 @@ from mediakit.records import JobStatus
 
 @dataclass
 class Watched:
-    """A job and how its watching goes.
+    """A job and the state of its polling.
 
     Args:
         job: The job.
         status: Its status at the last read.
         began_s: When it was submitted, in seconds of the clock.
-        ended_s: When it was seen to have ended; None before.
-        reads: How often it was read since it last changed its status.
-        failures: How often it could not be read since it last could.
-        unknown_since_s: Since when its status is one that is new to us.
+        ended_s: When its end was seen; None before.
+        reads: The number of reads since its status last changed.
+        failures: The number of failed reads since the last successful one.
+        unknown_since_s: Since when its status is unknown; None if it is known.
         rests: Its place while it is not due; None while it is lined up or read.
     """
 
@@ -34,7 +34,7 @@ class Watched:
     rests: Place | None = field(default=None, repr=False, compare=False)
 
     def was_read(self, now_s: float) -> None:
-        """Take note of a read that went well."""
+        """Note a successful read."""
         record = self.job.state.record
         status = record.status
         self.failures = 0
@@ -48,7 +48,7 @@ class Watched:
             self.unknown_since_s = now_s
 
     def is_lost(self, now_s: float) -> bool:
-        """Tell whether its status has been unknown for longer than one is patient."""
+        """Return whether its status has been unknown for too long."""
         since_s = self.unknown_since_s
         return since_s is not None and now_s - since_s >= PATIENT_FOR_S
 
@@ -57,7 +57,7 @@ class Watched:
 
         Args:
             now_s: The time, in seconds of the clock.
-            listened: Its end is heard of otherwise.
+            listened: An event reports its end.
         """
         settling_s = 0.0 if self.ended_s is None else now_s - self.ended_s
         return gap_s(

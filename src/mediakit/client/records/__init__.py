@@ -1,4 +1,4 @@
-"""What a client knows of its account: orders, budgets, job states, and their history.
+"""What a client knows of its account: submissions, budgets and job states.
 
-It stands on `runtime` and is the only room that reads and writes the history's store.
+It depends on `runtime` and alone reads and writes the history's store.
 """

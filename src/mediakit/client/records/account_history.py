@@ -29,7 +29,7 @@ BLOCKED_AFTER_S = 1.0
 WARN_AFTER_S = 3.0
 RETRY_AFTER_S = 10.0
 IDLE_FOR_S = 1.0
-TELL_WITHIN_S = 0.01
+NOTIFY_WITHIN_S = 0.01
 FLUSH_FOR_S = 3.0
 
 
@@ -100,7 +100,7 @@ class AccountHistory:
             await to_thread.run_sync(call)
 
     async def flush(self) -> None:
-        """Make what was deferred, if the file is free within a few seconds."""
+        """Write the deferred changes, if the file is free within a few seconds."""
         if self._file is not None and self._file.is_usable:
             await self._file.flush()
 
@@ -142,13 +142,13 @@ class _FileWriter:
 
     @property
     def is_usable(self) -> bool:
-        """Tell whether it belongs to the running event loop of this process."""
+        """Return whether it belongs to the running event loop of this process."""
         is_ours = self._pid == os.getpid()
         return is_ours and self._loop is asyncio.get_running_loop()
 
     @property
     def is_blocked(self) -> bool:
-        """Tell whether a write has been waiting for the file; from any thread."""
+        """Return whether a write has been waiting for the file; from any thread."""
         began_s = self._began_s
         if began_s is None or self._pid != os.getpid():
             return False
@@ -165,7 +165,7 @@ class _FileWriter:
         if self._is_busy or not self._waiting:
             return
         self._is_busy = True
-        # Once the tasks that are ready have had their turn: they may write, too.
+        # After the tasks that are ready, because they may write, too.
         self._loop.call_soon(self._begin)
 
     def _begin(self) -> None:
@@ -182,7 +182,7 @@ class _FileWriter:
 
     def _thread_ended(self, task: asyncio.Task[None]) -> None:
         self._has_thread = False
-        # A signal may have come after the thread looked for the last time.
+        # A signal may have arrived after the thread's last check.
         if not (self._signal.empty() or task.cancelled()):
             self._start()
 
@@ -193,16 +193,16 @@ class _FileWriter:
                 self._write_waiting()
 
     def _write_waiting(self) -> None:
-        """Make the calls that wait; waking the event loop takes longer than most."""
+        """Make the waiting calls; waking the event loop takes longer than most."""
         made: list[_Made] = []
-        told_s = self._loop.time()
+        notified_s = self._loop.time()
         while self._waiting:
             call, future = self._waiting.popleft()
             if not future.cancelled():
                 made.append((future, *self._outcome(call)))
-            if self._loop.time() - told_s > TELL_WITHIN_S:
-                self._loop.call_soon_threadsafe(_tell, made)
-                made, told_s = [], self._loop.time()
+            if self._loop.time() - notified_s > NOTIFY_WITHIN_S:
+                self._loop.call_soon_threadsafe(_notify, made)
+                made, notified_s = [], self._loop.time()
         self._loop.call_soon_threadsafe(self._ended, made)
 
     def _outcome(self, call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
@@ -215,7 +215,7 @@ class _FileWriter:
             self._began_s = None
 
     def _ended(self, made: list[_Made]) -> None:
-        _tell(made)
+        _notify(made)
         self._is_busy = False
         if self._warning is not None:
             self._warning.cancel()
@@ -228,10 +228,10 @@ class _FileWriter:
             log.warning(self._blocked_text())
 
     async def write_or_defer(self, key: Hashable, call: Callable[[], object]) -> None:
-        """Make a call, or leave it for later if the file is blocked.
+        """Make a call, or defer it if the file is blocked.
 
         Args:
-            key: Identifies the call: a newer one replaces one that still waits.
+            key: Identifies the call: a newer call replaces one that still waits.
             call: The call; it may be made twice.
         """
         if key not in self._deferred and not self.is_blocked:
@@ -244,14 +244,14 @@ class _FileWriter:
             self._catching_up = self._loop.create_task(self._catch_up())
 
     async def _catch_up(self) -> None:
-        """Make the deferred calls one by one; what fails is tried again."""
+        """Make the deferred calls in turn; retry the ones that fail."""
         while self._deferred:
             key = next(iter(self._deferred))
             call = self._deferred.pop(key)
             try:
                 await self.write(call)
             except Exception as error:
-                # A typed error stays what it is; the file may be free next time.
+                # Other errors are permanent; a locked file may be free next time.
                 if type(error) is not MediakitError:
                     log.exception("a change of the history was not written")
                     continue
@@ -260,13 +260,13 @@ class _FileWriter:
                 await asyncio.sleep(RETRY_AFTER_S)
 
     async def flush(self) -> None:
-        """Wait for the deferred calls, for a few seconds at the most."""
+        """Wait for the deferred calls, for at most a few seconds."""
         if self._catching_up is not None:
             await asyncio.wait([self._catching_up], timeout=FLUSH_FOR_S)
 
 
-def _tell(made: list[_Made]) -> None:
-    """Give the outcomes of calls to those who wait for them."""
+def _notify(made: list[_Made]) -> None:
+    """Pass the outcomes of calls to their callers."""
     for future, result, error in made:
         if future.done():
             continue

@@ -80,7 +80,7 @@ class Budget:
         return BudgetLimit(self.label(at), self.limit_micro_usd)
 
     def has_label(self, label: str | None) -> bool:
-        """Tell whether requests of this label count against it, in any period."""
+        """Return whether requests of this label count against it, in any period."""
         if label is None or self.period is None:
             return label == self.name
         name, month = label[:-_MONTH_LENGTH], label[-_MONTH_LENGTH:]

@@ -1,4 +1,4 @@
-"""Jobs that are found outside of the history, and what is known of them; pure."""
+"""Jobs that are found outside the history; pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MicroUSDOrNone = Annotated[int, Field(ge=0, strict=True)] | None
 
 
 class Input(Record):
-    """Bytes that a request names by the URL that they were uploaded to."""
+    """An uploaded file that a request names by its URL."""
 
     url: str
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -36,7 +36,7 @@ class Input(Record):
 
 
 class Sidecar(Record):
-    """What stands beside a saved result; None is what was not known."""
+    """The content of a sidecar; None for unknown values."""
 
     job_id: Annotated[str, Field(pattern=f"^{JOB_ID.pattern}$")]
     service: str
@@ -59,39 +59,39 @@ class Sidecar(Record):
 
     @property
     def content(self) -> bytes | None:
-        """Return the bytes that were sent; None when they are not known.
+        """Return the bytes that were sent; None if unknown.
 
-        Those of a request with a `webhook_url` are not. The key tells: it is made from
-        them, so that a file that was changed by hand does not stand for a request that
-        was never sent.
+        Those of a request with a `webhook_url` are unknown. The key is derived from the
+        bytes, so a file that was edited by hand is recognised and not mistaken for a
+        request that was sent.
         """
         if None in (self.body, self.function, self.take, self.attempt, self.key):
             return None
         try:
             content = canonical_json(self.body or {})
-        except ValueError:  # such as NaN, which no request holds
+        except ValueError:  # such as NaN, which no request can hold
             return None
         draw_key = self.draw_key(self.service, self.account, content)
         key = key_of(draw_key, self.take or 1, self.attempt or 1)
         return content if key == self.key else None
 
     def draw_key(self, service: str, account: str, content: bytes) -> str:
-        """Return what names this request to an account of a service."""
+        """Return the key of this request for an account of a service."""
         return draw_key_of(service, account, self.function or "", content)
 
 
 @dataclass(frozen=True)
 class FoundJob:
-    """A job that was found, and what is known of its request.
+    """A job that was found, and what is known about its request.
 
     Args:
         job_id: The job.
         source: "id", "file" or "delivery".
-        where: The file, or the delivery's id; None for an id that was given.
-        function: The function's path; None when it is not known.
-        sidecar: What the file says.
-        submitted_at: When it was submitted; None when it is not known.
-        finished_at: When it ended; None when it is not known.
+        where: The file, or the delivery's id; None for a given id.
+        function: The function's path; None if unknown.
+        sidecar: The content of the file.
+        submitted_at: When it was submitted; None if unknown.
+        finished_at: When it ended; None if unknown.
     """
 
     job_id: str
@@ -104,17 +104,17 @@ class FoundJob:
 
     @property
     def worth(self) -> int:
-        """Return how much it tells of the request, compared with others."""
+        """Return how much is known about the request, compared with other sources."""
         if self.sidecar is not None:
             return 3 if self.sidecar.content is not None else 2
         return 1 if self.source == "delivery" else 0
 
     def submission(self, service: Service, kinds: Mapping[str, str]) -> Submission:
-        """Return the submission that its submit would have had.
+        """Return the submission of the job, as far as it is known.
 
         Args:
             service: The service that knows the job, and the account there.
-            kinds: The kinds of known functions, by path.
+            kinds: The kinds of the known functions, by path.
         """
         path = self.function or UNKNOWN
         content = self.sidecar.content if self.sidecar else None
@@ -146,8 +146,8 @@ class FoundJob:
 
 
 def _with_request(plain: Submission, sidecar: Sidecar, content: bytes) -> Submission:
-    # The service has confirmed the job to this account, so the request is this
-    # account's, even where the file was written under another key of it.
+    # The service has confirmed the job to this account, so the request belongs to this
+    # account, even if the file was written under another of its keys.
     draw_key = sidecar.draw_key(plain.service, plain.account, content)
     take, attempt = sidecar.take or 1, sidecar.attempt or 1
     body = sidecar.body or {}
@@ -164,7 +164,7 @@ def _with_request(plain: Submission, sidecar: Sidecar, content: bytes) -> Submis
 
 
 def found_by_sidecar(fields: Mapping[str, Any], where: str) -> FoundJob | None:
-    """Return the job of a file beside a result; None when it cannot be read."""
+    """Return the job of a sidecar; None if it cannot be read."""
     try:
         sidecar = Sidecar.model_validate(fields)
     except ValidationError:
@@ -181,7 +181,7 @@ def found_by_sidecar(fields: Mapping[str, Any], where: str) -> FoundJob | None:
 
 
 def best_of(found: Iterable[FoundJob]) -> list[FoundJob]:
-    """Return each job once, from where most is known of it; the oldest first."""
+    """Return each job once, from its most complete source; oldest first."""
     best: dict[str, FoundJob] = {}
     for job in found:
         known = best.get(job.job_id)

@@ -19,7 +19,7 @@ from mediakit.schema import canonical_json, text_json
 KEY_VERSION = "mediakit-1"
 NOTHING_KNOWN = b"{}"
 
-# Rejected at the door: no generation ran, so the next call asks again, freshly.
+# Rejected on submission: no generation ran, so the next call submits a new attempt.
 REJECTIONS = frozenset(
     {
         ErrorCode.RATE_LIMITED,
@@ -46,12 +46,12 @@ def submission_of(
     """Return the first attempt at the first take of a request.
 
     Args:
-        service: To whom.
-        function: For what.
+        service: The service, and the account there.
+        function: The function.
         body: The canonical body, its media as URLs.
         estimate: Its price.
-        webhook_url: Where the job's end is posted; None for nowhere.
-        project: A label of the user's.
+        webhook_url: Where the service posts the job's end; None for nowhere.
+        project: The user's label; None for none.
         budget: The budget that it counts against, by name; None for none.
         sweep: The sweep that it is a cell of, by its id; None for none.
     """
@@ -79,9 +79,9 @@ def submission_of(
 
 
 def _price(estimate: Estimate) -> dict[str, Any]:
-    """Return the fields of a submission that its estimate gives.
+    """Return the fields of a submission that depend on its estimate.
 
-    The hold is the upper end of the estimate; where that is unknown, the lower.
+    The hold is the upper end of the estimate; if that is unknown, the lower end.
     """
     low, high = estimate.low, estimate.high
     return {
@@ -98,12 +98,12 @@ def priced_at(submission: Submission, estimate: Estimate) -> Submission:
 
 
 def draw_key_of(service: str, account: str, path: str, content: bytes) -> str:
-    """Return what names the same request to the same account of a service."""
+    """Return the key of a request for an account of a service."""
     return draw_keys(service, account, path)(content.decode())
 
 
 def draw_keys(service: str, account: str, path: str) -> Callable[[str], str]:
-    """Return what names requests to one function by their canonical JSON."""
+    """Return a function from canonical JSON to the key of a request to one function."""
     parts = (KEY_VERSION, service, account, path)
     head = ",".join(map(text_json, parts))
 
@@ -119,7 +119,7 @@ def key_of(draw_key: str, take: int, attempt: int) -> str:
 
 
 def draw_of(submission: Submission) -> dict[str, str]:
-    """Return what names the same request in the history, as its methods take it."""
+    """Return the arguments that identify a request in the history's methods."""
     return {
         name: getattr(submission, name) for name in ("service", "account", "draw_key")
     }
@@ -134,13 +134,13 @@ def next_attempt(submission: Submission, service: Service) -> Submission:
 def take_of(
     submission: Submission, service: Service, *, take: int, attempt: int = 1
 ) -> Submission:
-    """Return another draw of what a submission asks for, under a key of its own.
+    """Return another draw of a submission's request, under a key of its own.
 
     Args:
-        submission: What was asked for, perhaps under an earlier key of the account.
-        service: The service, and the account that asks now.
-        take: Which draw.
-        attempt: Which attempt at it.
+        submission: The submission, perhaps under an earlier API key of the account.
+        service: The service, and the account that submits now.
+        take: The number of the draw.
+        attempt: The number of the attempt at it.
     """
     draw_key = _draw_key(submission, service)
     again = {
@@ -163,7 +163,7 @@ def _draw_key(submission: Submission, service: Service) -> str:
 
 
 def is_known(submission: Submission) -> bool:
-    """Tell whether it is known what was sent; of a job that was found it may not be."""
+    """Return whether the sent bytes are known; for a found job they may not be."""
     return not (_is_rebuilt(submission) and submission.body == NOTHING_KNOWN)
 
 
@@ -172,5 +172,5 @@ def _is_rebuilt(submission: Submission) -> bool:
 
 
 def was_rejected(entry: Entry) -> bool:
-    """Tell whether the entry's job was rejected at the door and never ran."""
+    """Return whether the entry's job was rejected on submission and never ran."""
     return entry.status is JobStatus.FAILED and entry.error_code in REJECTIONS

@@ -1,4 +1,4 @@
-"""What is known of a job at one moment; immutable."""
+"""The state of a job at one moment; immutable."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from mediakit.records import JobStatus
 
 @dataclass(frozen=True)
 class JobState:
-    """Everything that is known of a job at one moment.
+    """The state of a job at one moment.
 
     Args:
-        record: What the service says.
+        record: The service's record.
         function: The function's path.
-        kind: The function's kind; the path's last segment when it is not known.
-        media_type: What it makes.
+        kind: The function's kind; the path's last segment if unknown.
+        media_type: The medium of its output.
         prompt: The body's prompt, if it has one.
-        body: The body that was sent; empty when it was sent from elsewhere.
-        estimate: What it was estimated at; None when it was sent from elsewhere.
+        body: The body that was sent; empty if it was submitted elsewhere.
+        estimate: Its estimate; None if it was submitted elsewhere.
         submitted_at: When it was submitted.
         started_at: When it was first seen running.
         finished_at: When it was first seen ended.
-        usual_runtime_s: Seconds that this function usually takes; None if unknown.
+        usual_runtime_s: The usual runtime of the function, seconds; None if unknown.
         charge_micro_usd: The settled charge; None until it is settled.
-        reused: An earlier process bought it; this one found it in the history.
+        reused: An earlier process submitted it; this one found it in the history.
         trouble: A sentence while it cannot be read; None otherwise.
-        service: What people call the service.
+        service: The name of the service in messages.
     """
 
     record: JobRecord
@@ -63,7 +63,7 @@ class JobState:
         if self.record.status.terminal and not record.status.terminal:
             return changed(self, {"charge_micro_usd": charge})
         running = record.status is JobStatus.RUNNING and record.unknown_status is None
-        news = {
+        changes = {
             "record": record,
             "started_at": self.started_at or (now if running else None),
             "finished_at": self.finished_at
@@ -71,16 +71,16 @@ class JobState:
             "charge_micro_usd": charge,
             "trouble": unknown_status_text(record),
         }
-        return changed(self, news)
+        return changed(self, changes)
 
     @property
     def is_over(self) -> bool:
-        """Tell whether nothing more is to come: it has ended, and is charged."""
+        """Return whether the state is final: the job has ended, and is charged."""
         return self.record.status.terminal and self.charge_micro_usd is not None
 
     @property
     def text(self) -> str:
-        """Write the job as one line for people."""
+        """Return a summary of the job in one line."""
         erased = ("erased",) if self.record.deleted_at is not None else ()
         parts = [self.kind, self.record.status.value, *erased, self.record.id]
         if self.charge_micro_usd is not None:
@@ -88,12 +88,12 @@ class JobState:
         elif self.estimate is not None:
             parts.append(f"estimated {self.estimate}")
         if self.reused:
-            parts.append("bought before, nothing was sent")
+            parts.append("existing job, nothing was sent")
         return " · ".join(parts)
 
 
 def unknown_status_text(record: JobRecord) -> str | None:
-    """Say that a job is in a status that is new to us; None when it is not."""
+    """Return a sentence if the job's status is unknown; None otherwise."""
     if record.unknown_status is None:
         return None
     return (

@@ -1,4 +1,4 @@
-"""From the history's entries and the wire's records to a job's state; pure."""
+"""Converts the history's entries and the service's records to job states; pure."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def state_of_entry(
 
 
 def state_of_record(record: Job, catalog: Catalog, service: Service) -> JobState:
-    """Return the state of a job that was submitted from elsewhere."""
+    """Return the state of a job that was submitted elsewhere."""
     path = record.model_id or ""
     function = _function(catalog, path)
     return JobState(
         record=record,
-        function=path or "a function that is not known here",
+        function=path or "an unknown function",
         kind=function.kind if function else path.rsplit("/", 1)[-1] or "job",
         media_type=_media_type(record, function),
         charge_micro_usd=record.settled_charge_micro_usd,
@@ -60,12 +60,12 @@ def state_of_record(record: Job, catalog: Catalog, service: Service) -> JobState
 
 
 def record_of_entry(entry: Entry, service: Service) -> Job:
-    """Return what the history knows of an entry's job, until it is read again.
+    """Return the history's record of an entry's job, until it is read again.
 
     Args:
         entry: The history's entry, of a job.
-        service: Where the job is: a sandbox on this machine serves the same files on
-            another port at its next start.
+        service: The service of the job: a sandbox on this machine serves the same files
+            on another port after a restart.
     """
     record: dict[str, object] = {
         "id": entry.job_id,
@@ -83,7 +83,7 @@ def record_of_entry(entry: Entry, service: Service) -> Job:
 
 
 def _at(service: Service, url: str) -> str:
-    """Return the URL of a file of a sandbox on this machine as it is now."""
+    """Return the current URL of a file of a sandbox on this machine."""
     moves = service.on_this_machine and service.identity != service.base_url
     parts = urlsplit(url)
     if not moves or parts.hostname not in LOOPBACK:

@@ -1,4 +1,4 @@
-"""Which form asks for the requests that are made meanwhile."""
+"""The form that submits the current requests."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _ORIGIN: ContextVar[str | None] = ContextVar("mediakit_origin", default=None)
 
 @contextmanager
 def asking_from(origin: str | None) -> Iterator[None]:
-    """Let requests that are made within the block belong to a form.
+    """Attribute the requests that are submitted within the block to a form.
 
-    A context variable carries it, because `submit`, `retry` and `next_take` are public
-    and people's own calls have no form.
+    A context variable holds it, because `submit`, `retry` and `next_take` are public
+    and a user's own calls have no form.
 
     Args:
         origin: The form, as the history names it; None for none.
@@ -27,5 +27,5 @@ def asking_from(origin: str | None) -> Iterator[None]:
 
 
 def current_origin() -> str | None:
-    """Return the form that asks; None for none."""
+    """Return the form that submits; None for none."""
     return _ORIGIN.get()

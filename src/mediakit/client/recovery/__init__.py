@@ -1,4 +1,4 @@
-"""The history as people see it, rebuilding it from the service, and a sample history.
+"""The users' view of the history, its recovery from the service, and a sample history.
 
-It stands on `submissions`, `jobs` and `account`.
+It depends on `submissions`, `jobs` and `account`.
 """

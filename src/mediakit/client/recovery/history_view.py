@@ -1,4 +1,4 @@
-"""The history as people see it: what one client bought, and how to get it back."""
+"""The users' view of the history: submissions, charges and recovery."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 class AsyncHistoryView:
-    """What was bought from one service, under any key; awaited.
+    """The submissions to one service, under any API key; awaited.
 
     Args:
-        store: The history, which may hold other services too.
+        store: The history, which may hold other services, too.
         service: The service.
-        rebuilder: Takes in what the history lost.
+        rebuilder: Recovers jobs that the history lost.
     """
 
     def __init__(self, store: History, service: Service, rebuilder: Rebuilder) -> None:
@@ -53,18 +53,18 @@ class AsyncHistoryView:
         everywhere: bool = False,
         params: bool = False,
     ) -> pd.DataFrame:
-        """Return the submits as a frame.
+        """Return the submissions as a frame.
 
         Args:
             project: Only those with this label.
             kind: Only of this kind of function.
             status: Only in this status (spec 3.1).
-            everywhere: Those to other services too.
+            everywhere: Include other services.
             params: With the parameters of the requests, so that
                 `frame.groupby("resolution")` works.
 
         Returns:
-            One row per submit, newest first; the same dtypes without any row. Money
+            One row per submission, newest first; the same dtypes without rows. Money
             is Int64 micro-USD with <NA> for unknown; instants are datetime64[us,
             UTC]; closed sets are categories.
 
@@ -95,16 +95,16 @@ class AsyncHistoryView:
         status: str | None = None,
         everywhere: bool = False,
     ) -> pd.DataFrame:
-        """Return the submits in which every word of a text occurs.
+        """Return the submissions in which every word of a text occurs.
 
         Args:
             text: Words of the prompt, the function, the project, the job id or the
-                error; upper or lower case.
-            limit: At most so many, the newest; all when omitted.
+                error, in any case.
+            limit: The most rows, newest first; all when omitted.
             project: Only those with this label.
             kind: Only of this kind of function.
             status: Only in this status (spec 3.1).
-            everywhere: Those to other services too.
+            everywhere: Include other services.
 
         Returns:
             The same columns as `frame`.
@@ -133,18 +133,18 @@ class AsyncHistoryView:
         everywhere: bool = False,
         order: Order = "newest",
     ) -> list[Entry]:
-        """Return some submits, newest first; new ones do not shift the pages.
+        """Return a page of submissions, newest first; new ones do not shift the pages.
 
         Args:
-            limit: At most so many, from 1.
-            before: The last one of the page before; None for the first page.
+            limit: The most entries, from 1.
+            before: The last entry of the previous page; None for the first page.
             text: Only those in which every word of it occurs; see `search`.
             project: Only those with this label.
             kind: Only of this kind of function.
             status: Only in this status (spec 3.1).
-            everywhere: Those to other services too.
+            everywhere: Include other services.
             order: "newest" or "oldest" first, or "dearest": the highest charge
-                first, those without a charge last.
+                first, entries without a charge last.
 
         Raises:
             InputError: The limit is below 1, or there is no such status or order.
@@ -164,10 +164,10 @@ class AsyncHistoryView:
         )
 
     async def projects(self, *, everywhere: bool = False) -> list[str]:
-        """Return the labels of projects that occur, each once, in order.
+        """Return the labels of the projects, each once, in order.
 
         Args:
-            everywhere: Those of submits to other services too.
+            everywhere: Include other services.
         """
         service = self.scope(everywhere=everywhere)
         return await to_thread.run_sync(partial(self.store.projects, service=service))
@@ -179,7 +179,7 @@ class AsyncHistoryView:
 
         Args:
             since: Only those that were first seen settled at this instant or later.
-            everywhere: Those of other services too.
+            everywhere: Include other services.
 
         Raises:
             InputError: The instant cannot be read.
@@ -201,41 +201,41 @@ class AsyncHistoryView:
         *,
         deliveries: bool = True,
     ) -> pd.DataFrame:
-        """Take in jobs that the history lost, as far as the service knows them.
+        """Recover jobs that the history lost, as far as the service knows them.
 
-        Each job is asked for at the service, which says what became of it and what it
-        cost. From the small file beside a result the request is known too: the same
-        call then finds its job again and pays nothing.
+        Each job is read from the service, with its outcome and its charge. The sidecar
+        of a result also has the request: the same call then finds its job again and
+        pays nothing.
 
         Args:
-            job_ids: Jobs to ask for.
-            folders: Where results were saved to; folders inside are looked at too.
-            deliveries: Look through the service's log of deliveries (spec 4.20).
+            job_ids: Jobs to read.
+            folders: Folders with saved results; includes their subfolders.
+            deliveries: Search the service's log of deliveries (spec 4.20).
 
         Returns:
-            One row per job, the oldest first, and one per file that cannot be read:
-            outcome (category: added; completed, when the request of a job that was
-            there is known now; known; unknown, when the service does not know it;
-            unreadable), source (category: id, file, delivery), where, job_id and
-            function (str), charge_micro_usd (Int64, <NA> until it is settled).
+            One row per job, oldest first, and one per file that cannot be read:
+            outcome (category: added; completed, if the request of an existing job is
+            known now; known; unknown, if the service does not know it; unreadable),
+            source (category: id, file, delivery), where, job_id and function (str),
+            charge_micro_usd (Int64, <NA> until it is settled).
 
         Raises:
-            InputError: A job id or a folder is none; nothing was asked.
-            ServiceError: The service does not answer. What was taken in stays.
+            InputError: A job id or a folder is invalid; nothing was sent.
+            ServiceError: The service does not answer. Recovered jobs are kept.
         """
         rows = await self._rebuilder.rebuild(job_ids, folders, deliveries=deliveries)
         return await to_thread.run_sync(rebuilt_frame, rows)
 
     def scope(self, *, everywhere: bool) -> str | None:
-        """Return whose entries are meant; None for all."""
+        """Return the service whose entries are included; None for all."""
         return None if everywhere else self._service.identity
 
 
 class HistoryView:
-    """What was bought from one service, under any key.
+    """The submissions to one service, under any API key.
 
     Args:
-        core: The same to be awaited.
+        core: The asynchronous view.
         io: The I/O thread.
     """
 
@@ -256,7 +256,7 @@ class HistoryView:
         everywhere: bool = False,
         params: bool = False,
     ) -> pd.DataFrame:
-        """Return the submits as a frame."""
+        """Return the submissions as a frame."""
         return self._io.call(
             self._core.frame,
             project=project,
@@ -277,7 +277,7 @@ class HistoryView:
         status: str | None = None,
         everywhere: bool = False,
     ) -> pd.DataFrame:
-        """Return the submits in which every word of a text occurs."""
+        """Return the submissions in which every word of a text occurs."""
         return self._io.call(
             self._core.search,
             text,
@@ -301,7 +301,7 @@ class HistoryView:
         everywhere: bool = False,
         order: Order = "newest",
     ) -> list[Entry]:
-        """Return some submits, newest first; new ones do not shift the pages."""
+        """Return a page of submissions, newest first; pages stay stable."""
         return self._io.call(
             self._core.page,
             limit=limit,
@@ -316,7 +316,7 @@ class HistoryView:
 
     @explained_by(AsyncHistoryView.projects)
     def projects(self, *, everywhere: bool = False) -> list[str]:
-        """Return the labels of projects that occur, each once, in order."""
+        """Return the labels of the projects, each once, in order."""
         return self._io.call(self._core.projects, everywhere=everywhere)
 
     @explained_by(AsyncHistoryView.settled_total_micro_usd)
@@ -336,14 +336,14 @@ class HistoryView:
         *,
         deliveries: bool = True,
     ) -> pd.DataFrame:
-        """Take in jobs that the history lost, as far as the service knows them."""
+        """Recover jobs that the history lost, as far as the service knows them."""
         return self._io.call(
             self._core.rebuild, job_ids, folders, deliveries=deliveries
         )
 
 
 def rebuilt_frame(rows: Iterable[Rebuilt]) -> pd.DataFrame:
-    """Return what became of what was found as a frame."""
+    """Return the outcomes of a recovery as a frame."""
     import pandas as pd
 
     plain = [asdict(row) for row in rows]

@@ -1,4 +1,4 @@
-"""Rebuilding a lost history from the service, as far as the service tells."""
+"""Recovers a lost history from the service, as far as the service knows it."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ SOURCES = ("id", "file", "delivery")
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """What became of one thing that was found.
+    """The outcome for one found job or file.
 
     Args:
         outcome: One of `OUTCOMES`.
         source: One of `SOURCES`.
-        where: The file, or the delivery's id; None for an id that was given.
-        job_id: The job; None for what cannot be read.
-        function: The function's path; None when it is not known.
+        where: The file, or the delivery's id; None for a given id.
+        job_id: The job; None for an unreadable file.
+        function: The function's path; None if unknown.
         charge_micro_usd: The settled charge; None until it is settled.
     """
 
@@ -66,15 +66,15 @@ class Rebuilt:
 
 
 class Rebuilder:
-    """Finds jobs outside of the history, asks the service about them, adds them.
+    """Finds jobs outside the history, reads them from the service, and adds them.
 
     Args:
-        transport: Asks.
-        account_history: Takes them in.
-        jobs: Watches those whose charge is not settled.
-        catalog: Names the functions.
-        clock: Tells what time it is for jobs of which nothing tells.
-        budget: Gives turns to read; this process's own by default.
+        transport: Sends the reads.
+        account_history: Records the jobs.
+        jobs: Watches jobs whose charge is not settled.
+        catalog: The functions of the service.
+        clock: Gives the time for jobs without a known one.
+        budget: Limits the rate of reads; this process's own by default.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Rebuilder:
         *,
         deliveries: bool,
     ) -> list[Rebuilt]:
-        """Take in whatever is found; see `AsyncHistoryView.rebuild`."""
+        """Recover all found jobs; see `AsyncHistoryView.rebuild`."""
         named = [FoundJob(job_id, "id") for job_id in _checked(job_ids)]
         files = await to_thread.run_sync(lambda: list(_files(_folders(folders))))
         found = named + [job for _, job in files if job is not None]
@@ -145,7 +145,7 @@ class Rebuilder:
         return _rebuilt(_outcome(before, entry), found, entry)
 
     async def _remember_inputs(self, found: FoundJob) -> None:
-        """Let the same files have the URLs that the request names."""
+        """Record the URLs that the request names for its files."""
         for sent in found.sidecar.inputs if found.sidecar else ():
             await self._account_history.write(
                 History.remember_upload,
@@ -172,7 +172,7 @@ class Rebuilder:
     # -- the delivery log ---------------------------------------------------------
 
     async def _delivered(self) -> AsyncIterator[FoundJob]:
-        """Go through the log, each job once; its records have no fixed shape."""
+        """Yield each job in the log once; its records have no fixed shape."""
         seen: set[str] = set()
         reading = LogReading(partial(self._log_of, DELIVERIES_PATH), {"limit": PAGE})
         while (page := await reading.next_page()) is not None:
@@ -183,7 +183,7 @@ class Rebuilder:
                     yield FoundJob(job_id, "delivery", row.get("id"))
 
     async def _with_event(self, found: FoundJob) -> FoundJob:
-        """Add what the delivered event says: which function ran, and until when."""
+        """Add the function and the end of the job from the delivered event."""
         try:
             body = await self._log_of(f"{DELIVERIES_PATH}/{found.where}", {})
         except AnswerError as error:
@@ -203,7 +203,7 @@ class Rebuilder:
 
 
 def _tells_more(found: FoundJob, entry: Entry) -> bool:
-    """Tell whether asking adds to what the history has."""
+    """Return whether a found job adds to what the history has."""
     if entry.charge_micro_usd is None and entry.gone_at is None:
         return True
     return entry.key.startswith(REBUILT) and found.worth > 2
@@ -255,7 +255,7 @@ def _folders(folders: str | Path | Iterable[str | Path]) -> list[Path]:
 
 
 def _files(folders: Iterable[Path]) -> Iterator[tuple[Path, FoundJob | None]]:
-    """Read what stands beside results; other JSON files are none of it."""
+    """Yield the sidecars in folders; other JSON files are skipped."""
     for folder in folders:
         for path in sorted(folder.rglob(f"*{SUFFIX}")):
             try:

@@ -1,4 +1,4 @@
-"""From what people wrote to a validated request: values, inputs, uploads and prices.
+"""Validates requests: plain values, job inputs, uploads and prices.
 
-It stands on `jobs`, because a job's result may be the input of the next request.
+It depends on `jobs`, because a job's result may be an input of another request.
 """

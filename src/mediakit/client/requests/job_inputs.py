@@ -1,4 +1,4 @@
-"""Jobs where a medium is wanted: what a job made is the input of the next one."""
+"""Jobs as inputs: the output of a job is the input of another request."""
 
 from __future__ import annotations
 
@@ -26,15 +26,14 @@ ENDED = "a job that has completed"
 
 @dataclass(frozen=True)
 class JobOutput:
-    """What a completed job made; it stands for itself wherever a medium is wanted.
+    """The output of a completed job, which any media field accepts.
 
     Args:
         job_id: The job.
-        url: Where it is.
-        media_type: "video", "image" or "audio"; "unknown" where the service does not
-            say.
-        content_type: Its content type; None where it is not known.
-        length_s: Seconds; None where they are not known, and of a picture.
+        url: Its URL.
+        media_type: "video", "image" or "audio"; "unknown" if the service does not say.
+        content_type: Its content type; None if unknown.
+        length_s: Seconds; None if unknown, and for an image.
     """
 
     job_id: str
@@ -44,10 +43,10 @@ class JobOutput:
     length_s: float | None = None
 
     def info(self, medium: MediaName) -> MediaInfo | None:
-        """Return what it is, as far as that is known without looking at it."""
+        """Return the known properties of the medium, without reading it."""
         if self.content_type is None:
             return None
-        # How large it is is not known: no bytes are within every limit.
+        # Its size is not known: zero bytes are within every limit.
         return MediaInfo(medium, self.content_type, 0, duration_s=self.length_s)
 
 
@@ -55,21 +54,21 @@ AnyJob = AsyncJob | Job | JobOutput
 
 
 def is_job(value: object) -> TypeGuard[AnyJob]:
-    """Tell whether a value is a job, or what one made."""
+    """Return whether a value is a job, or the output of one."""
     return isinstance(value, AsyncJob | Job | JobOutput)
 
 
 def output_of(job: AnyJob, medium: MediaName, field: str) -> JobOutput:
-    """Return what a job made, for a field that takes it.
+    """Return the output of a job, for a field that accepts it.
 
     Args:
         job: The job.
-        medium: What the field takes.
+        medium: The medium that the field accepts.
         field: The field, for the error.
 
     Raises:
-        InputError: It has not made anything yet, has failed, was erased, or made
-            another medium.
+        InputError: The job has not ended, has failed, was erased, or made another
+            medium.
     """
     made = job if isinstance(job, JobOutput) else _made(job.state, field)
     if made.media_type in A_MEDIUM and made.media_type != medium:
@@ -111,7 +110,7 @@ def _length_s(state: JobState) -> float | None:
     reported = (state.record.usage or {}).get("output_seconds")
     if _is_length(reported):
         return float(reported)
-    # Beside another clip it may be how much is added to it.
+    # With another clip as input, it may be the added length only.
     made_alone = not any("video" in name and each for name, each in state.body.items())
     asked = state.body.get("duration")
     return float(asked) if made_alone and _is_length(asked) else None
@@ -123,7 +122,7 @@ def _is_length(value: Any) -> TypeGuard[int | float]:
 
 
 def jobs_in(values: object) -> Iterator[AnyJob]:
-    """Return the jobs among values, however deep."""
+    """Return the jobs among nested values."""
     if is_job(values):
         yield values
     elif isinstance(values, Mapping):
@@ -135,15 +134,15 @@ def jobs_in(values: object) -> Iterator[AnyJob]:
 
 
 def id_of(job: AnyJob) -> str:
-    """Return the id of a job, or of the job that made something."""
+    """Return the id of a job, or of the job that made an output."""
     return job.job_id if isinstance(job, JobOutput) else job.id
 
 
 class Inputs:
-    """Turns what stands for a medium into a path or a URL, and remembers the jobs.
+    """Turns media objects and jobs into paths and URLs, and collects the jobs.
 
     Args:
-        earlier_urls: Under which URLs the outputs of jobs were inputs before, by job.
+        earlier_urls: The URLs of job outputs that were inputs before, by job.
     """
 
     def __init__(self, earlier_urls: Mapping[str, str] | None = None) -> None:
@@ -152,11 +151,11 @@ class Inputs:
         self.infos: dict[str, MediaInfo] = {}
 
     def keep(self, value: object, medium: MediaName, field: str) -> str | Path | None:
-        """Return the path or URL of a medium; None for what is none in memory.
+        """Return the path or URL of a medium; None for a value that is not an object.
 
         Raises:
-            InputError: It is a job without such an output, or an array that is no
-                picture.
+            InputError: It is a job without such an output, or an array that is not an
+                image.
         """
         if not is_job(value):
             return file_of(value, field)
@@ -170,14 +169,14 @@ class Inputs:
 
 
 def lasting_url(url: str, earlier: str | None) -> str:
-    """Return the URL under which an output is an input.
+    """Return the URL of an output as an input.
 
-    A service of this machine may serve the same file on another port each time it
-    starts. The same request has to stay the same, so the earlier URL counts then.
+    A service on this machine may serve the same file on another port after each start.
+    The request must stay the same, so the earlier URL is used then.
 
     Args:
-        url: Where the output is now.
-        earlier: Under which URL it was an input before; None for none.
+        url: The current URL of the output.
+        earlier: The URL under which it was an input before; None for none.
     """
     if earlier is None or earlier == url:
         return url

@@ -1,4 +1,4 @@
-"""From what notebooks hold to what a body holds: text, numbers, lists, mappings."""
+"""Converts field values to what a body holds: text, numbers, lists, mappings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mediakit.schema import FieldSpec, MediaName
 Kept = Callable[[object, MediaName, str], str | Path | None]
 """Returns the path or URL of a medium that is an object; None for anything else.
 
-It takes the object, what the field takes, and the field's name for errors.
+Its arguments are the object, the field's medium, and the field's name for errors.
 """
 
 
@@ -22,14 +22,13 @@ def plain_fields(
     """Return fields as a body holds them; media as paths of files or as URLs.
 
     Args:
-        function: The function, which tells where media are.
-        fields: The fields as people wrote them.
-        keep: Says where a medium is that is an object. Without it, media from memory
-            are written to files, and a job stands for its output.
+        function: The function, which declares the media fields.
+        fields: The fields as the user wrote them.
+        keep: Returns the path or URL of a media object. Without it, media from memory
+            are written to files, and a job is replaced by its output.
 
     Raises:
-        InputError: An array stands for a picture and is none, or a job for a medium
-            that it has not made.
+        InputError: An array is not an image, or a job has no output of that medium.
     """
     keep = keep or Inputs().keep
     known = function.of(fields).fields
@@ -61,20 +60,19 @@ def _plain(value: object, spec: FieldSpec | None, label: str, keep: Kept) -> obj
 
 
 def _medium(spec: FieldSpec) -> MediaName | None:
-    # One picture where a list of them is wanted is refused by its path, later, and
-    # not as a list of a million numbers.
+    # One image in a field for a list of them is rejected later by its path, and not as
+    # a list of a million numbers.
     return spec.media_kind or (spec.item.media_kind if spec.item else None)
 
 
 def full_names(function: Function, fields: Mapping[str, object]) -> dict[str, object]:
-    """Return fields by the names that the function has for them.
+    """Return fields under the names that the function declares.
 
-    A medium may be given as `video`, where its field is `video_url`, and several as
-    `images`, where it is `image_urls`.
+    `video` may stand in for `video_url`, and `images` for `image_urls`.
 
     Args:
         function: The function.
-        fields: The fields as people wrote them.
+        fields: The fields as the user wrote them.
     """
     known = function.of(fields).fields
     return {_full_name(name, known, fields): each for name, each in fields.items()}
@@ -93,7 +91,7 @@ def _full_name(
 
 
 def _scalar(value: object) -> object:
-    """Turn a path or what comes out of an array into what JSON holds."""
+    """Convert a path or an array's scalar to a JSON value."""
     if isinstance(value, Path):
         return str(value)
     if type(value).__module__ == "numpy" and hasattr(value, "tolist"):

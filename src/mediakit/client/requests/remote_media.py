@@ -1,4 +1,4 @@
-"""What clips and sounds behind URLs are, each looked at once."""
+"""Reads the properties of video and audio behind URLs, each once."""
 
 from __future__ import annotations
 
@@ -14,56 +14,56 @@ from mediakit.media.remote import probe_url
 from mediakit.media.remote_posters import poster_at
 from mediakit.schema import MediaName
 
-# A server that was away may be back; asking it for each price would be slow.
-ASK_AGAIN_AFTER_S = 60.0
+# A server may be reachable again; a read for each price would be slow.
+RETRY_AFTER_S = 60.0
 
 MediaKey = tuple[MediaName, str]
 """Which medium is expected, and its URL."""
 
 
 @dataclass(frozen=True)
-class Look:
-    """A medium that is or was looked at.
+class Probe:
+    """A read of a medium, pending or done.
 
     Args:
-        task: Finds out what it is; None when that cannot be found out.
-        since_s: When it began, on the clock.
+        task: Returns its properties; None if they cannot be read.
+        since_s: When it started, in seconds of the clock.
     """
 
     task: asyncio.Task[MediaInfo | None]
     since_s: float
 
     def is_good(self, now_s: float) -> bool:
-        """Tell whether it answers, or will; a failure answers for a minute."""
+        """Return whether its result is usable; a failure is reused for a minute."""
         if not self.task.done():
-            # A fork's child does not have the tasks of its parent.
+            # A forked child does not have the tasks of its parent.
             return self.task.get_loop() is asyncio.get_running_loop()
         if self.task.cancelled() or self.task.exception() is not None:
             return False
         found = self.task.result() is not None
-        return found or now_s - self.since_s < ASK_AGAIN_AFTER_S
+        return found or now_s - self.since_s < RETRY_AFTER_S
 
 
 class RemoteMedia:
-    """Remembers what media behind URLs are, for as long as its client lives.
+    """Caches the properties of media behind URLs for the lifetime of its client.
 
     Args:
-        http: Asks for them, without the key.
+        http: Sends the reads, without the API key.
         clock: Gives time.
     """
 
     def __init__(self, http: HttpClient, clock: Clock) -> None:
         self._http = http
         self._clock = clock
-        self._looks: dict[MediaKey, Look] = {}
+        self._probes: dict[MediaKey, Probe] = {}
 
-    async def look(self, keys: Iterable[MediaKey]) -> dict[MediaKey, MediaInfo | None]:
-        """Return what media are; None where that cannot be found out."""
+    async def probe(self, keys: Iterable[MediaKey]) -> dict[MediaKey, MediaInfo | None]:
+        """Return the properties of media; None where they cannot be read."""
         tasks = {key: self._task(key) for key in keys}
         return {key: await _result(task) for key, task in tasks.items()}
 
     async def measured(self, request: ValidatedRequest) -> ValidatedRequest:
-        """Return a request with the lengths that its price wants, where it can be told.
+        """Return a request with the lengths that its price needs, where known.
 
         Raises:
             InputError: The media are not what the function accepts.
@@ -71,25 +71,25 @@ class RemoteMedia:
         wanted = [(item.kind, item.value) for item in request.lengths_wanted]
         if not wanted:
             return request
-        found = await self.look(wanted)
+        found = await self.probe(wanted)
         return request.measured({url: i for (_, url), i in found.items() if i})
 
     async def poster(self, url: str, max_px: int) -> bytes | None:
-        """Make a small JPEG of what is behind a URL; None when it cannot be made."""
+        """Return a small JPEG of a medium behind a URL; None if that fails."""
         return await poster_at(url, max_px, self._http)
 
     def _task(self, key: MediaKey) -> asyncio.Task[MediaInfo | None]:
-        look = self._looks.get(key)
+        probe = self._probes.get(key)
         now_s = self._clock.monotonic_s()
-        if look is None or not look.is_good(now_s):
+        if probe is None or not probe.is_good(now_s):
             kind, url = key
             task = asyncio.get_running_loop().create_task(
                 probe_url(url, kind, self._http)
             )
-            look = self._looks[key] = Look(task, now_s)
-        return look.task
+            probe = self._probes[key] = Probe(task, now_s)
+        return probe.task
 
 
 async def _result(task: asyncio.Task[MediaInfo | None]) -> MediaInfo | None:
-    # A caller that gives up does not take the answer away from the others.
+    # A caller that stops waiting must not cancel the read of the others.
     return await asyncio.shield(task)

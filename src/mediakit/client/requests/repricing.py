@@ -1,4 +1,4 @@
-"""Pricing what is asked for again: rates may be others by now."""
+"""Prices a submission again, because rates may have changed."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class Pricer:
 
     Args:
         catalog: Knows the functions and their rates.
-        remote_media: Reads the lengths that prices rest on.
+        remote_media: Reads the lengths that prices depend on.
     """
 
     def __init__(self, catalog: Catalog, remote_media: RemoteMedia) -> None:
         self._catalog = catalog
         self._remote_media = remote_media
 
-    async def priced_anew(self, submission: Submission) -> Submission:
-        """Return a submission at the price of now.
+    async def repriced(self, submission: Submission) -> Submission:
+        """Return a submission at its current price.
 
-        Where a length that the price rests on cannot be read any more, the larger of
-        the two prices counts. What cannot be priced here keeps the price that it had.
+        If a length that the price depends on is no longer readable, the larger of the
+        two prices counts. A submission that cannot be priced here keeps its price.
         """
         try:
             function = self._catalog.function(submission.function)

@@ -1,4 +1,4 @@
-"""Makes validated requests of what people write; only files are sent."""
+"""Turns the fields of users into validated requests; only files are sent."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Requests:
 
     Args:
         catalog: Knows the functions.
-        account_history: Knows which outputs were inputs before.
-        remote_media: Reads the lengths that prices rest on.
+        account_history: Has the URLs of outputs that were inputs before.
+        remote_media: Reads the lengths that prices depend on.
         uploads: Sends local files.
     """
 
@@ -57,7 +57,7 @@ class Requests:
         """Check and price a request; see `validate`.
 
         Raises:
-            InputError: Something is not acceptable; all problems are in it.
+            InputError: The request is invalid; the error has all problems.
         """
         found = self._catalog.function(function)
         work = partial(
@@ -69,7 +69,7 @@ class Requests:
             price_only=price_only,
             earlier_urls=await self._input_urls(fields),
         )
-        # A thread takes longer to wake than all this takes without a file to read.
+        # Without a file to read, this takes less time than starting a thread.
         reads = reads_files(found, fields)
         request = await to_thread.run_sync(work) if reads else work()
         return await self._remote_media.measured(request)
@@ -86,8 +86,8 @@ class Requests:
         """Check and price a request and upload its files, so that it can be submitted.
 
         Raises:
-            InputError: A field or a file is not acceptable; nothing was sent.
-            ServiceError: An upload did not go through.
+            InputError: A field or a file is invalid; nothing was sent.
+            ServiceError: An upload failed.
         """
         check_webhook_url(webhook_url)
         request = await self.validated(function, fields, seconds=seconds, extra=extra)
@@ -95,7 +95,7 @@ class Requests:
         return replace(request, urls=urls, webhook_url=webhook_url)
 
     async def _input_urls(self, fields: Mapping[str, object]) -> dict[str, str]:
-        """Return under which URLs the outputs of jobs were inputs before, by job."""
+        """Return the URLs of job outputs that were inputs before, by job."""
         job_ids = [id_of(job) for job in jobs_in(fields)]
         if not job_ids:
             return {}

@@ -31,12 +31,12 @@ AT_ONCE = 3
 
 
 class Uploads:
-    """Uploads files and remembers where their bytes went.
+    """Uploads files and records their URLs.
 
     Args:
-        files: Sends.
-        account_history: Remembers.
-        progress: Hears how far they are.
+        files: Sends the files.
+        account_history: Records the URLs.
+        progress: Receives the progress.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Uploads:
         name, size_bytes = upload.path.name, upload.seen.size_bytes
         with self._progress.of("upload", name, size_bytes) as tell:
             async with self._slots:
-                # Another process may have sent the same bytes meanwhile.
+                # Another process may have uploaded the same bytes since.
                 known = await self._known(upload)
                 if known is not None:
                     return known
@@ -122,7 +122,7 @@ class Uploads:
 
 
 async def _all(works: Iterable[Coroutine[object, object, T]]) -> list[T]:
-    """Run all at once; the first error ends the others and is raised."""
+    """Run all concurrently; the first error cancels the others and is raised."""
     tasks = [asyncio.ensure_future(work) for work in works]
     try:
         return await asyncio.gather(*tasks)
@@ -135,8 +135,8 @@ async def _all(works: Iterable[Coroutine[object, object, T]]) -> list[T]:
 def _probe_any(path: object, field: str) -> tuple[Path, MediaInfo]:
     if not isinstance(path, str | Path):
         accepted = (
-            "the path of a file, as text or as a Path; what is held in memory goes "
-            "straight into a field of a request"
+            "the path of a file, as text or as a Path; pass an object in memory "
+            "directly to a field of a request"
         )
         raise InputError(field, got=path, accepted=accepted)
     file = local_file(path)

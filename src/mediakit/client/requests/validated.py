@@ -32,15 +32,15 @@ class ValidatedRequest:
     Args:
         function: The function.
         body: The body; local files still as paths.
-        infos: What each local file is, by its value in the body.
-        seconds: Durations of media that are known otherwise, seconds by URL or path.
-        price_only: Let fields be wrong that do not bear on the price.
-        remote: What media behind URLs are, by URL.
-        read: The body as it was read; None while something is wrong with it.
-        extra: Properties that are sent beside the body, as they were given.
+        infos: The properties of each local file, by its value in the body.
+        seconds: Given durations of media, seconds by URL or path.
+        price_only: Allow invalid fields that do not affect the price.
+        remote: The properties of media behind URLs, by URL.
+        read: The parsed body; None while it is invalid.
+        extra: Additional properties, sent as given.
         parents: The jobs whose outputs are among its media.
-        urls: Where each local file was uploaded to, by its value in the body.
-        webhook_url: Where the job's end is posted; None for nowhere.
+        urls: The URL of each uploaded file, by its value in the body.
+        webhook_url: Where the service posts the job's end; None for nowhere.
     """
 
     function: Function
@@ -68,7 +68,7 @@ class ValidatedRequest:
 
     @cached_property
     def facts(self) -> InputFacts:
-        """Return the durations that are known; those that were given come first."""
+        """Return the known durations; given ones take precedence."""
         found = facts_of(self.function, self.body, {**self.infos, **self.remote})
         given = {placeholder(value): each for value, each in self.seconds.items()}
         return InputFacts(seconds={**found.seconds, **given})
@@ -78,39 +78,39 @@ class ValidatedRequest:
         """Return the price.
 
         Raises:
-            InputError: A field that the price is made from is missing or wrong.
+            InputError: A field that determines the price is missing or wrong.
         """
         checked, _ = body_with_placeholders(self.function, self.body)
-        # A rate of the user's own may rest on a property that no declaration knows.
+        # A user's own rate may depend on a property that is not declared.
         whole = {**checked, **self.extra}
         return self.function.estimate(whole, self.facts, request=self.read)
 
     @property
     def lengths_wanted(self) -> list[MediaItem]:
-        """Return the media behind URLs whose length the price needs to be firm."""
+        """Return the media behind URLs whose length an exact price needs."""
         return lengths_wanted(self.function, self.body, self.facts)
 
     @property
     def warnings(self) -> list[str]:
-        """Say what is allowed and still likely a mistake, a line each."""
+        """Return a line for each valid value that is likely a mistake."""
         warnings = self.function.warnings(self.body)
         return [f"{each.sentence}. It is sent as it is." for each in warnings]
 
     def measured(self, remote: Mapping[str, MediaInfo]) -> ValidatedRequest:
-        """Return the request with what is known of media behind URLs.
+        """Return the request with the properties of its media behind URLs.
 
         Raises:
-            InputError: They are not what the function accepts.
+            InputError: The function does not accept them.
         """
         found = replace(self, remote={**self.remote, **remote})
         found.refuse([])
         return found
 
     def refuse(self, problems: list[Problem]) -> None:
-        """Raise what is wrong with the request: these problems, and its media.
+        """Raise if the request has problems: these, or those of its media.
 
         Raises:
-            InputError: Something is; nothing is when only the price is asked for.
+            InputError: It has some, and is not for the price only.
         """
         infos = {**self.infos, **self.remote}
         problems = [*problems, *preflight(self.function, self.body, infos)]

@@ -1,4 +1,4 @@
-"""From what people write to a validated request; nothing is sent."""
+"""Validates and prices requests; nothing is sent."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def validate(
 
     Args:
         function: The function.
-        fields: The fields as people wrote them.
+        fields: The fields as the user wrote them.
         seconds: Known durations of media, seconds by URL or path.
-        extra: Properties that are sent beside them.
-        price_only: Let fields be wrong that do not bear on the price.
-        earlier_urls: Under which URLs the outputs of jobs were inputs before, by job.
+        extra: Additional properties to send.
+        price_only: Allow invalid fields that do not affect the price.
+        earlier_urls: The URLs of job outputs that were inputs before, by job.
 
     Raises:
-        InputError: Something is not acceptable; all problems are in it.
+        InputError: The request is invalid; the error has all problems.
     """
     inputs = Inputs(earlier_urls)
     body = plain_body(function, fields, inputs)
@@ -75,10 +75,10 @@ def validate(
 
 
 def known_lengths(seconds: object) -> dict[str, float | Decimal]:
-    """Return lengths of media that were given, seconds by the text of URL or path.
+    """Return the given lengths of media, seconds by the text of URL or path.
 
     Args:
-        seconds: What was given; None for nothing.
+        seconds: The argument; None for none.
 
     Raises:
         InputError: It is something else.
@@ -117,7 +117,7 @@ def _properties(extra: object) -> Mapping[str, object]:
 def _beside_the_fields(
     function: Function, body: Mapping[str, object], extra: Mapping[str, object]
 ) -> Iterator[Problem]:
-    """Find what is wrong with properties that the declaration does not check."""
+    """Yield the problems of properties that the declaration does not check."""
     for name, value in {**body, **extra}.items():
         if name in function.fields:
             if name in extra:
@@ -136,21 +136,21 @@ def _is_json(value: object) -> bool:
 
 
 def check_webhook_url(url: object) -> None:
-    """Refuse what cannot be where the end of a job is told; None is nowhere.
+    """Reject an invalid `webhook_url`; None is valid.
 
     Raises:
-        InputError: It is no text, or JSON cannot hold it.
+        InputError: It is not text, or JSON cannot hold it.
     """
     if url is not None and not (isinstance(url, str) and _is_json(url)):
         raise InputError("webhook_url", got=url, accepted="the URL as text, or None")
 
 
 def reads_files(function: Function, fields: Mapping[str, object]) -> bool:
-    """Tell whether a request names local files or objects, which take time.
+    """Return whether a request names local files or objects, which take time to read.
 
     Args:
         function: The function.
-        fields: The fields as people wrote them.
+        fields: The fields as the user wrote them.
     """
     if not function.may_name_media:
         return False
@@ -170,8 +170,8 @@ def plain_body(
 
     Args:
         function: The function.
-        fields: The fields as people wrote them.
-        inputs: Says where media are that are objects, and remembers the jobs.
+        fields: The fields as the user wrote them.
+        inputs: Converts media objects, and collects the jobs.
     """
     fields = full_names(function, fields)
     known = function.of(fields).fields
@@ -184,7 +184,7 @@ def plain_body(
 
 
 def _takes_null(spec: FieldSpec | None) -> bool:
-    """Tell whether None is sent as null; else it means that nothing was given."""
+    """Return whether None is sent as null; else it means that the field is omitted."""
     if spec is None:
         return False
     return spec.null_when_empty or (spec.required and spec.kind == "json")
@@ -193,7 +193,7 @@ def _takes_null(spec: FieldSpec | None) -> bool:
 def _probed(
     function: Function, body: Mapping[str, object]
 ) -> tuple[dict[str, MediaInfo], list[Problem]]:
-    """Read the local files; a file that is a clip and a sound counts as a clip."""
+    """Read the local files; a file with video and audio counts as video."""
     infos: dict[str, MediaInfo] = {}
     problems: list[Problem] = []
     for item in function.media(body):
@@ -201,7 +201,7 @@ def _probed(
         if is_url(item.value) or (known is not None and known.kind == item.kind):
             continue
         if not item.value:
-            continue  # which the field itself refuses
+            continue  # the field itself rejects it
         try:
             info = probe_named(item)
         except InputError as error:

@@ -1,4 +1,4 @@
-"""The I/O thread and what tasks share on it: progress, listeners, single flights.
+"""The I/O thread and what its tasks share: progress, listeners, single flights.
 
-It stands on nothing else in the client.
+It depends on nothing else in the client.
 """

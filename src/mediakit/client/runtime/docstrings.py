@@ -1,4 +1,4 @@
-"""What a method takes and raises is written once, at the one that is awaited."""
+"""Copies the docstrings of asynchronous methods to the blocking ones."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _ARGUMENT = re.compile(r"^ {4}(\w+): (.*\n?(?: {5,}.*\n?)*)", re.MULTILINE)
 
 
 def explained_by(source: Callable[..., Any]) -> Callable[[MethodT], MethodT]:
-    """Give a blocking method the whole docstring of the one that it calls.
+    """Give a blocking method the docstring of the asynchronous one.
 
     Its own first line stays; all that follows the source's first line is added, so
-    that `help()` and Shift-Tab say what each argument means.
+    that `help()` and Shift-Tab explain each argument.
 
     Args:
-        source: The method to be awaited.
+        source: The asynchronous method.
     """
     rest = cleandoc(source.__doc__ or "").partition("\n\n")[2]
 
@@ -34,19 +34,19 @@ def explained_by(source: Callable[..., Any]) -> Callable[[MethodT], MethodT]:
 def with_arguments(
     doc: str | None, names: Iterable[str], meanings: Mapping[str, str]
 ) -> str:
-    """Write a docstring anew for other arguments; the rest of it stays.
+    """Return a docstring for other arguments; the rest of it stays.
 
     Args:
         doc: The docstring.
-        names: The arguments that there are, in their order.
-        meanings: What they mean; where it is not said here, the docstring says it.
+        names: The arguments, in order.
+        meanings: Their descriptions; the docstring has those that are missing here.
     """
     text = cleandoc(doc or "")
     args = _ARGS.search(text)
     known = dict(_ARGUMENT.findall(args[1])) if args else {}
     known = {name: meaning.rstrip() for name, meaning in known.items()}
-    told = known | dict(meanings)
-    lines = "\n".join(f"    {name}: {told[name]}" for name in names if name in told)
+    texts = known | dict(meanings)
+    lines = "\n".join(f"    {name}: {texts[name]}" for name in names if name in texts)
     section = f"Args:\n{lines}\n" if lines else ""
     if args is None:
         return f"{text}\n\n{section}".strip()

@@ -1,6 +1,6 @@
 """One thread per process with its own event loop, for all network work.
 
-Tasks there go on while a notebook's kernel is idle, computes, sleeps or waits.
+Its tasks continue while a notebook's kernel is idle, computes, sleeps or waits.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import anyio
 from anyio.from_thread import BlockingPortal
 
 STOP_TIMEOUT_S = 2.0
-STAND_STILL_TIMEOUT_S = 1.0
+PAUSE_TIMEOUT_S = 1.0
 
 P = ParamSpec("P")
 S = TypeVar("S")
@@ -40,10 +40,10 @@ class _Running:
 
 
 class IOThread:
-    """A running event loop on a thread of its own.
+    """An event loop that runs on a thread of its own.
 
-    A forked process has the object but not the thread: there it starts another one on
-    first use, so that whatever was made before the fork works in both processes.
+    A forked process has the object but not the thread: it starts another one on first
+    use, so that objects created before the fork work in both processes.
     """
 
     def __init__(self) -> None:
@@ -60,8 +60,8 @@ class IOThread:
     def loop(self) -> asyncio.AbstractEventLoop:
         """Return the loop.
 
-        Its `call_soon_threadsafe` is for callers that may stand on the I/O thread
-        themselves, where `call` and `post` are refused.
+        Its `call_soon_threadsafe` is for callers that may be on the I/O thread
+        themselves, where `call` and `post` raise an error.
         """
         return self._running().loop
 
@@ -69,15 +69,15 @@ class IOThread:
         with self._lock:
             if self._ended:
                 raise RuntimeError(
-                    "the process is exiting and its I/O thread has stopped; jobs go on "
-                    "at the service, and are resumed at the next start"
+                    "the process is exiting and its I/O thread has stopped; jobs "
+                    "continue at the service, and are resumed at the next start"
                 )
             if self._now is None:
                 self._now = _start()
             return self._now
 
     def _stop(self) -> None:
-        """End what still runs there, so that the process can end."""
+        """End the running tasks, so that the process can end."""
         with self._lock:
             self._ended = True
         now = self._now
@@ -88,9 +88,9 @@ class IOThread:
     def call(
         self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a coroutine function there and wait for its result.
+        """Run a coroutine function on the I/O thread and wait for its result.
 
-        An interrupt cancels the coroutine. What must go on is started with `post`.
+        An interrupt cancels the coroutine. Start work that must continue with `post`.
 
         Raises:
             RuntimeError: The caller is on the I/O thread and would wait for itself.
@@ -105,12 +105,12 @@ class IOThread:
 
     @property
     def is_here(self) -> bool:
-        """Tell whether the caller stands on this thread."""
+        """Return whether the caller is on this thread."""
         now = self._now
         return now is not None and threading.current_thread() is now.thread
 
     def refuse_itself(self) -> None:
-        """Refuse to wait for this thread on this thread.
+        """Raise if the caller is on this thread, and so must not wait for it.
 
         Raises:
             RuntimeError: The caller is on it and would wait for itself.
@@ -122,10 +122,10 @@ class IOThread:
             )
 
     def result(self, future: Future[T]) -> T:
-        """Wait for what was started with `post`.
+        """Wait for the result of `post`.
 
         Raises:
-            SystemExit: The process ends; it ends this thread without a word.
+            SystemExit: The process ends; it ends the calling thread silently.
         """
         try:
             return future.result()
@@ -137,21 +137,21 @@ class IOThread:
     def post(
         self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
     ) -> Future[T]:
-        """Start a coroutine function there and return at once.
+        """Start a coroutine function on the I/O thread and return at once.
 
         Raises:
-            RuntimeError: The process is exiting. What was started before is cancelled.
+            RuntimeError: The process is exiting. Tasks started before are cancelled.
         """
 
         async def run() -> T:
             return await function(*args, **kwargs)
 
-        # Under the lock: what is started before the end is cancelled by it, and not
-        # lost in a loop that no longer turns.
+        # Under the lock: the exit cancels all tasks that were started before it, and no
+        # task is lost in a loop that no longer runs.
         with self._lock:
             loop, coroutine = self._running().loop, run()
             try:
-                # Half of what the portal's own way takes.
+                # Takes half the time of the portal's own method.
                 return asyncio.run_coroutine_threadsafe(coroutine, loop)
             except RuntimeError:  # the thread has died
                 coroutine.close()
@@ -160,9 +160,9 @@ class IOThread:
     async def run(
         self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a coroutine function there and await its result on the running loop.
+        """Run a coroutine function on the I/O thread; await it on the running loop.
 
-        Cancelling it cancels the coroutine, and returns when that has ended.
+        A cancellation cancels the coroutine, and returns when that has ended.
         """
         now = self._now
         if now is not None and threading.current_thread() is now.thread:
@@ -192,28 +192,28 @@ class IOThread:
 
     # -- forks --------------------------------------------------------------------
 
-    def stand_still(self) -> None:
-        """Hold the loop between two callbacks until the process has forked.
+    def pause(self) -> None:
+        """Pause the loop between two callbacks until the process has forked.
 
-        The child gets a copy of every lock and every half-made change; while the loop
-        stands still, none of them is the I/O thread's.
+        The child gets a copy of every lock and every incomplete change; while the loop
+        is paused, none of them belongs to the I/O thread.
         """
         now = self._now
         if now is None or threading.current_thread() is now.thread:
             return
-        stands, forked = threading.Event(), threading.Event()
+        paused, forked = threading.Event(), threading.Event()
 
-        def stand() -> None:
-            stands.set()
-            forked.wait(STAND_STILL_TIMEOUT_S)
+        def wait_for_fork() -> None:
+            paused.set()
+            forked.wait(PAUSE_TIMEOUT_S)
 
         self._forks.append(forked)
         with suppress(RuntimeError):  # the loop has ended
-            now.loop.call_soon_threadsafe(stand)
-            stands.wait(STAND_STILL_TIMEOUT_S)
+            now.loop.call_soon_threadsafe(wait_for_fork)
+            paused.wait(PAUSE_TIMEOUT_S)
 
-    def go_on(self) -> None:
-        """Let the loop go on after a fork."""
+    def resume(self) -> None:
+        """Resume the loop after a fork."""
         while self._forks:
             self._forks.pop().set()
 
@@ -225,7 +225,7 @@ class IOThread:
 
 
 def _pass_on(outcome: Future[T], task: asyncio.Task[T]) -> None:
-    """Give another thread the outcome of a task."""
+    """Pass the outcome of a task to another thread."""
     if task.cancelled():
         outcome.cancel()
     elif (error := task.exception()) is not None:
@@ -237,7 +237,7 @@ def _pass_on(outcome: Future[T], task: asyncio.Task[T]) -> None:
 def networked(
     method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
-    """Let a coroutine method run on the I/O thread, whichever loop awaits it."""
+    """Make a coroutine method run on the I/O thread, awaited from any loop."""
 
     @wraps(method)
     async def on_io_thread(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -267,14 +267,14 @@ async def _serve(ready: Ready) -> None:
 
 
 class Closable(Protocol):
-    """What holds connections of the I/O thread's loop."""
+    """An object with connections of the I/O thread's loop."""
 
     async def aclose(self) -> None:
         """Close them."""
 
 
 def close_at_end(closable: Closable) -> None:
-    """Close something when the I/O thread ends, unless it is collected before."""
+    """Close an object when the I/O thread ends, unless it is garbage by then."""
     _closed_at_end.add(closable)
 
 
@@ -295,12 +295,12 @@ def io_thread() -> IOThread:
 
 def _before_fork() -> None:
     for thread in tuple(_threads):
-        thread.stand_still()
+        thread.pause()
 
 
 def _after_fork_in_parent() -> None:
     for thread in tuple(_threads):
-        thread.go_on()
+        thread.resume()
 
 
 def _after_fork_in_child() -> None:
@@ -312,8 +312,8 @@ def _after_fork_in_child() -> None:
 
 @cache
 def _register_forks() -> None:
-    # What is registered last comes first before a fork: the loop stands still before
-    # the history closes its files, which it waits for otherwise.
+    # Hooks before a fork run in reverse order of registration: the loop is paused
+    # before the history closes its files, which would otherwise wait for the loop.
     if sys.platform != "win32":
         os.register_at_fork(
             before=_before_fork,

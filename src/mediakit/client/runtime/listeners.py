@@ -11,11 +11,11 @@ T = TypeVar("T")
 log = logging.getLogger("mediakit.client")
 
 
-def notify(listeners: Iterable[Callable[[T], object]], news: T) -> None:
-    """Call every listener; what one of them raises is logged with its name."""
+def notify(listeners: Iterable[Callable[[T], object]], event: T) -> None:
+    """Call every listener; log the exception of each with the listener's name."""
     for listener in tuple(listeners):
         try:
-            listener(news)
+            listener(event)
         except Exception:
             name = getattr(listener, "__qualname__", repr(listener))
             log.exception("a listener raised an error: %s", name)

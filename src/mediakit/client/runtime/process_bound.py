@@ -1,4 +1,4 @@
-"""What stays in its process, and what a closed client says."""
+"""Objects that cannot leave their process, and the error of a closed client."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import NoReturn
 from mediakit.errors import MediakitError
 
 CLOSED = (
-    "This client is closed. Nothing was sent. Make another one, as mediakit.connect() "
-    "does; jobs go on at the service, and client.job(id) picks them up there."
+    "This client is closed. Nothing was sent. Create another one, such as with "
+    "mediakit.connect(); jobs continue at the service, and client.job(id) returns them."
 )
 
 
 class ProcessBound:
-    """What is of no use in another process: it does not pickle, and says why."""
+    """An object that cannot be used in another process, and so cannot be pickled."""
 
-    _instead = "make one there, as mediakit.connect() does"
+    _instead = "create one there, such as with mediakit.connect()"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

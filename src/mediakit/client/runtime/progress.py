@@ -1,4 +1,4 @@
-"""How far uploads and downloads are, for whoever shows it."""
+"""The progress of uploads and downloads."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Direction = Literal["upload", "download"]
 
 @dataclass(frozen=True)
 class Transfer:
-    """How far one file is.
+    """The progress of one file.
 
     Args:
         direction: "upload" or "download".
         name: The file's name.
-        done_bytes: How much of it has gone through; it starts over when the
-            connection broke and nothing could be kept.
-        total_bytes: Its length; None while that is not known.
+        done_bytes: The bytes transferred; starts over after a broken connection that
+            could not be resumed.
+        total_bytes: Its length; None while it is not known.
     """
 
     direction: Direction
@@ -41,7 +41,7 @@ class _UnderWay:
 
 
 class Progress:
-    """Tells its listeners of every block that went through."""
+    """Notifies its listeners of every transferred block."""
 
     def __init__(self) -> None:
         self._listeners: tuple[Listener, ...] = ()
@@ -49,17 +49,17 @@ class Progress:
 
     @property
     def under_way(self) -> tuple[Transfer, ...]:
-        """Return how far each transfer is that has not ended."""
+        """Return the progress of each transfer that has not ended."""
         return tuple(each.latest for each in tuple(self._under_way))
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call a function with each step, on the I/O thread.
 
-        A fast transfer makes a thousand steps a second; a listener that draws
-        chooses which of them it shows.
+        A fast transfer has a thousand steps a second; a listener that draws selects
+        which of them it shows.
 
         Returns:
-            A function that ends it.
+            A function that unsubscribes it.
         """
         self._listeners = (*self._listeners, listener)
 
@@ -73,12 +73,12 @@ class Progress:
     def of(
         self, direction: Direction, name: str, total_bytes: int | None = None
     ) -> Iterator[Tell]:
-        """Give what is called, on the I/O thread, with the bytes done and in all.
+        """Yield a function to call, on the I/O thread, with the done and total bytes.
 
         Args:
-            direction: Where to.
+            direction: "upload" or "download".
             name: The file's name.
-            total_bytes: Its length, where it is known before.
+            total_bytes: Its length, if already known.
         """
         loop = asyncio.get_running_loop()
         transfer = _UnderWay(Transfer(direction, name, 0, total_bytes))

@@ -1,4 +1,4 @@
-"""A signing secret that does not show itself."""
+"""A signing secret that is hidden in output."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class Secret:
 
     Args:
         text: The secret.
-        previous_expires_at: Until when the one before it signs too; None if there is
-            none, or if that is not known.
+        previous_expires_at: Until when the previous secret signs too; None if there is
+            none, or if it is not known.
     """
 
     __slots__ = ("_text", "previous_expires_at")

@@ -1,4 +1,4 @@
-"""Which service a client talks to, and as whom."""
+"""The service that a client uses, and its account there."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,13 +14,13 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def normal_url(url: str) -> str:
-    """Write the URL of a service in one way only.
+    """Return the normal form of a service's URL.
 
-    Scheme and host in small letters, without the port that the scheme implies, without
-    a slash at the end.
+    Scheme and host are in lower case, without the default port of the scheme and
+    without a trailing slash.
 
     Raises:
-        ValueError: It is no URL.
+        ValueError: It is not a URL.
     """
     try:
         parts = urlsplit(url.strip())
@@ -30,10 +30,10 @@ def normal_url(url: str) -> str:
 
 
 def refuse_credentials(base_url: str) -> None:
-    """Refuse a URL with a user or a password, which would be shown and stored.
+    """Reject a URL with a user or a password, which would be shown and stored.
 
     Raises:
-        InputError: It has one; what came is not repeated.
+        InputError: It has one; the error does not repeat it.
     """
     try:
         parts = urlsplit(base_url.strip())
@@ -54,11 +54,10 @@ class Service(ProcessBound):
     """A service and an account there.
 
     Args:
-        base_url: Where it is; however it is spelled, it is one service.
+        base_url: Its URL; all spellings of one URL are the same service.
         api_key: The organization's key; never shown.
-        identity: What stays the same when the address changes; the address itself
-            unless given.
-        label: What people call it.
+        identity: A name that stays the same when the URL changes; the URL by default.
+        label: Its name in messages.
     """
 
     base_url: str
@@ -75,10 +74,10 @@ class Service(ProcessBound):
 
     @property
     def on_this_machine(self) -> bool:
-        """Tell whether it is reached over loopback, where no proxy belongs."""
+        """Return whether it is reached over loopback, without a proxy."""
         return urlsplit(self.base_url).hostname in LOOPBACK
 
     @cached_property
     def account(self) -> str:
-        """Return a name for the account that does not tell the key."""
+        """Return a name for the account that does not reveal the key."""
         return sha256(self.api_key.encode()).hexdigest()[:16]

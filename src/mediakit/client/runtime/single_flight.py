@@ -1,4 +1,4 @@
-"""What runs at the moment, so that the same thing runs once."""
+"""Concurrent calls for the same work share one run."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ T = TypeVar("T")
 
 
 class SingleFlight(Generic[T]):
-    """Work that several ask for at once is done once, and ends when none waits."""
+    """Runs work once for all concurrent callers; cancels it when none waits."""
 
     def __init__(self) -> None:
         self._tasks: dict[Hashable, asyncio.Task[T]] = {}
         self._waiting: dict[asyncio.Task[T], int] = {}
 
     async def once(self, key: Hashable, work: Callable[[], Awaitable[T]]) -> T:
-        """Return what the work gives; whoever asks meanwhile gets the same.
+        """Return the result of the work; concurrent callers share it.
 
         Args:
-            key: What the work is.
-            work: Does it.
+            key: Identifies the work.
+            work: Does the work.
         """
-        # A fork's child does not have the tasks of its parent.
+        # A forked child does not have the tasks of its parent.
         key = (asyncio.get_running_loop(), key)
         task = self._tasks.get(key) or asyncio.ensure_future(_run(work))
         if key not in self._tasks:

@@ -1,4 +1,4 @@
-"""Submitting once: admission against balance and budgets, sending, and its retries.
+"""Submits each request once: admission against balance and budgets, and retries.
 
-It stands on `requests`, `account` and `jobs`; only `sender` posts a job.
+It depends on `requests`, `account` and `jobs`; only `sender` posts a job.
 """

@@ -1,4 +1,4 @@
-"""What may be spent: nothing is claimed that balance and budget cannot carry."""
+"""Admission: a submission is claimed only if the balance and the budgets cover it."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from mediakit.history import (
 
 log = logging.getLogger("mediakit.client")
 
-# What this account spends meanwhile is in the history; only what others spend, or top
-# up, makes a balance old.
+# The history has what this account has spent since; a balance becomes outdated only by
+# what others spend or top up.
 BALANCE_FOR_S = 10.0
 
 
@@ -55,20 +55,20 @@ class BudgetState:
 
     @property
     def left_micro_usd(self) -> int:
-        """Return what a further request may cost at the most."""
+        """Return the highest price that a further request may have."""
         used = self.spent_micro_usd + self.reserved_micro_usd
         return max(0, self.limit_micro_usd - used)
 
 
 class Admission:
-    """Claims submissions in the history while balance and budget can carry them.
+    """Claims submissions in the history while balance and budget cover them.
 
     Args:
         account_history: The history, as this account's.
         billing: Reads the balance.
-        clock: Tells how old a balance is, and in which month a budget is.
+        clock: Gives the age of a balance, and the month of a budget.
         budget: The caller's own limit; None for none.
-        name: What submits count against while there is no limit; None for nothing.
+        name: The budget that submissions count against without a limit; None for none.
     """
 
     def __init__(
@@ -91,9 +91,9 @@ class Admission:
         self._reading: asyncio.Task[Spendable] | None = None
 
     def limit_sweep(self, sweep: str, limit_micro_usd: int | None) -> None:
-        """Limit what the submits of a sweep may cost together, from now on.
+        """Limit the total cost of the submissions of a sweep, from now on.
 
-        Their later attempts have to fit, too.
+        Later attempts count against the limit, too.
 
         Args:
             sweep: The sweep's id.
@@ -111,16 +111,16 @@ class Admission:
         budget: Budget | None = None,
         origin: str | None = None,
     ) -> tuple[Entry, bool]:
-        """Write a submission down if its upper price fits what is left.
+        """Record a submission if the balance and the budgets cover its upper price.
 
-        A balance that was read a moment ago is enough to say yes; to say no it is
+        A recent balance is enough to admit it; before rejecting it, the balance is
         read again.
 
         Args:
-            submission: What is about to be sent.
+            submission: The submission that is about to be sent.
             parents: The jobs whose outputs are among its media.
             budget: What it counts against; None for the caller's own budget.
-            origin: The form that asks, as the history names it; None for none.
+            origin: The form that submits it, as the history names it; None for none.
 
         Raises:
             BalanceError: It may cost more than is left; nothing was written or sent.
@@ -132,7 +132,7 @@ class Admission:
         return await self._claim(submission, budget, parents, origin)
 
     async def claim_as_promised(self, submission: Submission) -> tuple[Entry, bool]:
-        """Write a further attempt at what its own budget was promised to.
+        """Record a further attempt, which counts against the submission's own budget.
 
         Raises:
             BalanceError: It may cost more than is left; nothing was written or sent.
@@ -148,18 +148,18 @@ class Admission:
         budget: Budget | None = None,
         origin: str | None = None,
     ) -> Entry:
-        """Count what is not answered against the caller's budget, before it is sent.
+        """Count an unanswered submission against the caller's budget before sending it.
 
         Args:
-            entry: What is not answered.
+            entry: The unanswered submission.
             budget: What it counts against; None for the caller's own budget.
-            origin: The form that asks for it now, too; None for none.
+            origin: The form that now submits it, too; None for none.
 
         Returns:
-            The entry as it is then.
+            The updated entry.
 
         Raises:
-            BudgetError: It does not fit; an earlier try may have made a job.
+            BudgetError: It does not fit; an earlier attempt may have created a job.
         """
         if origin is not None:
             await self._account_history.write(History.note_origin, entry.key, origin)
@@ -184,10 +184,10 @@ class Admission:
         )
 
     def _without_limit(self, submission: Submission) -> Submission:
-        """Take a submission out of a budget whose limit nobody here knows.
+        """Remove a submission from a budget whose limit is not known here.
 
-        A further draw or attempt begins with the label of the one before; it would
-        be added to that budget without being compared with its limit.
+        A further draw or attempt begins with the label of the previous one; it would
+        be added to that budget without a check of its limit.
         """
         if submission.budget == budget_name(submission.project, None):
             return submission
@@ -237,13 +237,13 @@ class Admission:
         return await write(await self._spendable())
 
     async def _warn(self, budget: Budget, label: str) -> None:
-        """Log each warning level once when what is spent and held reaches it."""
+        """Log each warning level once, when charges and holds reach it."""
         if not budget.warn:
             return
         try:
             use = await self._account_history.ask(History.budget_use, label)
         except MediakitError as error:
-            # The claim is committed: a warning must not keep it from being sent.
+            # The claim is committed: a failed warning must not prevent its sending.
             log.warning("the budget %s cannot be read: %s", shown(label), error)
             return
         spent, held = use.spent_micro_usd, use.reserved_micro_usd
@@ -260,12 +260,12 @@ class Admission:
         return self._last if age_s < BALANCE_FOR_S else None
 
     async def _spendable(self) -> Spendable:
-        """Read the balance, once for all who want it at this moment."""
+        """Read the balance, once for all concurrent callers."""
         loop, reading = asyncio.get_running_loop(), self._reading
         # A fork's child does not have the tasks of its parent.
         if reading is None or reading.done() or reading.get_loop() is not loop:
             reading = self._reading = loop.create_task(self._read())
-        # Whoever stops waiting must not take the balance from the others.
+        # A caller that stops waiting must not cancel the read of the others.
         return await asyncio.shield(reading)
 
     async def _read(self) -> Spendable:
@@ -280,14 +280,14 @@ class Admission:
 
 
 def budget_name(project: str | None, amount: AnyBudget | None) -> str | None:
-    """Return what the submits of a client count against; None for nothing.
+    """Return the budget that a client's submissions count against; None for none.
 
-    A project is one budget over all its clients and starts, of which another may have
-    a limit; without one, a client that has a limit is a budget of its own. A named
-    budget is shared by its name, whatever the project.
+    A project is one budget for all its clients and processes, and another client may
+    limit it. Without a project, a client that has a limit is a budget of its own. A
+    named budget is shared by its name, in any project.
 
     Raises:
-        InputError: The project is no label.
+        InputError: The project is not a label.
     """
     _check_label(project)
     if isinstance(amount, Budget):
@@ -303,7 +303,7 @@ def _check_label(project: object) -> None:
 
 
 def check_budget(project: str | None, amount: AnyBudget | None) -> None:
-    """Refuse a project that is no label, and a budget that is no amount.
+    """Reject a project that is not a label, and a budget that is not an amount.
 
     Raises:
         InputError: One of them is.
@@ -315,7 +315,7 @@ def budget_of(name: str | None, amount: AnyBudget | None) -> Budget | None:
     """Return a budget; None for no name or no amount.
 
     Raises:
-        InputError: It is no amount of US dollars.
+        InputError: It is not an amount of US dollars.
     """
     if isinstance(amount, Budget):
         return amount

@@ -1,4 +1,4 @@
-"""How many submits are under way at once: fewer as soon as the service is full."""
+"""Limits concurrent submissions: fewer as soon as the service is full."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ MOST_N = 64
 
 
 class SubmitConcurrency:
-    """Lets so many submits pass at once: half as many after 429, slowly more after 200.
+    """Limits concurrent submissions: halves after 429, and grows slowly after 200.
 
-    One service answers 429 for a whole organization (spec 4.3), so all submits of a
-    client share one pace, and wait together for as long as the service asked.
+    A service answers 429 for a whole organization (spec 4.3), so all submissions of a
+    client share one limit, and all wait for the time that the service requests.
 
     Args:
-        clock: Gives the time that a wait takes.
-        start_n: How many at first.
+        clock: Gives time.
+        start_n: The first limit.
     """
 
     def __init__(self, clock: Clock, *, start_n: int = START_N) -> None:
@@ -33,33 +33,33 @@ class SubmitConcurrency:
 
     @property
     def at_once_n(self) -> int:
-        """Return how many submits may be under way now."""
+        """Return how many submissions may be in flight now."""
         return int(self._limit_n)
 
     @property
     def closed_for_s(self) -> float:
-        """Return for how many more seconds nobody begins a turn."""
+        """Return for how many more seconds no submission starts."""
         return max(0.0, self._closed_until_s - self._clock.monotonic_s())
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[int]:
-        """Wait for a turn and hold it; gives the round that it belongs to."""
+    async def slot(self) -> AsyncIterator[int]:
+        """Wait for a free slot and hold it; yields the round that it belongs to."""
         await self._open()
         async with self._limiter:
             await self._open()
             yield self._round
 
     def accepted(self) -> None:
-        """Note that a submit was taken: a round of them makes room for one more."""
+        """Note that a submission was accepted: a full round raises the limit by one."""
         self._set(min(float(MOST_N), self._limit_n + 1 / self._limit_n))
 
     def full(self, its_round: int, *, closed_for_s: float) -> None:
-        """Note that a submit met a full service.
+        """Note that the service was full for a submission.
 
         Args:
-            its_round: What its turn gave. Many under way at once are one piece of
-                news: only the first of a round halves.
-            closed_for_s: For how long nobody begins a turn.
+            its_round: What its slot yielded. Only the first of a round halves the
+                limit, because all of a round met the same full service.
+            closed_for_s: For how long no submission starts.
         """
         until_s = self._clock.monotonic_s() + closed_for_s
         self._closed_until_s = max(self._closed_until_s, until_s)

@@ -1,4 +1,4 @@
-"""Sending an order so that its job is made once, whatever happens on the way."""
+"""Sends a submission so that its job is created exactly once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mediakit.client.records.idempotency import next_attempt, was_rejected
 from mediakit.client.runtime.process_bound import ClosedError
 from mediakit.client.submissions.concurrency import SubmitConcurrency
 from mediakit.client.submissions.refusals import is_final, is_foreign, refusal, silence
-from mediakit.client.submissions.sending import Claim
+from mediakit.client.submissions.reservation import Claim
 from mediakit.client.submissions.submit_retry import (
     FIRST_PAUSE_S,
     LONGEST_S,
@@ -39,17 +39,17 @@ from mediakit.records import Job
 log = logging.getLogger("mediakit.client")
 
 SUBMIT_RETRY_FOR_S = 60.0
-ASKED_UNASKED_FOR = timedelta(days=1)
+RESEND_UNASKED_FOR = timedelta(days=1)
 
 
 class Sender:
-    """Sends submissions that the history holds, and writes down what became of them.
+    """Sends submissions from the history, and records their outcome.
 
     Args:
-        transport: Sends.
-        account_history: Remembers.
-        clock: Gives the time between tries.
-        retry_for_s: Seconds to go on asking while no answer comes, in all.
+        transport: Sends requests.
+        account_history: Records outcomes.
+        clock: Gives the time between attempts.
+        retry_for_s: Seconds to retry while there is no response, in all.
     """
 
     def __init__(
@@ -67,14 +67,14 @@ class Sender:
         self._concurrency = SubmitConcurrency(clock)
 
     def asked_to_wait_s(self) -> float:
-        """Return for how many more seconds the service asked to be left alone."""
+        """Return the remaining seconds of the wait that the service requested."""
         return self._concurrency.closed_for_s
 
     async def send(
         self,
         submission: Submission,
         *,
-        asked_before: bool,
+        sent_before: bool,
         claim: Claim,
     ) -> tuple[Entry, Job]:
         """Send a submission until its job is known.
@@ -84,18 +84,18 @@ class Sender:
 
         Args:
             submission: What the history holds.
-            asked_before: Whether it may have been sent before, by whomever.
-            claim: Records a submission under a fresh key before it is sent, or refuses
-                to; returns the entry, and whether it is new.
+            sent_before: Whether any call may have sent it before.
+            claim: Records a submission under a fresh key before it is sent, or rejects
+                it; returns the entry, and whether it is new.
 
         Raises:
-            BalanceError: The balance cannot carry it.
-            RateLimitError: The service asks to wait for longer than this call does.
+            BalanceError: The balance does not cover it.
+            RateLimitError: The service asks to wait longer than this call waits.
             InputError: The service refused the body.
             ConflictError: Its key is bound to another body.
-            ServiceError: No answer came; the history keeps the submission and its key.
+            ServiceError: No response; the history keeps the submission and its key.
         """
-        in_doubt = asked_before
+        in_doubt = sent_before
         last_rejection: SubmitResponse | None = None
 
         async def once() -> tuple[Entry, Job]:
@@ -103,7 +103,7 @@ class Sender:
             if last_rejection is not None:
                 in_doubt = last_rejection.in_doubt
             if last_rejection is not None and last_rejection.job is not None:
-                # The key is spent: its job has failed for good (spec 7.2).
+                # The key cannot be reused: its job has failed for good (spec 7.2).
                 again = next_attempt(submission, self._transport.service)
                 submission, is_new = await claim(again)
                 in_doubt = not is_new
@@ -139,7 +139,7 @@ class Sender:
     async def _post_until_answered(
         self, submission: Submission, *, in_doubt: bool
     ) -> SubmitResponse:
-        """Post a submission, the same key and bytes again until it is decided."""
+        """Post the same key and bytes until the outcome is known."""
         started_s, tries = self._clock.monotonic_s(), 0
 
         async def once() -> tuple[Answer, Job | None]:
@@ -168,7 +168,7 @@ class Sender:
         return SubmitResponse(answer, job, in_doubt)
 
     async def _post(self, submission: Submission) -> Answer:
-        async with self._concurrency.turn() as its_round:
+        async with self._concurrency.slot() as its_round:
             answer = await self._transport.exchange(
                 "POST",
                 f"/v1/media/{submission.function}",
@@ -200,19 +200,19 @@ class Sender:
 
 
 def outcome(answer: Answer, *, in_doubt: bool = False) -> Job | None:
-    """Return the job that an answer tells of; None for a request-level error.
+    """Return the job in a response; None for a request-level error.
 
-    Of the answers of a 5xx status only the two error shapes are the service's own
-    words (spec 7.1), and `{message}` is so at 500 alone (spec 4.3): a gateway says
-    502 to 504 when it did not hear the end of what it passed on.
+    Of the responses with a 5xx status, only the two error shapes are the service's own
+    (spec 7.1), and `{message}` only at 500 (spec 4.3): a gateway answers 502 to 504
+    when it has lost the response to a request that it forwarded.
 
     Args:
-        answer: The answer.
-        in_doubt: Whether an earlier try of the same bytes may have made a job: then
-            only the service's own words say that it did not.
+        answer: The response.
+        in_doubt: Whether an earlier attempt with the same bytes may have created a job:
+            then only the service's own error shape shows that it did not.
 
     Raises:
-        NoAnswerError: The answer is neither: nobody can tell what was done.
+        NoAnswerError: The response is neither, so the outcome is unknown.
     """
     try:
         job = parse(Job, answer) if _is_success(answer) else failed_job(answer)
@@ -224,7 +224,7 @@ def outcome(answer: Answer, *, in_doubt: bool = False) -> Job | None:
     if 300 <= answer.status < 400:
         reason = f"HTTP {answer.status}{leads_to(answer)}"
         raise NoAnswerError(reason, sent=True, is_final=True)
-    # A status below 200 ends nothing, and so refuses nothing.
+    # A status below 200 is not final, and so refuses nothing.
     lost = answer.status < 200 or answer.status == 408 or answer.status > 500
     unsaid = answer.status == 500 and not answer.message
     unsure = in_doubt and is_foreign(answer)
@@ -235,18 +235,18 @@ def outcome(answer: Answer, *, in_doubt: bool = False) -> Job | None:
     return job
 
 
-def asks_unasked(entry: Entry, now: datetime) -> bool:
-    """Tell whether an unanswered submit is sent again without its user's asking.
+def may_resend_unasked(entry: Entry, now: datetime) -> bool:
+    """Return whether an unanswered submission may be sent again without a call.
 
-    For how long a service remembers a key is not specified (spec 4.3). A submit that
-    was not answered for a day could meet a service that has forgotten it, and then be
-    made twice: from then on only its user sends it again, by the same call.
+    How long a service remembers a key is not specified (spec 4.3). After a day the
+    service may have forgotten it, and the job could be created twice: from then on,
+    only the same call by the user sends it again.
 
     Args:
-        entry: An unanswered submit.
-        now: The instant.
+        entry: An unanswered submission.
+        now: The current instant.
     """
-    return now - entry.created_at <= ASKED_UNASKED_FOR
+    return now - entry.created_at <= RESEND_UNASKED_FOR
 
 
 def _undecided(answer: Answer, reason: str) -> NoAnswerError:
@@ -258,5 +258,5 @@ def _is_success(answer: Answer) -> bool:
 
 
 def _is_taken(answer: Answer, entry: Entry) -> bool:
-    """Tell a job that was accepted, or ran, from one turned away at the door."""
+    """Return whether a job was accepted or ran, and not rejected on submission."""
     return _is_success(answer) and not was_rejected(entry)

@@ -1,4 +1,4 @@
-"""How long a submit is retried while the service rejects it."""
+"""How long a submission is retried while the service rejects it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIRST_PAUSE_S = 1.0
 
 
 class RejectionReason(Enum):
-    """Why a submit was rejected, where a retry may help (spec 7.2)."""
+    """Why a submission was rejected, where a retry may help (spec 7.2)."""
 
     RATE_LIMITED = ErrorCode.RATE_LIMITED
     UNAVAILABLE = ErrorCode.PROVIDER_UNAVAILABLE
@@ -30,14 +30,14 @@ _BY_CODE = {reason.value: reason for reason in RejectionReason}
 
 
 def temporary_rejection(answer: Answer, job: Job | None) -> RejectionReason | None:
-    """Tell whether an answer turns a submit away for the moment only.
+    """Return why a response rejects a submission temporarily; None if it does not.
 
     A repeated request that was rejected earlier gets 200 with the failed job (spec
     4.3); the job's error code replaces the status of the lost response.
 
     Args:
         answer: The answer.
-        job: The job that it tells of; None for a request-level error.
+        job: The job in it; None for a request-level error.
     """
     if job is None:
         return RejectionReason.RATE_LIMITED if answer.status == 429 else None
@@ -54,7 +54,7 @@ class SubmitResponse:
     Args:
         answer: The answer.
         job: The job; None for a request-level error (spec 7.1).
-        in_doubt: Whether an earlier try of the same bytes may have made a job.
+        in_doubt: Whether an earlier attempt with the same bytes may have created a job.
     """
 
     answer: Answer
@@ -63,7 +63,7 @@ class SubmitResponse:
 
 
 class TemporarilyRejectedError(Exception):
-    """A submit was rejected for the moment.
+    """A submission was rejected temporarily.
 
     Args:
         reason: Why.
@@ -78,7 +78,7 @@ class TemporarilyRejectedError(Exception):
 
 
 def submit_backoff_s(state: RetryCallState) -> float:
-    """Return the seconds before a submit is sent again.
+    """Return the seconds before a submission is sent again.
 
     Uses full jitter when the service is unavailable, and doubles the pause when it is
     rate limited. Honors `Retry-After`; a call waits two minutes in all.
@@ -90,7 +90,7 @@ def submit_backoff_s(state: RetryCallState) -> float:
 
 
 def submit_should_stop(state: RetryCallState) -> bool:
-    """Tell whether to stop retrying a rejected submit."""
+    """Return whether to stop retrying a rejected submission."""
     left_s = LONGEST_S - state.idle_for
     if left_s <= 0 or retry_after_of(state) > left_s:
         return True

@@ -1,4 +1,4 @@
-"""Files on their way: uploads under grants, downloads that resume, and their sidecars.
+"""File transfers: uploads under grants, resumable downloads, and sidecars.
 
-It stands on `http` and `records`.
+It depends on `http` and `records`.
 """

@@ -1,4 +1,4 @@
-"""Where a result goes: a file, a folder, or any URL that fsspec knows."""
+"""Destinations of results: a file, a folder, or any URL that fsspec supports."""
 
 from __future__ import annotations
 
@@ -17,52 +17,52 @@ from mediakit.errors import InputError
 from mediakit.media import local_file
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-KEPT_THERE = "What the job made stays at the service; fetching it again costs nothing."
+KEPT_THERE = "The service keeps the job's output; fetching it again costs nothing."
 
 
 class Store(Sink, Protocol):
-    """A file that is being written, and appears under its name when it is whole."""
+    """A file that is being written, and gets its name when it is complete."""
 
     @property
     def sha256(self) -> str | None:
-        """The hash of all that arrived, in hex; None of a large file."""
+        """The hash of the received bytes, in hex; None for a large file."""
 
     def publish(self, *, overwrite: bool) -> None:
-        """Give the file its name.
+        """Rename the file to its name.
 
         Raises:
             FileExistsError: The name is taken, and may not be replaced.
         """
 
     def close(self) -> None:
-        """Remove what did not get its name."""
+        """Remove the file, unless it has been published."""
 
 
 class Destination(Protocol):
-    """A place for one result and its sidecar. Everything here blocks."""
+    """A place for one result and its sidecar. All methods block."""
 
     @property
     def place(self) -> Path | str:
-        """What to tell people: a path, or a URL."""
+        """The path or the URL in messages."""
 
     @property
     def name(self) -> str:
         """The file's name."""
 
     def size_bytes(self) -> int | None:
-        """Return the length of what is there; None when nothing is."""
+        """Return the length of the existing file; None if there is none."""
 
     def is_whole(self, sidecar: Mapping[str, Any]) -> bool:
-        """Tell whether what is there is what the sidecar was written for."""
+        """Return whether the existing file is the one that the sidecar describes."""
 
     def beside(self) -> bytes | None:
-        """Return what the sidecar's file holds; None when there is none."""
+        """Return the content of the sidecar; None if there is none."""
 
     def write_beside(self, content: bytes) -> None:
-        """Write the sidecar, whole or not at all."""
+        """Write the sidecar atomically."""
 
     def content(self) -> bytes | None:
-        """Return what is there; None when nothing is."""
+        """Return the content of the existing file; None if there is none."""
 
     def sibling(self, name: str) -> Destination:
         """Return the place of another file in the same folder.
@@ -72,17 +72,17 @@ class Destination(Protocol):
         """
 
     def make_folder(self) -> None:
-        """Make the folder that it is in, where folders have to be made."""
+        """Create its folder, where folders have to be created."""
 
     def open(self) -> Store:
-        """Open the file that is being written."""
+        """Open the file for writing."""
 
 
 class LocalDestination:
     """A file on this machine.
 
     Args:
-        path: Where it is, or will be.
+        path: Its path; the file need not exist.
     """
 
     def __init__(self, path: Path) -> None:
@@ -95,32 +95,32 @@ class LocalDestination:
         return self.place.name
 
     def size_bytes(self) -> int | None:
-        """Return the length of what is there; None when nothing is."""
+        """Return the length of the existing file; None if there is none."""
         try:
             return self.place.stat().st_size
         except FileNotFoundError:
             return None
 
     def is_whole(self, sidecar: Mapping[str, Any]) -> bool:
-        """Tell whether what is there is what the sidecar was written for."""
+        """Return whether the existing file is the one that the sidecar describes."""
         if self.size_bytes() != sidecar.get("size_bytes"):
             return False
         sha256 = sidecar.get("sha256")
         return sha256 is None or fingerprint(self.place).sha256 == sha256
 
     def beside(self) -> bytes | None:
-        """Return what the sidecar's file holds; None when there is none."""
+        """Return the content of the sidecar; None if there is none."""
         try:
             return self._sidecar.read_bytes()
         except FileNotFoundError:
             return None
 
     def write_beside(self, content: bytes) -> None:
-        """Write the sidecar, whole or not at all."""
+        """Write the sidecar atomically."""
         write_whole(self._sidecar, content)
 
     def content(self) -> bytes | None:
-        """Return what is there; None when nothing is."""
+        """Return the content of the existing file; None if there is none."""
         try:
             return self.place.read_bytes()
         except FileNotFoundError:
@@ -131,20 +131,20 @@ class LocalDestination:
         return LocalDestination(self.place.parent / name)
 
     def make_folder(self) -> None:
-        """Make the folder that it is in."""
+        """Create its folder."""
         self.place.parent.mkdir(parents=True, exist_ok=True)
 
     def open(self) -> Store:
-        """Open the file that is being written."""
+        """Open the file for writing."""
         return PartialFile(self.place)
 
 
 def local_target(path: str | Path | None, file_name: str) -> LocalDestination:
-    """Return where on this machine a result goes.
+    """Return the destination of a result on this machine.
 
     Args:
         path: A file or a folder; None for the working directory.
-        file_name: Its name when only a folder is known.
+        file_name: The file's name if the path is a folder.
 
     Raises:
         InputError: The folder is missing.
@@ -159,15 +159,15 @@ def local_target(path: str | Path | None, file_name: str) -> LocalDestination:
 
 
 def target_of(path: str | Path | None, url: str, name: str) -> Destination:
-    """Return where a download goes.
+    """Return the destination of a download.
 
     Args:
-        path: What was asked for: a file, a folder, a URL that fsspec knows, or None.
-        url: Where it comes from; gives the suffix.
-        name: Its name when only a folder is known.
+        path: A file, a folder, a URL that fsspec supports, or None.
+        url: The source; gives the suffix.
+        name: The file's name if the path is a folder.
 
     Raises:
-        InputError: It cannot go there.
+        InputError: It cannot be written there.
     """
     _check_path(path)
     file_name = f"{name}{Path(urlsplit(url).path).suffix}"
@@ -190,14 +190,14 @@ def _check_path(path: object) -> None:
 def held(
     target: Destination, is_own: Callable[[Mapping[str, Any]], bool]
 ) -> Mapping[str, Any] | None:
-    """Return the sidecar of the whole result, if a target holds it already.
+    """Return the sidecar of the complete result, if a target already has it.
 
     Args:
-        target: The place.
-        is_own: Tells whether a sidecar is of the same result.
+        target: The destination.
+        is_own: Returns whether a sidecar is of the same result.
 
     Raises:
-        InputError: Something else is there, which may not be replaced.
+        InputError: There is another file, which may not be replaced.
     """
     size_bytes, content = target.size_bytes(), target.beside()
     sidecar = None if content is None else read_sidecar(content)
@@ -211,7 +211,7 @@ def held(
 
 
 class NameTakenError(InputError):
-    """A file of that name exists, and nobody said that it may be replaced."""
+    """A file of that name exists, and `overwrite` is false."""
 
     def __init__(self, place: Path | str) -> None:
         accepted = "a new name, or overwrite=True"
@@ -219,7 +219,7 @@ class NameTakenError(InputError):
 
 
 def unwritable(place: Path | str, error: OSError) -> InputError:
-    """Say why a result cannot be written to its place."""
+    """Return the error for a result that cannot be written to its destination."""
     return InputError(
         "path",
         got=str(place),

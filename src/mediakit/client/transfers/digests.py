@@ -1,18 +1,18 @@
-"""The hash of what arrives, as far as it costs next to nothing."""
+"""The hash of received bytes, for files that are small enough."""
 
 from __future__ import annotations
 
 from hashlib import sha256
 
-# To hash a gigabyte takes about as long as to fetch it from the same machine.
+# Hashing a gigabyte takes about as long as fetching it from the same machine.
 MOST_BYTES = 100_000_000
 
 
 class Digest:
-    """The SHA-256 of a file that arrives in pieces; of a large one it is not known.
+    """The SHA-256 of a file that arrives in pieces; unknown for a large one.
 
     Args:
-        size_bytes: How long the file is; None is unknown.
+        size_bytes: The length of the file; None if unknown.
     """
 
     def __init__(self, size_bytes: int | None = None) -> None:
@@ -20,11 +20,11 @@ class Digest:
         self._left_bytes = MOST_BYTES if (size_bytes or 0) <= MOST_BYTES else -1
 
     def update(self, piece: bytes) -> None:
-        """Take the next piece."""
+        """Add the next piece."""
         self._left_bytes -= len(piece)
         if self._left_bytes >= 0:
             self._hash.update(piece)
 
     def hexdigest(self) -> str | None:
-        """Return the hash of all that was given, in hex; None of a large file."""
+        """Return the hash of all pieces, in hex; None for a large file."""
         return self._hash.hexdigest() if self._left_bytes >= 0 else None

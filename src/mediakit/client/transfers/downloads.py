@@ -1,4 +1,4 @@
-"""Fetching a file: after a broken connection from where it broke off."""
+"""Downloads files, and resumes after a broken connection."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Version:
-    """Which version of a file the bytes are of; None is unknown.
+    """The version of a file's bytes; None for unknown values.
 
     Args:
-        etag: The server's name for it.
-        last_modified: When it was last changed, in the server's words.
+        etag: The server's `ETag`.
+        last_modified: The server's `Last-Modified`.
         size_bytes: Its length.
     """
 
@@ -48,7 +48,7 @@ class Version:
 
     @property
     def validator(self) -> str | None:
-        """Return what a server can tell this version by (RFC 9110, 13.1.5)."""
+        """Return a validator of this version for the server (RFC 9110, 13.1.5)."""
         if self.etag is not None and not self.etag.startswith("W/"):
             return self.etag
         return self.last_modified
@@ -58,32 +58,32 @@ UNKNOWN = Version(None, None, None)
 
 
 class Sink(Protocol):
-    """Where the bytes of one file go."""
+    """Receives the bytes of one file."""
 
     @property
     def version(self) -> Version | None:
-        """Which version its bytes are of; None while there are none."""
+        """The version of its bytes; None while there are none."""
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes it has."""
+        """The number of bytes so far."""
 
     def start(self, version: Version) -> None:
-        """Forget what is there: the bytes of this version follow, from the first."""
+        """Start over: the bytes of this version follow, from the first."""
 
     def cut(self, size_bytes: int) -> None:
-        """Keep so many bytes of what is there; the others follow."""
+        """Truncate to a size; the remaining bytes follow."""
 
     def write(self, piece: bytes) -> None:
-        """Take the next bytes."""
+        """Append the next bytes."""
 
 
 class Downloader:
-    """Fetches files, a broken connection notwithstanding.
+    """Fetches files, and retries after a broken connection.
 
     Args:
-        http: Asks for them, without the key.
-        clock: Gives the time between tries.
+        http: Sends the requests, without the API key.
+        clock: Gives the time between attempts.
     """
 
     def __init__(self, http: HttpClient, clock: Clock) -> None:
@@ -91,16 +91,16 @@ class Downloader:
         self._clock = clock
 
     async def fetch(self, url: str, sink: Sink, tell: Tell) -> None:
-        """Give a sink the bytes that it does not have yet.
+        """Pass the missing bytes of a file to a sink.
 
         Args:
-            url: Where the file is.
-            sink: Takes the bytes, in a thread.
-            tell: Called with the bytes there, and in all.
+            url: The URL of the file.
+            sink: Receives the bytes, on a thread.
+            tell: Called with the received and the total bytes.
 
         Raises:
-            GoneError: It is not there any more.
-            ServiceError: It could not be fetched whole.
+            GoneError: The file no longer exists.
+            ServiceError: The file could not be fetched completely.
         """
         furthest_bytes, tries = sink.size_bytes, 0
 
@@ -126,19 +126,19 @@ class Downloader:
         else:
             return
         raise ServiceError(
-            f"The file could not be fetched whole ({reason}). The service still has "
-            "it; the same call fetches it again."
+            f"The file could not be fetched completely ({reason}). The service still "
+            "has it; the same call fetches it again."
         )
 
     async def read(self, url: str, read: Callable[[BinaryIO], T]) -> T | None:
-        """Read something of a file, of which a few MB at most are fetched.
+        """Read a part of a file; at most a few MB are fetched.
 
         Args:
-            url: Where the file is.
+            url: The URL of the file.
             read: Reads it, on a thread.
 
         Returns:
-            What was read; None, whatever the reason, where that was not possible.
+            Its result; None if it failed for any reason.
         """
 
         def read_file(file: RemoteFile) -> T:
@@ -166,12 +166,12 @@ class Downloader:
 class _Writer:
     """Writes pieces on a thread, a megabyte at a time, while more of them arrive.
 
-    What has arrived is written after a moment of silence, and when the block ends.
+    Received bytes are also written after a short pause, and when the block ends.
 
     Args:
-        sink: Takes them.
-        tell: Called with the bytes there, and in all.
-        total_bytes: How many there will be in all; None if that is not known.
+        sink: Receives them.
+        tell: Called with the received and the total bytes.
+        total_bytes: The length of the file; None if unknown.
     """
 
     def __init__(self, sink: Sink, tell: Tell, total_bytes: int | None) -> None:
@@ -184,7 +184,7 @@ class _Writer:
         self._timer: asyncio.TimerHandle | None = None
 
     async def take(self, piece: bytes) -> None:
-        """Take the next piece; waits while the one before is being written."""
+        """Add the next piece; wait while the previous one is being written."""
         self._waiting.append(piece)
         self._waiting_bytes += len(piece)
         if self._waiting_bytes >= BLOCK_BYTES:
@@ -230,10 +230,10 @@ def _broken(reason: str) -> NoAnswerError:
 
 
 def resumable_bytes(sink: Sink) -> int:
-    """Return after how many bytes a sink can go on; 0 to start over.
+    """Return the offset from which a sink can resume; 0 to start over.
 
-    Of a file that is all there the last byte is asked for again, because only an
-    answer tells that it is still the same.
+    For a complete file, the last byte is requested again, because only a response
+    shows that the version is still the same.
     """
     version = sink.version
     if version is None or version.validator is None:
@@ -244,7 +244,7 @@ def resumable_bytes(sink: Sink) -> int:
 
 
 def _begin(response: StreamedResponse, sink: Sink, wanted_bytes: int) -> None:
-    """Make the sink ready for what the answer holds."""
+    """Prepare the sink for the content of the response."""
     if response.status == HTTPStatus.OK:
         _refuse_encoded(response)
         _refuse_page(response)
@@ -253,10 +253,10 @@ def _begin(response: StreamedResponse, sink: Sink, wanted_bytes: int) -> None:
     elif wanted_bytes and response.status in PARTIAL:
         if not continues(response, sink, wanted_bytes):
             sink.start(UNKNOWN)
-            raise _broken("another part was answered than was asked for")
+            raise _broken("the server sent another range than the requested one")
         sink.cut(wanted_bytes)
     elif response.status in GONE:
-        raise GoneError("The file is not there any more.", status=response.status)
+        raise GoneError("The file no longer exists.", status=response.status)
     elif response.status == HTTPStatus.TOO_MANY_REQUESTS or response.status >= 500:
         raise _broken(f"the answer was {response.status}")
     else:
@@ -267,7 +267,7 @@ def _begin(response: StreamedResponse, sink: Sink, wanted_bytes: int) -> None:
 
 
 def continues(response: StreamedResponse, sink: Sink, wanted_bytes: int) -> bool:
-    """Tell whether an answer goes on where a sink ends, in the same version."""
+    """Return whether a response continues a sink's bytes, in the same version."""
     version = sink.version
     found = _PART.fullmatch(response.header("Content-Range") or "")
     if version is None or found is None:
@@ -278,12 +278,12 @@ def continues(response: StreamedResponse, sink: Sink, wanted_bytes: int) -> bool
 
 
 def _refuse_page(response: StreamedResponse) -> None:
-    """Refuse what somebody between us and the storage says in place of the file."""
+    """Reject a page that a network sends in place of the file."""
     kind = (response.header("Content-Type") or "").partition(";")[0].strip()
     if kind.lower() == "text/html":
         raise ServiceError(
-            "The file could not be fetched: a web page was answered in its place, as "
-            "by a network that wants a login first. Check the network, then try again."
+            "The file could not be fetched: a web page arrived in its place, as from a "
+            "network that requires a login. Check the network, then try again."
         )
     if response.size_bytes == 0:
         raise _broken("the answer was empty")
@@ -293,6 +293,6 @@ def _refuse_encoded(response: StreamedResponse) -> None:
     encoding = response.header("Content-Encoding") or "identity"
     if encoding != "identity":
         raise ServiceError(
-            "The file could not be fetched: the server packs it "
-            f"({encoding}), although it was asked not to."
+            "The file could not be fetched: the server compresses it "
+            f"({encoding}), although the request excludes that."
         )

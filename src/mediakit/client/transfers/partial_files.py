@@ -1,4 +1,4 @@
-"""A file that is not whole yet: it has its name once it is, and is removed else."""
+"""Incomplete files: they get their name when they are complete."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from mediakit.client.transfers.downloads import Version
 
 
 class PartialFile:
-    """The bytes of a file that have arrived, under a name of their own beside it.
+    """The received bytes of a file, under a temporary name beside it.
 
     Args:
-        target: Where the file will be.
+        target: The final path.
 
     Raises:
         OSError: It cannot be written there.
@@ -30,12 +30,12 @@ class PartialFile:
         self._digest = Digest()
 
     def start(self, version: Version) -> None:
-        """Forget what is there: the bytes of this version follow, from the first."""
+        """Start over: the bytes of this version follow, from the first."""
         self.version = version
         self._keep(0, Digest(version.size_bytes))
 
     def cut(self, size_bytes: int) -> None:
-        """Keep so many bytes of what is there; the others follow."""
+        """Truncate to a size; the remaining bytes follow."""
         if size_bytes != self.size_bytes:
             self._keep(size_bytes, Digest(size_bytes))
 
@@ -47,7 +47,7 @@ class PartialFile:
         self._digest, self.size_bytes = digest, size_bytes
 
     def write(self, piece: bytes) -> None:
-        """Take the next bytes."""
+        """Append the next bytes."""
         view = memoryview(piece)
         while view:
             view = view[self._file.write(view) :]
@@ -56,14 +56,14 @@ class PartialFile:
 
     @property
     def sha256(self) -> str | None:
-        """Return the hash of all that arrived, in hex; None of a large file."""
+        """Return the hash of the received bytes, in hex; None for a large file."""
         return self._digest.hexdigest()
 
     def publish(self, *, overwrite: bool) -> None:
-        """Give the file its name, now that it is whole.
+        """Rename the complete file to its name.
 
         Raises:
-            FileExistsError: The name was taken meanwhile, and may not be replaced.
+            FileExistsError: The name is taken by now, and may not be replaced.
             OSError: It cannot be renamed.
         """
         self._file.close()
@@ -73,13 +73,13 @@ class PartialFile:
             _rename_to_free_name(self._path, self._target)
 
     def close(self) -> None:
-        """Remove what did not get its name."""
+        """Remove the file, unless it has been published."""
         self._file.close()
         self._path.unlink(missing_ok=True)
 
 
 def write_whole(target: Path, content: bytes) -> None:
-    """Write a small file whole or not at all, readable by its owner alone.
+    """Write a small file atomically, readable only by its owner.
 
     Raises:
         OSError: It cannot be written there.
@@ -94,7 +94,7 @@ def write_whole(target: Path, content: bytes) -> None:
 
 
 def part_name(name: str) -> str:
-    """Return a name for a file that is not whole yet; no other call has the same."""
+    """Return a unique temporary name for an incomplete file."""
     return f".{name}.{uuid4().hex[:8]}.part"
 
 

@@ -1,4 +1,4 @@
-"""What was seen of results, kept small on this machine: posters and previews."""
+"""A cache of previews of results on this machine: posters and small copies."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ MAX_BYTES = 256 * 1024 * 1024
 
 
 class PreviewCache:
-    """Keeps small files about jobs; losing one costs only making it anew.
+    """Caches small files of jobs; a lost one is created again.
 
-    Nothing here raises an OSError: a folder that cannot be read or written is one in
-    which nothing is kept.
+    No method raises an OSError: in a folder that cannot be read or written, nothing is
+    cached.
 
     Args:
-        folder: Where they are kept; None keeps none.
-        max_bytes: How much they may be in all; the longest unused go first.
+        folder: The folder; None caches nothing.
+        max_bytes: Their total size; the least recently used are removed first.
     """
 
     def __init__(self, folder: Path | None, max_bytes: int = MAX_BYTES) -> None:
@@ -27,7 +27,7 @@ class PreviewCache:
         self._max_bytes = max_bytes
 
     def read(self, job_id: str, suffix: str) -> bytes | None:
-        """Return what is kept of a job under a suffix; None when there is nothing."""
+        """Return a job's file with a suffix; None if there is none."""
         if self._folder is None:
             return None
         path = self._folder / _name(job_id, suffix)
@@ -39,7 +39,7 @@ class PreviewCache:
         return content
 
     def keep(self, job_id: str, suffix: str, content: bytes) -> None:
-        """Keep a small file about a job; it is there whole or not at all."""
+        """Store a small file of a job, atomically."""
         if self._folder is None:
             return
         path = self._folder / _name(job_id, suffix)
@@ -54,7 +54,7 @@ class PreviewCache:
                 part.unlink()
 
     def drop(self, job_id: str) -> None:
-        """Forget everything that is kept of a job."""
+        """Remove all files of a job."""
         if self._folder is not None:
             with suppress(OSError):
                 for path in self._folder.glob(f"{_name(job_id, '')}*"):
@@ -72,5 +72,5 @@ class PreviewCache:
 
 
 def _name(job_id: str, suffix: str) -> str:
-    # An id comes from outside: it names no path.
+    # An id is untrusted input: it must not become a path.
     return sha256(job_id.encode()).hexdigest()[:32] + suffix

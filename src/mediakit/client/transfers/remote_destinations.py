@@ -1,4 +1,4 @@
-"""Results behind a URL that fsspec knows, such as `s3://bucket/folder/`."""
+"""Destinations behind a URL that fsspec supports, such as `s3://bucket/folder/`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from mediakit.errors import InputError
 
 
 class RemoteDestination:
-    """A file on a file system of fsspec.
+    """A file on an fsspec file system.
 
     Args:
         files: The file system.
-        path: Where it is there.
-        place: The same as a URL for people, without a password.
+        path: Its path there.
+        place: Its URL in messages, without a password.
     """
 
     def __init__(self, files: Any, path: str, place: str) -> None:
@@ -34,34 +34,34 @@ class RemoteDestination:
         return self._path.rpartition("/")[2]
 
     def size_bytes(self) -> int | None:
-        """Return the length of what is there; None when nothing is."""
+        """Return the length of the existing file; None if there is none."""
         try:
             return int(self._files.info(self._path)["size"])
         except FileNotFoundError:
             return None
 
     def is_whole(self, sidecar: Mapping[str, Any]) -> bool:
-        """Tell whether what is there is as long as the sidecar says.
+        """Return whether the existing file is as long as the sidecar says.
 
-        To hash it would be to fetch it.
+        Hashing it would require fetching it.
         """
         return self.size_bytes() == sidecar.get("size_bytes")
 
     def beside(self) -> bytes | None:
-        """Return what the sidecar's file holds; None when there is none."""
+        """Return the content of the sidecar; None if there is none."""
         try:
             return bytes(self._files.cat_file(f"{self._path}{SUFFIX}"))
         except FileNotFoundError:
             return None
 
     def write_beside(self, content: bytes) -> None:
-        """Write the sidecar, whole or not at all."""
+        """Write the sidecar atomically."""
         part = _part_of(f"{self._path}{SUFFIX}")
         self._files.pipe_file(part, content)
         self._files.mv(part, f"{self._path}{SUFFIX}")
 
     def content(self) -> bytes | None:
-        """Return what is there; None when nothing is."""
+        """Return the content of the existing file; None if there is none."""
         try:
             return bytes(self._files.cat_file(self._path))
         except FileNotFoundError:
@@ -75,20 +75,20 @@ class RemoteDestination:
         return RemoteDestination(self._files, path, place)
 
     def make_folder(self) -> None:
-        """Make the folder that it is in, where folders have to be made."""
+        """Create its folder, where folders have to be created."""
         self._files.makedirs(self._path.rpartition("/")[0], exist_ok=True)
 
     def open(self) -> RemotePartialFile:
-        """Open the file that is being written, on this machine."""
+        """Open a local file for writing."""
         return RemotePartialFile(self._files, self._path)
 
 
 class RemotePartialFile(PartialFile):
-    """A file of this machine that is copied to a file system once it is whole.
+    """A local file that is copied to a file system once it is complete.
 
     Args:
         files: The file system.
-        path: Where the file will be there.
+        path: The final path there.
     """
 
     def __init__(self, files: Any, path: str) -> None:
@@ -99,7 +99,7 @@ class RemotePartialFile(PartialFile):
         super().__init__(self._local)
 
     def publish(self, *, overwrite: bool) -> None:
-        """Copy the file under a temporary name, then give it its own.
+        """Copy the file under a temporary name, then rename it.
 
         Raises:
             FileExistsError: The name is taken, and may not be replaced.
@@ -112,26 +112,26 @@ class RemotePartialFile(PartialFile):
                 raise FileExistsError
             self._files.mv(part, self._remote)
         except BaseException:
-            # What cannot be removed now must not hide why it is removed.
+            # A failed removal must not hide the original error.
             with suppress(OSError):
                 self._files.rm_file(part)
             raise
 
     def close(self) -> None:
-        """Remove what is on this machine."""
+        """Remove the local file."""
         super().close()
         self._folder.cleanup()
 
 
 def remote_target(url: str, file_name: str) -> RemoteDestination:
-    """Return where behind a URL a result goes.
+    """Return the destination of a result behind a URL.
 
     Args:
-        url: A file, or a folder with a slash at its end.
-        file_name: Its name when only a folder is known.
+        url: A file, or a folder with a trailing slash.
+        file_name: The file's name if the URL is a folder.
 
     Raises:
-        InputError: fsspec is not installed, or does not know such a URL.
+        InputError: fsspec is not installed, or does not support such a URL.
     """
     try:
         from fsspec.core import url_to_fs  # type: ignore[import-untyped]
@@ -141,7 +141,7 @@ def remote_target(url: str, file_name: str) -> RemoteDestination:
     try:
         files, path = url_to_fs(url)
     except (ImportError, ValueError) as error:
-        # fsspec's own words say which package is missing.
+        # fsspec's own message says which package is missing.
         got, accepted = f"{shown_url(url)} ({error})", "a URL that fsspec can open"
         raise InputError("path", got=got, accepted=accepted) from None
     place = shown_url(url)

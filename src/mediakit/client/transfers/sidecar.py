@@ -1,4 +1,4 @@
-"""The small file beside a result that says where it came from."""
+"""The sidecar of a result: a JSON file that records its origin."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ SUFFIX = ".json"
 
 @dataclass(frozen=True)
 class Saved:
-    """What was saved.
+    """A saved file.
 
     Args:
-        size_bytes: The file's length.
-        sha256: Its hash, in hex; None of a large file.
-        saved_at: When it was.
+        size_bytes: Its length.
+        sha256: Its hash, in hex; None for a large file.
+        saved_at: When it was saved.
     """
 
     size_bytes: int
@@ -38,15 +38,15 @@ def sidecar_of(
     saved: Saved,
     inputs: Sequence[Upload] = (),
 ) -> dict[str, Any]:
-    """Return what stands beside a saved result; None is what is not known.
+    """Return the sidecar of a saved result; None for unknown values.
 
     Args:
         state: The job.
-        entry: Its entry in the history; None when it was submitted from elsewhere.
-        service: Whose job it is.
-        saved: What was saved.
-        inputs: The uploads that the request names: with a lost history, the same files
-            would get other URLs, and so make other requests.
+        entry: Its entry in the history; None if it was submitted elsewhere.
+        service: The service of the job.
+        saved: The saved file.
+        inputs: The uploads that the request names: if the history is lost, the same
+            files would get other URLs, and so change the request.
     """
     output = state.record.output
     file = output.file if output else None
@@ -87,12 +87,12 @@ def _asked(entry: Entry | None) -> dict[str, Any]:
     known = {name: getattr(entry, name) if entry else None for name in names}
     body = json.loads(entry.body) if entry else None
     if isinstance(body, dict):
-        body.pop("webhook_url", None)  # it may hold a token, and the file is shared
+        body.pop("webhook_url", None)  # may hold a token, and the file may be shared
     return {"body": body, **known}
 
 
 def urls_in(body: object) -> Iterator[str]:
-    """Return every URL that a body names, however deep."""
+    """Return every URL in a body, at any depth."""
     if isinstance(body, Mapping):
         body = list(body.values())
     if isinstance(body, list):
@@ -107,12 +107,12 @@ def _text(instant: datetime | None) -> str | None:
 
 
 def written(sidecar: Mapping[str, Any]) -> bytes:
-    """Return a sidecar as it is written to its file."""
+    """Return the content of a sidecar's file."""
     return json.dumps(sidecar, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
 def read_sidecar(content: bytes) -> dict[str, Any] | None:
-    """Return a sidecar from its file's content; None when it is none."""
+    """Parse the content of a sidecar's file; None if it is not a sidecar."""
     try:
         found = json.loads(content)
     except ValueError:
@@ -122,7 +122,7 @@ def read_sidecar(content: bytes) -> dict[str, Any] | None:
 
 
 def is_of(sidecar: Mapping[str, Any] | None, job_id: str, service: Service) -> bool:
-    """Tell whether a sidecar stands beside the result of a job."""
+    """Return whether a sidecar belongs to the result of a job."""
     if sidecar is None:
         return False
     named = (sidecar.get("job_id"), sidecar.get("service"), sidecar.get("account"))

@@ -1,4 +1,4 @@
-"""Local files on their way to the service: each under a grant, as it was hashed."""
+"""Uploads local files: each under a grant, with the bytes that were hashed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Tell = Callable[[int, int | None], None]
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What a file held when it was hashed.
+    """The identity of a file when it was hashed.
 
     Args:
         sha256: The hash of its bytes, in hex.
@@ -57,12 +57,12 @@ def fingerprint(path: Path) -> Fingerprint:
 
 @dataclass(frozen=True)
 class Upload:
-    """One file that is to be sent.
+    """One file to upload.
 
     Args:
-        path: Where it is.
-        content_type: What it is.
-        seen: What it held when it was hashed.
+        path: Its path.
+        content_type: Its content type.
+        seen: Its fingerprint when it was hashed.
         field: The field that names it, for errors.
     """
 
@@ -82,9 +82,9 @@ class Files:
     """The uploads of one client.
 
     Args:
-        transport: Asks for grants.
-        http: Sends the bytes, without the key.
-        clock: Gives the time between tries.
+        transport: Requests grants.
+        http: Sends the bytes, without the API key.
+        clock: Gives the time between attempts.
     """
 
     def __init__(
@@ -97,19 +97,19 @@ class Files:
     async def put(self, upload: Upload, tell: Tell) -> str:
         """Upload a file under a grant.
 
-        A broken connection is tried again, under the same grant while it is young;
-        a grant that was refused is asked for again, once.
+        A broken connection is retried, under the same grant while it is recent; a
+        refused grant is requested again, once.
 
         Args:
             upload: The file.
-            tell: Called with the bytes sent, and in all.
+            tell: Called with the sent and the total bytes.
 
         Returns:
             The permanent URL (spec 2.3).
 
         Raises:
-            InputError: The file changed meanwhile, or the service refuses it.
-            ServiceError: The upload did not go through.
+            InputError: The file changed during the upload, or the service refuses it.
+            ServiceError: The upload failed.
         """
         granted = await self._granted(upload)
 
@@ -150,7 +150,7 @@ class Files:
 
         since_s = self._clock.monotonic_s()
         try:
-            # A grant that is never used costs nothing, so it may be asked for twice.
+            # An unused grant costs nothing, so the request may be repeated.
             answer = await self._transport.again(once, for_s=10.0)
         except NoAnswerError as error:
             raise self._transport.silence(error) from error
@@ -169,7 +169,7 @@ class Files:
 
 
 class _RefusedForNowError(NoAnswerError):
-    """The storage refused an upload that it may take in a moment."""
+    """The storage refused an upload temporarily."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(
@@ -179,7 +179,7 @@ class _RefusedForNowError(NoAnswerError):
 
 
 def with_length(headers: dict[str, str], upload: Upload) -> dict[str, str]:
-    """Return a grant's headers as they are, with the length if it is not in them.
+    """Return a grant's headers, with the length added if it is missing.
 
     Raises:
         ServiceError: They grant another length than the file's.
@@ -197,14 +197,14 @@ def with_length(headers: dict[str, str], upload: Upload) -> dict[str, str]:
 
 
 def _passes(status: int) -> bool:
-    """Tell a refusal that may pass from one that will stay."""
+    """Return whether a refusal may be temporary."""
     return status in (408, 429) or status >= 500
 
 
 UNSENT = "The request that needed it was not sent; nothing is charged."
 
 
-# Never the words of the storage or of a connection: they may hold the signed URL.
+# Never quote the storage or a connection error: it may hold the signed URL.
 def _refused(upload: Upload, status: int) -> ServiceError:
     return ServiceError(
         f"{upload.field}: the storage refused {upload.path.name} ({status}). {UNSENT}",
@@ -239,10 +239,9 @@ async def _blocks(file: BinaryIO, upload: Upload, tell: Tell) -> AsyncIterator[b
 
 
 def _block(file: BinaryIO, upload: Upload, size_bytes: int) -> bytes:
-    """Read a block that is still as it was hashed.
+    """Read a block, and check that the file is still as it was hashed.
 
-    The file is looked at after the reading: what was written meanwhile ends the upload
-    before its last byte.
+    The check follows the read: a change during the upload ends it before its last byte.
     """
     try:
         block = file.read(size_bytes)
@@ -256,15 +255,15 @@ def _block(file: BinaryIO, upload: Upload, size_bytes: int) -> bytes:
 
 
 def unreadable(field: str, path: Path, error: OSError) -> InputError:
-    """Say that a file could not be read."""
+    """Return the error for a file that could not be read."""
     return unsent(field, path, f"could not be read to its end: {error.strerror}")
 
 
 def unsent(field: str, path: Path, what: str) -> InputError:
-    """Say why a file was not sent."""
+    """Return the error for a file that was not sent."""
     return InputError(
         field,
         got=f"{path} ({what})",
-        accepted="a file that stays as it is until it is uploaded",
+        accepted="a file that does not change until it is uploaded",
         sent="The request that needed it was not sent; nothing is charged.",
     )

@@ -239,7 +239,7 @@ def _missing_here(
     if group:
         yield _pending(path, day, of_them, group)
     if total > of_them:
-        yield _part(Reason.LOST, path, day, daily=total - of_them)
+        yield _part(Reason.NO_LOCAL_JOB, path, day, daily=total - of_them)
 
 
 def _some_of(

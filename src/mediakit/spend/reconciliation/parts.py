@@ -37,7 +37,7 @@ class Reason(StrEnum):
     RESTATED = "restated"
     PENDING = "pending"
     ELSEWHERE = "elsewhere"
-    LOST = "lost"
+    NO_LOCAL_JOB = "no_local_job"
     TWICE = "twice"
     NOT_THERE = "not_there"
     DAILY = "daily"
@@ -57,7 +57,7 @@ _VERDICTS = {
     Reason.RESTATED: Verdict.RATE_CHANGED,
     Reason.PENDING: Verdict.PENDING,
     Reason.ELSEWHERE: Verdict.ELSEWHERE,
-    Reason.LOST: Verdict.MISSING_HERE,
+    Reason.NO_LOCAL_JOB: Verdict.MISSING_HERE,
     Reason.TWICE: Verdict.MISSING_THERE,
     Reason.NOT_THERE: Verdict.MISSING_THERE,
 }

@@ -121,7 +121,7 @@ def _elsewhere(_: Part, __: str) -> str:
     return "Charged to another API key; this history does not record it."
 
 
-def _lost(part: Part, _: str) -> str:
+def _no_local_job(part: Part, _: str) -> str:
     return (
         f"The service charged this on {days_text(part.days)}, but this history has no "
         f"job for it. {REBUILD} restores jobs by ID, from saved files or from the "
@@ -162,7 +162,7 @@ _NOTES: Mapping[Reason, Callable[[Part, str], str]] = {
     Reason.RESTATED: _restated,
     Reason.PENDING: _pending,
     Reason.ELSEWHERE: _elsewhere,
-    Reason.LOST: _lost,
+    Reason.NO_LOCAL_JOB: _no_local_job,
     Reason.TWICE: _twice,
     Reason.NOT_THERE: _not_there,
     Reason.TOTAL: _total,
@@ -239,7 +239,7 @@ def _open_reason(part: Part) -> str:
     more = "too much" if part.difference > 0 else "too little"
     name = REPORTS.get(part.detail or part.reason.value)
     texts = {
-        Reason.LOST: f"is missing here{on} ({REBUILD} can restore it)",
+        Reason.NO_LOCAL_JOB: f"is missing here{on} ({REBUILD} can restore it)",
         Reason.TWICE: f"is counted twice here{ids}",
         Reason.NOT_THERE: f"is missing in the service's reports{ids or on}",
         Reason.BALANCE: f"{more} was taken from the balance (contact the service)",

@@ -191,8 +191,8 @@ class Results:
         """Return what a result is; its length is measured where nobody said it."""
         if made.length_s is not None or medium == "image":
             return made.info(medium)
-        look = self._client.core.remote_media.look
-        return (await look([(medium, made.url)]))[medium, made.url]
+        probe = self._client.core.remote_media.probe
+        return (await probe([(medium, made.url)]))[medium, made.url]
 
     def _result(self, entry: Entry, medium: MediaName) -> Result | None:
         """Return an entry's result; None for what cannot be an input of this kind."""

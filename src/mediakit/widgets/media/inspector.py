@@ -40,7 +40,7 @@ class Inspector:
 
     async def measure(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Inspection]:
         """Return what is known of media behind URLs; that may be nothing."""
-        found = await self._remote.look(keys)
+        found = await self._remote.probe(keys)
         return {key: Inspection(info) for key, info in found.items()}
 
     def _look(self, key: MediaKey) -> Inspection:

@@ -166,7 +166,7 @@ def test_a_rating_that_was_changed_stays(seeded: Client) -> None:
     assert after.loc[rated["job_id"], "rating"] == other
 
 
-def test_the_same_request_is_still_bought(seeded: Client) -> None:
+def test_the_same_request_is_still_submitted(seeded: Client) -> None:
     frame = seeded.history.frame(params=True)
     own = frame[frame["account"].eq(seeded.core.service.account)]
     asked = own[own["kind"].eq("text-to-image")].iloc[0]

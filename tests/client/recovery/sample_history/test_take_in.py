@@ -51,7 +51,7 @@ def test_many_entries_are_older_than_all_and_keep_their_order(place: str) -> Non
         assert later.number > real.number > 0
 
 
-def test_an_empty_history_numbers_what_comes_next_above_a_past(place: str) -> None:
+def test_an_empty_history_numbers_later_entries_above_a_past(place: str) -> None:
     with History(place) as history:
         history.take_in(past(3))
         real, _ = history.claim(submission("real"))

@@ -1,6 +1,6 @@
 """Sample history: jobs that a sandbox generates, imported into the history.
 
-It stands on the records of the client; nothing else depends on it.
+It depends on the records of the client; nothing else depends on it.
 """
 
 from mediakit.client.recovery.sample_history.answer import PastAnswer, PastJob

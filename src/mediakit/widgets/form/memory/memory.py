@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mediakit.client import AsyncJob, Client, Job
-from mediakit.client.submissions.sender import asks_unasked
+from mediakit.client.submissions.sender import may_resend_unasked
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError
 from mediakit.history import Entry, EntryState, History
@@ -176,7 +176,8 @@ class FormMemory:
         keys = [
             entry.key
             for entry in entries
-            if entry.state is EntryState.UNANSWERED and asks_unasked(entry, clock.now())
+            if entry.state is EntryState.UNANSWERED
+            and may_resend_unasked(entry, clock.now())
         ]
         found: list[Entry] = []
         for _ in range(ANSWER_LOOKS if keys else 0):

@@ -42,7 +42,7 @@ async def frame_of(kind: MediaName, value: str, remote: RemoteMedia) -> Frame | 
     jpeg = await remote.poster(value, FRAME_MAX_PX)
     if jpeg is None:
         return None
-    info = (await remote.look([(kind, value)]))[kind, value]
+    info = (await remote.probe([(kind, value)]))[kind, value]
     return Frame(jpeg, _size(info, jpeg))
 
 

@@ -1,4 +1,4 @@
-"""What this process is sending, so that it is not taken for an answer that was lost."""
+"""Reservations: the keys that a submission claims, and the keys in flight."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from mediakit.history import Entry, Parent, Submission
 Claim = Callable[[Submission], Awaitable[tuple[Entry, bool]]]
 
 
-class Sending:
+class InFlightKeys:
     """Counts the calls that are sending a key, of all clients, threads and loops.
 
-    A fork's child begins with none: what its parent is sending, it is not.
+    An entry whose key is in flight is not an unanswered one. A forked child starts
+    with none, because only its parent is sending.
     """
 
     def __init__(self) -> None:
-        self.begin_anew()
+        self.reset()
 
-    def begin_anew(self) -> None:
-        """Forget all calls; the lock too, which a fork may have inherited held."""
-        # A task that is thrown away ends its calls wherever Python clears up, which
-        # may be in the middle of these methods: so the lock lets its thread in twice.
+    def reset(self) -> None:
+        """Forget all calls; replace the lock, which may be inherited as held."""
+        # The garbage collector may finalise a task, and so end its calls, in the
+        # middle of these methods: so the lock is reentrant.
         self._lock = RLock()
         self._calls: Counter[tuple[str, str]] = Counter()
 
@@ -43,33 +44,33 @@ class Sending:
             self._calls[place, key] += 1
 
     def end(self, place: str, key: str) -> None:
-        """Count one call less."""
+        """Count one call fewer."""
         with self._lock:
             self._calls[place, key] -= 1
             if self._calls[place, key] <= 0:
                 del self._calls[place, key]
 
     def has(self, place: str, key: str) -> bool:
-        """Tell whether any call is sending a key."""
+        """Return whether any call is sending a key."""
         with self._lock:
             return (place, key) in self._calls
 
 
-SENDING = Sending()
+IN_FLIGHT = InFlightKeys()
 if hasattr(os, "register_at_fork"):  # Windows never forks
-    os.register_at_fork(after_in_child=SENDING.begin_anew)
+    os.register_at_fork(after_in_child=IN_FLIGHT.reset)
 
 
-class Purchase:
-    """One call that buys: the keys that it claims count as being sent until it ends.
+class Reservation:
+    """The keys that one call claims, with their holds; in flight until the call ends.
 
     Args:
         place: The history that it writes to, by its `place`.
-        admission: Claims what can be paid.
-        is_promised: What is not answered stays in the budget that it was sent under.
-        parents: The jobs whose outputs are among the media of what it buys.
+        admission: Claims submissions that balance and budget cover.
+        is_promised: An unanswered submission stays in the budget of its first attempt.
+        parents: The jobs whose outputs are among the media of the request.
         budget: What it counts against; None for the client's own budget.
-        origin: The form that asks, as the history names it; None for none.
+        origin: The form that submits it, as the history names it; None for none.
     """
 
     def __init__(
@@ -100,21 +101,21 @@ class Purchase:
         traceback: TracebackType | None,
     ) -> None:
         for key in self._keys:
-            SENDING.end(self._place, key)
+            IN_FLIGHT.end(self._place, key)
 
     def _begin(self, key: str) -> None:
         if key not in self._keys:
             self._keys.add(key)
-            SENDING.begin(self._place, key)
+            IN_FLIGHT.begin(self._place, key)
 
-    def leave(self, key: str) -> None:
-        """Let a key that is sent by somebody else not count any more."""
+    def release(self, key: str) -> None:
+        """Stop counting a key that another call sends."""
         self._keys.remove(key)
-        SENDING.end(self._place, key)
+        IN_FLIGHT.end(self._place, key)
 
     async def claim(self, submission: Submission) -> tuple[Entry, bool]:
-        """Write a submission down; returns its entry, and whether nobody did before."""
-        # Others may read it as soon as it is written, before this task goes on.
+        """Record a submission; returns its entry, and whether the entry is new."""
+        # Others may read it as soon as it is committed, before this task continues.
         self._begin(submission.key)
         if self._is_promised:
             return await self._admission.claim_as_promised(submission)
@@ -123,13 +124,13 @@ class Purchase:
         )
 
     async def take_over(self, entry: Entry) -> Entry:
-        """Make what somebody else claimed, and is not answered, this call's own."""
+        """Take over an unanswered submission that another call claimed."""
         self._begin(entry.key)
         if self._is_promised:
             return entry
         return await self._admission.take_over(entry, self._budget, self._origin)
 
     async def claim_or_take_over(self, submission: Submission) -> tuple[Entry, bool]:
-        """Do either; returns the entry, and whether nobody claimed it before."""
+        """Claim or take over; returns the entry, and whether it is new."""
         entry, is_new = await self.claim(submission)
         return (entry, True) if is_new else (await self.take_over(entry), False)
