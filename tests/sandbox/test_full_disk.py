@@ -42,7 +42,7 @@ class Load:
     lock: Lock = field(default_factory=Lock)
 
     def submit(self, client_n: int) -> None:
-        """Submit until told to stop, one job in two of those that are rendered."""
+        """Submit until stopped, one job in two of those that are rendered."""
         fails = {"prompt": f"sandbox:fail=provider_error {WORDS}"}
         orders = [("text-to-video", fails, 0)]
         orders.append(

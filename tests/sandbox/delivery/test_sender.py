@@ -76,7 +76,7 @@ def test_nine_attempts_are_made_in_about_55_hours_and_then_it_has_failed(
         assert 0.9 * nominal_s <= gap_s <= 1.1 * nominal_s
     assert gaps_s != GAPS_S
     assert 50 <= sum(gaps_s) / 3_600 <= 61
-    # One event, sent and signed anew each time, at a time that receivers believe.
+    # One event, sent and signed each time, at a time that receivers believe.
     secret = signing_secrets.current(lone.db, DEFAULT_ORG, 0)
     assert len({one.event_id for one in received}) == 1
     assert len({one.body for one in received}) == 1
@@ -256,7 +256,7 @@ def test_loopback_is_blocked_unless_it_is_allowed(tmp_path: Path) -> None:
         assert receiver.received == []
 
 
-def test_a_name_is_judged_anew_at_each_attempt(
+def test_a_name_is_checked_at_each_attempt(
     lone: LoneSender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with receiving(lambda received: REFUSES) as receiver:
@@ -678,7 +678,7 @@ class NoJitterAtFirst(Random):
         return super().uniform(a, b)
 
 
-def test_a_delivery_that_breaks_the_sender_is_taken_up_again_and_not_sent_twice(
+def test_a_delivery_that_breaks_the_sender_is_retried_and_not_sent_twice(
     lone: LoneSender,
 ) -> None:
     lone.sender = Sender(lone.service, SystemClock(), NoJitterAtFirst())

@@ -125,7 +125,7 @@ def test_a_failing_job_is_announced_to_the_same_url(
         ("provider_unavailable", 503),
     ],
 )
-def test_a_job_that_is_turned_away_is_announced_too(
+def test_a_job_that_is_rejected_is_announced_too(
     hooked: Api, receiver: Receiver, code: str, status: int
 ) -> None:
     body = {"prompt": f"sandbox:fail={code}", "webhook_url": receiver.url}
@@ -218,7 +218,7 @@ def test_a_job_without_a_receiver_is_announced_to_nobody(
     assert deliveries(api) == []
 
 
-def test_a_repeated_submit_announces_nothing_anew(
+def test_a_repeated_submit_announces_nothing_again(
     hooked: Api, receiver: Receiver
 ) -> None:
     key, body = uuid.uuid4().hex, FAILS | {"webhook_url": receiver.url}
@@ -266,7 +266,7 @@ def test_an_event_shows_the_job_as_it_ended_also_after_it_was_erased(
     assert delivery["status"] == "delivered"
 
 
-def test_what_is_pending_goes_on_after_a_restart(
+def test_pending_deliveries_continue_after_a_restart(
     sandboxes: StartSandbox, tmp_path: Path, receiver: Receiver
 ) -> None:
     receiver.script = lambda received: Answer(500)
@@ -287,7 +287,7 @@ def test_what_is_pending_goes_on_after_a_restart(
     assert after.verified(secret_of(second)) == before.event
 
 
-def test_a_reset_forgets_endpoints_secrets_and_what_is_on_its_way(
+def test_a_reset_forgets_endpoints_secrets_and_deliveries(
     sandboxes: StartSandbox, receiver: Receiver
 ) -> None:
     released = Event()

@@ -65,7 +65,7 @@ def test_instants_and_microseconds_are_each_others_inverse() -> None:
 
 
 @pytest.mark.parametrize(("next_speed", "expected_s"), [(1, 1_005), (100, 1_500)])
-def test_a_restart_goes_on_from_where_time_would_be(
+def test_a_restart_continues_from_where_time_would_be(
     tmp_path: Path, next_speed: float, expected_s: int
 ) -> None:
     system = SettableClock()

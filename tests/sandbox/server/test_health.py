@@ -35,8 +35,8 @@ def test_a_loop_takes_its_next_turn_whatever_the_last_one_raised() -> None:
 
     async def run() -> None:
         time = VirtualClock()
-        alarm = Wakeup(SandboxClock(time, epoch_us=to_us(time.now())))
-        loop = asyncio.create_task(run_forever(health, "settling", alarm, turn))
+        wakeup = Wakeup(SandboxClock(time, epoch_us=to_us(time.now())))
+        loop = asyncio.create_task(run_forever(health, "settling", wakeup, turn))
         await done.wait()
         await asyncio.sleep(0)
         assert health.problems() == []
@@ -90,7 +90,7 @@ def service_of(api: Api) -> Service:
     return service
 
 
-def test_an_unwell_sandbox_says_why_with_a_503_and_goes_on_serving(
+def test_an_unwell_sandbox_says_why_with_a_503_and_keeps_serving(
     tmp_path: Path, sandboxes: StartSandbox
 ) -> None:
     api = sandboxes(tmp_path, concurrency=0)

@@ -46,7 +46,7 @@ def admin(sandboxes: StartSandbox) -> Iterator[AdminClient]:
         yield admin
 
 
-def assert_turned_away(answer: httpx.Response, status: int, code: str) -> None:
+def assert_rejected(answer: httpx.Response, status: int, code: str) -> None:
     job = answer.json()
     assert answer.status_code == status, answer.text
     assert (job["status"], job["error"]["code"]) == ("failed", code)
@@ -65,7 +65,7 @@ def test_submits_beyond_the_minute_wait_for_the_next_one(admin: AdminClient) -> 
 
     answer = user.post(VIDEO, KITE, "k")
 
-    assert_turned_away(answer, 429, "rate_limited")
+    assert_rejected(answer, 429, "rate_limited")
     assert 1 <= retry_after_s(answer) <= 60
     # The key is bound to the failed job: only a fresh one gets another try.
     again = user.post(VIDEO, KITE, "k")
@@ -91,7 +91,7 @@ def test_a_day_has_its_own_limit_and_refused_submits_do_not_count(
     answer = user.post(VIDEO, KITE)
 
     # Over both limits: who waited for the minute only would be refused again.
-    assert_turned_away(answer, 429, "rate_limited")
+    assert_rejected(answer, 429, "rate_limited")
     left = midnight_after(admin.now()) - admin.now()
     assert (
         left <= timedelta(seconds=retry_after_s(answer)) <= left + timedelta(minutes=5)
@@ -129,7 +129,7 @@ def test_each_organization_has_its_own_queue(admin: AdminClient) -> None:
 
     answer = small.post(VIDEO, KITE)
 
-    assert_turned_away(answer, 429, "rate_limited")
+    assert_rejected(answer, 429, "rate_limited")
     assert retry_after_s(answer) >= 1
     assert other.post(VIDEO, KITE).status_code == 200
 
@@ -154,7 +154,7 @@ def test_a_suspended_organization_reads_and_does_not_submit(admin: AdminClient) 
 
     answer = user.post(VIDEO, KITE)
 
-    assert_turned_away(answer, 403, "admission_suspended")
+    assert_rejected(answer, 403, "admission_suspended")
     assert "Retry-After" not in answer.headers
     assert user.job(job["id"])["status"] == "queued"
     assert user.balance() == 100_000_000
@@ -172,7 +172,7 @@ def test_a_key_has_a_daily_limit_of_its_own(admin: AdminClient) -> None:
 
     answer = user.post(VIDEO, KITE)
 
-    assert_turned_away(answer, 403, "rate_limited")
+    assert_rejected(answer, 403, "rate_limited")
     left = midnight_after(admin.now()) - admin.now()
     assert timedelta(seconds=retry_after_s(answer)) >= left
     assert other.post(VIDEO, KITE).status_code == 200
@@ -185,7 +185,7 @@ def test_the_keys_of_a_member_share_the_members_daily_limit(admin: AdminClient) 
     assert first.post(VIDEO, KITE).status_code == 200
 
     for user in (first, second):
-        assert_turned_away(user.post(VIDEO, KITE), 403, "rate_limited")
+        assert_rejected(user.post(VIDEO, KITE), 403, "rate_limited")
     another = admin.user(org, member=admin.member(org, daily_limit_usd=KITE_USD))
     assert another.post(VIDEO, KITE).status_code == 200
 
@@ -211,11 +211,11 @@ def test_an_outage_turns_submits_away_that_would_be_admitted(
     admin.change(org, suspended=True)
     admin.api.running.fault("outage", count=1)
 
-    # A submit that a limit turns away finds no outage: the one that was asked for
+    # A submit that a limit rejects finds no outage: the one that was asked for
     # is left for the next.
-    assert_turned_away(user.post(VIDEO, KITE), 403, "admission_suspended")
+    assert_rejected(user.post(VIDEO, KITE), 403, "admission_suspended")
     admin.change(org, suspended=False)
-    assert_turned_away(user.post(VIDEO, KITE, "k"), 503, "provider_unavailable")
+    assert_rejected(user.post(VIDEO, KITE, "k"), 503, "provider_unavailable")
     assert user.submit(VIDEO, KITE, "k")["status"] == "failed"
     assert user.submit(VIDEO, KITE, "fresh")["status"] == "queued"
 
@@ -244,7 +244,7 @@ def test_what_has_no_price_is_a_job_that_fails_at_200(sandboxes: StartSandbox) -
 
     answer = api.post("whim", {"prompt": "a kite"})
 
-    assert_turned_away(answer, 200, "invalid_input")
+    assert_rejected(answer, 200, "invalid_input")
     settled = api.settled(answer.json()["id"])
     assert settled["billing"] == {"state": "settled", "charge_micro_usd": 0}
 
