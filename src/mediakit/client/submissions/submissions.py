@@ -24,8 +24,9 @@ from mediakit.client.records.origin import current_origin
 from mediakit.client.requests.repricing import Pricer
 from mediakit.client.requests.validated import ValidatedRequest
 from mediakit.client.submissions.admission import Admission
+from mediakit.client.submissions.lost_responses import may_resend_unasked
 from mediakit.client.submissions.reservation import IN_FLIGHT, Reservation
-from mediakit.client.submissions.sender import Sender, may_resend_unasked
+from mediakit.client.submissions.sender import Sender
 from mediakit.clock import Clock
 from mediakit.errors import (
     ConflictError,

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mediakit.client import AsyncJob, Client, Job
-from mediakit.client.submissions.sender import may_resend_unasked
+from mediakit.client.submissions.lost_responses import may_resend_unasked
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError
 from mediakit.history import Entry, EntryState, History

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.responses import LONGEST_RETRY_AFTER_S, retry_after_s
 from mediakit.client.http.retry import retry
-from mediakit.client.submissions.sender import outcome
-from mediakit.client.submissions.submit_retry import (
+from mediakit.client.submissions.lost_responses import job_unless_lost
+from mediakit.client.submissions.rejection_retry import (
     LONGEST_S,
     MAX_UNAVAILABLE_ATTEMPTS,
     RejectionReason,
@@ -123,14 +123,14 @@ def test_a_full_service_is_asked_ever_more_seldom_for_two_minutes() -> None:
 def test_only_want_of_room_and_of_the_service_pass(
     answer: Answer, reason: RejectionReason | None
 ) -> None:
-    assert temporary_rejection(answer, outcome(answer)) is reason
+    assert temporary_rejection(answer, job_unless_lost(answer)) is reason
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 520])
 @pytest.mark.parametrize("body", [b"", b"<h1>Oops</h1>", b'{"error": 1}', b"[1]"])
 def test_a_5xx_in_neither_error_shape_leaves_it_open(status: int, body: bytes) -> None:
     with pytest.raises(NoAnswerError) as caught:
-        outcome(answered(status, body, retry_after="7"))
+        job_unless_lost(answered(status, body, retry_after="7"))
     assert caught.value.sent
     assert caught.value.retry_after_s == 7
 
@@ -138,17 +138,17 @@ def test_a_5xx_in_neither_error_shape_leaves_it_open(status: int, body: bytes) -
 @pytest.mark.parametrize("status", [408, 502, 503, 504])
 def test_a_message_that_only_a_gateway_gives_leaves_it_open(status: int) -> None:
     with pytest.raises(NoAnswerError, match=str(status)):
-        outcome(answered(status, {"message": "Endpoint request timed out"}))
+        job_unless_lost(answered(status, {"message": "Endpoint request timed out"}))
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 422, 429, 500])
 def test_a_message_of_the_service_is_no_job(status: int) -> None:
-    assert outcome(answered(status, {"message": "No."})) is None
+    assert job_unless_lost(answered(status, {"message": "No."})) is None
 
 
 @pytest.mark.parametrize("status", [402, 403, 429, 500, 502, 503])
 def test_a_failed_job_is_one_whatever_its_status(status: int) -> None:
-    assert outcome(answered(status, job("failed", "anything"))) == Job(
+    assert job_unless_lost(answered(status, job("failed", "anything"))) == Job(
         **job("failed", "provider_error")
     )
 
@@ -163,12 +163,12 @@ def test_a_success_without_a_job_leaves_it_open_and_names_what_it_named(
     body: object,
 ) -> None:
     with pytest.raises(NoAnswerError) as caught:
-        outcome(answered(200, body))
+        job_unless_lost(answered(200, body))
     assert ("media_1" in caught.value.reason) == (body == NO_JOB)
 
 
 def test_a_job_whose_status_is_new_to_us_was_made() -> None:
-    found = outcome(answered(200, job("scheduled")))
+    found = job_unless_lost(answered(200, job("scheduled")))
 
     assert found is not None
     assert found.unknown_status == "scheduled"
@@ -198,7 +198,7 @@ def test_whatever_is_answered_is_a_job_or_none_or_open(
     answer = answered(status, body)
     found = None
     with suppress(NoAnswerError):
-        found = outcome(answer)
+        found = job_unless_lost(answer)
         assert found is not None or not 200 <= status < 300
     assert found is None or found.id
 

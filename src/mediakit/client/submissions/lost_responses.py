@@ -1,0 +1,73 @@
+"""Which responses leave it unknown whether a job was created."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from mediakit.client.http.exchange import Answer, NoAnswerError
+from mediakit.client.http.responses import failed_job, leads_to, parse, retry_after_s
+from mediakit.client.submissions.refusals import is_foreign
+from mediakit.errors import ServiceError
+from mediakit.history import Entry
+from mediakit.records import Job
+
+RESEND_UNASKED_FOR = timedelta(days=1)
+
+
+def job_unless_lost(answer: Answer, *, in_doubt: bool = False) -> Job | None:
+    """Return the job in a response; None for a request-level error.
+
+    Of the responses with a 5xx status, only the two error shapes are the service's own
+    (spec 7.1), and `{message}` only at 500 (spec 4.3): a gateway answers 502 to 504
+    when it has lost the response to a request that it forwarded.
+
+    Args:
+        answer: The response.
+        in_doubt: Whether an earlier attempt with the same bytes may have created a job:
+            then only the service's own error shape shows that it did not.
+
+    Raises:
+        NoAnswerError: The response is neither, so the outcome is unknown.
+    """
+    try:
+        job = parse(Job, answer) if is_success(answer) else failed_job(answer)
+    except ServiceError as error:
+        said_id = answer.fields.get("id")
+        named = f" of {said_id:.50}" if isinstance(said_id, str) else ""
+        reason = f"HTTP {answer.status} with a job{named} that cannot be read"
+        raise _undecided(answer, reason) from error
+    if 300 <= answer.status < 400:
+        reason = f"HTTP {answer.status}{leads_to(answer)}"
+        raise NoAnswerError(reason, sent=True, is_final=True)
+    # A status below 200 is not final, and so refuses nothing.
+    lost = answer.status < 200 or answer.status == 408 or answer.status > 500
+    unsaid = answer.status == 500 and not answer.message
+    unsure = in_doubt and is_foreign(answer)
+    if job is None and (lost or unsaid or unsure):
+        raise _undecided(answer, f"HTTP {answer.status}")
+    if job is not None and not job.id:
+        raise _undecided(answer, f"HTTP {answer.status} with a job without an id")
+    return job
+
+
+def may_resend_unasked(entry: Entry, now: datetime) -> bool:
+    """Return whether an unanswered submission may be sent again without a call.
+
+    How long a service remembers a key is not specified (spec 4.3). After a day the
+    service may have forgotten it, and the job could be created twice: from then on,
+    only the same call by the user sends it again.
+
+    Args:
+        entry: An unanswered submission.
+        now: The current instant.
+    """
+    return now - entry.created_at <= RESEND_UNASKED_FOR
+
+
+def _undecided(answer: Answer, reason: str) -> NoAnswerError:
+    return NoAnswerError(reason, sent=True, retry_after_s=retry_after_s(answer))
+
+
+def is_success(answer: Answer) -> bool:
+    """Return whether the service accepted the request."""
+    return 200 <= answer.status < 300
