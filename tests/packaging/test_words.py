@@ -13,9 +13,6 @@ READ = ("src", "docs", "notebooks", "examples", "benchmarks", "tools", "Makefile
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 SUFFIXES = (".py", ".js", ".css", ".md", ".ipynb", "")
 
-NOT_YET = ("docs/wording.md",)
-"""Paths that are not checked yet; remove each once it has no retired word."""
-
 RETIRED = {
     "purses?": "budget",
     "errands?": "task",
@@ -110,7 +107,7 @@ def test_the_source_and_the_documents_use_no_retired_word() -> None:
     found = [
         f'{name}:{line}: "{words}"; write: {instead}'
         for path in files()
-        if not (name := path.relative_to(ROOT).as_posix()).startswith(NOT_YET)
+        for name in [path.relative_to(ROOT).as_posix()]
         for line, words, instead in hits(text_of(path))
         if not is_allowed(words, name)
     ]
@@ -151,7 +148,3 @@ def test_the_ledger_is_allowed_in_the_store_of_the_sandbox_alone() -> None:
     assert is_allowed("ledger", "src/mediakit/sandbox/store/money.py")
     assert not is_allowed("ledger", "src/mediakit/sandbox/api/billing.py")
     assert not is_allowed("purse", "src/mediakit/sandbox/store/money.py")
-
-
-def test_every_path_that_is_not_checked_yet_exists() -> None:
-    assert [name for name in NOT_YET if not (ROOT / name).exists()] == []

@@ -48,7 +48,7 @@ HEAD = """# Wording
 
 Everything that forms, jobs, the studio and errors say, to be read through.
 `python tools/write_wording.py` writes this page, and a test fails when it is not
-current. A name in braces or "…" stands for a value.
+current. A name in braces or "…" means a value.
 """
 
 
