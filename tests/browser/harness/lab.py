@@ -60,6 +60,9 @@ CLOSE_OTHERS = """() => {
 }"""
 # JupyterLab fills an empty page with its launcher, which then becomes the current one.
 LAUNCHER = "() => [...window.jupyterapp.shell.widgets('main')].length > 0"
+# JupyterLab may still hold the content and the kernel of a notebook that it has closed.
+OPENED_BEFORE = "path => Boolean(window.mediakitOpened?.has(path))"
+REMEMBER = "path => { (window.mediakitOpened ??= new Set()).add(path); }"
 OVER = "() => window.mediakitCall.over"
 CALL_ERROR = "() => window.mediakitCall.error"
 
@@ -87,9 +90,10 @@ class Lab:
     def open(self, notebook: str | Path, *, kernel: bool = True) -> None:
         """Open a notebook, with nothing beside it, and wait until it is there.
 
-        The first one is opened in the JupyterLab that an earlier test left, if any:
-        loading it takes longer than most tests. Others are opened in one that is loaded
-        again, as a person does who comes back.
+        The first one is opened in the JupyterLab that an earlier test left, if any and
+        if it never had a notebook at that path: loading it takes longer than most
+        tests. Others are opened in one that is loaded again, as by a person who
+        returns.
 
         Args:
             notebook: A path below the server's folder, or a file to copy into it.
@@ -98,9 +102,10 @@ class Lab:
         if isinstance(notebook, Path):
             notebook = self.server.add_file(notebook)
         self.notebook = notebook
-        if self._opened or not self.page.evaluate(LOADED):
+        if self._opened or not self._can_open(notebook):
             self._load()
         self._opened = True
+        self.page.evaluate(REMEMBER, notebook)
         self._wait_for(LAUNCHER, "JupyterLab's launcher", OPEN_S)
         where: dict[str, Any] = {"path": notebook, "factory": "Notebook"}
         if not kernel:
@@ -255,6 +260,10 @@ class Lab:
     def console_errors(self) -> list[str]:
         """Return what the page wrote to its console as errors, so far."""
         return list(self._console)
+
+    def _can_open(self, notebook: str) -> bool:
+        is_loaded: bool = self.page.evaluate(LOADED)
+        return is_loaded and not self.page.evaluate(OPENED_BEFORE, notebook)
 
     def _load(self) -> None:
         workspace = f"{self.server.url}/lab/workspaces/{secrets.token_hex(4)}"
