@@ -32,6 +32,7 @@ include_patterns = [
     "examples/*/README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "SECURITY.md",
 ]
 exclude_patterns = [".*", "build", "dist", "src", "tests"]
 
