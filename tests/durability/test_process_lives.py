@@ -413,7 +413,7 @@ def test_closing_on_another_loop_ends_what_waits_and_closes_all_connections(
 
     assert not thread.is_alive()
     assert "closed" in said[0]
-    assert "goes on" in said[0]
+    assert "continues" in said[0]
 
 
 def test_a_submit_that_is_cancelled_is_found_by_the_same_call(

@@ -281,11 +281,11 @@ def test_what_was_canceled_or_has_no_endpoint_cannot_be_sent_again(
 
     assert delivered["status"] == "delivered"
     assert canceled["endpoint_id"] == endpoint["id"]
-    assert_conflict(replay(api, delivered), "not enabled")
+    assert_conflict(replay(api, delivered), "no longer enabled")
     admin_call(api, "PATCH", path, {"state": "enabled"})
     assert_conflict(replay(api, canceled), "is canceled")
     admin_call(api, "DELETE", path)
-    assert_conflict(replay(api, delivered), "not enabled")
+    assert_conflict(replay(api, delivered), "no longer enabled")
 
 
 def assert_conflict(answer: httpx.Response, words: str) -> None:
