@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
+from urllib.parse import quote
 
 import psutil  # type: ignore[import-untyped] # it ships no types
 from playwright.sync_api import ConsoleMessage, Error, Locator, Page, ViewportSize
@@ -53,16 +54,6 @@ LOADED = "() => Boolean(window.jupyterapp)"
 CLOSE_ALL = """() => {
     [...window.jupyterapp.shell.widgets("main")].forEach(w => w.dispose());
 }"""
-CLOSE_OTHERS = """() => {
-    const shell = window.jupyterapp.shell;
-    [...shell.widgets("main")].filter(w => w !== shell.currentWidget)
-        .forEach(w => w.dispose());
-}"""
-# JupyterLab fills an empty page with its launcher, which then becomes the current one.
-LAUNCHER = "() => [...window.jupyterapp.shell.widgets('main')].length > 0"
-# JupyterLab may still hold the content and the kernel of a notebook that it has closed.
-OPENED_BEFORE = "path => Boolean(window.mediakitOpened?.has(path))"
-REMEMBER = "path => { (window.mediakitOpened ??= new Set()).add(path); }"
 OVER = "() => window.mediakitCall.over"
 CALL_ERROR = "() => window.mediakitCall.error"
 
@@ -81,7 +72,6 @@ class Lab:
         self.page = page
         self.server = server
         self.notebook = ""
-        self._opened = False
         self._console: list[str] = []
         page.set_default_timeout(STEP_S * 1000)
         page.on("console", self._note_console)
@@ -90,10 +80,8 @@ class Lab:
     def open(self, notebook: str | Path, *, kernel: bool = True) -> None:
         """Open a notebook, with nothing beside it, and wait until it is there.
 
-        The first one is opened in the JupyterLab that an earlier test left, if any and
-        if it never had a notebook at that path: loading it takes longer than most
-        tests. Others are opened in one that is loaded again, as by a person who
-        returns.
+        JupyterLab is loaded for it: a page that had another notebook may still hold
+        content and kernels of that one.
 
         Args:
             notebook: A path below the server's folder, or a file to copy into it.
@@ -102,18 +90,10 @@ class Lab:
         if isinstance(notebook, Path):
             notebook = self.server.add_file(notebook)
         self.notebook = notebook
-        if self._opened or not self._can_open(notebook):
-            self._load()
-        self._opened = True
-        self.page.evaluate(REMEMBER, notebook)
-        self._wait_for(LAUNCHER, "JupyterLab's launcher", OPEN_S)
-        where: dict[str, Any] = {"path": notebook, "factory": "Notebook"}
+        self._load(f"/tree/{quote(notebook)}" if kernel else "")
         if not kernel:
-            never = ("shouldStart", "canStart", "autoStartDefault")
-            where["kernelPreference"] = dict.fromkeys(never, False)
-        self._command("docmanager:open", where, timeout_s=OPEN_S)
+            self._open_without_kernel()
         self._wait_until_open(kernel=kernel)
-        self.page.evaluate(CLOSE_OTHERS)
 
     def leave(self) -> None:
         """Close what is open; JupyterLab itself stays for the next test.
@@ -261,18 +241,25 @@ class Lab:
         """Return what the page wrote to its console as errors, so far."""
         return list(self._console)
 
-    def _can_open(self, notebook: str) -> bool:
-        is_loaded: bool = self.page.evaluate(LOADED)
-        return is_loaded and not self.page.evaluate(OPENED_BEFORE, notebook)
-
-    def _load(self) -> None:
+    def _load(self, tree: str) -> None:
         workspace = f"{self.server.url}/lab/workspaces/{secrets.token_hex(4)}"
+        address = f"{workspace}{tree}?token={self.server.token}"
         with within(self.page, f"JupyterLab for {self.notebook}", OPEN_S) as limit_ms:
-            self.page.goto(f"{workspace}?token={self.server.token}", timeout=limit_ms)
+            self.page.goto(address, timeout=limit_ms)
+
+    def _open_without_kernel(self) -> None:
         self._wait_for(LOADED, "JupyterLab's page", OPEN_S)
         # What is opened before the layout is restored never becomes the current one.
         self.page.evaluate(RESTORE)
         self._wait_for("() => window.mediakitRestored", "JupyterLab's layout", OPEN_S)
+        never = ("shouldStart", "canStart", "autoStartDefault")
+        preference = dict.fromkeys(never, False)
+        where = {"path": self.notebook, "factory": "Notebook"}
+        self._command(
+            "docmanager:open",
+            {**where, "kernelPreference": preference},
+            timeout_s=OPEN_S,
+        )
 
     def _wait_until_open(self, *, kernel: bool) -> None:
         self._wait_for(READY, f"the cells of {self.notebook}", OPEN_S)
