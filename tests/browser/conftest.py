@@ -1,4 +1,4 @@
-"""A JupyterLab server and a page for each process of browser tests."""
+"""A JupyterLab for each process of browser tests; a Chromium with a page for each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 from tests.browser.harness import Lab, LabServer, serve_lab
 
@@ -41,10 +41,10 @@ def chromium_path() -> str:
     pytest.skip(reason)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser(chromium_path: str) -> Iterator[Browser]:
     # Playwright's loop runs on this thread while it is open, so it is not kept for
-    # the tests of other folders, which may want to run loops of their own.
+    # the modules after this one, which may want to run loops of their own.
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(
             executable_path=chromium_path, headless=True, args=ARGUMENTS
@@ -61,19 +61,11 @@ def lab_server(
         yield server
 
 
-@pytest.fixture(scope="package")
-def lab_page(browser: Browser) -> Iterator[Page]:
-    with browser.new_context(viewport=VIEWPORT, device_scale_factor=1) as context:
-        yield context.new_page()
-
-
 @pytest.fixture
-def lab(lab_page: Page, lab_server: LabServer) -> Iterator[Lab]:
-    lab_page.set_viewport_size(VIEWPORT)
-    lab_page.emulate_media(color_scheme="light")
-    lab = Lab(lab_page, lab_server)
-    yield lab
-    lab.leave()
+def lab(browser: Browser, lab_server: LabServer) -> Iterator[Lab]:
+    context = browser.new_context(viewport=VIEWPORT, device_scale_factor=1)
+    with context:
+        yield Lab(context.new_page(), lab_server)
     lab_server.shut_down_kernels()
 
 
@@ -87,7 +79,6 @@ def pytest_runtest_makereport(
         picture = lab.screenshot(f"failed-{item.name}")
         report.sections.append(("The page when it failed", str(picture)))
         report.sections.append(("Errors on its console", repr(lab.console_errors())))
-        lab.page.goto("about:blank")  # nobody knows what state it is in
     return report
 
 

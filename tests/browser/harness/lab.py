@@ -50,10 +50,6 @@ START = """([command, args]) => {
 RESTORE = """() => {
     window.jupyterapp.restored.then(() => { window.mediakitRestored = true; });
 }"""
-LOADED = "() => Boolean(window.jupyterapp)"
-CLOSE_ALL = """() => {
-    [...window.jupyterapp.shell.widgets("main")].forEach(w => w.dispose());
-}"""
 OVER = "() => window.mediakitCall.over"
 CALL_ERROR = "() => window.mediakitCall.error"
 
@@ -78,10 +74,7 @@ class Lab:
         page.on("pageerror", self._note_page_error)
 
     def open(self, notebook: str | Path, *, kernel: bool = True) -> None:
-        """Open a notebook, with nothing beside it, and wait until it is there.
-
-        JupyterLab is loaded for it: a page that had another notebook may still hold
-        content and kernels of that one.
+        """Open a notebook in an empty workspace and wait until it is there.
 
         Args:
             notebook: A path below the server's folder, or a file to copy into it.
@@ -90,27 +83,15 @@ class Lab:
         if isinstance(notebook, Path):
             notebook = self.server.add_file(notebook)
         self.notebook = notebook
-        self._load(f"/tree/{quote(notebook)}" if kernel else "")
+        workspace = f"{self.server.url}/lab/workspaces/{secrets.token_hex(4)}"
+        tree = f"/tree/{quote(notebook)}" if kernel else ""
+        with within(self.page, f"JupyterLab with {notebook}", OPEN_S) as limit_ms:
+            self.page.goto(
+                f"{workspace}{tree}?token={self.server.token}", timeout=limit_ms
+            )
         if not kernel:
             self._open_without_kernel()
         self._wait_until_open(kernel=kernel)
-
-    def leave(self) -> None:
-        """Close what is open; JupyterLab itself stays for the next test.
-
-        One that shows a dialog, or was never loaded, is not kept.
-        """
-        for page in self.page.context.pages:
-            if page is not self.page:
-                page.close()
-        self.page.unroute_all()
-        dialog = self.page.locator(".jp-Dialog")
-        if not self.page.evaluate(LOADED) or dialog.count():
-            self.page.goto("about:blank")
-            return
-        self.page.evaluate(CLOSE_ALL)
-        if self.page.evaluate("() => window.jupyterapp.shell.leftCollapsed"):
-            self._command("application:toggle-left-area", timeout_s=STEP_S)
 
     def reload(self) -> None:
         """Load the page again, as a person does; the kernel goes on."""
@@ -241,23 +222,16 @@ class Lab:
         """Return what the page wrote to its console as errors, so far."""
         return list(self._console)
 
-    def _load(self, tree: str) -> None:
-        workspace = f"{self.server.url}/lab/workspaces/{secrets.token_hex(4)}"
-        address = f"{workspace}{tree}?token={self.server.token}"
-        with within(self.page, f"JupyterLab for {self.notebook}", OPEN_S) as limit_ms:
-            self.page.goto(address, timeout=limit_ms)
-
     def _open_without_kernel(self) -> None:
-        self._wait_for(LOADED, "JupyterLab's page", OPEN_S)
+        self._wait_for("() => Boolean(window.jupyterapp)", "JupyterLab's page", OPEN_S)
         # What is opened before the layout is restored never becomes the current one.
         self.page.evaluate(RESTORE)
         self._wait_for("() => window.mediakitRestored", "JupyterLab's layout", OPEN_S)
-        never = ("shouldStart", "canStart", "autoStartDefault")
-        preference = dict.fromkeys(never, False)
+        no_kernel = {"shouldStart": False, "canStart": False, "autoStartDefault": False}
         where = {"path": self.notebook, "factory": "Notebook"}
         self._command(
             "docmanager:open",
-            {**where, "kernelPreference": preference},
+            {**where, "kernelPreference": no_kernel},
             timeout_s=OPEN_S,
         )
 
