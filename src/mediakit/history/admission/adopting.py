@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import datetime
 
 from mediakit.clock import Clock
-from mediakit.frozen import changed
 from mediakit.history.admission import totals
 from mediakit.history.entries import queries
 from mediakit.history.entries.entries import (
@@ -15,6 +14,7 @@ from mediakit.history.entries.entries import (
     fresh_entry,
     plain_values,
 )
+from mediakit.history.entries.frozen import changed
 from mediakit.history.entries.merging import (
     Changes,
     changes_from_job,

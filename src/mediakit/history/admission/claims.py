@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import datetime
 
 from mediakit.clock import Clock
-from mediakit.frozen import changed
 from mediakit.history.admission import totals
 from mediakit.history.admission.checks import (
     MAY_BE_MADE,
@@ -25,6 +24,7 @@ from mediakit.history.entries.entries import (
     Submission,
     fresh_entry,
 )
+from mediakit.history.entries.frozen import changed
 from mediakit.history.forms import write_origin
 from mediakit.history.storage.database import Database
 from mediakit.history.storage.file_connection import Connected

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 from mediakit.errors import NotFoundError
-from mediakit.frozen import changed
 from mediakit.history.admission import totals
 from mediakit.history.admission.adopting import Adopting, rebuilt_key
 from mediakit.history.entries import queries
 from mediakit.history.entries.entries import Entry
+from mediakit.history.entries.frozen import changed
 from mediakit.history.entries.merging import (
     Changes,
     changes_from_job,

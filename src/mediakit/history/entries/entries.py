@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from mediakit.frozen import made
+from mediakit.history.entries.frozen import made
 from mediakit.records import BillingState, JobStatus
 
 PAST = "past-"

@@ -23,7 +23,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.dml import ReturningInsert
 
-from mediakit.frozen import made
 from mediakit.history.entries.entries import (
     ENTRY_FIELDS,
     PAST,
@@ -33,6 +32,7 @@ from mediakit.history.entries.entries import (
     Submission,
     plain_values,
 )
+from mediakit.history.entries.frozen import made
 from mediakit.history.entries.search_text import searchable
 from mediakit.history.storage.tables import entries, insert_into, totals
 from mediakit.records import BillingState, JobStatus

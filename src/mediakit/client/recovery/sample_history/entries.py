@@ -12,9 +12,9 @@ from mediakit.client.records.idempotency import draw_key_of, priced_at
 from mediakit.client.recovery.sample_history.answer import PastJob
 from mediakit.client.submissions.admission import budget_name
 from mediakit.errors import InputError
-from mediakit.frozen import changed
 from mediakit.history import Entry, EntryState, Judgement, Submission
 from mediakit.history.entries.entries import PAST, fresh_entry
+from mediakit.history.entries.frozen import changed
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.records import BillingState, JobStatus
 from mediakit.schema import canonical_json
