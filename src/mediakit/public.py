@@ -17,7 +17,7 @@ from anyio import to_thread
 from mediakit import client as core
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget
-from mediakit.client.core import opened
+from mediakit.client.async_client import opened
 from mediakit.client.functions import Functions
 from mediakit.client.requests.validation import known_lengths
 from mediakit.client.runtime.docstrings import explained_by

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from mediakit import Client, Job
-from mediakit.client.transfers.downloads import Version
+from mediakit.client.transfers.resumable_downloads import Version
 from mediakit.errors import ConflictError, ServiceError
 from mediakit.widgets.job.actions import ALSO_FORGET, offered
 from mediakit.widgets.job.html import place_html

@@ -23,7 +23,7 @@ from weakref import finalize
 import httpx
 
 from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.failures import INVALID_URL, translate_errors
+from mediakit.client.http.transport_errors import INVALID_URL, translate_errors
 from mediakit.client.http.transports import AiohttpClient
 from mediakit.client.runtime.io_thread import close_at_end
 from mediakit.client.runtime.service import LOOPBACK

@@ -1,4 +1,4 @@
-"""Jobs that are found outside the history; pure."""
+"""Jobs that are found outside the history, such as by their sidecar; pure."""
 
 from __future__ import annotations
 

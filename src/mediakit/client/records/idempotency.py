@@ -1,4 +1,4 @@
-"""Submissions, their idempotency keys, and further takes and attempts; pure."""
+"""Makes submissions and their idempotency keys, also of takes and attempts; pure."""
 
 from __future__ import annotations
 

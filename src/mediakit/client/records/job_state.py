@@ -1,4 +1,4 @@
-"""The state of a job at one moment; immutable."""
+"""The state of a job at one moment."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from anyio import to_thread
 
 from mediakit.client.account.deliveries import When
 from mediakit.client.account.delivery_range import instant_of
-from mediakit.client.recovery.rebuilding import OUTCOMES, SOURCES, Rebuilder, Rebuilt
+from mediakit.client.recovery.rebuilder import OUTCOMES, SOURCES, Rebuilder, Rebuilt
 from mediakit.client.runtime.docstrings import explained_by
 from mediakit.client.runtime.io_thread import IOThread, networked
 from mediakit.client.runtime.service import Service

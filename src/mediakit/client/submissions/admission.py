@@ -1,4 +1,4 @@
-"""Admission: a submission is claimed only if the balance and the budgets cover it."""
+"""Admission: whether the balance and the budgets cover a submission."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from mediakit.client import AsyncJob, JobState
-from mediakit.client.records.origin import asking_from
+from mediakit.client.records.form_origin import asking_from
 from mediakit.client.transfers.destinations import NameTakenError
 from mediakit.client.transfers.sidecar import SUFFIX
 from mediakit.records import ErrorCode, JobStatus

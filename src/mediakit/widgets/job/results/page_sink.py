@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from mediakit.client.transfers.downloads import Version
+from mediakit.client.transfers.resumable_downloads import Version
 from mediakit.errors import ServiceError
 
 PIECE_BYTES = 1_000_000

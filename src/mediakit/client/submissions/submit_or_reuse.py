@@ -1,4 +1,4 @@
-"""Submissions: the same request is one job; nothing is sent that exceeds a limit."""
+"""Submits a request, or reuses the job that the same request already has."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.registry import Jobs
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.budgets import Budget
+from mediakit.client.records.form_origin import current_origin
 from mediakit.client.records.idempotency import (
     draw_of,
     is_known,
@@ -20,12 +21,11 @@ from mediakit.client.records.idempotency import (
     take_of,
     was_rejected,
 )
-from mediakit.client.records.origin import current_origin
 from mediakit.client.requests.repricing import Pricer
-from mediakit.client.requests.validated import ValidatedRequest
+from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.client.submissions.admission import Admission
+from mediakit.client.submissions.keys_in_flight import IN_FLIGHT, ClaimedKeys
 from mediakit.client.submissions.lost_responses import may_resend_unasked
-from mediakit.client.submissions.reservation import IN_FLIGHT, Reservation
 from mediakit.client.submissions.sender import Sender
 from mediakit.clock import Clock
 from mediakit.errors import (
@@ -121,10 +121,10 @@ class Submissions:
             entry = await self._newest(draw, take)
         if entry is not None and entry.job_id and not was_rejected(entry):
             return await self._owned(entry, entry.job_id)
-        with self._reservation(request.parents, budget) as reservation:
-            entry, fresh = await self._claim(reservation, first, take, entry)
+        with self._claimed_keys(request.parents, budget) as keys:
+            entry, fresh = await self._claim(keys, first, take, entry)
             return await self._send(
-                reservation, entry, sent_before=not fresh, estimate=request.estimate
+                keys, entry, sent_before=not fresh, estimate=request.estimate
             )
 
     async def retry(
@@ -148,16 +148,16 @@ class Submissions:
                 job_id=job_id,
             )
         last = await self._last_attempt(failed)
-        with self._reservation(budget=budget) as reservation:
+        with self._claimed_keys(budget=budget) as keys:
             fresh = False
             if last.status is JobStatus.FAILED:
                 again = next_attempt(last, self._service)
                 again = replace(again, sweep=sweep or again.sweep)
                 again = await self._pricer.repriced(again)
-                last, fresh = await reservation.claim(again)
+                last, fresh = await keys.claim(again)
             if last.job_id is not None:
                 return await self._owned(last, last.job_id)
-            return await self._send(reservation, last, sent_before=not fresh)
+            return await self._send(keys, last, sent_before=not fresh)
 
     async def next_take(self, job_id: str) -> AsyncJob:
         """Submit another draw of a job's request, with the bytes that were sent.
@@ -170,16 +170,16 @@ class Submissions:
         if entry is None and draw_of(before) != draw_of(draw):
             entry = await self._unanswered(draw_of(before))
         fresh = entry is None
-        with self._reservation() as reservation:
+        with self._claimed_keys() as keys:
             if entry is None:
                 draw = await self._pricer.repriced(draw)
-                entry = await self._claim_next(reservation, draw)
-            return await self._send(reservation, entry, sent_before=not fresh)
+                entry = await self._claim_next(keys, draw)
+            return await self._send(keys, entry, sent_before=not fresh)
 
-    def _reservation(
+    def _claimed_keys(
         self, parents: Sequence[Parent] = (), budget: Budget | None = None
-    ) -> Reservation:
-        return Reservation(
+    ) -> ClaimedKeys:
+        return ClaimedKeys(
             self._place,
             self._admission,
             parents=parents,
@@ -208,16 +208,16 @@ class Submissions:
 
     async def _send(
         self,
-        reservation: Reservation,
+        keys: ClaimedKeys,
         submission: Entry,
         *,
         sent_before: bool,
         estimate: Estimate | None = None,
     ) -> AsyncJob:
         if sent_before:
-            submission = await reservation.take_over(submission)
+            submission = await keys.take_over(submission)
         entry, record = await self._sender.send(
-            submission, sent_before=sent_before, claim=reservation.claim_or_take_over
+            submission, sent_before=sent_before, claim=keys.claim_or_take_over
         )
         self._submitted.add(record.id)
         state = await self._jobs.state_of(entry, record, estimate)
@@ -248,7 +248,7 @@ class Submissions:
 
     async def _claim(
         self,
-        reservation: Reservation,
+        keys: ClaimedKeys,
         first: Submission,
         take: Take,
         entry: Entry | None,
@@ -257,21 +257,21 @@ class Submissions:
         if entry is not None and entry.state is EntryState.UNANSWERED:
             return entry, False
         if take == "next":
-            return await self._claim_next(reservation, first), True
+            return await self._claim_next(keys, first), True
         attempt = entry.attempt if entry else 1
         if entry is not None and was_rejected(entry):
             attempt += 1
         wanted = take_of(first, self._service, take=take, attempt=attempt)
-        return await reservation.claim(wanted)
+        return await keys.claim(wanted)
 
-    async def _claim_next(self, reservation: Reservation, draw: Submission) -> Entry:
+    async def _claim_next(self, keys: ClaimedKeys, draw: Submission) -> Entry:
         while True:
             take = await self._last_take(draw_of(draw)) + 1
             its = take_of(draw, self._service, take=take)
-            entry, claimed = await reservation.claim(its)
+            entry, claimed = await keys.claim(its)
             if claimed:
                 return entry
-            reservation.release(entry.key)
+            keys.release(entry.key)
 
     async def _owned(self, entry: Entry, job_id: str) -> AsyncJob:
         if entry.deleted_at is not None:
@@ -326,10 +326,8 @@ class Submissions:
             )
             return None
         try:
-            with Reservation(
-                self._place, self._admission, is_promised=True
-            ) as reservation:
-                return await self._send(reservation, entry, sent_before=True)
+            with ClaimedKeys(self._place, self._admission, is_promised=True) as keys:
+                return await self._send(keys, entry, sent_before=True)
         except MediakitError as error:
             log.warning("a submission of an earlier process: %s", error)
             return None

@@ -32,9 +32,9 @@ from mediakit.client.http.exchange import NoAnswerError
 from mediakit.client.http.http_client import HttpClient
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.client.runtime.progress import Transfer
+from mediakit.client.transfers.atomic_files import PartialFile
 from mediakit.client.transfers.destinations import LocalDestination, held
-from mediakit.client.transfers.downloads import Downloader, Tell
-from mediakit.client.transfers.partial_files import PartialFile
+from mediakit.client.transfers.resumable_downloads import Downloader, Tell
 from mediakit.clock import Clock
 from mediakit.errors import GoneError, InputError, ServiceError
 from mediakit.sandbox.server.running import RunningSandbox
@@ -233,10 +233,10 @@ def test_two_that_save_to_the_same_name_do_not_meet(tmp_path: Path) -> None:
 SAVE = """
 import sys
 from pathlib import Path
-from mediakit.client.transfers.downloads import Downloader
+from mediakit.client.transfers.resumable_downloads import Downloader
 from mediakit.client.http.http_client import HttpClient
 from mediakit.client.runtime.io_thread import io_thread
-from mediakit.client.transfers.partial_files import PartialFile
+from mediakit.client.transfers.atomic_files import PartialFile
 from mediakit.clock import SystemClock
 part = PartialFile(Path(sys.argv[2]))
 downloader = Downloader(HttpClient(), SystemClock())
@@ -515,7 +515,7 @@ def test_what_is_here_already_is_not_fetched_again(
 def test_a_large_file_is_known_by_its_length_and_has_no_hash(
     shared: tuple[Client, Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mediakit.client.transfers.digests.MOST_BYTES", 100)
+    monkeypatch.setattr("mediakit.client.transfers.checksum.MOST_BYTES", 100)
     _, job = shared
     path = job.download(tmp_path)
     beside = Path(f"{path}.json")

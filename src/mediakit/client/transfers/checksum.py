@@ -1,4 +1,4 @@
-"""The hash of received bytes, for files that are small enough."""
+"""The SHA-256 of received bytes, for files that are small enough."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hashlib import sha256
 MOST_BYTES = 100_000_000
 
 
-class Digest:
+class Checksum:
     """The SHA-256 of a file that arrives in pieces; unknown for a large one.
 
     Args:

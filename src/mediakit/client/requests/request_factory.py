@@ -1,4 +1,4 @@
-"""Turns the fields of users into validated requests; only files are sent."""
+"""Makes validated requests from the fields that users write; uploads their files."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from mediakit.catalog import Catalog
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.requests.job_inputs import id_of, jobs_in
 from mediakit.client.requests.remote_media import RemoteMedia
-from mediakit.client.requests.uploads import Uploads
-from mediakit.client.requests.validated import ValidatedRequest
+from mediakit.client.requests.upload_once import Uploads
+from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.client.requests.validation import (
     Seconds,
     check_webhook_url,
@@ -23,7 +23,7 @@ from mediakit.client.requests.validation import (
 from mediakit.history import History
 
 
-class Requests:
+class RequestFactory:
     """Validates requests, and uploads their files.
 
     Args:

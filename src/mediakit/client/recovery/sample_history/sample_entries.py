@@ -1,4 +1,4 @@
-"""Convert sample jobs to history entries and ratings; pure."""
+"""Converts sample jobs to history entries and ratings; pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from random import Random
 
 from mediakit.catalog import Catalog, Function
 from mediakit.client.records.idempotency import draw_key_of, priced_at
-from mediakit.client.recovery.sample_history.answer import PastJob
+from mediakit.client.recovery.sample_history.sandbox_response import PastJob
 from mediakit.client.submissions.admission import budget_name
 from mediakit.errors import InputError
 from mediakit.history import Entry, EntryState, Judgement, Submission

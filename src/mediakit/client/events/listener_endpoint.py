@@ -1,4 +1,4 @@
-"""The endpoint of a listener, registered at the sandbox's console (spec 3.3, 6.2)."""
+"""Registers a listener as a webhook endpoint of the sandbox (spec 3.3, 6.2)."""
 
 from __future__ import annotations
 

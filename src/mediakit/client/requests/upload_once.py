@@ -1,4 +1,4 @@
-"""Uploads: local files become permanent URLs, the same bytes once."""
+"""Uploads local files, and reuses the URL of a file that was uploaded before."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TypeVar
 from anyio import CapacityLimiter, to_thread
 
 from mediakit.client.records.account_history import AccountHistory
-from mediakit.client.requests.validated import ValidatedRequest
+from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.client.runtime.progress import Progress
 from mediakit.client.runtime.single_flight import SingleFlight
-from mediakit.client.transfers.upload_files import (
+from mediakit.client.transfers.uploads import (
     Files,
     Upload,
     fingerprint,

@@ -1,4 +1,4 @@
-"""The validated request: the first of a request's three shapes."""
+"""A validated request: checked and priced; nothing is sent yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Creates the poller of a client's jobs, and counts its event listeners."""
+"""Creates the poller of one client on first use; counts its event listeners."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mediakit.client.jobs.poller import Poller, Read
 from mediakit.clock import Clock
 
 
-class Pollers:
+class ClientPoller:
     """The poller of one client; a forked child starts without one.
 
     Args:

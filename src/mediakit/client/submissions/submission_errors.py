@@ -1,4 +1,4 @@
-"""Errors of a submission without a job: what was sent, its possible cost, what to do.
+"""Errors of a submission without a job: what was sent, its cost, what to do.
 
 `http.responses` reads the response; this module says what it means for a submission.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from mediakit.client.http.exchange import Answer
-from mediakit.client.http.responses import NOT_CHARGED, error_of
+from mediakit.client.http.response_parsing import NOT_CHARGED, error_of
 from mediakit.clock import Clock
 from mediakit.errors import ConflictError, MediakitError, ServiceError, shown
 from mediakit.history import Submission

@@ -1,4 +1,4 @@
-"""Classifies failed HTTP requests: why they failed, and whether they were sent."""
+"""Translates transport errors: why a request failed, and whether it was sent."""
 
 from __future__ import annotations
 

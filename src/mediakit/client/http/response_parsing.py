@@ -1,4 +1,4 @@
-"""Parses responses: a record, or one of the typed errors."""
+"""Parses a response of the service: a record, or one of the typed errors."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import mediakit as mk
 from mediakit import AsyncClient, Client
-from mediakit.client.jobs.schedule import LISTENED_GAP_S
+from mediakit.client.jobs.poll_schedule import LISTENED_GAP_S
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.errors import ConflictError, JobFailedError, MediakitError, ServiceError
 from mediakit.records import JobStatus

@@ -1,4 +1,4 @@
-"""The asynchronous client; `Client` is its blocking interface."""
+"""The asynchronous client: each method awaits the work on the I/O thread."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
-from mediakit.client.events.endpoints import Endpoints
-from mediakit.client.events.listening import Listener
+from mediakit.client.components import ClientComponents
+from mediakit.client.events.listener import Listener
+from mediakit.client.events.listener_endpoint import Endpoints
 from mediakit.client.jobs.async_job import AsyncJob, check_timeout
 from mediakit.client.jobs.registry import Handled
-from mediakit.client.parts import ClientParts
 from mediakit.client.records.budgets import Budget
-from mediakit.client.requests.validated import ValidatedRequest
+from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.client.requests.validation import Seconds
 from mediakit.client.runtime.io_thread import io_thread, networked
 from mediakit.client.runtime.process_bound import closed
 from mediakit.client.runtime.progress import Transfer
 from mediakit.client.submissions.admission import BudgetState
-from mediakit.client.submissions.submissions import Take, check_take
+from mediakit.client.submissions.submit_or_reuse import Take, check_take
 from mediakit.errors import InputError
 from mediakit.rates import Estimate
 from mediakit.records import Balance
@@ -53,7 +53,7 @@ def opened(
     return when_ready
 
 
-class AsyncClient(ClientParts):
+class AsyncClient(ClientComponents):
     """A client of one service, awaited from any asyncio event loop.
 
     Networking and callbacks run on the process's I/O thread. trio is not supported.
@@ -322,7 +322,7 @@ class AsyncClient(ClientParts):
         """
         self._refuse_closed()
         listener = Listener(
-            self._jobs.handle, Endpoints(self._transport), self._jobs.pollers
+            self._jobs.handle, Endpoints(self._transport), self._jobs.poller
         )
         self._listeners.append(await listener.open())
         return listener

@@ -1,4 +1,4 @@
-"""Uploads local files: each under a grant, with the bytes that were hashed."""
+"""Uploads local files, each under a grant from the service."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anyio import to_thread
 
 from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.http_client import BLOCK_BYTES, HttpClient
-from mediakit.client.http.responses import error_of, parse, retry_after_s
+from mediakit.client.http.response_parsing import error_of, parse, retry_after_s
 from mediakit.client.http.retry import retry, stop_after_attempts
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.clock import Clock
@@ -151,7 +151,7 @@ class Files:
         since_s = self._clock.monotonic_s()
         try:
             # An unused grant costs nothing, so the request may be repeated.
-            answer = await self._transport.again(once, for_s=10.0)
+            answer = await self._transport.retry_until_answered(once, for_s=10.0)
         except NoAnswerError as error:
             raise self._transport.silence(error) from error
         if answer.status != 200:

@@ -1,4 +1,4 @@
-"""Recovers a lost history from the service, as far as the service knows it."""
+"""Rebuilds a lost history from the service and from sidecars."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anyio import to_thread
 
 from mediakit.catalog import Catalog
 from mediakit.client.account.delivery_log import DELIVERIES_PATH, LogReading, text_in
-from mediakit.client.http.responses import error_of, parse
+from mediakit.client.http.response_parsing import error_of, parse
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.jobs.poll_budget import PollBudget, process_budget
 from mediakit.client.jobs.registry import JOBS_PATH, Jobs, foreign, is_foreign

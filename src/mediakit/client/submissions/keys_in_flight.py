@@ -1,4 +1,4 @@
-"""Reservations: the keys that a submission claims, and the keys in flight."""
+"""The idempotency keys that are being sent, and those that one call claims."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ if hasattr(os, "register_at_fork"):  # Windows never forks
     os.register_at_fork(after_in_child=IN_FLIGHT.reset)
 
 
-class Reservation:
+class ClaimedKeys:
     """The keys that one call claims, with their holds; in flight until the call ends.
 
     Args:

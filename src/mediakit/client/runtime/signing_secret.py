@@ -1,4 +1,4 @@
-"""A signing secret that is hidden in output."""
+"""A webhook signing secret that is hidden in output."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""A job that is watched, and its place in the queue."""
+"""A watched job: when it was last read, and its place in the poller's queue."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from mediakit.client.jobs.async_job import AsyncJob
-from mediakit.client.jobs.schedule import PATIENT_FOR_S, gap_s
+from mediakit.client.jobs.poll_schedule import PATIENT_FOR_S, gap_s
 from mediakit.records import JobStatus
 
 

@@ -1,4 +1,4 @@
-"""Creates the parts of a client, and closes them."""
+"""Creates the components of a client from its settings, and closes them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import httpx
 from mediakit.catalog import Catalog
 from mediakit.client.account.billing import Billing
 from mediakit.client.account.deliveries import AsyncDeliveries
-from mediakit.client.events.listening import Listener
+from mediakit.client.events.listener import Listener
 from mediakit.client.http.delay_messages import DelayMessages
 from mediakit.client.http.http_client import TIMEOUT_S, HttpClient
 from mediakit.client.http.service_client import ServiceClient
@@ -18,11 +18,11 @@ from mediakit.client.jobs.registry import Jobs
 from mediakit.client.jobs.results import Outputs
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.recovery.history_view import AsyncHistoryView
-from mediakit.client.recovery.rebuilding import Rebuilder
+from mediakit.client.recovery.rebuilder import Rebuilder
 from mediakit.client.requests.remote_media import RemoteMedia
 from mediakit.client.requests.repricing import Pricer
-from mediakit.client.requests.requests import Requests
-from mediakit.client.requests.uploads import Uploads
+from mediakit.client.requests.request_factory import RequestFactory
+from mediakit.client.requests.upload_once import Uploads
 from mediakit.client.runtime.io_thread import networked
 from mediakit.client.runtime.process_bound import ProcessBound
 from mediakit.client.runtime.progress import Progress
@@ -34,15 +34,15 @@ from mediakit.client.submissions.admission import (
     budget_of,
 )
 from mediakit.client.submissions.sender import SUBMIT_RETRY_FOR_S, Sender
-from mediakit.client.submissions.submissions import Submissions
-from mediakit.client.transfers.downloads import Downloader
+from mediakit.client.submissions.submit_or_reuse import Submissions
 from mediakit.client.transfers.preview_cache import PreviewCache
-from mediakit.client.transfers.upload_files import Files
+from mediakit.client.transfers.resumable_downloads import Downloader
+from mediakit.client.transfers.uploads import Files
 from mediakit.clock import Clock, SystemClock
 from mediakit.history import History
 
 
-class ClientParts(ProcessBound):
+class ClientComponents(ProcessBound):
     """The parts of an `AsyncClient`; its methods are in `core`.
 
     Args:
@@ -97,7 +97,7 @@ class ClientParts(ProcessBound):
         self.remote_media = RemoteMedia(self._files_http, self._clock)
         self._progress = Progress()
         files = Files(self._transport, self._files_http, self._clock)
-        self._requests = Requests(
+        self._requests = RequestFactory(
             self.catalog,
             self._account_history,
             self.remote_media,

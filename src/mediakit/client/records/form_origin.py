@@ -1,4 +1,4 @@
-"""The form that submits the current requests."""
+"""The form that the current task submits for."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 from mediakit import AsyncClient, Client, Job
-from mediakit.client.recovery import rebuilding
+from mediakit.client.recovery import rebuilder as rebuilding
 from mediakit.client.recovery.history_view import AsyncHistoryView, HistoryView
 from mediakit.errors import GoneError, InputError, NotFoundError, ServiceError
 from mediakit.history import (

@@ -1,4 +1,4 @@
-"""Downloads files, and resumes after a broken connection."""
+"""Downloads files; continues a partial download after a broken connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A receiver on this machine that passes a sandbox's events to the client."""
+"""The listener: receives a sandbox's webhooks on this machine for the client."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any, Self
 
-from mediakit.client.events.endpoints import Endpoint, Endpoints
-from mediakit.client.jobs.pollers import Pollers
+from mediakit.client.events.listener_endpoint import Endpoint, Endpoints
+from mediakit.client.jobs.client_poller import ClientPoller
 from mediakit.client.runtime.io_thread import io_thread, networked
 from mediakit.client.runtime.process_bound import ProcessBound
 from mediakit.errors import MediakitError, ServiceError
@@ -34,18 +34,18 @@ class Listener(ProcessBound):
     Args:
         handle: Handles the events.
         endpoints: Registers it at the sandbox.
-        pollers: Read running jobs less often while it is open.
+        poller: Read running jobs less often while it is open.
     """
 
     def __init__(
         self,
         handle: Callable[[Event], Awaitable[object]],
         endpoints: Endpoints,
-        pollers: Pollers,
+        poller: ClientPoller,
     ) -> None:
         self._handle = handle
         self._endpoints = endpoints
-        self._pollers = pollers
+        self._poller = poller
         self._events: deque[Event] = deque(maxlen=EVENTS_KEPT)
         self._endpoint: Endpoint | None = None
         self._receiver: Receiver | None = None
@@ -89,7 +89,7 @@ class Listener(ProcessBound):
         serving = self._server.serve(sockets=[self._socket])
         self._serving = asyncio.create_task(serving, name="listener")
         self._serving.add_done_callback(self._ended)
-        self._pollers.listener_began()
+        self._poller.listener_began()
         return self
 
     async def _on_event(self, event: Event) -> None:
@@ -99,7 +99,7 @@ class Listener(ProcessBound):
     def _ended(self, _: object) -> None:
         if self._serving is not None:
             self._serving = None
-            self._pollers.listener_ended()
+            self._poller.listener_ended()
 
     @networked
     async def aclose(self) -> None:

@@ -1,4 +1,4 @@
-"""Incomplete files: they get their name when they are complete."""
+"""Files that get their final name only when they are complete."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 from uuid import uuid4
 
 from mediakit.client.http.http_client import BLOCK_BYTES
-from mediakit.client.transfers.digests import Digest
-from mediakit.client.transfers.downloads import Version
+from mediakit.client.transfers.checksum import Checksum
+from mediakit.client.transfers.resumable_downloads import Version
 
 
 class PartialFile:
@@ -27,24 +27,24 @@ class PartialFile:
         self._target = target
         self._path = target.with_name(part_name(target.name))
         self._file = self._path.open("xb+", buffering=0)
-        self._digest = Digest()
+        self._checksum = Checksum()
 
     def start(self, version: Version) -> None:
         """Start over: the bytes of this version follow, from the first."""
         self.version = version
-        self._keep(0, Digest(version.size_bytes))
+        self._keep(0, Checksum(version.size_bytes))
 
     def cut(self, size_bytes: int) -> None:
         """Truncate to a size; the remaining bytes follow."""
         if size_bytes != self.size_bytes:
-            self._keep(size_bytes, Digest(size_bytes))
+            self._keep(size_bytes, Checksum(size_bytes))
 
-    def _keep(self, size_bytes: int, digest: Digest) -> None:
+    def _keep(self, size_bytes: int, checksum: Checksum) -> None:
         self._file.truncate(size_bytes)
         self._file.seek(0)
         while piece := self._file.read(BLOCK_BYTES):
-            digest.update(piece)
-        self._digest, self.size_bytes = digest, size_bytes
+            checksum.update(piece)
+        self._checksum, self.size_bytes = checksum, size_bytes
 
     def write(self, piece: bytes) -> None:
         """Append the next bytes."""
@@ -52,12 +52,12 @@ class PartialFile:
         while view:
             view = view[self._file.write(view) :]
         self.size_bytes += len(piece)
-        self._digest.update(piece)
+        self._checksum.update(piece)
 
     @property
     def sha256(self) -> str | None:
         """Return the hash of the received bytes, in hex; None for a large file."""
-        return self._digest.hexdigest()
+        return self._checksum.hexdigest()
 
     def publish(self, *, overwrite: bool) -> None:
         """Rename the complete file to its name.

@@ -1,4 +1,4 @@
-"""Converts the history's entries and the service's records to job states; pure."""
+"""Converts history entries and service records to job states; pure."""
 
 from __future__ import annotations
 

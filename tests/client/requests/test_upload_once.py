@@ -375,7 +375,7 @@ def test_no_log_and_no_error_holds_a_signed_url(
 
 
 def test_a_grant_for_another_length_is_not_used(tmp_path: Path) -> None:
-    from mediakit.client.transfers.upload_files import Fingerprint, Upload, with_length
+    from mediakit.client.transfers.uploads import Fingerprint, Upload, with_length
 
     upload = Upload(tmp_path / "a.wav", "audio/wav", Fingerprint("00", 7, 0), "file")
     assert with_length({"A": "b"}, upload) == {"A": "b", "Content-Length": "7"}
