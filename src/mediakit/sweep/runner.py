@@ -32,7 +32,7 @@ from mediakit.errors import (
     WaitTimeoutError,
 )
 from mediakit.history import BudgetUse, Entry, EntryState, History
-from mediakit.history.admission.checks import THE_SWEEPS
+from mediakit.history.admission.spending_limits import THE_SWEEPS
 from mediakit.records import JobStatus
 from mediakit.sweep.budget import Reservations
 from mediakit.sweep.cell_states import OPEN, Cells, CellStatus, Progress

@@ -25,7 +25,7 @@ from mediakit.client.transfers.sidecar import SUFFIX, read_sidecar
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, InputError
 from mediakit.history import Entry, History
-from mediakit.history.admission.adopting import REBUILT
+from mediakit.history.admission.rebuilt_entries import REBUILT
 from mediakit.records import Job
 
 T = TypeVar("T")

@@ -13,8 +13,8 @@ from mediakit.client.recovery.sample_history.sandbox_response import PastJob
 from mediakit.client.submissions.admission import budget_name
 from mediakit.errors import InputError
 from mediakit.history import Entry, EntryState, Judgement, Submission
-from mediakit.history.entries.entries import PAST, fresh_entry
-from mediakit.history.entries.frozen import changed
+from mediakit.history.entries.entry import PAST, fresh_entry
+from mediakit.history.entries.fast_replace import changed
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.records import BillingState, JobStatus
 from mediakit.schema import canonical_json

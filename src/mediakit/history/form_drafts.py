@@ -1,4 +1,4 @@
-"""Drafts of the forms in notebooks, and the requests that each form submitted."""
+"""The drafts of forms in notebooks, and which form submitted a request."""
 
 from datetime import timedelta
 from functools import cache
@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Insert, bindparam, delete, select
 
 from mediakit.clock import Clock
-from mediakit.history.entries.entries import Entry
+from mediakit.history.entries.entry import Entry
 from mediakit.history.entries.queries import entry_of, newest_first
 from mediakit.history.storage.database import Database
 from mediakit.history.storage.file_connection import Connected
@@ -53,7 +53,7 @@ def _save(dialect: str) -> Insert:
     return statement.on_conflict_do_update(index_elements=[drafts.c.origin], set_=newer)
 
 
-class Forms:
+class FormDrafts:
     """The part of the history that restores forms after a kernel restarts.
 
     An origin is an opaque text that identifies a form in one notebook.

@@ -1,25 +1,25 @@
-"""Recording: a job's record changes its entry and the totals together."""
+"""Records the outcome of a submission: its job, its charge or its refusal."""
 
 from collections.abc import Callable
 
 from mediakit.errors import NotFoundError
-from mediakit.history.admission import totals
-from mediakit.history.admission.adopting import Adopting, rebuilt_key
+from mediakit.history.admission import holds
+from mediakit.history.admission.rebuilt_entries import RebuiltEntries, rebuilt_key
 from mediakit.history.entries import queries
-from mediakit.history.entries.entries import Entry
-from mediakit.history.entries.frozen import changed
-from mediakit.history.entries.merging import (
+from mediakit.history.entries.entry import Entry
+from mediakit.history.entries.entry_changes import (
     Changes,
     changes_from_job,
     changes_from_refusal,
 )
-from mediakit.history.entries.reading import Reading
+from mediakit.history.entries.fast_replace import changed
+from mediakit.history.entries.lookups import Lookups
 from mediakit.history.entries.search_text import SEARCHED, search_text
 from mediakit.history.storage.database import Database
 from mediakit.records import Job
 
 
-class Recording(Adopting, Reading):
+class Outcomes(RebuiltEntries, Lookups):
     """The part of the history that records the outcome of submissions."""
 
     def record(self, job: Job) -> Entry | None:
@@ -118,13 +118,13 @@ class Recording(Adopting, Reading):
             change = queries.begin
             values["rebuilt_key"] = rebuilt_key(changes["job_id"])
         statement = change(tuple(sorted(changes)))
-        added = totals.changes(before, after)
+        added = holds.changes(before, after)
         if not added:
             return self._database.write(statement, values) > 0
         with self._database.transaction() as connection:
             written: int = connection.execute(statement, values).rowcount
             if written:
-                totals.add(connection, added)
+                holds.add_to_totals(connection, added)
         return written > 0
 
 

@@ -1,12 +1,13 @@
-"""Claiming: a submission that fits its limits is written before it is sent."""
+"""Admits a submission: checks its limits and writes its entry in one transaction."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from mediakit.clock import Clock
-from mediakit.history.admission import totals
-from mediakit.history.admission.checks import (
+from mediakit.history.admission import holds
+from mediakit.history.admission.outcomes import with_revision
+from mediakit.history.admission.spending_limits import (
     MAY_BE_MADE,
     NOTHING_USED,
     THE_SWEEPS,
@@ -15,22 +16,21 @@ from mediakit.history.admission.checks import (
     check_balance,
     check_budget,
 )
-from mediakit.history.admission.recording import with_revision
-from mediakit.history.comparing.lineage import Parent, write_parents
 from mediakit.history.entries import queries
-from mediakit.history.entries.entries import (
+from mediakit.history.entries.entry import (
     Entry,
     EntryState,
     Submission,
     fresh_entry,
 )
-from mediakit.history.entries.frozen import changed
-from mediakit.history.forms import write_origin
+from mediakit.history.entries.fast_replace import changed
+from mediakit.history.form_drafts import write_origin
+from mediakit.history.results.lineage import Parent, write_parents
 from mediakit.history.storage.database import Database
 from mediakit.history.storage.file_connection import Connected
 
 
-class Claims:
+class Admissions:
     """The part of the history that decides what may be sent."""
 
     _database: Database
@@ -119,14 +119,14 @@ class Claims:
         """Write another budget; False if the entry was changed concurrently."""
         its = {"its_number": before.number, "its_revision": revision}
         values = {"budget": budget.name, **its}
-        name = totals.of_budget(budget.name)
+        name = holds.of_budget(budget.name)
         # Compare the total even if this entry adds nothing to it.
-        added = {name: NOTHING_USED, **totals.changes(before, after)}
+        added = {name: NOTHING_USED, **holds.changes(before, after)}
         with self._database.transaction() as connection:
             statement = queries.change(("budget",))
             if not connection.execute(statement, values).rowcount:
                 return False
-            use = totals.add(connection, added)[name]
+            use = holds.add_to_totals(connection, added)[name]
             check_budget(after, budget, use, sent=MAY_BE_MADE)
         return True
 
@@ -143,12 +143,12 @@ def _reserve(
     The transaction locks a total once it adds to it, so that a comparison with the
     total stays true until the commit.
     """
-    uses = totals.add(connection, totals.of_entry(entry))
+    uses = holds.add_to_totals(connection, holds.of_entry(entry))
     if spendable is not None:
-        account = totals.of_account(entry.service, entry.account)
+        account = holds.of_account(entry.service, entry.account)
         check_balance(entry, spendable, uses[account])
     if budget is not None:
-        check_budget(entry, budget, uses[totals.of_budget(budget.name)])
+        check_budget(entry, budget, uses[holds.of_budget(budget.name)])
     if sweep is not None:
-        use = uses[totals.of_sweep(sweep.name)]
+        use = uses[holds.of_sweep(sweep.name)]
         check_budget(entry, sweep, use, name=THE_SWEEPS)

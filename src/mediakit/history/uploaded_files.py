@@ -1,4 +1,4 @@
-"""Previous uploads, so that the same bytes are not sent twice."""
+"""Remembers uploaded files, so that the same bytes are not sent twice."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Upload:
     content_type: str
 
 
-class Uploads:
+class UploadedFiles:
     """The part of the history that remembers uploads (spec 2.3).
 
     Args:

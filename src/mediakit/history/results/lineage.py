@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Insert, bindparam, select
 
-from mediakit.history.entries.entries import Entry
+from mediakit.history.entries.entry import Entry
 from mediakit.history.entries.queries import entry_of, whole_entries
 from mediakit.history.storage.database import Database, batches
 from mediakit.history.storage.file_connection import Connected

@@ -1,4 +1,4 @@
-"""The place of a history: parse it, and show it without secrets."""
+"""The URL of a history's database: parsed, and shown without secrets."""
 
 from pathlib import Path
 from uuid import uuid4

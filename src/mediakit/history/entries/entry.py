@@ -1,11 +1,11 @@
-"""One submission in the history."""
+"""An entry: one submission in the history, and what became of it."""
 
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from mediakit.history.entries.frozen import made
+from mediakit.history.entries.fast_replace import made
 from mediakit.records import BillingState, JobStatus
 
 PAST = "past-"

@@ -1,11 +1,11 @@
-"""The order of the history's entries, and where the next page begins."""
+"""The sort order of entries, and where the next page begins."""
 
 from typing import Any, Literal, assert_never, get_args
 
 from sqlalchemy import ColumnElement, and_, func, or_
 
 from mediakit.errors import InputError
-from mediakit.history.entries.entries import Entry
+from mediakit.history.entries.entry import Entry
 from mediakit.history.storage.tables import entries
 
 Order = Literal["newest", "oldest", "dearest"]

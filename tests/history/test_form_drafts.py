@@ -6,7 +6,7 @@ import pytest
 
 from mediakit.clock import VirtualClock
 from mediakit.history import History
-from mediakit.history.forms import DRAFTS_KEPT_FOR
+from mediakit.history.form_drafts import DRAFTS_KEPT_FOR
 from tests.support.submissions import START, completed, job, submission
 
 MINE, OTHERS = (

@@ -1,4 +1,4 @@
-"""People's judgements: ratings, and the preferred one of two results."""
+"""Ratings of results, and which of two results people prefer."""
 
 import json
 from collections.abc import Iterable

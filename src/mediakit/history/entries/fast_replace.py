@@ -1,4 +1,4 @@
-"""Fast construction of frozen dataclasses, whose `__init__` sets fields one by one."""
+"""A fast `dataclasses.replace`, for the many entries that are read at once."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar

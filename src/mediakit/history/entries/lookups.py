@@ -1,4 +1,4 @@
-"""Reading single entries, unanswered entries and unsettled jobs."""
+"""Finds entries: by job or key, unanswered ones, and jobs that are not settled."""
 
 from datetime import datetime
 from statistics import median
@@ -7,11 +7,11 @@ from typing import Any
 from sqlalchemy import Select
 
 from mediakit.history.entries import queries
-from mediakit.history.entries.entries import Entry
+from mediakit.history.entries.entry import Entry
 from mediakit.history.storage.database import Database, Values
 
 
-class Reading:
+class Lookups:
     """The part of the history that finds entries."""
 
     _database: Database

@@ -1,4 +1,4 @@
-"""The changes that a job's record makes to its entry, as pure functions.
+"""The changes that a job's record makes to its entry; pure.
 
 Records are merged, not replayed: each field only moves forwards. Responses can arrive
 late, twice or out of order, from several threads and processes, and the entry still
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mediakit.errors import ServiceError
-from mediakit.history.entries.entries import (
+from mediakit.history.entries.entry import (
     ENTRY_FIELDS,
     SUBMISSION_FIELDS,
     Entry,

@@ -1,4 +1,4 @@
-"""Existing draws of one function, read for many requests at once without bodies."""
+"""The latest attempt at each take of a function, read for many requests at once."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -62,7 +62,7 @@ _DRAWS = (
 )
 
 
-class Draws:
+class LatestAttempts:
     """The part of the history that is compared with plans."""
 
     _database: Database

@@ -1,4 +1,4 @@
-"""Adopting jobs that the service has and the history lost."""
+"""Adds entries for jobs that the service has and the history lost."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,20 +6,20 @@ from dataclasses import replace
 from datetime import datetime
 
 from mediakit.clock import Clock
-from mediakit.history.admission import totals
+from mediakit.history.admission import holds
 from mediakit.history.entries import queries
-from mediakit.history.entries.entries import (
+from mediakit.history.entries.entry import (
     Entry,
     Submission,
     fresh_entry,
     plain_values,
 )
-from mediakit.history.entries.frozen import changed
-from mediakit.history.entries.merging import (
+from mediakit.history.entries.entry_changes import (
     Changes,
     changes_from_job,
     changes_from_rebuilt,
 )
+from mediakit.history.entries.fast_replace import changed
 from mediakit.history.entries.search_text import search_text
 from mediakit.history.storage.database import Database, lock_table
 from mediakit.history.storage.file_connection import Connected
@@ -33,7 +33,7 @@ def rebuilt_key(job_id: str) -> str:
     return f"{REBUILT}{job_id}"
 
 
-class Adopting:
+class RebuiltEntries:
     """The part of the history that rebuilds entries."""
 
     _database: Database
@@ -119,7 +119,7 @@ def _updated(
     its = {"its_number": entry.number, "its_revision": revision}
     changes = changes | {"search": search_text(after)}
     connection.execute(queries.change(tuple(sorted(changes))), changes | its)
-    totals.add(connection, totals.changes(entry, after))
+    holds.add_to_totals(connection, holds.changes(entry, after))
     return after
 
 
@@ -131,7 +131,7 @@ def _join(connection: Connected, key: str, job_id: str) -> None:
         return
     rebuilt, entry = queries.entry_of(found), queries.entry_of(row)
     connection.execute(queries.REMOVE, {"its_number": rebuilt.number})
-    totals.add(connection, totals.without(rebuilt))
+    holds.add_to_totals(connection, holds.without(rebuilt))
     _updated(connection, entry, row.revision, changes_from_rebuilt(entry, rebuilt))
 
 
@@ -145,7 +145,7 @@ def _claim(
     ).first()
     if row is not None:
         entry = fresh_entry(submission, number=row.number, created_at=row.created_at)
-        totals.add(connection, totals.of_entry(entry))
+        holds.add_to_totals(connection, holds.of_entry(entry))
     else:
         row = connection.execute(queries.BY_KEY, {"key": submission.key}).one()
         if queries.entry_of(row).job_id is not None:

@@ -1,9 +1,9 @@
-"""The limits of a submission: the balance and the caller's own budget."""
+"""The limits of a submission: the balance and the budget that must cover it."""
 
 from dataclasses import dataclass
 
 from mediakit.errors import NOTHING_SENT, BalanceError, BudgetError, shown
-from mediakit.history.entries.entries import Submission
+from mediakit.history.entries.entry import Submission
 from mediakit.money import format_usd
 
 

@@ -1,4 +1,4 @@
-"""Importing jobs that ended and settled before they were in this history."""
+"""Imports jobs that ended and settled before they were in this history."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,11 +7,11 @@ from typing import Any
 
 from sqlalchemy import Executable, bindparam, func, select
 
-from mediakit.history.admission import totals
-from mediakit.history.admission.checks import NOTHING_USED, BudgetUse
-from mediakit.history.comparing.ratings import Judgement
-from mediakit.history.entries.entries import ENTRY_FIELDS, Entry
+from mediakit.history.admission import holds
+from mediakit.history.admission.spending_limits import NOTHING_USED, BudgetUse
+from mediakit.history.entries.entry import ENTRY_FIELDS, Entry
 from mediakit.history.entries.search_text import search_text
+from mediakit.history.results.ratings import Judgement
 from mediakit.history.storage.database import Database, batches, lock_table
 from mediakit.history.storage.file_connection import Connected, FileConnection
 from mediakit.history.storage.tables import entries, insert_into, judgements
@@ -22,7 +22,7 @@ _KNOWN = select(entries.c.key).where(
 _FIRST = select(func.min(entries.c.number).label("number"))
 
 
-class Importing:
+class ImportedJobs:
     """The part of the history that imports past jobs."""
 
     _database: Database
@@ -72,7 +72,7 @@ class Importing:
             dialect = connection.dialect.name
             written = _written(connection, _insert_entries(dialect), rows)
             new = [entry for entry in past if entry.key in written]
-            totals.add(connection, _sum_of(new))
+            holds.add_to_totals(connection, _sum_of(new))
             judged_rows = [
                 _judgement_row(entry, judged[entry.key])
                 for entry in new
@@ -117,7 +117,7 @@ def _sum_of(written: Iterable[Entry]) -> dict[str, BudgetUse]:
     """Return the sum that entries add to each total, by name."""
     added: dict[str, BudgetUse] = {}
     for entry in written:
-        for name, use in totals.of_entry(entry).items():
+        for name, use in holds.of_entry(entry).items():
             before = added.get(name, NOTHING_USED)
             added[name] = BudgetUse(
                 before.spent_micro_usd + use.spent_micro_usd,
