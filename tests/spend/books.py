@@ -17,7 +17,7 @@ from mediakit.client.account.billing import Report
 from mediakit.client.recovery.history_view import AsyncHistoryView
 from mediakit.clock import VirtualClock
 from mediakit.history import History
-from mediakit.spend.api import AsyncSpend
+from mediakit.spend.async_spend import AsyncSpend
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SERVICE = Service("https://media.example", "key")

@@ -1,4 +1,4 @@
-"""Compare the service's reports of one month with each other and the balance."""
+"""Checks that the service's reports of one month agree with each other."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mediakit.spend.reconciliation.parts import Part, Reason
+from mediakit.spend.reconciliation.verdicts import Part, Reason
 from mediakit.spend.responses.columns import whole_number
 
 _MOVEMENTS = (

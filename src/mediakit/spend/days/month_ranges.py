@@ -1,4 +1,4 @@
-"""Split ranges of days by calendar month, and list the months of a range."""
+"""Splits a range of days by calendar month."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The spend reports of a client, as frames."""
+"""The spend reports of a client as frames, with asynchronous methods."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from mediakit.spend.dates import (
     read_day,
 )
 from mediakit.spend.days.grouping import By, Every
-from mediakit.spend.days.ranges import DEFAULT_DAYS, days_before
+from mediakit.spend.days.month_ranges import DEFAULT_DAYS, days_before
 from mediakit.spend.days.service_clock import ServiceClock
 from mediakit.spend.monthly import MonthlyReader, Months, write_bytes
 from mediakit.spend.rate_audit import audited

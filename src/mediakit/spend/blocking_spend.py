@@ -1,4 +1,4 @@
-"""The blocking version of the spend reports."""
+"""The spend reports of a client as frames, with blocking methods."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from mediakit.client.records.budgets import AnyBudget, Budget
 from mediakit.client.runtime.docstrings import explained_by
 from mediakit.client.runtime.io_thread import IOThread
-from mediakit.spend.api import AsyncSpend
+from mediakit.spend.async_spend import AsyncSpend
 from mediakit.spend.days.grouping import By, Every
 from mediakit.spend.monthly import Months
 from mediakit.spend.reconciliation import Reconciliation

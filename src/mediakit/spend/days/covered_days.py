@@ -1,4 +1,4 @@
-"""The range of days that a daily frame covers, including days without spend."""
+"""The days that a daily frame covers, including days without spend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Map the rows of a service report to mediakit's function names."""
+"""Maps the rows of a service report to mediakit's function names."""
 
 from __future__ import annotations
 

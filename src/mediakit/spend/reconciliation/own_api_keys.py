@@ -1,4 +1,4 @@
-"""Infer which of the API keys in the daily report belong to this history."""
+"""Infers which API keys in the daily report belong to this history."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from datetime import date
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from mediakit.spend.reconciliation.settling import ONE_DAY
-from mediakit.spend.reconciliation.sides import Charge, Daily, Ours
+from mediakit.spend.reconciliation.service_and_history import Charge, Daily, Ours
+from mediakit.spend.reconciliation.settlement_days import ONE_DAY
 
 if TYPE_CHECKING:
     import numpy as np

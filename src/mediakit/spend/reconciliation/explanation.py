@@ -1,4 +1,4 @@
-"""Explain one function's month: the spend of our keys against the history."""
+"""Explains the differences of one function's month, each with a verdict."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import combinations, groupby, islice
 
-from mediakit.spend.reconciliation.parts import Part, Reason
-from mediakit.spend.reconciliation.settling import Days, Placed, placed
-from mediakit.spend.reconciliation.sides import Charge, OpenJob, Spent
-from mediakit.spend.reconciliation.subsets import (
+from mediakit.spend.reconciliation.service_and_history import Charge, OpenJob, Spent
+from mediakit.spend.reconciliation.settlement_days import Days, Placed, placed
+from mediakit.spend.reconciliation.subset_sum import (
     MAX_SETS,
     TooManyError,
     adding_up,
     within_bounds,
 )
+from mediakit.spend.reconciliation.verdicts import Part, Reason
 
 _MOST_RESTATED = 3
 

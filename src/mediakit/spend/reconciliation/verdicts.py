@@ -1,4 +1,4 @@
-"""The parts that a month's spend is split into; each has one verdict."""
+"""The verdicts: each part of a month's spend agrees, or differs for a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Both sides of a comparison, read from frames: the service and the history.
+"""Reads both sides of a comparison from frames: the service and the history.
 
 The service reports sums by day, key and function, and names no job. The history holds
 every job, but dates a charge by the instant at which it was first read as settled, and

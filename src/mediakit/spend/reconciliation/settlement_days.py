@@ -1,4 +1,4 @@
-"""Match each charge in the history to the day on which the service settled it."""
+"""Matches each charge in the history to the day on which it was settled."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from mediakit.spend.reconciliation.sides import Charge, Spent
-from mediakit.spend.reconciliation.subsets import TooManyError, adding_up
+from mediakit.spend.reconciliation.service_and_history import Charge, Spent
+from mediakit.spend.reconciliation.subset_sum import TooManyError, adding_up
 
 ONE_DAY = timedelta(days=1)
 

@@ -1,15 +1,15 @@
-"""Find the row that a daily report lacks or duplicates."""
+"""Finds the row that a daily report lacks or has twice."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
 
-from mediakit.spend.reconciliation.explaining import FunctionSides, settled_days
-from mediakit.spend.reconciliation.parts import Part, Reason
-from mediakit.spend.reconciliation.settling import Days
-from mediakit.spend.reconciliation.sides import Spent
-from mediakit.spend.reconciliation.subsets import TooManyError, adding_up
+from mediakit.spend.reconciliation.explanation import FunctionSides, settled_days
+from mediakit.spend.reconciliation.service_and_history import Spent
+from mediakit.spend.reconciliation.settlement_days import Days
+from mediakit.spend.reconciliation.subset_sum import TooManyError, adding_up
+from mediakit.spend.reconciliation.verdicts import Part, Reason
 
 Cells = dict[tuple[date, str], int]
 

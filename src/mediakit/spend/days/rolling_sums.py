@@ -1,12 +1,12 @@
-"""Exact rolling sums that include days without spend."""
+"""Rolling sums that are exact and include days without spend."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from mediakit.errors import InputError
+from mediakit.spend.days.covered_days import extent
 from mediakit.spend.days.day_numbers import day_numbers, days_of
-from mediakit.spend.days.extent import extent
 from mediakit.spend.days.grouping import (
     CHARGE,
     categories_of,

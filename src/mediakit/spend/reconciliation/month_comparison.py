@@ -1,4 +1,4 @@
-"""Compare one month: takes frames, returns a reconciliation, fetches nothing."""
+"""Compares one month of reports with the history: frames in, a result out."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from mediakit.spend.reconciliation.correcting import corrected
-from mediakit.spend.reconciliation.explaining import FunctionSides, Span, explained
-from mediakit.spend.reconciliation.keys import own_keys
-from mediakit.spend.reconciliation.parts import Part, Reason, by_month
-from mediakit.spend.reconciliation.reports import (
+from mediakit.spend.reconciliation.explanation import FunctionSides, Span, explained
+from mediakit.spend.reconciliation.messages import MISSING, REPORTS, sentence
+from mediakit.spend.reconciliation.missing_rows import corrected
+from mediakit.spend.reconciliation.own_api_keys import own_keys
+from mediakit.spend.reconciliation.report_checks import (
     Odd,
     ReportSums,
     odd_balance,
@@ -20,7 +20,7 @@ from mediakit.spend.reconciliation.reports import (
     odd_total,
 )
 from mediakit.spend.reconciliation.result import Reconciliation
-from mediakit.spend.reconciliation.sides import (
+from mediakit.spend.reconciliation.service_and_history import (
     CHARGE,
     Daily,
     Ours,
@@ -29,7 +29,7 @@ from mediakit.spend.reconciliation.sides import (
     history_side,
     report_side,
 )
-from mediakit.spend.reconciliation.texts import MISSING, REPORTS, sentence
+from mediakit.spend.reconciliation.verdicts import Part, Reason, by_month
 
 if TYPE_CHECKING:
     import pandas as pd

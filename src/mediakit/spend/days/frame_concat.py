@@ -1,4 +1,4 @@
-"""Join the frames of several responses and keep their dtypes."""
+"""Concatenates the frames of several responses and keeps their dtypes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the reports and the history that a reconciliation compares."""
+"""Reads the reports and the history of a month, and compares them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from mediakit.errors import (
     ServiceError,
 )
 from mediakit.spend.dates import month_text
-from mediakit.spend.reconciliation.comparing import Sources, compared, month_span
-from mediakit.spend.reconciliation.explaining import Span
+from mediakit.spend.reconciliation.explanation import Span
+from mediakit.spend.reconciliation.month_comparison import Sources, compared, month_span
 from mediakit.spend.reconciliation.result import Reconciliation
 from mediakit.spend.responses import csv_frame, daily_frame, monthly_frame
 

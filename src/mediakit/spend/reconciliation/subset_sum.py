@@ -1,11 +1,11 @@
-"""Find amounts that add up to a sum, with a bounded search."""
+"""Finds amounts that add up to a sum, with a bounded search."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations, islice
 
-from mediakit.spend.reconciliation.sides import OpenJob
+from mediakit.spend.reconciliation.service_and_history import OpenJob
 
 MAX_SUMS = 100_000
 MAX_SETS = 20_000

@@ -1,4 +1,4 @@
-"""Texts of a reconciliation: notes, and the summary sentence."""
+"""The sentences of a reconciliation: its notes and its summary."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 
 from mediakit.money import format_usd
-from mediakit.spend.reconciliation.parts import Part, Reason, Verdict
+from mediakit.spend.reconciliation.verdicts import Part, Reason, Verdict
 
 REBUILD = "client.history.rebuild(...)"
 REPORTS = {
