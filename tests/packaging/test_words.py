@@ -145,6 +145,6 @@ def test_other_words_are_allowed(text: str) -> None:
 
 
 def test_the_ledger_is_allowed_in_the_store_of_the_sandbox_alone() -> None:
-    assert is_allowed("ledger", "src/mediakit/sandbox/store/money.py")
+    assert is_allowed("ledger", "src/mediakit/sandbox/store/holds_and_charges.py")
     assert not is_allowed("ledger", "src/mediakit/sandbox/api/billing.py")
-    assert not is_allowed("purse", "src/mediakit/sandbox/store/money.py")
+    assert not is_allowed("purse", "src/mediakit/sandbox/store/holds_and_charges.py")

@@ -18,8 +18,8 @@ import pytest
 from mediakit.media import probe
 from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.jobs.renderer import Renderer
-from mediakit.sandbox.render.process import worker_environment
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
+from mediakit.sandbox.render.worker_process import worker_environment
 from tests.support.samples.media_samples import make_mp3, make_mp4, make_png, make_wav
 
 T = TypeVar("T")

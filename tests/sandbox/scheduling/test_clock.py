@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mediakit.sandbox.scheduling.clock import SandboxClock, iso, to_instant, to_us
-from mediakit.sandbox.server.opening import resume_clock
+from mediakit.sandbox.server.startup import resume_clock
 from mediakit.sandbox.store.database import Database
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)

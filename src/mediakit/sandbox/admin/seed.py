@@ -1,4 +1,4 @@
-"""A past for the sandbox: jobs and spend, so that there are months to look at."""
+"""Generates past jobs and spend, so that there are earlier months."""
 
 import json
 import sqlite3
@@ -15,7 +15,7 @@ from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import Service, caller_of, service_of
 from mediakit.sandbox.scheduling.clock import iso
 from mediakit.sandbox.seeding.past_jobs import past_jobs
-from mediakit.sandbox.seeding.writing import add_past, find_past, keys_of
+from mediakit.sandbox.seeding.past_writer import add_past, find_past, keys_of
 from mediakit.sandbox.store.organizations.keys import DEFAULT_ORG
 
 MEMBERS = ("Studio", "Marketing")

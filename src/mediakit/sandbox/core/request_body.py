@@ -1,4 +1,4 @@
-"""Reading a request's body strictly: an invalid body is a 422, never a 500."""
+"""Reads a request's body strictly: an invalid body is a 422, never a 500."""
 
 import asyncio
 import json

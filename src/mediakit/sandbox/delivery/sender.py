@@ -1,4 +1,4 @@
-"""Sending due deliveries, several at a time (spec 6.5)."""
+"""Sends due deliveries, several at a time (spec 6.5)."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,13 +7,13 @@ from random import Random
 
 from mediakit.clock import Clock
 from mediakit.sandbox.core.service import Service
+from mediakit.sandbox.delivery.attempt import SIGNING, Outcome, Poster
 from mediakit.sandbox.delivery.events import TEST
-from mediakit.sandbox.delivery.posting import SIGNING, Outcome, Poster
 from mediakit.sandbox.delivery.schedule import MAX_ATTEMPTS, gap_us, push_back_us
 from mediakit.sandbox.delivery.signatures import SigningError, signed_headers
 from mediakit.sandbox.scheduling.clock import US_PER_S, to_us
-from mediakit.sandbox.scheduling.health import backoff_s
 from mediakit.sandbox.scheduling.wakeup import run_forever
+from mediakit.sandbox.scheduling.work_retry import backoff_s
 from mediakit.sandbox.store.events import deliveries, endpoints, signing_secrets
 from mediakit.sandbox.store.events.deliveries import (
     DELIVERED,

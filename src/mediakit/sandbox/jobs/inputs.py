@@ -1,4 +1,4 @@
-"""Fetching the media of a body to disk."""
+"""Fetches the media of a body to disk."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Opening a data directory: repairing the store, and resuming the clock."""
+"""Opens a data directory: repairs the store and resumes the clock."""
 
 import json
 from functools import partial
@@ -6,14 +6,14 @@ from functools import partial
 from mediakit.clock import Clock, SystemClock
 from mediakit.sandbox.core.files import Files
 from mediakit.sandbox.core.service import Service
-from mediakit.sandbox.core.timekeeper import CLOCK_FACT, Timekeeper, save_clock
+from mediakit.sandbox.core.timed_work import CLOCK_FACT, Timekeeper, save_clock
 from mediakit.sandbox.core.upload_signing import Signer
-from mediakit.sandbox.faults.active import Faults
+from mediakit.sandbox.faults.active_faults import Faults
 from mediakit.sandbox.scheduling.clock import SandboxClock, to_us
 from mediakit.sandbox.scheduling.wakeup import Wakeup
 from mediakit.sandbox.server.data_dir import Account, DataDir
 from mediakit.sandbox.settings import Sandbox
-from mediakit.sandbox.store import jobs, meta, money, uploads
+from mediakit.sandbox.store import holds_and_charges, jobs, named_values, uploads
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.organizations import keys
 
@@ -74,12 +74,12 @@ def resume_clock(db: Database, system: Clock, speed: float) -> SandboxClock:
     """Return a clock that continues the stored one, with a new speed."""
     real_us = to_us(system.now())
     epoch_us = real_us
-    stored = meta.read(db, CLOCK_FACT)
+    stored = named_values.read(db, CLOCK_FACT)
     if stored is not None:
         then = json.loads(stored)
         passed_us = max(0, real_us - then["real_us"])
         epoch_us = then["epoch_us"] + round(passed_us * then["speed"])
-    epoch_us = max(epoch_us, money.latest_us(db))
+    epoch_us = max(epoch_us, holds_and_charges.latest_us(db))
     clock = SandboxClock(system, epoch_us=epoch_us, speed=speed)
     save_clock(db, clock)
     return clock

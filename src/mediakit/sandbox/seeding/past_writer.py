@@ -1,4 +1,4 @@
-"""Writing a past into the store: ended jobs, settled charges, and their grant."""
+"""Writes past jobs into the store: ended, settled, and paid by a grant."""
 
 import json
 import sqlite3
@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from mediakit.sandbox.core.files import new_name
 from mediakit.sandbox.seeding.past_jobs import PastJob
 from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.store.money import enter
-from mediakit.sandbox.store.organizations import organizations
+from mediakit.sandbox.store.holds_and_charges import enter
+from mediakit.sandbox.store.organizations import organization_records
 from mediakit.sandbox.store.organizations.keys import make_key
 
 _PAST = """
@@ -39,11 +39,11 @@ def add_past(
         job_ids: The id of each job.
     """
     with db.transaction():
-        postpaid = organizations.find_org(db, org)["mode"] == "postpaid"
+        postpaid = organization_records.find_org(db, org)["mode"] == "postpaid"
         spent = 0 if postpaid else sum(job.charge_micro_usd for job in past)
         if spent:
             first_us = past[0].created_us
-            organizations.grant(db, org, spent, is_credit=False, now_us=first_us)
+            organization_records.grant(db, org, spent, is_credit=False, now_us=first_us)
         for job, job_id in zip(past, job_ids, strict=True):
             _add_job(db, org, api_keys[job.key_index], job, job_id)
             _add_charge(db, job_id, job)
@@ -149,5 +149,5 @@ def _key_of(db: Database, org: str, name: str, now_us: int) -> str:
     if row is not None:
         key_id: str = row["id"]
         return key_id
-    member = organizations.add_member(db, org, name, "member", None)
+    member = organization_records.add_member(db, org, name, "member", None)
     return make_key(db, org, member, None, now_us)[0]

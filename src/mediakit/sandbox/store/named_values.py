@@ -1,4 +1,4 @@
-"""Named values that the server stores in the database."""
+"""Named values of the server, such as its clock, in the table `meta`."""
 
 from mediakit.sandbox.store.database import Database
 

@@ -1,4 +1,4 @@
-"""The lengths of clips and sounds, measured as the client does."""
+"""Measures the lengths of clips and sounds, as the client does."""
 
 from pathlib import Path
 from typing import Literal

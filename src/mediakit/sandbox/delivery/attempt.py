@@ -1,4 +1,4 @@
-"""One attempt to deliver: posting an event, and its outcome (spec 6.3, 6.5)."""
+"""An attempt of a delivery: posts an event, returns its outcome (spec 6.3, 6.5)."""
 
 import asyncio
 import ssl
@@ -10,7 +10,7 @@ import httpcore
 import httpx
 
 from mediakit.clock import Clock
-from mediakit.sandbox.delivery.callbacks import CallbackBackend
+from mediakit.sandbox.delivery.callback_policy import CallbackBackend
 from mediakit.sandbox.delivery.outbound_guard import (
     CONNECT_TIMEOUT_S,
     USER_AGENT,

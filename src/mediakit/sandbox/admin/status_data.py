@@ -1,4 +1,4 @@
-"""The content of the status page: the sandbox at one moment, without secrets."""
+"""The data of the status page: the sandbox at one moment, without secrets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from mediakit.money import format_usd
 from mediakit.sandbox.core.service import Service
-from mediakit.sandbox.faults.active import Fault
+from mediakit.sandbox.faults.active_faults import Fault
 from mediakit.sandbox.scheduling.clock import to_instant
 from mediakit.sandbox.store import jobs
 from mediakit.sandbox.store.database import Database

@@ -1,4 +1,4 @@
-"""The work that currently fails, and retrying work until it succeeds."""
+"""Retries failing work until it succeeds, and reports which work currently fails."""
 
 import asyncio
 import logging

@@ -8,7 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from mediakit.sandbox.render.film.film import FPS, STANDARD_CRF, Container, Film, Shot
+from mediakit.sandbox.render.film.film_file import (
+    FPS,
+    STANDARD_CRF,
+    Container,
+    Film,
+    Shot,
+)
 from mediakit.sandbox.render.film.pictures import on_white, picture_size, read_picture
 from mediakit.sandbox.render.film.scenery import scene_shots, scene_sound
 from mediakit.sandbox.render.film.shots import ClipShot, Mark, PictureShot

@@ -1,4 +1,4 @@
-"""Emptying the database, in one transaction."""
+"""Empties the database, in one transaction."""
 
 from mediakit.sandbox.store.database import Database
 

@@ -1,4 +1,4 @@
-"""Serving a data directory from a thread of this process."""
+"""Serves a data directory from a thread of this process."""
 
 import asyncio
 import logging
@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from mediakit.clock import SystemClock
 from mediakit.errors import ServiceError
 from mediakit.sandbox.core.service import Service
-from mediakit.sandbox.core.timekeeper import TimedWork
+from mediakit.sandbox.core.timed_work import TimedWork
 from mediakit.sandbox.delivery.outbound_guard import Guard
 from mediakit.sandbox.delivery.sender import Sender
 from mediakit.sandbox.jobs.dispatcher import Dispatcher
@@ -25,10 +25,10 @@ from mediakit.sandbox.scheduling.wakeup import run_forever
 from mediakit.sandbox.server.app import make_app
 from mediakit.sandbox.server.connections import Connection
 from mediakit.sandbox.server.data_dir import DataDir, Lock
-from mediakit.sandbox.server.opening import open_service
 from mediakit.sandbox.server.sockets import BACKLOG, base_url_of, close, listen
+from mediakit.sandbox.server.startup import open_service
 from mediakit.sandbox.settings import Sandbox
-from mediakit.sandbox.store import money
+from mediakit.sandbox.store import holds_and_charges
 
 logger = logging.getLogger(__name__)
 
@@ -166,20 +166,24 @@ async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
 
 
 def _settle(service: Service) -> int | None:
-    money.settle_due(service.db, service.clock.now_us())
-    return money.next_settlement_us(service.db)
+    holds_and_charges.settle_due(service.db, service.clock.now_us())
+    return holds_and_charges.next_settlement_us(service.db)
 
 
 def _timed(service: Service, dispatcher: Dispatcher, sender: Sender) -> list[TimedWork]:
     async def settle(now_us: int) -> int:
-        return money.settle_due(service.db, now_us)
+        return holds_and_charges.settle_due(service.db, now_us)
 
     async def start(now_us: int) -> int:
         return dispatcher.start_due(now_us)
 
     return [
         TimedWork("started_n", dispatcher.next_start_us, start),
-        TimedWork("settled_n", lambda: money.next_settlement_us(service.db), settle),
+        TimedWork(
+            "settled_n",
+            lambda: holds_and_charges.next_settlement_us(service.db),
+            settle,
+        ),
         TimedWork("attempts_n", sender.next_due_us, sender.do_due),
     ]
 

@@ -1,4 +1,4 @@
-"""The server's handle of a worker process: start, request, log and stop it."""
+"""A worker process, as the server sees it: started, asked, interrupted, stopped."""
 
 import asyncio
 import contextlib

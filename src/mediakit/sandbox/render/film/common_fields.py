@@ -1,4 +1,4 @@
-"""Reads a body by common field names."""
+"""Reads the body of any function by the names that fields commonly have."""
 
 import math
 import re
@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from mediakit.sandbox.render.film.pictures import is_picture
-from mediakit.sandbox.render.film.reels import Given
+from mediakit.sandbox.render.film.reference_reel import Given
 from mediakit.sandbox.render.inputs.containers import kind_of
 from mediakit.sandbox.render.protocol import RenderError, RenderRequest
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, parse_ratio

@@ -7,7 +7,7 @@ from sqlite3 import Row
 from typing import Any, Literal
 
 from mediakit.sandbox.store.database import Database, Value
-from mediakit.sandbox.store.money import enter
+from mediakit.sandbox.store.holds_and_charges import enter
 
 # More than anyone needs, and far from the point where a sum overflows in SQLite.
 MAX_MICRO_USD = 10**15

@@ -1,4 +1,4 @@
-"""Films: shots, sound, and writing both to an mp4 or mov file."""
+"""Writes a film, made of shots and sound, to an mp4 or mov file."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Choose the scene that renders a request."""
+"""Selects the scene that renders a request."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""Timed work, and skipping time without skipping work."""
+"""Work with due times: advancing the clock does all of it on the way."""
 
 import asyncio
 import json
@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from mediakit.sandbox.scheduling.clock import US_PER_S, SandboxClock
-from mediakit.sandbox.store import meta
+from mediakit.sandbox.store import named_values
 from mediakit.sandbox.store.database import Database
 
 CLOCK_FACT = "clock"
@@ -109,4 +109,4 @@ class Timekeeper:
 
 def save_clock(db: Database, clock: SandboxClock) -> None:
     """Store the time of a clock for a later start."""
-    meta.write(db, CLOCK_FACT, json.dumps(clock.as_stored()))
+    named_values.write(db, CLOCK_FACT, json.dumps(clock.as_stored()))

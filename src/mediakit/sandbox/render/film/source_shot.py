@@ -1,11 +1,11 @@
-"""Shots of one given clip, from its beginning, for functions that change a clip."""
+"""A shot of one given clip, for functions that change a clip."""
 
 from collections.abc import Callable, Generator, Sequence
 from fractions import Fraction
 
 import av
 
-from mediakit.sandbox.render.film.film import FPS
+from mediakit.sandbox.render.film.film_file import FPS
 from mediakit.sandbox.render.film.shots import Mark
 from mediakit.sandbox.render.frames.planes import Planes
 from mediakit.sandbox.render.inputs.clips import Clip, clip_frames

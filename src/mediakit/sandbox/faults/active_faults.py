@@ -13,7 +13,7 @@ from fractions import Fraction
 from mediakit.catalog import Catalog
 from mediakit.errors import InputError
 from mediakit.records import ErrorCode
-from mediakit.sandbox.faults.rules import FaultKind, Rule
+from mediakit.sandbox.faults.fault_rules import FaultKind, Rule
 from mediakit.sandbox.store.database import Database
 
 # The admin interface is exempt, so that a fault can always be cleared.
