@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from mediakit.widgets.form.controller import Form
     from mediakit.widgets.studio import Studio
     from mediakit.widgets.sweeps import AsyncPlan, Plan
-    from mediakit.widgets.toolkit.outputs import Cell
+    from mediakit.widgets.toolkit.cell_outputs import Cell
 
 log = logging.getLogger("mediakit")
 
@@ -281,7 +281,7 @@ class Job(core.Job):
     _client: Client | None = None
 
     def _ipython_display_(self) -> None:
-        from mediakit.widgets.toolkit.outputs import current_cell
+        from mediakit.widgets.toolkit.cell_outputs import current_cell
 
         # `job.show()` in the same cell has shown the job already.
         if self._shown_in is None or self._shown_in != current_cell():
@@ -297,7 +297,7 @@ class Job(core.Job):
         """
         from mediakit.widgets.form.job_cell import display_job
         from mediakit.widgets.job.waiting.board import leave_to_card
-        from mediakit.widgets.toolkit.outputs import current_cell
+        from mediakit.widgets.toolkit.cell_outputs import current_cell
 
         cell = self._shown_in = current_cell()
         if cell is not None:
@@ -331,7 +331,7 @@ class Job(core.Job):
         return await super()._awaited()
 
     def _show_wait(self) -> None:
-        from mediakit.widgets.toolkit.outputs import current_cell
+        from mediakit.widgets.toolkit.cell_outputs import current_cell
 
         if in_notebook() and (
             self._shown_in is None or self._shown_in != current_cell()
@@ -538,8 +538,8 @@ class Client(core.Client[Job]):
             NotFoundError: The earlier request is not in this history.
         """
         from mediakit.widgets.form.controller import Form, is_open
-        from mediakit.widgets.form.values import recalled
-        from mediakit.widgets.toolkit.outputs import current_cell
+        from mediakit.widgets.form.form_values import recalled
+        from mediakit.widgets.toolkit.cell_outputs import current_cell
 
         found, cell = self.catalog.function(function), current_cell()
         continues = not fresh and is_open(self, found, cell, name)
@@ -555,7 +555,7 @@ class Client(core.Client[Job]):
         where its studio was; the studios of other cells stay as they are.
         """
         from mediakit.widgets.studio import Studio
-        from mediakit.widgets.toolkit.outputs import current_cell
+        from mediakit.widgets.toolkit.cell_outputs import current_cell
 
         return Studio(self, cell=current_cell())
 

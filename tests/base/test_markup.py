@@ -27,7 +27,7 @@ from mediakit.widgets.job.card import card_html, details_html, head_html, prompt
 from mediakit.widgets.job.waiting.html import kept_html as waits_html
 from mediakit.widgets.studio.history.rows import Row
 from mediakit.widgets.studio.html import kept_html
-from mediakit.widgets.studio.summary import SpendSummary
+from mediakit.widgets.studio.spend_summary import SpendSummary
 from tests.support.job_states import failed, settled, state_of
 
 FORMULAS = r"from $5$ to $$9$$ and \(x\), \[y\], \begin{z}1\end{z}"

@@ -21,7 +21,7 @@ from mediakit.widgets.controls.json_values import (
     unreadable,
 )
 from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.factory import WidgetFactory
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 from tests.support.samples.field_values import JSON
 
 

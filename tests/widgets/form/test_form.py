@@ -17,14 +17,14 @@ from mediakit.clock import VirtualClock
 from mediakit.errors import ConflictError
 from mediakit.records import Balance
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from mediakit.widgets.controls.base import Control
+from mediakit.widgets.controls.control import Control
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.controls.messages import sentence_case
 from mediakit.widgets.form import controller as form_module
 from mediakit.widgets.form.controller import CLICK_PAUSE_S, STALE_S, Form, is_open
-from mediakit.widgets.form.price.seen import ARRIVES_S
+from mediakit.widgets.form.price.seen_price import ARRIVES_S
 from mediakit.widgets.form.view import is_main
-from mediakit.widgets.toolkit.outputs import Cell
+from mediakit.widgets.toolkit.cell_outputs import Cell
 from tests.spec import accepted
 from tests.support.fast_clock import FastClock
 from tests.support.samples.media_samples import make_png

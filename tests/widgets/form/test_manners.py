@@ -9,15 +9,15 @@ from mediakit.catalog import Catalog
 from mediakit.media import MediaInfo
 from mediakit.rules import Problem
 from mediakit.widgets.controls.context import WidgetContext
-from mediakit.widgets.controls.inspection import Inspection
+from mediakit.widgets.controls.media_inspection import Inspection
 from mediakit.widgets.controls.messages import label_of, problem_text
+from mediakit.widgets.form.control_factory import build, build_field
 from mediakit.widgets.form.controller import Form
-from mediakit.widgets.form.controls import build, build_field
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.nested.object_list import ObjectList
 from mediakit.widgets.timeline.control import TimelineControl
 from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.factory import WidgetFactory
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 from tests.widgets.form.test_form import make_form as make_form
 from tests.widgets.form.test_form import shown
 from tests.widgets.timeline.test_timeline_control import Person

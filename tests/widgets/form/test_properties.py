@@ -23,7 +23,7 @@ from mediakit.widgets.controls.messages import is_missing
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.form.view import FormView
 from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.factory import WidgetFactory
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 from tests.support.samples.field_values import JSON, TEXTS, values_of
 from tests.support.samples.sample_requests import MADE_UP
 

@@ -17,12 +17,12 @@ from mediakit.records import JobStatus
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form import controller as form_module
 from mediakit.widgets.form.controller import ANOTHER, Form, is_open
-from mediakit.widgets.form.memory import memory as form_memory
-from mediakit.widgets.form.memory.memory import current_notebook, origin_of
+from mediakit.widgets.form.memory import form_memory
+from mediakit.widgets.form.memory.form_memory import current_notebook, origin_of
 from mediakit.widgets.job.actions import NEXT
 from mediakit.widgets.studio.catalogue.forms import StudioForms
-from mediakit.widgets.toolkit.cells import CellPlace, CellPlaces
-from mediakit.widgets.toolkit.outputs import Cell
+from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
+from mediakit.widgets.toolkit.cell_outputs import Cell
 from tests.support.kernels import run_cells
 from tests.support.samples.media_samples import make_png
 from tests.widgets.form.test_form import (

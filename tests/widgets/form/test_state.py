@@ -18,7 +18,7 @@ from mediakit.rates import EstimateKind, Line, per_second
 from mediakit.records import Balance
 from mediakit.rules import Problem
 from mediakit.schema import InputFacts, MediaRequest
-from mediakit.widgets.controls.inspection import Inspection, MediaKey
+from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.form.price.funds import Affordability, Funds
 from mediakit.widgets.form.state import FormState
 from tests.spec import Case, accepted

@@ -17,14 +17,14 @@ from mediakit.widgets.form.code_view import CodeView
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.python_code import sweep_call
 from mediakit.widgets.form.state import FormState
-from mediakit.widgets.form.sweep.calls import (
+from mediakit.widgets.form.sweep.sweep_call import (
     SweepCall,
     SweepChoice,
     axes_of,
     call_of,
     numbers_in,
 )
-from mediakit.widgets.form.sweep.view import INCOMPLETE, NOTHING_VARIES
+from mediakit.widgets.form.sweep.sweep_panel import INCOMPLETE, NOTHING_VARIES
 from mediakit.widgets.sweeps import AsyncPlan
 from mediakit.widgets.sweeps.plan_view import CHANGED
 from tests.support.samples.media_samples import make_png

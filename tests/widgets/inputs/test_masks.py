@@ -16,7 +16,7 @@ from mediakit import Client
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.inputs.masks.painter import EMPTY, NO_CLIP
 from mediakit.widgets.inputs.masks.strokes import is_empty, mask_png, smaller_png
-from mediakit.widgets.media.lists import MediaControl
+from mediakit.widgets.media.media_fields import MediaControl
 from tests.support.samples.media_samples import make_mp4
 from tests.widgets.form.test_form import _all, control, finish, shown, until
 

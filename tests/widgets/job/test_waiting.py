@@ -18,7 +18,7 @@ from mediakit.widgets.job.waiting.html import (
     set_html,
     set_text,
 )
-from mediakit.widgets.toolkit.outputs import CardHandle
+from mediakit.widgets.toolkit.cell_outputs import CardHandle
 from tests.support.job_states import HOSTILE, NOON, Markup, failed, settled, state_of
 from tests.support.kernels import run_cells
 

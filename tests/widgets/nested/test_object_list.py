@@ -14,11 +14,11 @@ from mediakit.media import MediaInfo
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.context import WidgetContext
-from mediakit.widgets.controls.inspection import Inspection
-from mediakit.widgets.form.controls import build
+from mediakit.widgets.controls.media_inspection import Inspection
+from mediakit.widgets.form.control_factory import build
 from mediakit.widgets.nested.object_list import ObjectList
 from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.factory import WidgetFactory
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 from tests.support.samples.sample_requests import MADE_UP
 from tests.widgets.nested.test_objects import all_in, named, shown, told
 

@@ -37,13 +37,13 @@ from mediakit.widgets.studio.history.query import (
 )
 from mediakit.widgets.studio.history.rows import row_of, settings_of, state_of
 from mediakit.widgets.studio.html import kept_html, kept_text, summary_html
-from mediakit.widgets.studio.state import Place, StudioState
-from mediakit.widgets.studio.summary import (
+from mediakit.widgets.studio.spend_summary import (
     UNKNOWN,
     SpendSummary,
     first_of_month,
     midnight,
 )
+from mediakit.widgets.studio.state import Place, StudioState
 from tests.support.submissions import submission
 
 CATALOG = Catalog.default()

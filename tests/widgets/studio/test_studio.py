@@ -21,7 +21,7 @@ from mediakit.widgets.form.price.funds import Funds
 from mediakit.widgets.studio import Studio
 from mediakit.widgets.studio.history.query import HOW_TO_BEGIN, PAGE_ROWS
 from mediakit.widgets.studio.state import Place
-from mediakit.widgets.toolkit.outputs import Cell
+from mediakit.widgets.toolkit.cell_outputs import Cell
 from tests.support.fast_clock import FastClock
 from tests.support.submissions import submission
 from tests.widgets.job.test_view import in_use

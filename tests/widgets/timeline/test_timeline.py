@@ -15,8 +15,8 @@ from mediakit.rules import EndsBy, NoOverlap, Problem, Spans
 from mediakit.schema import FieldSpec, read
 from mediakit.widgets.timeline.edits import edited
 from mediakit.widgets.timeline.layout import Timeline, timeline_of
-from mediakit.widgets.timeline.model import Axis, Stretch
 from mediakit.widgets.timeline.static_html import still_html
+from mediakit.widgets.timeline.time_axis import Axis, Stretch
 
 COMPOSE = Catalog.default().function("compose-video")
 Items = list[dict[str, Any]]

@@ -1,4 +1,4 @@
-"""Fields, problems and gaps in words; pure."""
+"""Labels, hints and problems of fields as sentences; pure."""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""What a form shows, as one value: fields, problems, price, may it be submitted.
+"""The state of a form: values, problems, price, and whether it can be submitted.
 
 Nothing here knows a widget, a kernel or a model function by its name: everything is
 read from the function's fields and rules, and what was found out elsewhere (files,
@@ -17,8 +17,8 @@ from mediakit.money import format_cents, format_usd
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
-from mediakit.widgets.controls.inspection import Inspection, MediaKey
 from mediakit.widgets.controls.json_values import FURTHER, sendable, unreadable
+from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.controls.messages import (
     how_to_give,
     is_missing,
@@ -28,10 +28,10 @@ from mediakit.widgets.controls.messages import (
     placed_text,
     within,
 )
-from mediakit.widgets.form.media import FormMedia
+from mediakit.widgets.form.form_media import FormMedia
 from mediakit.widgets.form.memory.draft import digest_of
 from mediakit.widgets.form.price.funds import Affordability, Funds
-from mediakit.widgets.uploads.folder import shown_path
+from mediakit.widgets.uploads.upload_folder import shown_path
 
 NOT_WITHIN_A_BUDGET = (
     "Nobody knows what it may cost at most, so your budget could not be kept."

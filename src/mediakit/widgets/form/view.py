@@ -1,4 +1,4 @@
-"""The widgets of a form; what they show comes from a `FormState`."""
+"""The widgets of a form; they show a `FormState`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mediakit.catalog import Function
 from mediakit.markup import NO_HTML, html_text
 from mediakit.rules import NeedsAny, OnlyWhen
 from mediakit.schema import FieldSpec
-from mediakit.widgets.controls.base import Control
 from mediakit.widgets.controls.context import WidgetContext
-from mediakit.widgets.controls.inspection import Inspection, MediaKey
+from mediakit.widgets.controls.control import Control
 from mediakit.widgets.controls.json_box import FurtherBox
 from mediakit.widgets.controls.json_values import FURTHER
+from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.controls.messages import (
     label_of,
     problems_text,
@@ -27,18 +27,18 @@ from mediakit.widgets.controls.messages import (
     title_of,
 )
 from mediakit.widgets.form.code_view import CodeView
-from mediakit.widgets.form.controls import build_field
-from mediakit.widgets.form.price.bar import PriceBar
+from mediakit.widgets.form.control_factory import build_field
+from mediakit.widgets.form.price.price_bar import PriceBar
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.nested.objects import fill
-from mediakit.widgets.timeline.model import Axis
 from mediakit.widgets.timeline.static_html import still_html
-from mediakit.widgets.toolkit.a11y import namers
-from mediakit.widgets.toolkit.factory import close_tree
+from mediakit.widgets.timeline.time_axis import Axis
+from mediakit.widgets.toolkit.accessible_names import namers
+from mediakit.widgets.toolkit.cell_outputs import CardHandle
 from mediakit.widgets.toolkit.focus import focuser
-from mediakit.widgets.toolkit.html import error_html, line_html, style_block
-from mediakit.widgets.toolkit.outputs import CardHandle
-from mediakit.widgets.uploads.folder import with_own_names
+from mediakit.widgets.toolkit.styles import error_html, line_html, style_block
+from mediakit.widgets.toolkit.widget_factory import close_tree
+from mediakit.widgets.uploads.upload_folder import with_own_names
 
 MOST_RESULTS = 12
 """How many results a form shows before people ask for the earlier ones."""

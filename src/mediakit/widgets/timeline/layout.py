@@ -1,4 +1,4 @@
-"""What a timeline shows, as plain data: rows, blocks, and what is wrong; pure.
+"""The rows, blocks and problems of a timeline, as plain data; pure.
 
 Times are in milliseconds. How wide a millisecond is, and where the ruler's marks
 stand, depends on the page and is left to the browser.
@@ -22,7 +22,7 @@ from mediakit.widgets.controls.messages import (
     within,
 )
 from mediakit.widgets.timeline.edits import Place
-from mediakit.widgets.timeline.model import MS_PER_S, Axis, Item, Stretch
+from mediakit.widgets.timeline.time_axis import MS_PER_S, Axis, Item, Stretch
 
 MOST_PROBLEMS = 4
 VISIBLE = ("image", "video")
