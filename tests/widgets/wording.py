@@ -143,8 +143,7 @@ def _problems(catalog: Catalog) -> Iterator[str]:
 
 def _problems_of(spec: FieldSpec) -> Iterator[str]:
     if spec.required:
-        accepted = f"it is required: {spec.accepted}"
-        yield problem_text(Problem(spec.name, None, accepted))
+        yield problem_text(Problem(spec.name, None, spec.accepted, required=""))
     yield problem_text(Problem(spec.name, 0, spec.accepted))
     inner = [*spec.fields.values(), *spec.variants.values()]
     for each in [*inner, *([spec.item] if spec.item else [])]:

@@ -43,7 +43,7 @@ from mediakit.history import History
 
 
 class ClientComponents(ProcessBound):
-    """The parts of an `AsyncClient`; its methods are in `core`.
+    """The components of an `AsyncClient`; its methods are in `async_client`.
 
     Args:
         service: The service.

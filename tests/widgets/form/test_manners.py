@@ -128,7 +128,7 @@ def test_every_field_of_every_function_has_a_title_and_its_own_name_to_point_at(
 def test_a_problem_says_what_must_be_and_not_what_is_seen_anyway() -> None:
     words = "a whole number from 3 to 15 seconds"
     assert problem_text(Problem("duration", 99, words)) == f"Must be {words}"
-    missing = Problem("prompt", None, "it is required: text of 1 to 3,072 characters")
+    missing = Problem("prompt", None, "text of 1 to 3,072 characters", required="")
     assert problem_text(missing) == "Required (1\u20133,072 characters)"
 
 

@@ -19,7 +19,6 @@ from mediakit.catalog import Catalog, Function
 from mediakit.rules import Problem, Rule
 from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.json_values import FURTHER
-from mediakit.widgets.controls.messages import is_missing
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.form.view import FormView
 from mediakit.widgets.toolkit.callbacks import guarded
@@ -169,7 +168,7 @@ def is_red(view: FormView, name: str) -> bool:
 
 
 def is_inner_gap(problem: Problem) -> bool:
-    return is_missing(problem) and problem.field != problem.root
+    return problem.is_missing and problem.field != problem.root
 
 
 @with_rules

@@ -153,7 +153,7 @@ def test_what_is_wrong_in_a_folded_row_is_said_with_its_place() -> None:
     rows = tracks()
     rows.value = [track(name) for name in "abcd"]
     wrong = Problem("tracks[1].keyframes[0].duration", 0, "a number of at least 1")
-    gone = Problem("tracks[2].id", None, "it is required: text")
+    gone = Problem("tracks[2].id", None, "text", required="")
 
     rest = rows.place_problems((wrong, gone, Problem("tracks", "a", "a list")))
     assert [problem.field for problem in rest] == ["tracks"]

@@ -19,8 +19,6 @@ from mediakit.widgets.toolkit.callbacks import guarded
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 from tests.support.samples.sample_requests import MADE_UP
 
-MISSING = "it is required: text"
-
 
 def fail(sentence: str) -> None:
     raise AssertionError(sentence)
@@ -232,7 +230,7 @@ def named_first(cell: Any) -> str:
 
 def test_what_is_missing_is_said_after_the_field_was_used() -> None:
     stage = control_of("stage")
-    missing = (Problem("stage.place", None, MISSING),)
+    missing = (Problem("stage.place", None, "text", required=""),)
 
     stage.place_problems(missing)
     assert "Required" not in shown(stage)

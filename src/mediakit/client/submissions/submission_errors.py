@@ -1,6 +1,7 @@
 """Errors of a submission without a job: what was sent, its cost, what to do.
 
-`http.responses` reads the response; this module says what it means for a submission.
+`http.response_parsing` reads the response; this module says what it means for a
+submission.
 """
 
 from __future__ import annotations

@@ -21,7 +21,6 @@ from mediakit.widgets.controls.json_values import FURTHER, sendable, unreadable
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.controls.messages import (
     how_to_give,
-    is_missing,
     label_of,
     missing_text,
     place_text,
@@ -307,10 +306,10 @@ class FormState:
         gap = None if isinstance(self._priced, Estimate) else self._priced.problems[0]
         if gap is not None and gap.field == first.field == root.name:
             return ""  # the place of the price says what to do
-        is_inner_gap = is_missing(first) and first.field != root.name
+        is_inner_gap = first.is_missing and first.field != root.name
         if self.problems_of(root.name) and not is_inner_gap:
             correct = f"Correct {within(label_of(root))}"
-            do = how_to_give(root) if is_missing(first) else correct
+            do = how_to_give(root) if first.is_missing else correct
             return f"{do} to continue."
         return self.submit_reason or ""
 
@@ -327,7 +326,7 @@ class FormState:
 
     def _problem_reason(self, problem: Problem) -> str:
         spec = self._spec(problem.field)
-        if is_missing(problem):
+        if problem.is_missing:
             return missing_text(spec, problem)
         return f"{placed_text(problem, place_text(spec, problem.field))}."
 

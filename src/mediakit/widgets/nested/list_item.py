@@ -14,7 +14,6 @@ from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.control import Control
 from mediakit.widgets.controls.messages import (
     folded_text,
-    is_missing,
     problems_text,
     summary_text,
 )
@@ -199,7 +198,7 @@ class Entry:
             text = folded_text(problems, place)
         else:
             left = self.control.place_problems(problems, place)
-            text = problems_text((p for p in left if not is_missing(p)), place)
+            text = problems_text((p for p in left if not p.is_missing), place)
         html = line_html(text, "bad")
         if self._note is not None:
             self._note.value = html

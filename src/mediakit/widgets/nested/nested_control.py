@@ -14,7 +14,7 @@ from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.control import Build, Control
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
-from mediakit.widgets.controls.messages import is_missing, is_within, problems_text
+from mediakit.widgets.controls.messages import is_within, problems_text
 from mediakit.widgets.toolkit.styles import line_html
 
 
@@ -53,7 +53,7 @@ class Member:
         """
         left = self.control.place_problems(problems, place)
         if not self._touched:
-            left = tuple(problem for problem in left if not is_missing(problem))
+            left = tuple(problem for problem in left if not problem.is_missing)
         note = self.control.note
         text = problems_text(left, place)
         self._say(line_html(text, "bad") if text else line_html(note.text, note.tone))

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from mediakit.rules import Problem
 from mediakit.widgets.controls.messages import (
-    is_missing,
     is_within,
     label_of,
     one_of,
@@ -131,7 +130,7 @@ def timeline_of(
         chosen: What is at work.
     """
     items = list(axis.items(value))
-    found = [problem for problem in problems if not is_missing(problem)]
+    found = [problem for problem in problems if not problem.is_missing]
     found_at = {problem.field for problem in found}
     wrong = [*found, *(p for p in axis.problems(value) if p.field not in found_at)]
     rows = tuple(_row(axis, at, item, wrong) for at, item in enumerate(items))
