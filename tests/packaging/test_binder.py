@@ -90,7 +90,7 @@ def test_the_hosted_server_shows_the_quickstart(origin: str) -> None:
     assert notebook["content"]["cells"][0]["source"].startswith("# ")
 
 
-def test_the_hosted_server_asks_nobody_about_news(origin: str) -> None:
+def test_the_hosted_server_checks_for_no_updates(origin: str) -> None:
     plugin = "@jupyterlab/apputils-extension:notification"
     told = get(f"{origin}{PREFIX}lab/api/settings/{plugin}").json()
     assert told["schema"]["properties"]["fetchNews"]["default"] == "false"

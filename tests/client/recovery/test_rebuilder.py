@@ -160,7 +160,7 @@ def test_another_key_of_the_organization_finds_the_job_too(
         assert paint(client, "another key").id == job.id
 
 
-def test_a_file_that_was_changed_by_hand_does_not_stand_for_another_request(
+def test_a_file_that_was_changed_by_hand_is_no_evidence_of_another_request(
     running: RunningSandbox, tmp_path: Path
 ) -> None:
     folder = tmp_path / "results"
@@ -595,7 +595,7 @@ def test_a_job_that_is_answered_while_it_is_rebuilt_is_one_entry(
         assert history.account_use(service="s", account="a") == BudgetUse(0, 5)
 
 
-def test_a_job_that_another_process_gave_its_request_is_recorded_all_the_same(
+def test_a_job_that_another_process_gave_its_request_is_recorded_anyway(
     tmp_path: Path,
 ) -> None:
     place = tmp_path / "history.sqlite3"

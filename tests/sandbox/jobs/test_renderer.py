@@ -252,7 +252,7 @@ def test_a_cancelled_render_does_not_answer_for_the_next_one(
     assert use(work).content_type == "image/jpeg"
 
 
-def test_closing_ends_what_is_rendered_and_refuses_what_comes_after(
+def test_closing_ends_what_is_rendered_and_refuses_later_requests(
     quick: RenderRequest, slow: RenderRequest, pids: Callable[[], list[int]]
 ) -> None:
     async def work(renderer: Renderer) -> list[RenderError]:

@@ -52,7 +52,7 @@ def test_it_never_goes_back() -> None:
     assert clock.now_us() == 10_000_000
 
 
-def test_a_due_time_is_so_many_real_seconds_away() -> None:
+def test_the_real_seconds_until_a_due_time_are_known() -> None:
     clock = SandboxClock(SettableClock(), epoch_us=0, speed=4)
 
     assert clock.real_s_until(10_000_000) == 2.5

@@ -111,7 +111,7 @@ def test_the_next_take_is_another_job_above_the_first_and_both_stay(
     assert len(client.history.frame()) == 2
 
 
-def test_next_take_in_code_buys_the_same_bytes_once_more(
+def test_next_take_in_code_submits_the_same_bytes_once_more(
     client: Client, picture_job: Job
 ) -> None:
     other = picture_job.next_take().wait(60)

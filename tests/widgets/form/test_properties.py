@@ -117,7 +117,7 @@ def bites(rules: tuple[Rule, ...], values: Values) -> Iterator[Problem]:
 
 
 @with_rules
-def test_a_rule_is_told_when_it_bites_on_the_request_and_only_then(
+def test_a_rule_is_shown_when_it_applies_to_the_request_and_only_then(
     function: Function,
 ) -> None:
     alone = bare(function)

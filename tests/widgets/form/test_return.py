@@ -356,7 +356,7 @@ def test_cells_and_names_tell_forms_apart_after_a_restart(kernels: Kernels) -> N
     assert kernels.form("a", kind="r1").values.prompt is None
 
 
-def test_the_form_of_a_studio_goes_on_when_it_is_opened_again(
+def test_the_form_of_a_studio_continues_when_it_is_opened_again(
     kernels: Kernels,
 ) -> None:
     def opened() -> Form:
@@ -421,7 +421,7 @@ def label(form: Form) -> str:
     return str(generate_button(form).description)
 
 
-def test_the_button_says_when_the_same_would_be_bought_again(
+def test_the_button_says_when_the_same_would_be_paid_again(
     kernels: Kernels,
 ) -> None:
     form = kernels.form(**KITE)
@@ -440,7 +440,7 @@ def test_the_button_says_when_the_same_would_be_bought_again(
     assert label(kernels.form(**KITE)) == "Generate another take · $0.20"
 
 
-def test_a_second_click_before_the_button_could_be_read_buys_nothing(
+def test_a_second_click_before_the_button_could_be_read_submits_nothing(
     kernels: Kernels,
 ) -> None:
     form = kernels.form(**KITE)
@@ -468,7 +468,9 @@ def test_a_last_key_does_not_turn_a_click_into_another_take(
     assert ANOTHER.split(".")[0] in error_of(form)
 
 
-def test_what_failed_is_not_charged_and_no_purchase(kernels: Kernels) -> None:
+def test_what_failed_is_not_charged_and_not_counted_as_submitted(
+    kernels: Kernels,
+) -> None:
     form = kernels.form(prompt="a gull sandbox:fail=provider_error", duration=3)
     press_generate(form)
     until(lambda: form.jobs[0].state.record.status is JobStatus.FAILED)

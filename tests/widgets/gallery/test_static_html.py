@@ -247,7 +247,7 @@ def test_words_of_others_stay_words_in_the_static_twin(text: str) -> None:
                 assert value.startswith(("https://", "data:image/jpeg"))
 
 
-def test_what_the_browser_is_told_has_no_address_but_those_of_the_web() -> None:
+def test_the_browser_gets_no_address_but_those_of_the_web() -> None:
     cells = [make_cell(0, url=SCRIPT, poster=SCRIPT), make_cell(1, poster=CANARY)]
     arrangement = arranged(cells)
 

@@ -75,7 +75,7 @@ def test_inverting_twice_and_clearing_do_what_they_say() -> None:
     assert not is_empty(mask_png(SIZE, [RECTANGLE]))
 
 
-def test_an_earlier_mask_is_gone_on_with_also_in_another_size() -> None:
+def test_an_earlier_mask_is_continued_also_in_another_size() -> None:
     earlier = mask_png((128, 96), [{"tool": "rectangle", "points": [0, 0, 32, 32]}])
     mask = painted(RECTANGLE, base=earlier)
 

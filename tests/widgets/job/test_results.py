@@ -286,7 +286,7 @@ def test_a_prompt_is_forgotten_in_code_too_once_the_job_is_erased(
     assert client.core.store.find(job.id).prompt is None  # type: ignore[union-attr]
 
 
-def test_an_erased_request_is_bought_anew_after_it_was_forgotten(
+def test_an_erased_request_is_submitted_again_after_it_was_forgotten(
     client: Client,
 ) -> None:
     job = prompted(client)

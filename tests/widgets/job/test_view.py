@@ -385,7 +385,7 @@ def test_a_save_that_fails_is_a_sentence_in_the_view(
     assert "was erased" in words(view)
 
 
-def test_erase_asks_once_and_keeps_when_told_to(picture_job: Job, show: Any) -> None:
+def test_erase_asks_once_and_keeps_when_declined(picture_job: Job, show: Any) -> None:
     view = show(picture_job.core)
     press(view, "Erase…")
     assert list(buttons(view)) == ["Yes, erase it", "Keep"]
@@ -432,7 +432,7 @@ def test_an_erase_that_fails_is_a_sentence_and_can_be_tried_again(
 # -- its life ---------------------------------------------------------------------
 
 
-def test_the_card_is_told_at_every_change_until_nobody_listens(
+def test_the_card_is_updated_at_every_change_until_nobody_listens(
     at: Any, show: Any
 ) -> None:
     job = at(state_of("queued"))

@@ -106,7 +106,7 @@ def test_the_lines_of_many_jobs_unfold(client: Client) -> None:
     board.close()
 
 
-def test_a_card_in_the_same_cell_stands_for_the_line(client: Client) -> None:
+def test_a_card_in_the_same_cell_replaces_the_line(client: Client) -> None:
     board, (job,) = board_with(client, DONE)
     board.leave_to_card(job.id)
     assert shown(board).strip() == ""

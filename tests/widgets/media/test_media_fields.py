@@ -134,7 +134,7 @@ def test_the_limit_of_an_upload_is_said_before_it_is_met() -> None:
         ("r1", "image_urls", ["cat.jpg"]),
     ],
 )
-def test_an_uploaded_file_becomes_a_path_and_the_button_is_made_anew(
+def test_an_uploaded_file_becomes_a_path_and_the_button_is_made_again(
     kind: str, field: str, value: object
 ) -> None:
     control = control_of(kind, field)

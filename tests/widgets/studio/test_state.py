@@ -269,7 +269,7 @@ def test_a_result_is_seen_only_while_it_is_there_and_on_the_web() -> None:
         ("image-upscale", {}, "Image upscale"),
     ],
 )
-def test_a_row_without_a_prompt_is_told_by_its_files_and_settings(
+def test_a_row_without_a_prompt_shows_its_files_and_settings(
     kind: str, body: dict[str, object], told: str
 ) -> None:
     function = CATALOG.function(kind)
@@ -353,7 +353,7 @@ def test_days_and_months_begin_at_midnight() -> None:
 # -- the whole
 
 
-def test_a_state_moves_from_place_to_place_and_forgets_what_was_said() -> None:
+def test_a_state_moves_from_place_to_place_and_forgets_the_last_message() -> None:
     state = StudioState().saying("It did not work.")
 
     assert state.at(Place.HISTORY).said == ""

@@ -371,7 +371,7 @@ def test_a_studio_of_another_cell_stays_with_its_forms(
     assert other.widget.comm is not None
 
 
-def test_a_rerun_closes_the_studio_before_and_goes_on_where_it_was(
+def test_a_rerun_closes_the_studio_before_and_continues_where_it_was(
     make_studio: Callable[..., Studio], sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     before = make_studio()

@@ -173,7 +173,7 @@ def test_what_is_only_missing_is_no_problem_yet() -> None:
     assert shown(*value, problems=problems).problems == ()
 
 
-def test_where_nothing_is_seen_is_told_as_a_caution() -> None:
+def test_where_nothing_is_seen_is_shown_as_a_caution() -> None:
     seen = shown(
         track("a", key(1000, 1000), key(3000, 1000)),
         track("b", key(1500, 1000), kind="video"),

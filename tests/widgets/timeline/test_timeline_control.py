@@ -179,7 +179,7 @@ def test_rows_and_blocks_come_and_go_and_the_fields_follow() -> None:
     ]
 
 
-def test_what_comes_too_late_changes_nothing_and_is_heard() -> None:
+def test_an_edit_that_is_too_late_changes_nothing_and_is_answered() -> None:
     control = control_of(track("a", key(0, 1000), key(1000, 500)))
     person = Person(control)
     before = control.value

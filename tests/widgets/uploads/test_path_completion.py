@@ -124,7 +124,7 @@ def test_a_visitor_of_voila_is_shown_no_folders(
     assert box(form, "image_url").options == ()
 
 
-def test_a_form_completes_paths_while_its_kernel_goes_on(
+def test_a_form_completes_paths_without_blocking_its_kernel(
     make_form: Callable[..., Form], folder: Path
 ) -> None:
     os.mkfifo(folder / "cable.png")  # its name is read, it is not opened

@@ -283,7 +283,7 @@ def test_a_full_list_takes_no_further_file(
     assert len(images.given) == 5
 
 
-def test_a_full_disk_is_told_before_a_byte_is_sent(
+def test_a_full_disk_is_reported_before_a_byte_is_sent(
     field: Callable[[str, str], MediaControl], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = Page(field("image-upscale", "image_url"))
