@@ -15,7 +15,7 @@ import pytest
 
 import mediakit as mk
 from mediakit import Budget, BudgetError, InputError
-from mediakit.client.submissions.admission import budget_of
+from mediakit.client.records.budgets import budget_of
 from mediakit.history import BudgetUse, History
 from mediakit.spend.budget_status import BudgetStatus, budget_status
 from tests.spend.budget_desk import DECEMBER, NOVEMBER, Desk

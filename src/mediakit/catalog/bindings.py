@@ -70,11 +70,6 @@ class Bindings:
             file,
         )
 
-    @property
-    def names_functions(self) -> bool:
-        """Return whether the file names the functions of the service."""
-        return self.functions is not None or self.openapi is not None
-
     def catalog(self) -> Catalog:
         """Return the functions of the service, each at its path.
 

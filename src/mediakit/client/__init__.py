@@ -17,9 +17,9 @@ from mediakit.client.async_client import AsyncClient
 from mediakit.client.blocking_client import Client
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.job import Job
+from mediakit.client.records.budgets import Amount, AnyBudget, BudgetState
 from mediakit.client.records.job_state import JobState
 from mediakit.client.runtime.service import Service
-from mediakit.client.submissions.admission import Amount, AnyBudget, BudgetState
 
 __all__ = [
     "Amount",

@@ -14,13 +14,12 @@ from mediakit.client.events.listener import Listener
 from mediakit.client.events.listener_endpoint import Endpoints
 from mediakit.client.jobs.async_job import AsyncJob, check_timeout
 from mediakit.client.jobs.registry import Handled
-from mediakit.client.records.budgets import Budget
+from mediakit.client.records.budgets import Budget, BudgetState
 from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.client.requests.validation import Seconds
 from mediakit.client.runtime.io_thread import io_thread, networked
 from mediakit.client.runtime.process_bound import closed
 from mediakit.client.runtime.progress import Transfer
-from mediakit.client.submissions.admission import BudgetState
 from mediakit.client.submissions.submit_or_reuse import Take, check_take
 from mediakit.errors import InputError
 from mediakit.rates import Estimate

@@ -17,7 +17,8 @@ from mediakit.client.http.transports import UnclosedTransport
 from mediakit.client.jobs.registry import Jobs
 from mediakit.client.jobs.results import Outputs
 from mediakit.client.records.account_history import AccountHistory
-from mediakit.client.recovery.history_view import AsyncHistoryView
+from mediakit.client.records.budgets import AnyBudget, budget_name, budget_of
+from mediakit.client.recovery.async_history_view import AsyncHistoryView
 from mediakit.client.recovery.rebuilder import Rebuilder
 from mediakit.client.requests.remote_media import RemoteMedia
 from mediakit.client.requests.repricing import Pricer
@@ -27,12 +28,7 @@ from mediakit.client.runtime.io_thread import networked
 from mediakit.client.runtime.process_bound import ProcessBound
 from mediakit.client.runtime.progress import Progress
 from mediakit.client.runtime.service import Service
-from mediakit.client.submissions.admission import (
-    Admission,
-    AnyBudget,
-    budget_name,
-    budget_of,
-)
+from mediakit.client.submissions.admission import Admission
 from mediakit.client.submissions.sender import SUBMIT_RETRY_FOR_S, Sender
 from mediakit.client.submissions.submit_or_reuse import Submissions
 from mediakit.client.transfers.preview_cache import PreviewCache

@@ -18,8 +18,9 @@ import psycopg
 import pytest
 
 from mediakit import AsyncClient, Client, Job
-from mediakit.client.recovery import rebuilder as rebuilding
-from mediakit.client.recovery.history_view import AsyncHistoryView, HistoryView
+from mediakit.client.recovery import rebuilder
+from mediakit.client.recovery.async_history_view import AsyncHistoryView
+from mediakit.client.recovery.blocking_history_view import HistoryView
 from mediakit.errors import GoneError, InputError, NotFoundError, ServiceError
 from mediakit.history import (
     BudgetUse,
@@ -322,7 +323,7 @@ def test_a_service_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
 def test_the_log_of_deliveries_tells_which_jobs_there_were(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rebuilding, "PAGE", "1")  # several pages of few deliveries
+    monkeypatch.setattr(rebuilder, "PAGE", "1")  # several pages of few deliveries
     settings = Sandbox(tmp_path / "data", speed=20, allow_loopback_callbacks=True)
     running = start(settings)
     hook = f"http://127.0.0.1:{free_port()}/hook"

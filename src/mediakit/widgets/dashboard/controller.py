@@ -36,8 +36,6 @@ from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 
-DrawPanels = Callable[[MonthReading], tuple[panels.Panel, ...]]
-
 _open: dict[CellPlace, Dashboard] = {}
 _places = CellPlaces()
 

@@ -6,7 +6,7 @@ import atexit
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -692,12 +692,6 @@ def _save_drafts() -> None:
 
 
 atexit.register(_save_drafts)
-
-
-@cache
-def session_text() -> str:
-    """Return when this kernel first made a form, as people's clocks show it."""
-    return f"{SystemClock().now().astimezone():%H:%M}"
 
 
 def form_for(

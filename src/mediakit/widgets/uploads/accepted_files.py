@@ -11,9 +11,6 @@ from mediakit.media import size_text
 from mediakit.rules import any_of
 from mediakit.schema import FieldSpec, MediaName
 
-MESSAGE_LIMIT_BYTES = 10_000_000
-"""About what one message to a Jupyter server may hold by default."""
-
 _SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "mp4": (".mp4", ".m4v"),
     "mov": (".mov", ".qt"),

@@ -1,4 +1,4 @@
-"""The users' view of the history: submissions, charges and recovery."""
+"""The history as users see it: submissions, charges and recovery; asynchronous."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from anyio import to_thread
 from mediakit.client.account.deliveries import When
 from mediakit.client.account.delivery_range import instant_of
 from mediakit.client.recovery.rebuilder import OUTCOMES, SOURCES, Rebuilder, Rebuilt
-from mediakit.client.runtime.docstrings import explained_by
-from mediakit.client.runtime.io_thread import IOThread, networked
+from mediakit.client.runtime.io_thread import networked
 from mediakit.client.runtime.service import Service
 from mediakit.history import Entry, History, Order
 
@@ -229,117 +228,6 @@ class AsyncHistoryView:
     def scope(self, *, everywhere: bool) -> str | None:
         """Return the service whose entries are included; None for all."""
         return None if everywhere else self._service.identity
-
-
-class HistoryView:
-    """The submissions to one service, under any API key.
-
-    Args:
-        core: The asynchronous view.
-        io: The I/O thread.
-    """
-
-    def __init__(self, core: AsyncHistoryView, io: IOThread) -> None:
-        self._core = core
-        self._io = io
-
-    def __repr__(self) -> str:
-        return repr(self._core)
-
-    @explained_by(AsyncHistoryView.frame)
-    def frame(
-        self,
-        *,
-        project: str | None = None,
-        kind: str | None = None,
-        status: str | None = None,
-        everywhere: bool = False,
-        params: bool = False,
-    ) -> pd.DataFrame:
-        """Return the submissions as a frame."""
-        return self._io.call(
-            self._core.frame,
-            project=project,
-            kind=kind,
-            status=status,
-            everywhere=everywhere,
-            params=params,
-        )
-
-    @explained_by(AsyncHistoryView.search)
-    def search(
-        self,
-        text: str,
-        *,
-        limit: int | None = None,
-        project: str | None = None,
-        kind: str | None = None,
-        status: str | None = None,
-        everywhere: bool = False,
-    ) -> pd.DataFrame:
-        """Return the submissions in which every word of a text occurs."""
-        return self._io.call(
-            self._core.search,
-            text,
-            limit=limit,
-            project=project,
-            kind=kind,
-            status=status,
-            everywhere=everywhere,
-        )
-
-    @explained_by(AsyncHistoryView.page)
-    def page(
-        self,
-        *,
-        limit: int = 50,
-        before: Entry | None = None,
-        text: str | None = None,
-        project: str | None = None,
-        kind: str | None = None,
-        status: str | None = None,
-        everywhere: bool = False,
-        order: Order = "newest",
-    ) -> list[Entry]:
-        """Return a page of submissions, newest first; pages stay stable."""
-        return self._io.call(
-            self._core.page,
-            limit=limit,
-            before=before,
-            text=text,
-            project=project,
-            kind=kind,
-            status=status,
-            everywhere=everywhere,
-            order=order,
-        )
-
-    @explained_by(AsyncHistoryView.projects)
-    def projects(self, *, everywhere: bool = False) -> list[str]:
-        """Return the labels of the projects, each once, in order."""
-        return self._io.call(self._core.projects, everywhere=everywhere)
-
-    @explained_by(AsyncHistoryView.settled_total_micro_usd)
-    def settled_total_micro_usd(
-        self, *, since: When | None = None, everywhere: bool = False
-    ) -> int:
-        """Return the sum of the settled charges, in micro-USD (spec 2.2)."""
-        return self._io.call(
-            self._core.settled_total_micro_usd, since=since, everywhere=everywhere
-        )
-
-    @explained_by(AsyncHistoryView.rebuild)
-    def rebuild(
-        self,
-        job_ids: str | Iterable[str] = (),
-        folders: str | Path | Iterable[str | Path] = (),
-        *,
-        deliveries: bool = True,
-    ) -> pd.DataFrame:
-        """Recover jobs that the history lost, as far as the service knows them."""
-        return self._io.call(
-            self._core.rebuild, job_ids, folders, deliveries=deliveries
-        )
 
 
 def rebuilt_frame(rows: Iterable[Rebuilt]) -> pd.DataFrame:
