@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 import trustme
 
-from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.client_pool import MAX_CONNECTIONS
+from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.http_client import HttpClient
 from mediakit.client.http.response_parsing import (
     error_of,

@@ -23,7 +23,7 @@ from mediakit.widgets.controls.messages import sentence_case
 from mediakit.widgets.form import controller as form_module
 from mediakit.widgets.form.controller import CLICK_PAUSE_S, STALE_S, Form, is_open
 from mediakit.widgets.form.price.seen_price import ARRIVES_S
-from mediakit.widgets.form.view import is_main
+from mediakit.widgets.form.sections import is_main
 from mediakit.widgets.toolkit.cell_outputs import Cell
 from tests.spec import accepted
 from tests.support.fast_clock import FastClock

@@ -18,7 +18,7 @@ from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.control import Control
 from mediakit.widgets.form.control_factory import build
 from mediakit.widgets.form.controller import Form
-from mediakit.widgets.form.view import values_html
+from mediakit.widgets.form.html import values_html
 from mediakit.widgets.job.actions import VARY
 from mediakit.widgets.job.view import JobView
 from mediakit.widgets.media import upload_button as upload_widget

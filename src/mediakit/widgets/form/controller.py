@@ -28,6 +28,7 @@ from mediakit.records import JobStatus
 from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.form.form_values import FormValues, assigned, assigned_together
+from mediakit.widgets.form.html import values_html
 from mediakit.widgets.form.memory.draft import Draft, digest_of
 from mediakit.widgets.form.memory.form_memory import (
     FormMemory,
@@ -41,7 +42,7 @@ from mediakit.widgets.form.price.seen_price import ARRIVES_S, SeenPrice, is_dear
 from mediakit.widgets.form.python_code import is_extra, python_call
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.form.submit_progress import SENDING_TEXT, explained
-from mediakit.widgets.form.view import FormView, values_html
+from mediakit.widgets.form.view import FormView
 from mediakit.widgets.inputs.input_buttons import Beside
 from mediakit.widgets.inputs.result_search import Results
 from mediakit.widgets.job.host import JobHost, varied
