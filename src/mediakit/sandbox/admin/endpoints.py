@@ -17,7 +17,7 @@ from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import Service, service_of
 from mediakit.sandbox.delivery.callback_policy import check_callback_url
 from mediakit.sandbox.delivery.events import Subscribable, announce_test
-from mediakit.sandbox.delivery.outbound_guard import BlockedError
+from mediakit.sandbox.delivery.outbound_policy import BlockedError
 from mediakit.sandbox.scheduling.clock import iso
 from mediakit.sandbox.store.events import deliveries, endpoints, signing_secrets
 from mediakit.sandbox.store.events.deliveries import Page

@@ -25,7 +25,7 @@ from mediakit.sandbox.core.service import (
 )
 from mediakit.sandbox.delivery.callback_policy import check_callback_url
 from mediakit.sandbox.delivery.events import announce
-from mediakit.sandbox.delivery.outbound_guard import BlockedError
+from mediakit.sandbox.delivery.outbound_policy import BlockedError
 from mediakit.sandbox.jobs.pricing import hold_of
 from mediakit.sandbox.jobs.requested_failures import asked_failure
 from mediakit.sandbox.scheduling.clock import US_PER_S

@@ -3,32 +3,26 @@
 import asyncio
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import httpcore
 import httpx
 
 from mediakit.clock import Clock
-from mediakit.sandbox.delivery.callback_policy import CallbackBackend
-from mediakit.sandbox.delivery.outbound_guard import (
+from mediakit.sandbox.delivery.callback_policy import check_callback_addresses
+from mediakit.sandbox.delivery.outbound_guard import GuardedBackend
+from mediakit.sandbox.delivery.outbound_policy import (
     CONNECT_TIMEOUT_S,
     USER_AGENT,
+    Address,
     BlockedError,
     UnresolvedError,
     parsed,
 )
+from mediakit.sandbox.delivery.outcome import BLOCKED, CONNECT, TIMEOUT, TLS, Outcome
 
 MS_PER_S = 1_000
 MAX_ANSWER_BYTES = 64 * 1024
-TIMEOUT, CONNECT, BLOCKED, TLS, SIGNING = (
-    "timeout",
-    "connect",
-    "blocked",
-    "tls",
-    "signing",
-)
-
 OWN_HEADERS = {"content-type": "application/json", "user-agent": USER_AGENT}
 
 # The errors of httpcore, which have no common base.
@@ -40,21 +34,28 @@ _NETWORK_ERRORS = (
 )
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The outcome of one attempt.
+class CallbackBackend(GuardedBackend):
+    """Connects for one callback, to addresses that the policy currently accepts.
+
+    The addresses are checked again when connecting, because the host may have changed
+    its addresses since the URL was accepted.
 
     Args:
-        status_code: The receiver's status; None without a response.
-        reason: Why the attempt failed (spec 6.5); None when it succeeded.
-        retry_after: The receiver's `Retry-After`; None when it sent none.
-        duration_ms: How long it took, in real milliseconds.
+        url: The URL to post to.
+        own_port: The port of this service.
+        allow_loopback: Whether this machine itself may be reached.
     """
 
-    status_code: int | None = None
-    reason: str | None = None
-    retry_after: str | None = None
-    duration_ms: int = 0
+    def __init__(self, url: httpx.URL, *, own_port: int, allow_loopback: bool) -> None:
+        super().__init__(allow_loopback=allow_loopback)
+        self._url = url
+        self._own_port = own_port
+
+    async def checked(self, host: str, port: int) -> list[Address]:
+        """Resolve a host and check it as the target of this callback."""
+        addresses = await super().checked(host, port)
+        check_callback_addresses(self._url, addresses, self._own_port)
+        return addresses
 
 
 class Poster:

@@ -4,10 +4,9 @@ from collections.abc import Iterable
 
 import httpx
 
-from mediakit.sandbox.delivery.outbound_guard import (
+from mediakit.sandbox.delivery.outbound_policy import (
     Address,
     BlockedError,
-    GuardedBackend,
     checked_addresses,
     parsed,
 )
@@ -34,36 +33,17 @@ async def check_callback_url(url: str, *, own_port: int, allow_loopback: bool) -
     addresses = await checked_addresses(
         parts.host, _port(parts), allow_loopback=allow_loopback
     )
-    _check_addresses(parts, addresses, own_port)
+    check_callback_addresses(parts, addresses, own_port)
 
 
-class CallbackBackend(GuardedBackend):
-    """Connects for one callback, to addresses that the policy currently accepts.
-
-    The addresses are checked again when connecting, because the host may have changed
-    its addresses since the URL was accepted.
-
-    Args:
-        url: The URL to post to.
-        own_port: The port of this service.
-        allow_loopback: Whether this machine itself may be reached.
-    """
-
-    def __init__(self, url: httpx.URL, *, own_port: int, allow_loopback: bool) -> None:
-        super().__init__(allow_loopback=allow_loopback)
-        self._url = url
-        self._own_port = own_port
-
-    async def checked(self, host: str, port: int) -> list[Address]:
-        """Resolve a host and check it as the target of this callback."""
-        addresses = await super().checked(host, port)
-        _check_addresses(self._url, addresses, self._own_port)
-        return addresses
-
-
-def _check_addresses(
+def check_callback_addresses(
     parts: httpx.URL, addresses: Iterable[Address], own_port: int
 ) -> None:
+    """Check the addresses of a callback's host against the callback policy.
+
+    Raises:
+        BlockedError: They violate the policy; the message says how.
+    """
     port = _port(parts)
     if all(address.is_loopback for address in addresses):
         if port == own_port:

@@ -15,7 +15,6 @@ from mediakit.clock import SystemClock
 from mediakit.errors import ServiceError
 from mediakit.sandbox.core.service import Service
 from mediakit.sandbox.core.timed_work import TimedWork
-from mediakit.sandbox.delivery.outbound_guard import Guard
 from mediakit.sandbox.delivery.sender import Sender
 from mediakit.sandbox.jobs.dispatcher import Dispatcher
 from mediakit.sandbox.jobs.inputs import Inputs
@@ -34,6 +33,7 @@ logger = logging.getLogger(__name__)
 
 STOP_TIMEOUT_S = 5.0
 START_TICK_S = 0.05
+WARM_AFTER_S = 0.1
 
 
 class Host:
@@ -127,8 +127,8 @@ class _Server(uvicorn.Server):
 
 @asynccontextmanager
 async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
-    guard = Guard(allow_loopback=service.settings.allow_loopback_callbacks)
-    inputs = Inputs(service.db, service.files, guard)
+    may_loop_back = service.settings.allow_loopback_callbacks
+    inputs = Inputs(service.db, service.files, allow_loopback=may_loop_back)
     renderer = Renderer(max(1, service.settings.concurrency))
     await renderer.start()
     dispatcher = Dispatcher(service, inputs, renderer, SystemClock())
@@ -154,7 +154,7 @@ async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
         asyncio.create_task(sender.run(), name="sender"),
     ]
     if service.settings.concurrency:
-        tasks.append(asyncio.create_task(renderer.warm(), name="warming"))
+        tasks.append(asyncio.create_task(_warm(renderer), name="warming"))
     for task in tasks:
         task.add_done_callback(_report)
     yield
@@ -163,6 +163,12 @@ async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
     await asyncio.gather(*tasks, return_exceptions=True)
     await renderer.close()
     service.db.close()
+
+
+async def _warm(renderer: Renderer) -> None:
+    # Starting a process takes longer than answering, and a job does not wait for it.
+    await asyncio.sleep(WARM_AFTER_S)
+    await renderer.warm()
 
 
 def _settle(service: Service) -> int | None:
