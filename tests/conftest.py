@@ -61,6 +61,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox
             tmp_path_factory.mktemp("sandbox"),
             balance_micro_usd=1_000_000_000,
             speed=20,
+            sketch=True,
             allow_loopback_callbacks=True,
         )
     )
