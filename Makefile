@@ -7,8 +7,9 @@ LAB_READY := $(VENV)/ready-lab
 DEV_READY := $(VENV)/ready-dev
 QUICKSTART := notebooks/01_quickstart.ipynb
 
-# The tests that run longer in `make soak` than in `make test`.
-SOAKED := $(shell grep -rl "support.soak import" tests --include="test_*.py")
+# The tests that run longer in `make soak` than in `make test`, and those that run only there.
+SOAKED := $(shell grep -rlE "support.soak import|mark.soak" tests --include="test_*.py" \
+	--exclude-dir=browser)
 
 # What installs an environment of its own is tried there too, and only there.
 INSTALLED := tests/packaging/test_binder.py
@@ -22,7 +23,7 @@ SITE_ARGS ?=
 # The number of test processes, for two cores: tests often wait.
 WORKERS ?= 3
 BROWSERS ?= 2
-SOAKERS ?= 4
+SOAKERS ?= 3
 
 # The tests start hundreds of processes, which share compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
@@ -35,8 +36,8 @@ LAB_FLAGS := --ip=127.0.0.1 \
 	$(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test check unit soak browser pictures fix docs site notebooks gallery sandbox bench \
-	constraints clean
+.PHONY: help lab test check unit soak soak-counts soak-browser browser pictures fix docs site \
+	notebooks gallery sandbox bench constraints clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' \
@@ -61,15 +62,23 @@ unit: $(DEV_READY) ## Tests without a browser; every notebook is executed
 	MAKEFLAGS= $(BIN)/python -m pytest --ignore=tests/browser --ignore=$(INSTALLED) \
 		-n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
-soak: $(DEV_READY) ## Kill, drift and fuzz in full counts, and install the hosted launch
-	MEDIAKIT_SOAK=1 $(BIN)/python -m pytest -n $(SOAKERS) --dist worksteal \
+soak: $(DEV_READY) ## Tests in full counts, rare cases in the browser, new environments
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target soak-counts soak-browser
+
+soak-counts: $(DEV_READY)
+	MAKEFLAGS= MEDIAKIT_SOAK=1 $(BIN)/python -m pytest -n $(SOAKERS) --dist worksteal \
 		$(SOAKED) $(INSTALLED) $(PYTEST_ARGS)
+
+soak-browser: $(DEV_READY)
+	@$(BIN)/python tools/find_chromium.py --install || true
+	MEDIAKIT_SOAK=1 $(BIN)/python -m pytest tests/browser -m soak -n $(BROWSERS) \
+		--dist worksteal $(PYTEST_ARGS)
 
 browser: $(DEV_READY) ## Tests in JupyterLab and a real Chromium
 	@$(BIN)/python tools/find_chromium.py --install || true
 	$(BIN)/python -m pytest tests/browser -n $(BROWSERS) --dist worksteal $(PYTEST_ARGS)
 
-pictures: browser ## Make the README's pictures from the browser tests' screenshots
+pictures: browser soak-browser ## Make the README's pictures from the browser tests' screenshots
 	$(BIN)/python tools/readme_pictures.py
 
 fix: $(DEV_READY) ## Fix what ruff can fix

@@ -74,6 +74,7 @@ def run_cell(page: Page, cell: Locator) -> None:
     raise AssertionError(f"The cell did not run after {TRIES} tries.")
 
 
+@pytest.mark.soak
 def test_the_main_job_in_notebook_7(page: Page, lab_server: LabServer) -> None:
     name = lab_server.add_file(QUICKSTART)
     page.goto(f"{lab_server.url}/notebooks/{name}?token={lab_server.token}")
@@ -88,6 +89,7 @@ def test_the_main_job_in_notebook_7(page: Page, lab_server: LabServer) -> None:
     type_and_generate(page, cells.nth(FORM).locator(".mk-form").first, "notebook-7")
 
 
+@pytest.mark.soak
 def test_the_main_job_in_voila(page: Page, lab_server: LabServer) -> None:
     name = lab_server.add_notebook("voila.ipynb", [CONNECTS, SHOWS])
     page.goto(

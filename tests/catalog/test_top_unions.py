@@ -232,7 +232,7 @@ def test_values_of_other_types_are_reported_in_the_form() -> None:
 
 def test_the_sandbox_runs_a_job_of_it(tmp_path: Path) -> None:
     catalog = Catalog((FUNCTION,))
-    running = start(Sandbox(tmp_path / "data", catalog=catalog, speed=20))
+    running = start(Sandbox(tmp_path / "data", catalog=catalog, speed=20, sketch=True))
     with Client(running.base_url, running.api_key, home=tmp_path) as client:
         job = client.submit("make-video", model="swift", prompt="a", duration=2)
 

@@ -141,6 +141,7 @@ def running(tmp_path: Path) -> Iterator[RunningSandbox]:
         Sandbox(
             tmp_path / "data",
             speed=20,
+            sketch=True,
             allow_loopback_callbacks=True,
             balance_micro_usd=1_000_000_000,
             queue_size=100,
@@ -329,7 +330,7 @@ def test_a_hosted_service_is_not_asked_to_post_to_this_machine(tmp_path: Path) -
 
 
 def test_a_sandbox_that_may_not_call_back_says_how_it_may(tmp_path: Path) -> None:
-    running = start(Sandbox(tmp_path / "data", speed=20))
+    running = start(Sandbox(tmp_path / "data", speed=20, sketch=True))
     with (
         Client(running.base_url, running.api_key, home=tmp_path) as client,
         pytest.raises(ServiceError, match="--allow-loopback-callbacks"),

@@ -46,7 +46,7 @@ AT = datetime(2026, 10, 1, 12, tzinfo=UTC)
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
     """Serve a sandbox of this module's own, whose books are read in whole."""
     data = tmp_path_factory.mktemp("rebuild")
-    served = start(Sandbox(data, speed=20, allow_loopback_callbacks=True))
+    served = start(Sandbox(data, speed=20, sketch=True, allow_loopback_callbacks=True))
     yield served
     served.stop()
 
@@ -88,7 +88,7 @@ def test_after_a_rebuild_from_saved_results_the_same_calls_pay_nothing(
 ) -> None:
     folder = tmp_path / "results"
     folder.mkdir()
-    running = start(Sandbox(tmp_path / "data", speed=20))
+    running = start(Sandbox(tmp_path / "data", speed=20, sketch=True))
     picture = make_png(tmp_path / "cat.png", (32, 32))
 
     def run_all(client: Client) -> list[str]:
@@ -324,7 +324,9 @@ def test_the_log_of_deliveries_tells_which_jobs_there_were(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rebuilder, "PAGE", "1")  # several pages of few deliveries
-    settings = Sandbox(tmp_path / "data", speed=20, allow_loopback_callbacks=True)
+    settings = Sandbox(
+        tmp_path / "data", speed=20, sketch=True, allow_loopback_callbacks=True
+    )
     running = start(settings)
     hook = f"http://127.0.0.1:{free_port()}/hook"
     with client_of(running, tmp_path / "first") as client:
@@ -347,7 +349,7 @@ def test_the_log_of_deliveries_tells_which_jobs_there_were(
 def test_a_log_that_cannot_be_read_does_not_keep_the_rest_from_being_rebuilt(
     tmp_path: Path,
 ) -> None:
-    running = start(Sandbox(tmp_path / "data", speed=20))
+    running = start(Sandbox(tmp_path / "data", speed=20, sketch=True))
     job = saved(running, tmp_path / "first", tmp_path / "results", "no log")
     refused = {"path": "webhooks/deliveries"}
     running.fault("status", status=403, message="not for this key", where=refused)

@@ -254,6 +254,20 @@ def test_a_looped_shot_repeats_its_frames_and_decodes_clean(tmp_path: Path) -> N
     assert greys[19] - greys[0] > 150
 
 
+def test_a_sketch_shows_the_first_frame_of_each_shot_for_its_whole_length(
+    tmp_path: Path,
+) -> None:
+    sound = np.zeros((2, 120_000), np.float32)
+    film = Film(Size(320, 180), [Grey(50, 20), Grey(10, 10)], sound)
+    rendered = write_film(film, tmp_path / "film", sketch=True)
+    seen = look(tmp_path / "film")
+    assert rendered == write_film(film, tmp_path / "full")
+    assert len(seen.frames) == 60
+    assert seen.seconds == 2.5
+    assert {round(float(frame.mean())) for frame in seen.frames} == {0}
+    assert seen.sound is not None
+
+
 # Text to video
 
 

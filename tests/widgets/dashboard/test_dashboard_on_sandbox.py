@@ -19,7 +19,7 @@ from tests.widgets.dashboard.test_dashboard import settle, shown, until
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("past")
-    running = start(Sandbox(folder / "sandbox", speed=20))
+    running = start(Sandbox(folder / "sandbox", speed=20, sketch=True))
     with Client(running.base_url, running.api_key, home=folder / "home") as client:
         client.seed_past(days=120, jobs=400)
         yield client

@@ -231,8 +231,15 @@ class Dispatcher:
                 paths = await self._inputs.gather(media, folder)
                 seconds = await self._lengths(job, function, body, media, paths)
                 self._hold_price(job, function, body, seconds)
-                seed = _seed(job, body)
-                request = render_request(job.id, function, body, paths, part, seed)
+                request = render_request(
+                    job.id,
+                    function,
+                    body,
+                    paths,
+                    part,
+                    _seed(job, body),
+                    sketch=self._service.settings.sketch,
+                )
                 result = await self._renderer.render(request)
             await files.keep(part, job.file)
         except InputRefusedError as problem:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +21,7 @@ from mediakit.sandbox.render.sound.mixing import Recording, SoundSource
 FPS = 24
 STANDARD_CRF = 21
 HIGH_CRF = 14
+_SKETCH_CRF = 40
 
 Container = Literal["mp4", "mov"]
 Codec = Literal["h264", "hevc"]
@@ -85,13 +86,17 @@ class Film:
         return self.frames / self.fps
 
 
-def write_film(film: Film, path: Path) -> Rendered:
+def write_film(film: Film, path: Path, *, sketch: bool = False) -> Rendered:
     """Render every shot and write the file to disk.
 
     Args:
         film: What to render.
         path: The file to write; its name does not matter.
+        sketch: Only draw the first frame of each shot, and coarsely.
     """
+    if sketch:
+        shots = [_FirstFrame(shot) for shot in film.shots]
+        film = replace(film, shots=shots, crf=_SKETCH_CRF)
     with _Writer(film, path) as writer:
         for shot in film.shots:
             writer.write_shot(shot)
@@ -110,6 +115,21 @@ def sync(path: Path) -> None:
     """Wait until the file's bytes are on the disk."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())
+
+
+@dataclass(frozen=True)
+class _FirstFrame:
+    """A shot that shows its first frame all the time."""
+
+    shot: Shot
+    unit: int = 1
+
+    @property
+    def frames(self) -> int:
+        return self.shot.frames
+
+    def draw(self, planes: Planes, index: int) -> None:
+        self.shot.draw(planes, index)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ def render(request: RenderRequest) -> Rendered:
     layers = list(_layers(keyframes, clips, size, frames))
     voices = list(_voices(keyframes, clips))
     film = Film(size, segments(layers, frames), Mix(voices) if voices else None)
-    return write_film(film, request.output)
+    return write_film(film, request.output, sketch=request.sketch)
 
 
 def _size(keyframes: Sequence[Keyframe], clips: Clips) -> Size:

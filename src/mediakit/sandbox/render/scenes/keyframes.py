@@ -26,7 +26,7 @@ def render(request: RenderRequest) -> Rendered:
         Transition(start, end, round(length * FPS))
         for start, end, length in zip(stills, ends, seconds, strict=False)
     ]
-    return write_film(Film(size, shots), request.output)
+    return write_film(Film(size, shots), request.output, sketch=request.sketch)
 
 
 def transition_seconds(request: RenderRequest, transitions: int) -> list[float]:

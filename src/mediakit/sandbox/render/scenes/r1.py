@@ -18,7 +18,7 @@ def render(request: RenderRequest) -> Rendered:
     reel = reel_of(
         request, resolution=resolution, audible=True, fixed=draft, task=task_of(request)
     )
-    return write_film(film_of(reel), request.output)
+    return write_film(film_of(reel), request.output, sketch=request.sketch)
 
 
 def task_of(request: RenderRequest) -> Task:

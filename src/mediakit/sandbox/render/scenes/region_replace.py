@@ -44,7 +44,7 @@ def render(request: RenderRequest) -> Rendered:
         shots=[SourceShot(clip, size, frames, marks=[patch])],
         sound=SoundFile(path, _FIELD, "video") if clip.has_sound else None,
     )
-    return write_film(film, request.output)
+    return write_film(film, request.output, sketch=request.sketch)
 
 
 def region_of(request: RenderRequest, size: Size) -> Region:

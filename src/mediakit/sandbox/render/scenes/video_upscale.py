@@ -53,7 +53,7 @@ def render(request: RenderRequest) -> Rendered:
         codec=codec,
         fps=rate,
     )
-    return write_film(film, request.output)
+    return write_film(film, request.output, sketch=request.sketch)
 
 
 def output_size(source: Size, factor: int, model: str) -> Size:
