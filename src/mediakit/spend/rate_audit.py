@@ -1,4 +1,4 @@
-"""Compare charges with estimates, by function and kind of estimate."""
+"""Compares charges with estimates, by function and kind of estimate."""
 
 from __future__ import annotations
 

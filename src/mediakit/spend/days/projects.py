@@ -1,4 +1,4 @@
-"""Divide daily spend among the projects in the history."""
+"""Divides daily spend among the projects in the history."""
 
 from __future__ import annotations
 

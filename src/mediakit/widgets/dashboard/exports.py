@@ -1,4 +1,4 @@
-"""Export the charges of a month: as a download link, or to a folder."""
+"""Exports the charges of a month: as a download link, or to a folder."""
 
 from __future__ import annotations
 
