@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,6 +42,8 @@ class Bindings:
         Raises:
             InputError: It cannot be read, or its contents are not accepted.
         """
+        import tomllib  # most folders have no such file
+
         file = folder / FILE_NAME
         if not file.is_file():
             return cls()

@@ -250,12 +250,13 @@ def test_the_data_directory_stays_locked_for_as_long_as_the_server_lives(
 def test_an_interrupted_start_leaves_no_server_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def interrupt(host: server_thread.Host) -> None:
+        raise KeyboardInterrupt
+
     before = set(threading.enumerate())
     with monkeypatch.context() as patch:
-        patch.setattr(
-            server_thread, "START_TICK_S", "what breaks the wait for the server"
-        )
-        with pytest.raises(TypeError):
+        patch.setattr(server_thread.Host, "_await_start", interrupt)
+        with pytest.raises(KeyboardInterrupt):
             start(Sandbox(tmp_path))
 
     left = set(threading.enumerate()) - before
