@@ -80,6 +80,7 @@ def files_of(page: Path) -> dict[str, str]:
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
 
+@pytest.mark.soak
 @each_page
 def test_the_blocks_of_a_page_run_and_show_what_they_say(
     page: Path, tmp_path: Path, request: pytest.FixtureRequest
