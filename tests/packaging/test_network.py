@@ -17,7 +17,7 @@ from nbclient import NotebookClient
 
 import mediakit
 from mediakit.sandbox.server.running import RunningSandbox
-from mediakit.voila import PAGES, write_pages
+from mediakit.voila.__main__ import PAGES, write_pages
 from tests.support.offline import Offline
 from tests.support.servers.serving import ROOT
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mediakit import voila
+from mediakit.voila.__main__ import main
 
 
 def test_without_voila_one_sentence_names_the_extra(
@@ -17,7 +17,7 @@ def test_without_voila_one_sentence_names_the_extra(
     monkeypatch.setitem(sys.modules, "voila.app", None)
 
     with pytest.raises(SystemExit, match=r'pip install "mediakit\[voila\]"'):
-        voila.main([])
+        main([])
 
 
 def test_its_pages_ask_for_a_token_and_are_gone_with_the_server(
@@ -31,7 +31,7 @@ def test_its_pages_ask_for_a_token_and_are_gone_with_the_server(
         served.extend(sorted(Path(folder).iterdir()))
 
     monkeypatch.setitem(sys.modules, "voila.app", SimpleNamespace(main=serve))
-    voila.main(["--port=9000"])
+    main(["--port=9000"])
 
     assert [path.name for path in served] == ["dashboard.ipynb", "studio.ipynb"]
     assert not any(path.exists() for path in served)

@@ -31,7 +31,7 @@ def write_pages(pages: Path, folder: Path) -> None:
         folder: The working directory of their kernels.
     """
     for name, page in PAGES.items():
-        cell = {
+        cell: dict[str, object] = {
             "cell_type": "code",
             "id": name,
             "source": CELL.format(folder=str(folder), page=page),
