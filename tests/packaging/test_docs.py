@@ -22,6 +22,7 @@ PAGE = DOCS / "adding_a_function.md"
 POSTGRES_PAGE = DOCS / "howto" / "postgres.md"
 GUIDES = sorted(DOCS.glob("howto/*.md"))
 PAGES = [
+    DOCS.parent / "README.md",
     PAGE,
     DOCS / "sandbox.md",
     *GUIDES,
