@@ -114,7 +114,7 @@ def test_every_module_variable_and_extra_in_it_exists() -> None:
     for module in MODULE.findall(TEXT):
         assert find_spec(f"{module}.__main__"), module
     assert set(VARIABLE.findall(TEXT)) <= set(VARIABLE.findall(page))
-    assert set(re.findall(r"mediakit\[(\w+)\]", TEXT)) <= set(extras)
+    assert set(re.findall(r"(?:mediakit|\.)\[(\w+)\]", TEXT)) <= set(extras)
 
 
 def test_the_python_that_it_asks_for_is_the_one_of_the_project() -> None:
