@@ -29,11 +29,16 @@ TOKEN = "token-of-a-test"
 
 
 @pytest.fixture
-def page(browser: Browser, lab_server: LabServer) -> Iterator[Page]:
+def visitor(browser: Browser) -> Iterator[Page]:
     with browser.new_context(viewport=VIEWPORT, device_scale_factor=1) as context:
         page = context.new_page()
         page.set_default_timeout(STEP_S * 1000)
         yield page
+
+
+@pytest.fixture
+def page(visitor: Page, lab_server: LabServer) -> Iterator[Page]:
+    yield visitor
     lab_server.shut_down_kernels()
 
 
@@ -118,18 +123,12 @@ def pages_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         *(f"VENV={sys.prefix}", f"VOILA_ARGS={arguments}"),
     ]
     ready = f"{url}/?token={TOKEN}"
-    with serving(command, ready, folder / "log", apart(folder)):
+    # The test may itself be run by make, whose flags are not for this one.
+    with serving(command, ready, folder / "log", apart(folder, MAKEFLAGS="")):
         yield url
 
 
-@pytest.fixture
-def visitor(browser: Browser) -> Iterator[Page]:
-    with browser.new_context(viewport=VIEWPORT, device_scale_factor=1) as context:
-        page = context.new_page()
-        page.set_default_timeout(STEP_S * 1000)
-        yield page
-
-
+@pytest.mark.soak
 def test_make_voila_serves_a_studio_that_generates_and_the_dashboard_of_its_spend(
     visitor: Page, pages_url: str
 ) -> None:
@@ -150,6 +149,7 @@ def test_make_voila_serves_a_studio_that_generates_and_the_dashboard_of_its_spen
     screenshot(visitor, "voila-dashboard")
 
 
+@pytest.mark.soak
 def test_a_page_of_make_voila_asks_for_its_token(visitor: Page, pages_url: str) -> None:
     visitor.goto(f"{pages_url}/voila/render/studio.ipynb", timeout=OPEN_S * 1000)
 
