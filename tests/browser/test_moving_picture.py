@@ -10,7 +10,7 @@ from playwright.sync_api import FloatRect, Locator, expect
 
 from tests.browser.harness import SCREENSHOTS, Lab, LabServer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
 CONNECTS = "import mediakit as mk\n\nclient = mk.connect()"
 SHOWS = 'client.form("text-to-video", duration=5)'
