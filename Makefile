@@ -5,6 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 LAB_READY := $(VENV)/ready-lab
 DEV_READY := $(VENV)/ready-dev
+VOILA_READY := $(VENV)/ready-voila
 QUICKSTART := notebooks/01_quickstart.ipynb
 
 # The tests that run longer in `make soak` than in `make test`, and those that run only there.
@@ -17,6 +18,7 @@ INSTALLED := tests/packaging/test_binder.py
 # Arguments for the programs behind the targets, for example
 #   make lab LAB_ARGS="--no-browser --port=9000"
 LAB_ARGS ?=
+VOILA_ARGS ?=
 SANDBOX_ARGS ?=
 PYTEST_ARGS ?=
 SITE_ARGS ?=
@@ -36,7 +38,7 @@ LAB_FLAGS := --ip=127.0.0.1 \
 	$(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test check unit soak soak-counts soak-browser browser pictures fix docs site \
+.PHONY: help lab voila test check unit soak soak-counts soak-browser browser pictures fix docs site \
 	notebooks gallery sandbox bench constraints clean
 
 help: ## Print this list
@@ -46,6 +48,9 @@ help: ## Print this list
 lab: $(LAB_READY) ## Install dependencies and open the quickstart in JupyterLab
 	$(BIN)/jupyter lab $(LAB_FLAGS) --ServerApp.root_dir=. \
 		--LabApp.default_url=/lab/tree/$(QUICKSTART) $(LAB_ARGS)
+
+voila: $(VOILA_READY) ## Serve the studio and the spend dashboard as pages
+	$(BIN)/python -m mediakit.voila $(if $(SCREEN),,--no-browser) $(VOILA_ARGS)
 
 test: $(DEV_READY) ## Check everything, as continuous integration does
 	@echo "Checks, tests and browser tests run at the same time; each prints its output at its end."
@@ -139,6 +144,10 @@ $(LAB_READY): pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(DEV_READY): $(LAB_READY)
 	$(call install,dev)
+	@touch $@
+
+$(VOILA_READY): $(LAB_READY)
+	$(call install,voila)
 	@touch $@
 
 define install

@@ -24,6 +24,7 @@ from hypothesis.stateful import (
 
 from mediakit.errors import BudgetError, NotFoundError
 from mediakit.history import BudgetLimit, BudgetUse, Entry, History
+from tests.support.soak import trials
 from tests.support.submissions import (
     HERE,
     START,
@@ -210,7 +211,7 @@ class Anything(RuleBasedStateMachine):
 
 
 def test_totals_agree_with_entries_after_every_change(place: Any) -> None:
-    few = settings(max_examples=60 if isinstance(place, Path) else 6)
+    few = settings(max_examples=trials(20, soak=60) if isinstance(place, Path) else 6)
     with History(place) as one, History(place) as other:
 
         class Now(Anything):

@@ -25,6 +25,7 @@ from mediakit.errors import BalanceError, BudgetError
 from mediakit.history import BudgetLimit, BudgetUse, EntryState, History, Spendable
 from mediakit.history.admission import admission_transaction
 from tests.support.servers.postgres import default_to_stricter_transactions
+from tests.support.soak import trials
 from tests.support.submissions import (
     HERE,
     START,
@@ -432,7 +433,7 @@ class AnyOrder(RuleBasedStateMachine):
 
 
 def test_any_order_of_submissions_ends_and_charges_keeps_balance_and_budgets(place):
-    few = settings(max_examples=100 if isinstance(place, Path) else 10)
+    few = settings(max_examples=trials(30, soak=100) if isinstance(place, Path) else 5)
     with History(place) as one, History(place) as other:
         run_state_machine_as_test(lambda: AnyOrder((one, other)), settings=few)
 

@@ -87,7 +87,7 @@ def seen_picture(studio: Studio) -> Rgb:
 def test_an_open_function_renders_an_empty_body(
     studio: Studio, kind: str, rendered: Rendered
 ) -> None:
-    assert studio.make(kind, {}) == rendered
+    assert studio.sketch(kind, {}) == rendered
     assert studio.output.stat().st_size > 10_000
 
 
@@ -388,7 +388,7 @@ def test_declared_limits_hold_for_a_function_of_one_s_own(studio: Studio) -> Non
 
 def test_r5b_leaves_the_length_to_the_prompt(studio: Studio) -> None:
     body = {"prompt": "a walk", "duration": "auto", "resolution": "480p"}
-    seconds = [studio.make("r5b", body, seed=seed).output_seconds for seed in (1, 2)]
+    seconds = [studio.sketch("r5b", body, seed=seed).output_seconds for seed in (1, 2)]
     assert seconds[0] == seconds[1]
     assert 4 <= (seconds[0] or 0) <= 10
 

@@ -171,6 +171,12 @@ class Studio:
     ) -> Rendered:
         return render(self.order(kind, body, *files, seed=seed))
 
+    def sketch(
+        self, kind: str, body: Mapping[str, object], *files: Path, seed: int = 1
+    ) -> Rendered:
+        order = self.order(kind, body, *files, seed=seed)
+        return render(dataclasses.replace(order, sketch=True))
+
     @staticmethod
     def url(path: Path) -> str:
         return f"https://media.test/{path.name}"
@@ -423,7 +429,7 @@ def test_a_reference_sound_becomes_the_sound_track(studio: Studio) -> None:
     wav = make_wav(studio.folder / "a.wav", 2.0, 440)
     mp3 = make_mp3(studio.folder / "b.mp3", 2.0, 660)
     body = {**R1, "audio_urls": [studio.url(wav), studio.url(mp3)]}
-    studio.make("r1", body, wav, mp3)
+    studio.sketch("r1", body, wav, mp3)
     seen = look(studio.output, every=96)
     assert seen.size == (854, 480)
     assert seen.sound is not None
@@ -433,9 +439,9 @@ def test_a_reference_sound_becomes_the_sound_track(studio: Studio) -> None:
 
 @pytest.mark.spec("4.4")
 def test_audio_is_generated_when_asked_for(studio: Studio) -> None:
-    studio.make("r1", {**R1, "generate_audio": True})
+    studio.sketch("r1", {**R1, "generate_audio": True})
     assert look(studio.output, every=96).loudness > 0.02
-    studio.make("r1", {**R1, "generate_audio": False})
+    studio.sketch("r1", {**R1, "generate_audio": False})
     assert look(studio.output, every=96).sound is None
 
 
@@ -1106,6 +1112,7 @@ sys.stderr.write(re.search(r"VmHWM:\\s+(\\d+) kB", status)[1])
 """
 
 
+@pytest.mark.soak
 @pytest.mark.spec("4.17")
 def test_4k_is_rendered_in_bounded_memory(studio: Studio) -> None:
     body = {"prompt": "night at sea", "duration": 5, "resolution": "4k"}
