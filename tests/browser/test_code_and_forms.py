@@ -126,7 +126,7 @@ def test_a_cell_of_text_becomes_a_video_and_a_row_of_a_table(
     assert "Traceback" not in json.dumps(errors)
 
 
-def test_a_number_that_is_typed_right_before_the_click_is_bought_at_the_price_shown(
+def test_a_number_typed_right_before_the_click_is_submitted_at_the_price_shown(
     lab: Lab, lab_server: LabServer
 ) -> None:
     lab.open(lab_server.add_notebook("typed.ipynb", [DEAR, BOUGHT]))

@@ -28,8 +28,8 @@ MAKES = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
 from mediakit.client.runtime.io_thread import io_thread
-from mediakit.widgets.toolkit.outputs import current_cell
-from mediakit.widgets.dashboard.dashboard import Dashboard
+from mediakit.widgets.toolkit.cell_outputs import current_cell
+from mediakit.widgets.dashboard.controller import Dashboard
 from tests.spend.fake_spend import TODAY, FakeSpend
 spend = FakeSpend()
 def dashboard(**more):

@@ -236,7 +236,7 @@ LIVE = """async ([first, count, timeout_ms]) => {
 
 
 @pytest.mark.soak
-def test_fifty_results_stay_small_and_are_neither_bought_twice_nor_lost(
+def test_fifty_results_stay_small_and_are_neither_paid_twice_nor_lost(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
     cells = many_cells(connected(sandbox, "home-many"))

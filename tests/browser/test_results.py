@@ -120,7 +120,7 @@ PLAY = """async (node) => {
 
 
 @pytest.mark.soak
-def test_before_and_after_stand_on_one_slider_that_keys_move(
+def test_before_and_after_share_one_slider_that_keys_move(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
     opened(lab, lab_server, sandbox, "compare", PICTURE, TALL)

@@ -16,7 +16,7 @@ import pytest
 from mediakit import AsyncClient, Client, Job, format_usd
 from mediakit import client as core
 from mediakit.client.records.idempotency import submission_of
-from mediakit.client.transfers.upload_files import fingerprint
+from mediakit.client.transfers.uploads import fingerprint
 from mediakit.errors import (
     AuthError,
     BalanceError,
@@ -652,7 +652,7 @@ def test_a_submit_that_takes_long_says_why_once(
     running = start(Sandbox(tmp_path / "data", speed=20, sketch=True))
     with Client(running.base_url, running.api_key, home=tmp_path) as client:
         client.submit("text-to-video", prompt="at once", duration=3)
-        monkeypatch.setattr("mediakit.client.client.SILENT_S", 1.0)
+        monkeypatch.setattr("mediakit.client.blocking_client.SILENT_S", 1.0)
         where = {"function": running.functions["text-to-video"]}
         running.fault(count=1, where=where, **fault)
         client.submit("text-to-video", prompt="later", duration=3)
@@ -669,8 +669,8 @@ def test_an_upload_that_takes_long_says_how_far_it_is_and_says_it_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     caplog.set_level(logging.INFO, "mediakit.client")
-    monkeypatch.setattr("mediakit.client.client.SILENT_S", 0.5)
-    monkeypatch.setattr("mediakit.client.client.STILL_SILENT_S", 0.5)
+    monkeypatch.setattr("mediakit.client.blocking_client.SILENT_S", 0.5)
+    monkeypatch.setattr("mediakit.client.blocking_client.STILL_SILENT_S", 0.5)
     running = start(Sandbox(tmp_path / "data", speed=20, sketch=True))
     running.fault("latency", seconds=3, count=1, where={"path": "^/uploads/"})
     cat = make_png(tmp_path / "cat.png", (64, 48))

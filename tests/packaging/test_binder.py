@@ -154,7 +154,7 @@ def test_the_first_notebook_opens_and_its_jobs_are_seen_through_the_hub(
     assert video.content[4:8] == b"ftyp"
 
 
-def test_the_hosted_server_asks_nobody_about_news(origin: str) -> None:
+def test_the_hosted_server_checks_for_no_updates(origin: str) -> None:
     plugin = "@jupyterlab/apputils-extension:notification"
     told = get(f"{origin}{PREFIX}lab/api/settings/{plugin}").json()
     assert told["schema"]["properties"]["fetchNews"]["default"] == "false"

@@ -11,7 +11,7 @@ import pytest
 
 from mediakit import AsyncClient, BudgetError, Client, JobFailedError
 from mediakit.client.jobs.async_job import AsyncJob
-from mediakit.client.submissions.submissions import Take
+from mediakit.client.submissions.submit_or_reuse import Take
 from mediakit.errors import RateLimitError
 from mediakit.history import BudgetLimit, BudgetUse, History
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start

@@ -16,12 +16,12 @@ from PIL import Image
 
 from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.render.__main__ import response_line
-from mediakit.sandbox.render.film.open_body import OpenBody
+from mediakit.sandbox.render.film.common_fields import OpenBody
 from mediakit.sandbox.render.frames.planes import rgb_of
 from mediakit.sandbox.render.landscapes.palettes import PALETTES, Palette
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
-from mediakit.sandbox.render.scenes.choosing import render
 from mediakit.sandbox.render.scenes.default_picture import recolour
+from mediakit.sandbox.render.scenes.scene_selection import render
 from tests.sandbox.render.test_scenes import (
     Rgb,
     Studio,

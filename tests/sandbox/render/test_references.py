@@ -14,9 +14,14 @@ from numpy.typing import NDArray
 from PIL import Image, ImageColor
 
 from mediakit.media_limits import MediaLimits
-from mediakit.sandbox.render.film.reels import Given, Reel, chosen_seconds, film_of
+from mediakit.sandbox.render.film.reference_reel import (
+    Given,
+    Reel,
+    chosen_seconds,
+    film_of,
+)
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
-from mediakit.sandbox.render.scenes.choosing import render
+from mediakit.sandbox.render.scenes.scene_selection import render
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, frame_size, parse_ratio
 from tests.sandbox.render.test_scenes import (
     CATALOG,

@@ -25,7 +25,7 @@ from mediakit.catalog import Catalog
 from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.jobs.renderer import render_request
 from mediakit.sandbox.render.__main__ import response_line
-from mediakit.sandbox.render.film.film import Film, write_film
+from mediakit.sandbox.render.film.film_file import Film, write_film
 from mediakit.sandbox.render.frames.planes import Planes
 from mediakit.sandbox.render.frames.text import Caption, font_for, wrap
 from mediakit.sandbox.render.inputs.containers import Deadline
@@ -38,8 +38,8 @@ from mediakit.sandbox.render.protocol import (
     RenderRequest,
     parse_request,
 )
-from mediakit.sandbox.render.scenes.choosing import render
 from mediakit.sandbox.render.scenes.r1 import task_of
+from mediakit.sandbox.render.scenes.scene_selection import render
 from mediakit.sandbox.render.scenes.text_to_video import shot_captions
 from mediakit.sandbox.render.sizes import (
     SHORT_SIDES_PX,

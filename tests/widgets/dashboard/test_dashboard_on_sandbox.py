@@ -12,7 +12,7 @@ from mediakit.errors import InputError
 from mediakit.money import parse_usd
 from mediakit.sandbox.server.running import Sandbox, start
 from mediakit.widgets.dashboard.figures import figures_of, verdict_of
-from mediakit.widgets.dashboard.reading import By
+from mediakit.widgets.dashboard.month_data import By
 from tests.widgets.dashboard.test_dashboard import settle, shown, until
 
 

@@ -1,4 +1,4 @@
-"""The server's side of rendering: a pool of worker processes."""
+"""Renders jobs with a pool of worker processes."""
 
 import asyncio
 import logging
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mediakit.catalog import Function
-from mediakit.sandbox.render.process import Worker, WorkerGoneError
 from mediakit.sandbox.render.protocol import PROBE, Rendered, RenderError, RenderRequest
+from mediakit.sandbox.render.worker_process import Worker, WorkerGoneError
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ import pytest
 
 import mediakit as mk
 from mediakit import Client
-from mediakit.client.recovery.sample_history.entries import PROJECTS
+from mediakit.client.recovery.sample_history.sample_entries import PROJECTS
 from mediakit.client.recovery.sample_history.seeding import LIMITS, SeededPast
 from mediakit.errors import InputError, ServiceError
 from mediakit.sandbox.admin import seed as control

@@ -8,7 +8,8 @@ from itertools import groupby
 
 import numpy as np
 
-from mediakit.sandbox.render.film.film import (
+from mediakit.sandbox.render.film.common_fields import LONGEST_S, Medium, OpenBody
+from mediakit.sandbox.render.film.film_file import (
     FPS,
     HIGH_CRF,
     STANDARD_CRF,
@@ -16,8 +17,7 @@ from mediakit.sandbox.render.film.film import (
     sync,
     write_film,
 )
-from mediakit.sandbox.render.film.open_body import LONGEST_S, Medium, OpenBody
-from mediakit.sandbox.render.film.reels import (
+from mediakit.sandbox.render.film.reference_reel import (
     Given,
     Reel,
     Task,

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from mediakit.sandbox.render.film.film import FPS, Film, write_film
+from mediakit.sandbox.render.film.film_file import FPS, Film, write_film
 from mediakit.sandbox.render.film.pictures import on_white, read_picture
 from mediakit.sandbox.render.frames.planes import Planes, Still
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest

@@ -2,7 +2,7 @@
 
 import re
 
-from mediakit.sandbox.render.film.film import FPS, Film, write_film
+from mediakit.sandbox.render.film.film_file import FPS, Film, write_film
 from mediakit.sandbox.render.film.scenery import scene_shots, scene_sound
 from mediakit.sandbox.render.protocol import Rendered, RenderRequest
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, frame_size
