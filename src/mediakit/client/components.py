@@ -23,7 +23,7 @@ from mediakit.client.recovery.rebuilder import Rebuilder
 from mediakit.client.requests.remote_media import RemoteMedia
 from mediakit.client.requests.repricing import Pricer
 from mediakit.client.requests.request_factory import RequestFactory
-from mediakit.client.requests.upload_once import Uploads
+from mediakit.client.requests.upload_or_reuse import Uploads
 from mediakit.client.runtime.io_thread import networked
 from mediakit.client.runtime.process_bound import ProcessBound
 from mediakit.client.runtime.progress import Progress

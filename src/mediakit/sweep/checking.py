@@ -15,7 +15,7 @@ from mediakit.errors import InputError, shown
 from mediakit.media import body_with_placeholders
 from mediakit.rules import Rule
 from mediakit.schema import own_problems, with_defaults
-from mediakit.sweep.grid import Grid, Source
+from mediakit.sweep.parameter_grid import Grid, Source
 
 Sources = Mapping[str, Source]
 SHOWN_N = 5

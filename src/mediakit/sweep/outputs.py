@@ -17,7 +17,7 @@ from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.errors import InputError, NotFoundError
 from mediakit.history import Entry, History, Judgement
-from mediakit.sweep.grid import Source
+from mediakit.sweep.parameter_grid import Source
 from mediakit.sweep.scoring import Output
 
 if TYPE_CHECKING:

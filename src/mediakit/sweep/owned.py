@@ -20,7 +20,7 @@ from mediakit.media import is_url
 from mediakit.records import JobStatus
 from mediakit.schema import canonical_json, text_json
 from mediakit.sweep.checking import Sources, fields_at
-from mediakit.sweep.grid import FIRST_SEED, Grid, Source
+from mediakit.sweep.parameter_grid import FIRST_SEED, Grid, Source
 
 NOT_UPLOADED = object()
 Texts = list[str | None]

@@ -31,7 +31,6 @@ from mediakit.sweep.checking import (
     problems_of,
 )
 from mediakit.sweep.exporting.code import sweep_code
-from mediakit.sweep.grid import Codes, Dimension, Grid, Source, grid_of
 from mediakit.sweep.owned import (
     STATES,
     CellState,
@@ -42,6 +41,7 @@ from mediakit.sweep.owned import (
     owned_draws,
     state_of,
 )
+from mediakit.sweep.parameter_grid import Codes, Dimension, Grid, Source, grid_of
 from mediakit.sweep.pricing import KINDS, Prices, prices_of
 from mediakit.sweep.results import AsyncResults, Results
 

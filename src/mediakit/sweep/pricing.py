@@ -17,7 +17,7 @@ from mediakit.money import MicroUSD
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import Problem
 from mediakit.sweep.checking import Finding, Sources, count_of, fields_at, reads_of
-from mediakit.sweep.grid import Codes, Grid
+from mediakit.sweep.parameter_grid import Codes, Grid
 
 KINDS = tuple(EstimateKind)
 UNKNOWN = -1

@@ -31,7 +31,6 @@ from mediakit.history import Entry, History, Judgement
 from mediakit.sweep.budget import too_small
 from mediakit.sweep.cell_states import STATUS_NAMES, CellStatus, Columns, Progress
 from mediakit.sweep.exporting import Exported, export
-from mediakit.sweep.grid import RESERVED
 from mediakit.sweep.outputs import (
     OutputFiles,
     finals_of,
@@ -39,6 +38,7 @@ from mediakit.sweep.outputs import (
     outputs_of,
     repair_columns,
 )
+from mediakit.sweep.parameter_grid import RESERVED
 from mediakit.sweep.runner import IN_FLIGHT, Runner
 from mediakit.sweep.scoring import BATCH, HistoryScores, Output, Scorer, score_outputs
 from mediakit.sweep.statistics import (

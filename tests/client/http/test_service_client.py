@@ -21,12 +21,8 @@ import trustme
 from mediakit.client.http.client_pool import MAX_CONNECTIONS
 from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.http_client import HttpClient
-from mediakit.client.http.response_parsing import (
-    error_of,
-    parse,
-    refused_input,
-    rejection,
-)
+from mediakit.client.http.response_errors import error_of, refused_input, rejection
+from mediakit.client.http.response_parsing import parse
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.client.runtime.service import Service

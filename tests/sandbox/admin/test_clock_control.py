@@ -9,11 +9,11 @@ import pytest
 from mediakit.errors import ServiceError
 from mediakit.sandbox.core import timed_work
 from mediakit.sandbox.core.timed_work import StalledError, TimedWork, Timekeeper
-from mediakit.sandbox.scheduling.clock import SandboxClock, to_us
 from mediakit.sandbox.server.startup import resume_clock
 from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.timing.clock import SandboxClock, to_us
 from tests.sandbox.conftest import KITE, Api, StartSandbox
-from tests.sandbox.scheduling.test_clock import START, SettableClock
+from tests.sandbox.timing.test_clock import START, SettableClock
 
 ADMIN_HEADERS = {"X-Sandbox": "1"}
 DAY_S = 86_400

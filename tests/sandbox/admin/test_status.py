@@ -5,10 +5,10 @@ import pytest
 
 from mediakit.sandbox.admin.status_data import Overview, Trouble
 from mediakit.sandbox.admin.status_page import page
-from mediakit.sandbox.scheduling.clock import to_us
 from mediakit.sandbox.store.events.deliveries import DeliveryRow
+from mediakit.sandbox.timing.clock import to_us
 from tests.sandbox.conftest import KITE, Api, StartSandbox
-from tests.sandbox.scheduling.test_clock import START
+from tests.sandbox.timing.test_clock import START
 
 ADMIN_HEADERS = {"X-Sandbox": "1"}
 # Port 1 of this machine: nobody listens there.

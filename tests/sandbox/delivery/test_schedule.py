@@ -16,8 +16,8 @@ from mediakit.sandbox.delivery.signatures import (
     sign,
     signed_headers,
 )
-from mediakit.sandbox.scheduling.clock import US_PER_S
 from mediakit.sandbox.store.events.signing_secrets import new_secret
+from mediakit.sandbox.timing.clock import US_PER_S
 
 # By hand from spec 6.5, in seconds: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 24 h.
 GAPS_S = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 86_400]

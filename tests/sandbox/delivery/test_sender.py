@@ -17,10 +17,10 @@ import pytest
 from mediakit.clock import SystemClock
 from mediakit.sandbox.delivery.events import TEST, announce
 from mediakit.sandbox.delivery.sender import Sender
-from mediakit.sandbox.scheduling.clock import US_PER_S
 from mediakit.sandbox.store.events import deliveries, endpoints, signing_secrets
 from mediakit.sandbox.store.events.endpoints import EndpointRow
 from mediakit.sandbox.store.organizations.keys import DEFAULT_ORG
+from mediakit.sandbox.timing.clock import US_PER_S
 from tests.support.sandbox.lone_sender import OWN_PORT, LoneSender, lone_sender, run
 from tests.support.sandbox.receivers import (
     PATIENCE_S,

@@ -9,9 +9,9 @@ import pytest
 
 from mediakit.clock import VirtualClock
 from mediakit.sandbox.core.service import Service
-from mediakit.sandbox.scheduling.clock import SandboxClock, to_us
-from mediakit.sandbox.scheduling.wakeup import Wakeup, run_forever
-from mediakit.sandbox.scheduling.work_retry import (
+from mediakit.sandbox.timing.clock import SandboxClock, to_us
+from mediakit.sandbox.timing.wakeup import Wakeup, run_forever
+from mediakit.sandbox.timing.work_retry import (
     LONGEST_BACKOFF_S,
     Health,
     backoff_s,

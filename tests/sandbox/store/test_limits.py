@@ -14,10 +14,10 @@ from mediakit.catalog import Catalog
 from mediakit.errors import InputError
 from mediakit.rates import Line
 from mediakit.records import ErrorCode
-from mediakit.sandbox.store import admission, holds_and_charges, jobs
+from mediakit.sandbox.store import admission, holds_and_charges, job_queue
 from mediakit.sandbox.store.admission import NewJob
 from mediakit.sandbox.store.database import Database, Value
-from mediakit.sandbox.store.jobs import Finished, JobRow
+from mediakit.sandbox.store.job_queue import Finished, JobRow
 from mediakit.sandbox.store.limits import KeyGoneError, Refusal
 from mediakit.sandbox.store.organizations import keys, organization_records
 from mediakit.sandbox.store.organizations.organization_records import NewOrg
@@ -323,11 +323,11 @@ class Submitter:
         return None if refusal is None else refusal.code
 
     def finish(self, job: JobRow, charge: int, now_us: int) -> None:
-        running = jobs.claim(self.db, now_us)
+        running = job_queue.claim(self.db, now_us)
         assert running is not None
         assert running.id == job.id
         made = Finished("video", "video/mp4", None, charge, 5)
-        assert jobs.complete(
+        assert job_queue.complete(
             self.db, running, made, now_us=now_us, settle_due_us=now_us
         )
         assert holds_and_charges.settle_due(self.db, now_us) == 1
@@ -398,10 +398,10 @@ def test_a_window_ends_on_the_microsecond(db: Database) -> None:
 def test_a_job_that_ran_counts_whatever_it_failed_with(db: Database) -> None:
     submitter = Submitter(db, per_day=1)
     submitter.submit()
-    running = jobs.claim(db, NOON)
+    running = job_queue.claim(db, NOON)
     assert running is not None
     code = ErrorCode.RATE_LIMITED
-    assert jobs.fail(db, running, code, "x", now_us=NOON, settle_due_us=NOON)
+    assert job_queue.fail(db, running, code, "x", now_us=NOON, settle_due_us=NOON)
 
     assert submitter.code() is ErrorCode.RATE_LIMITED
 
@@ -447,11 +447,13 @@ def test_money_is_held_through_every_state_until_it_settles(
     submitter = Submitter(db)
     submitter.limit("key", submitter.key, PRICE)
     submitter.submit()
-    running = None if state == "queued" else jobs.claim(db, NOON)
+    running = None if state == "queued" else job_queue.claim(db, NOON)
     assert (running is None) == (state == "queued")
     if running is not None and state == "pending":
         made = Finished("video", "video/mp4", None, 0, 5)
-        assert jobs.complete(db, running, made, now_us=NOON, settle_due_us=NOON + 1)
+        assert job_queue.complete(
+            db, running, made, now_us=NOON, settle_due_us=NOON + 1
+        )
 
     assert submitter.code(price=1) is ErrorCode.RATE_LIMITED
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit.records import ErrorCode
-from mediakit.sandbox.store import admission, holds_and_charges, jobs
+from mediakit.sandbox.store import admission, holds_and_charges, job_queue
 from mediakit.sandbox.store.admission import NewJob
 from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.store.jobs import Finished, JobRow
+from mediakit.sandbox.store.job_queue import Finished, JobRow
 from mediakit.sandbox.store.organizations import keys, organization_records
 from mediakit.sandbox.store.organizations.organization_records import NewOrg
 from tests.support.sandbox.instants import DAY_US, NOON, at
@@ -110,7 +110,7 @@ class Books:
         )
 
     def running(self, account: Account) -> list[JobRow]:
-        while job := jobs.claim(self.db, self.now_us):
+        while job := job_queue.claim(self.db, self.now_us):
             owner = next(one for one in self.accounts if one.org == job.org)
             owner.running.append(job)
         return account.running
@@ -133,13 +133,13 @@ class Books:
         job = account.running.pop(0)
         charge = min(amount, self.holds[job.id])
         made = Finished("video", "video/mp4", None, charge, 5)
-        assert jobs.complete(self.db, job, made, **self._ends())
+        assert job_queue.complete(self.db, job, made, **self._ends())
         account.pending.append(charge)
 
     def fail(self, account: Account, _: int) -> None:
         if self.running(account):
             job = account.running.pop(0)
-            assert jobs.fail(self.db, job, ErrorCode.INTERNAL, "x", **self._ends())
+            assert job_queue.fail(self.db, job, ErrorCode.INTERNAL, "x", **self._ends())
             account.held -= self.holds.pop(job.id)
 
     def _ends(self) -> dict[str, int]:

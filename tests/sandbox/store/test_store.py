@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from mediakit.errors import ServiceError
 from mediakit.records import ErrorCode
-from mediakit.sandbox.store import admission, holds_and_charges, jobs, named_values
+from mediakit.sandbox.store import admission, holds_and_charges, job_queue, named_values
 from mediakit.sandbox.store.admission import KeyReusedError, NewJob, Repeatable
 from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.store.jobs import Finished, JobRow
+from mediakit.sandbox.store.job_queue import Finished, JobRow
 from mediakit.sandbox.store.organizations import keys
 from mediakit.sandbox.store.organizations.keys import DEFAULT_ORG
 
@@ -74,7 +74,7 @@ def submit(db: Database, name: str, price: int | None = 0, **change: Any) -> Job
 
 
 def claimed(db: Database) -> JobRow:
-    job = jobs.claim(db, 0)
+    job = job_queue.claim(db, 0)
     assert job is not None
     return job
 
@@ -107,7 +107,7 @@ class Books:
         assert job.error_code == ("insufficient_balance" if price > free else None)
 
     def start(self) -> None:
-        job = jobs.claim(self.db, 0)
+        job = job_queue.claim(self.db, 0)
         if job is not None:
             self.running.append(job)
 
@@ -119,12 +119,12 @@ class Books:
     def complete(self, percent: int) -> None:
         if job := self.next_running():
             charge = job.hold_micro_usd * percent // 100
-            assert jobs.complete(self.db, job, finished(charge), **NOW)
+            assert job_queue.complete(self.db, job, finished(charge), **NOW)
             self.pending.append(charge)
 
     def fail(self) -> None:
         if job := self.next_running():
-            assert jobs.fail(self.db, job, ErrorCode.INTERNAL, "x", **NOW)
+            assert job_queue.fail(self.db, job, ErrorCode.INTERNAL, "x", **NOW)
 
     def settle(self) -> None:
         holds_and_charges.settle_due(self.db, 0)
@@ -132,7 +132,7 @@ class Books:
         self.pending.clear()
 
     def kill(self) -> None:
-        jobs.requeue_running(self.db)
+        job_queue.requeue_running(self.db)
         self.running.clear()
 
     def assert_right(self) -> None:
@@ -183,7 +183,7 @@ def test_the_balance_is_never_negative_and_is_the_start_minus_what_settled(
 def test_a_second_charge_of_a_job_is_refused_by_the_database(db: Database) -> None:
     submit(db, "a", 10)
     job = claimed(db)
-    jobs.complete(db, job, finished(10), now_us=0, settle_due_us=0)
+    job_queue.complete(db, job, finished(10), now_us=0, settle_due_us=0)
 
     with pytest.raises(sqlite3.IntegrityError):
         holds_and_charges.open_charge(db, job.id, 10, hold_micro_usd=10, due_us=0)
@@ -199,7 +199,7 @@ def test_a_second_charge_of_a_job_is_refused_by_the_database(db: Database) -> No
 
 def test_settling_twice_at_one_instant_collects_once(db: Database) -> None:
     submit(db, "a", 10)
-    jobs.complete(db, claimed(db), finished(10), now_us=0, settle_due_us=5)
+    job_queue.complete(db, claimed(db), finished(10), now_us=0, settle_due_us=5)
 
     assert [holds_and_charges.settle_due(db, t) for t in (4, 5, 5)] == [0, 1, 0]
     assert holds_and_charges.balance_micro_usd(db, DEFAULT_ORG) == OPENING - 10
@@ -233,29 +233,29 @@ def test_jobs_start_in_order_under_the_cap(db: Database) -> None:
         submit(db, name)
 
     assert [claimed(db).id, claimed(db).id] == ["media_a", "media_b"]
-    assert jobs.claim(db, 0) is None
-    jobs.requeue_running(db)
+    assert job_queue.claim(db, 0) is None
+    job_queue.requeue_running(db)
     assert claimed(db).id == "media_a"
 
 
 def test_a_job_does_not_start_before_it_is_due(db: Database) -> None:
     submit(db, "a", start_due_us=7)
 
-    assert jobs.claim(db, 6) is None
-    assert jobs.next_start_us(db) == 7
-    assert jobs.claim(db, 7) is not None
+    assert job_queue.claim(db, 6) is None
+    assert job_queue.next_start_us(db) == 7
+    assert job_queue.claim(db, 7) is not None
 
 
 def test_a_run_that_was_cut_off_cannot_end_the_job_any_more(db: Database) -> None:
     submit(db, "a", 10)
     cut_off = claimed(db)
-    jobs.requeue_running(db)
+    job_queue.requeue_running(db)
     again = claimed(db)
 
-    assert not jobs.complete(db, cut_off, finished(10), **NOW)
-    assert not jobs.fail(db, cut_off, ErrorCode.INTERNAL, "x", **NOW)
-    assert jobs.complete(db, again, finished(10), **NOW)
-    assert not jobs.complete(db, again, finished(10), **NOW)
+    assert not job_queue.complete(db, cut_off, finished(10), **NOW)
+    assert not job_queue.fail(db, cut_off, ErrorCode.INTERNAL, "x", **NOW)
+    assert job_queue.complete(db, again, finished(10), **NOW)
+    assert not job_queue.complete(db, again, finished(10), **NOW)
 
 
 def test_a_key_finds_its_job_and_refuses_another_request(db: Database) -> None:
@@ -267,15 +267,15 @@ def test_a_key_finds_its_job_and_refuses_another_request(db: Database) -> None:
     assert admission.find_repeated(db, DEFAULT_ORG, first) == made.job
     with pytest.raises(KeyReusedError):
         admission.submit(db, new_job(db, "c", 10), Repeatable("k", b"two"))
-    assert jobs.find(db, "media_c") is None
+    assert job_queue.find(db, "media_c") is None
     assert held(db) == 10
 
 
 def test_a_job_is_found_in_its_own_organization_only(db: Database) -> None:
     job = submit(db, "a")
 
-    assert jobs.find_in_org(db, DEFAULT_ORG, job.id) == job
-    assert jobs.find_in_org(db, "org_other", job.id) is None
+    assert job_queue.find_in_org(db, DEFAULT_ORG, job.id) == job
+    assert job_queue.find_in_org(db, "org_other", job.id) is None
 
 
 def test_a_failed_transaction_leaves_nothing(db: Database) -> None:
@@ -295,7 +295,7 @@ def test_an_organization_keeps_its_balance_and_takes_new_limits(
 ) -> None:
     with opened(tmp_path / "db") as db:
         submit(db, "a", 10)
-        jobs.complete(db, claimed(db), finished(10), now_us=0, settle_due_us=0)
+        job_queue.complete(db, claimed(db), finished(10), now_us=0, settle_due_us=0)
         holds_and_charges.settle_due(db, 0)
     with opened(tmp_path / "db", concurrency=7) as db:
         assert holds_and_charges.balance_micro_usd(db, DEFAULT_ORG) == OPENING - 10
@@ -384,10 +384,10 @@ def test_a_job_is_not_claimed_unless_its_claimant_reads_it(
         raise sqlite3.OperationalError("disk I/O error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "find", unread)
+        patch.setattr(job_queue, "find", unread)
         with pytest.raises(sqlite3.OperationalError):
-            jobs.claim(db, 1)
+            job_queue.claim(db, 1)
 
-    claimed = jobs.claim(db, 1)
+    claimed = job_queue.claim(db, 1)
     assert claimed is not None
     assert claimed.run_no == 1

@@ -11,8 +11,6 @@ from typing import Any
 from mediakit.clock import SystemClock, VirtualClock
 from mediakit.sandbox.delivery.events import COMPLETED, envelope, new_event_id
 from mediakit.sandbox.delivery.sender import Sender
-from mediakit.sandbox.scheduling.clock import US_PER_S, SandboxClock, to_us
-from mediakit.sandbox.scheduling.wakeup import Wakeup
 from mediakit.sandbox.server.data_dir import DataDir
 from mediakit.sandbox.server.startup import open_service
 from mediakit.sandbox.settings import Sandbox
@@ -24,6 +22,8 @@ from mediakit.sandbox.store.events.deliveries import (
     Receiver,
 )
 from mediakit.sandbox.store.organizations.keys import DEFAULT_ORG
+from mediakit.sandbox.timing.clock import US_PER_S, SandboxClock, to_us
+from mediakit.sandbox.timing.wakeup import Wakeup
 
 OWN_PORT = 9
 

@@ -12,7 +12,7 @@ import pytest
 
 from mediakit import Client
 from mediakit.catalog import Catalog
-from mediakit.sweep.grid import grid_of
+from mediakit.sweep.parameter_grid import grid_of
 from mediakit.widgets.form.code_view import CodeView
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.python_code import sweep_call

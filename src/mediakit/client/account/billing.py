@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from mediakit.client.http.exchange import Answer
-from mediakit.client.http.response_parsing import answered_at, error_of, parse
+from mediakit.client.http.response_errors import error_of
+from mediakit.client.http.response_parsing import answered_at, parse
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.runtime.io_thread import networked
 from mediakit.clock import Clock

@@ -16,7 +16,8 @@ from mediakit.client.account.delivery_log import (
 )
 from mediakit.client.account.delivery_range import in_range, instant_of
 from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.response_parsing import error_of, parse
+from mediakit.client.http.response_errors import error_of
+from mediakit.client.http.response_parsing import parse
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.runtime.io_thread import networked
 from mediakit.client.runtime.signing_secret import Secret

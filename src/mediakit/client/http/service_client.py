@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from typing import TypeVar
 
 import httpx
 
 from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.http_client import TIMEOUT_S, HttpClient
+from mediakit.client.http.redaction import without_key
 from mediakit.client.http.response_parsing import retry_after_s
 from mediakit.client.http.retry import retry, stop_after_s
 from mediakit.client.runtime.process_bound import closed
@@ -23,8 +23,6 @@ log = logging.getLogger("mediakit.client")
 T = TypeVar("T")
 
 READ_RETRY_FOR_S = 10.0
-# A shorter key could occur in a response by chance.
-SHORTEST_KEY_BYTES = 8
 # A gateway error or a rate limit: the read may succeed shortly.
 NOT_NOW = frozenset({408, 429, 502, 503, 504})
 
@@ -91,14 +89,7 @@ class ServiceClient:
             params=params,
         )
         log.debug("%s %s -> %s", method, path, answer.status)
-        return self._without_key(answer)
-
-    def _without_key(self, answer: Answer) -> Answer:
-        """Remove the key from a response, because errors quote its message."""
-        key = self.service.api_key.encode()
-        if len(key) < SHORTEST_KEY_BYTES or key not in answer.content:
-            return answer
-        return replace(answer, content=answer.content.replace(key, b"***"))
+        return without_key(answer, self.service.api_key)
 
     async def read(
         self,

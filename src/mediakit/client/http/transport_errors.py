@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import socket
 import ssl
 from collections.abc import Awaitable, Iterator
-from contextvars import ContextVar
 from typing import TypeVar
 
 import httpx
 
 from mediakit.client.http.exchange import NoAnswerError
+from mediakit.client.http.redaction import unlogged
 
 T = TypeVar("T")
 
@@ -52,15 +51,13 @@ async def translate_errors(work: Awaitable[T], *, in_body: bool = False) -> T:
         work: The call; its other exceptions propagate.
         in_body: Whether the head of the response has arrived.
     """
-    token = _in_mediakit_request.set(True)
     try:
-        return await work
+        with unlogged():
+            return await work
     except Exception as error:
         if isinstance(error, NoAnswerError) or not _is_transport_error(error):
             raise
         no_answer = no_answer_from(error, in_body=in_body)
-    finally:
-        _in_mediakit_request.reset(token)
     # Raised outside the except block so that the httpx error, which holds the API key
     # in its request headers, is not chained to it.
     raise no_answer
@@ -146,20 +143,3 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
-
-
-_in_mediakit_request: ContextVar[bool] = ContextVar("mediakit_is_ours", default=False)
-
-
-_PARTS_OF_HTTPCORE = ("connection", "http11", "http2", "proxy", "socks")
-
-
-class _DropOwnRequests(logging.Filter):
-    """Drops the log records of our requests: a URL may be signed."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return not _in_mediakit_request.get()
-
-
-for _name in ("httpx", *(f"httpcore.{part}" for part in _PARTS_OF_HTTPCORE)):
-    logging.getLogger(_name).addFilter(_DropOwnRequests())

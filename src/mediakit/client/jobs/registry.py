@@ -14,7 +14,8 @@ from anyio import to_thread
 
 from mediakit.catalog import Catalog
 from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.response_parsing import error_of, parse
+from mediakit.client.http.response_errors import error_of
+from mediakit.client.http.response_parsing import parse
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.client_poller import ClientPoller

@@ -14,7 +14,8 @@ from anyio import to_thread
 
 from mediakit.catalog import Catalog
 from mediakit.client.account.delivery_log import DELIVERIES_PATH, LogReading, text_in
-from mediakit.client.http.response_parsing import error_of, parse
+from mediakit.client.http.response_errors import error_of
+from mediakit.client.http.response_parsing import parse
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.jobs.poll_budget import PollBudget, process_budget
 from mediakit.client.jobs.registry import JOBS_PATH, Jobs, foreign, is_foreign

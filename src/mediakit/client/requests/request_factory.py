@@ -12,7 +12,7 @@ from mediakit.catalog import Catalog
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.requests.job_inputs import id_of, jobs_in
 from mediakit.client.requests.remote_media import RemoteMedia
-from mediakit.client.requests.upload_once import Uploads
+from mediakit.client.requests.upload_or_reuse import Uploads
 from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.client.requests.validation import (
     Seconds,

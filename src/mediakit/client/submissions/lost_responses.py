@@ -5,12 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.response_parsing import (
-    failed_job,
-    leads_to,
-    parse,
-    retry_after_s,
-)
+from mediakit.client.http.response_errors import leads_to
+from mediakit.client.http.response_parsing import failed_job, parse, retry_after_s
 from mediakit.client.submissions.submission_errors import is_foreign
 from mediakit.errors import ServiceError
 from mediakit.history import Entry

@@ -5,11 +5,8 @@ from __future__ import annotations
 import logging
 
 from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.response_parsing import (
-    NOT_CHARGED,
-    rejection,
-    retry_after_s,
-)
+from mediakit.client.http.response_errors import NOT_CHARGED, rejection
+from mediakit.client.http.response_parsing import retry_after_s
 from mediakit.client.http.retry import retry
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.records.account_history import AccountHistory

@@ -1,6 +1,6 @@
 """Errors of a submission without a job: what was sent, its cost, what to do.
 
-`http.response_parsing` reads the response; this module says what it means for a
+`http.response_errors` reads the response; this module says what it means for a
 submission.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from mediakit.client.http.exchange import Answer
-from mediakit.client.http.response_parsing import NOT_CHARGED, error_of
+from mediakit.client.http.response_errors import NOT_CHARGED, error_of
 from mediakit.clock import Clock
 from mediakit.errors import ConflictError, MediakitError, ServiceError, shown
 from mediakit.history import Submission

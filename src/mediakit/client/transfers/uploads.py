@@ -13,7 +13,8 @@ from anyio import to_thread
 
 from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.http_client import BLOCK_BYTES, HttpClient
-from mediakit.client.http.response_parsing import error_of, parse, retry_after_s
+from mediakit.client.http.response_errors import error_of
+from mediakit.client.http.response_parsing import parse, retry_after_s
 from mediakit.client.http.retry import retry, stop_after_attempts
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.clock import Clock

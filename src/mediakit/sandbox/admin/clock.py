@@ -11,7 +11,7 @@ from mediakit.sandbox.core.request_body import read_object
 from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import Service, service_of
 from mediakit.sandbox.core.timed_work import StalledError
-from mediakit.sandbox.scheduling.clock import US_PER_S, iso, to_us
+from mediakit.sandbox.timing.clock import US_PER_S, iso, to_us
 
 MAX_SKIP_S = 10 * 366 * 86_400
 

@@ -18,11 +18,11 @@ from mediakit.sandbox.core.service import Service, service_of
 from mediakit.sandbox.delivery.callback_policy import check_callback_url
 from mediakit.sandbox.delivery.events import Subscribable, announce_test
 from mediakit.sandbox.delivery.outbound_policy import BlockedError
-from mediakit.sandbox.scheduling.clock import iso
 from mediakit.sandbox.store.events import deliveries, endpoints, signing_secrets
 from mediakit.sandbox.store.events.deliveries import Page
 from mediakit.sandbox.store.events.endpoints import MAX_ENDPOINTS, EndpointRow
 from mediakit.sandbox.store.organizations.keys import DEFAULT_ORG
+from mediakit.sandbox.timing.clock import iso
 
 MADE = 201
 

@@ -11,7 +11,7 @@ from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import service_of
 from mediakit.sandbox.faults.active_faults import Fault
 from mediakit.sandbox.faults.fault_rules import read_rule
-from mediakit.sandbox.scheduling.clock import iso
+from mediakit.sandbox.timing.clock import iso
 
 
 async def add_fault(request: Request) -> Response:

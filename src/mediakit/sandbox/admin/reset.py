@@ -10,8 +10,8 @@ from mediakit.sandbox.core.request_body import read_object
 from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import Service, service_of
 from mediakit.sandbox.core.timed_work import CLOCK_FACT
-from mediakit.sandbox.scheduling.clock import iso
 from mediakit.sandbox.store.reset import forget_everything
+from mediakit.sandbox.timing.clock import iso
 
 
 async def reset(request: Request) -> Response:

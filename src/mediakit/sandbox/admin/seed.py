@@ -13,8 +13,8 @@ from mediakit.errors import shown
 from mediakit.sandbox.core.request_body import RequestBody, read_body
 from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import Service, caller_of, service_of
-from mediakit.sandbox.scheduling.clock import iso
 from mediakit.sandbox.store.organizations.keys import DEFAULT_ORG
+from mediakit.sandbox.timing.clock import iso
 
 MEMBERS = ("Studio", "Marketing")
 PASTS = UUID("6c1d3f0e-6a3b-4f0c-9a55-0d8c1f2b7e41")

@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 from mediakit.money import format_usd
 from mediakit.sandbox.core.service import Service
 from mediakit.sandbox.faults.active_faults import Fault
-from mediakit.sandbox.scheduling.clock import to_instant
-from mediakit.sandbox.store import jobs
+from mediakit.sandbox.store import job_queue
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.events import deliveries as webhooks
 from mediakit.sandbox.store.events.deliveries import DeliveryRow, Page
-from mediakit.sandbox.store.jobs import JobRow
+from mediakit.sandbox.store.job_queue import JobRow
 from mediakit.sandbox.store.limits import left_micro_usd
+from mediakit.sandbox.timing.clock import to_instant
 
 SHOWN_JOBS = 20
 SHOWN_DELIVERIES = 10
@@ -78,7 +78,7 @@ def overview(service: Service) -> Overview:
     """Read everything that the status page shows."""
     db = service.db
     orgs = db.rows("SELECT * FROM org ORDER BY rowid")
-    latest = [job for o in orgs for job in jobs.latest(db, o["id"], SHOWN_JOBS)]
+    latest = [job for o in orgs for job in job_queue.latest(db, o["id"], SHOWN_JOBS)]
     latest.sort(key=lambda job: job.created_us, reverse=True)
     counts = db.rows("SELECT status, count(*) AS n FROM delivery GROUP BY status")
     return Overview(

@@ -7,7 +7,7 @@ from html import escape
 from mediakit.money import format_usd
 from mediakit.sandbox.admin.status_data import Overview, Trouble, utc
 from mediakit.sandbox.faults.active_faults import Fault
-from mediakit.sandbox.store.jobs import JobRow
+from mediakit.sandbox.store.job_queue import JobRow
 
 # Reading two clocks takes time, so a clock that was not moved still differs a little.
 NOTEWORTHY_S = 1.0

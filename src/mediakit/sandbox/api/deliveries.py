@@ -11,9 +11,9 @@ from starlette.responses import JSONResponse, Response
 from mediakit.sandbox.core.request_body import refused
 from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import Service, caller_of, service_of
-from mediakit.sandbox.scheduling.clock import iso
 from mediakit.sandbox.store.events import deliveries, endpoints
 from mediakit.sandbox.store.events.deliveries import AttemptRow, DeliveryRow, Page
+from mediakit.sandbox.timing.clock import iso
 
 MAX_LIMIT, DEFAULT_LIMIT = 100, 20
 PARAMETERS = ("endpoint_id", "status", "source_id", "limit", "cursor")

@@ -5,8 +5,8 @@ from starlette.responses import JSONResponse, Response
 
 from mediakit.sandbox.core.responses import RequestError, job_object, output_url
 from mediakit.sandbox.core.service import base_url_of, caller_of, service_of
-from mediakit.sandbox.store import jobs
-from mediakit.sandbox.store.jobs import JobRow
+from mediakit.sandbox.store import job_queue
+from mediakit.sandbox.store.job_queue import JobRow
 
 
 async def read(request: Request) -> Response:
@@ -40,14 +40,16 @@ async def erase(request: Request) -> Response:
             409, f"The job is {job.status}: only an ended job can be erased."
         )
     # The row first: after a kill in between, the next start removes the file.
-    jobs.erase(service.db, job, service.clock.now_us())
+    job_queue.erase(service.db, job, service.clock.now_us())
     service.files.remove(job.file)
     return job_response(request, _asked_for(request))
 
 
 def _asked_for(request: Request) -> JobRow:
     service, caller = service_of(request), caller_of(request)
-    job = jobs.find_in_org(service.db, caller.org, request.path_params["request_id"])
+    job = job_queue.find_in_org(
+        service.db, caller.org, request.path_params["request_id"]
+    )
     if job is None:
         raise RequestError(404, "There is no job with this id in your organization.")
     return job

@@ -6,7 +6,7 @@ from starlette.responses import FileResponse, Response
 from mediakit.sandbox.core.files import name_in
 from mediakit.sandbox.core.responses import message_response
 from mediakit.sandbox.core.service import Service, service_of
-from mediakit.sandbox.store.jobs import find_by_file
+from mediakit.sandbox.store.job_queue import find_by_file
 from mediakit.sandbox.store.uploads import find_upload
 
 HEADERS = {

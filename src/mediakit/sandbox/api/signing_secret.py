@@ -9,8 +9,8 @@ from starlette.responses import JSONResponse, Response
 from mediakit.sandbox.core.request_body import RequestBody, read_body
 from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import Service, caller_of, service_of
-from mediakit.sandbox.scheduling.clock import US_PER_S, iso
 from mediakit.sandbox.store.events import signing_secrets
+from mediakit.sandbox.timing.clock import US_PER_S, iso
 
 MAX_OVERLAP_S = 86_400
 # A cache must not keep a secret.

@@ -28,7 +28,6 @@ from mediakit.sandbox.delivery.events import announce
 from mediakit.sandbox.delivery.outbound_policy import BlockedError
 from mediakit.sandbox.jobs.pricing import hold_of
 from mediakit.sandbox.jobs.requested_failures import asked_failure
-from mediakit.sandbox.scheduling.clock import US_PER_S
 from mediakit.sandbox.store import admission
 from mediakit.sandbox.store.admission import (
     Admission,
@@ -37,9 +36,10 @@ from mediakit.sandbox.store.admission import (
     NoBillingPlanError,
     Repeatable,
 )
-from mediakit.sandbox.store.jobs import JobRow
+from mediakit.sandbox.store.job_queue import JobRow
 from mediakit.sandbox.store.limits import KeyGoneError, Refusal
 from mediakit.sandbox.store.organizations.keys import Caller
+from mediakit.sandbox.timing.clock import US_PER_S
 from mediakit.schema import canonical_json
 
 MAX_KEY_LENGTH = 255

@@ -13,9 +13,9 @@ from starlette.responses import JSONResponse, Response
 from mediakit.sandbox.core.files import address_of, new_name
 from mediakit.sandbox.core.request_body import RequestBody, read_body
 from mediakit.sandbox.core.service import Service, base_url_of, caller_of, service_of
-from mediakit.sandbox.scheduling.clock import US_PER_S
 from mediakit.sandbox.store import uploads
 from mediakit.sandbox.store.uploads import UploadRow
+from mediakit.sandbox.timing.clock import US_PER_S
 
 GRANT_VALID_S = 5 * 60
 MAX_UPLOAD_BYTES = 1024**3

@@ -8,9 +8,9 @@ from starlette.responses import JSONResponse
 
 from mediakit.records import BillingState, ErrorCode
 from mediakit.sandbox.core.files import address_of
-from mediakit.sandbox.scheduling.clock import SandboxClock, iso
-from mediakit.sandbox.store.jobs import JobRow
+from mediakit.sandbox.store.job_queue import JobRow
 from mediakit.sandbox.store.limits import Refusal
+from mediakit.sandbox.timing.clock import SandboxClock, iso
 
 # A rejection after the job row exists returns the failed job (spec 4.3).
 ENVELOPE_STATUS = {

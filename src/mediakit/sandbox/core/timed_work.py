@@ -6,9 +6,9 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from mediakit.sandbox.scheduling.clock import US_PER_S, SandboxClock
 from mediakit.sandbox.store import named_values
 from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.timing.clock import US_PER_S, SandboxClock
 
 CLOCK_FACT = "clock"
 STALL_GAP_S = 0.01

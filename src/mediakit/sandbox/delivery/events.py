@@ -5,12 +5,12 @@ from typing import Any, Literal, get_args
 
 from mediakit.sandbox.core.responses import job_object
 from mediakit.sandbox.core.service import Service
-from mediakit.sandbox.scheduling.clock import iso
-from mediakit.sandbox.store import jobs
+from mediakit.sandbox.store import job_queue
 from mediakit.sandbox.store.events import deliveries, endpoints
 from mediakit.sandbox.store.events.deliveries import NewEvent, Receiver
 from mediakit.sandbox.store.events.endpoints import EndpointRow
-from mediakit.sandbox.store.jobs import JobRow
+from mediakit.sandbox.store.job_queue import JobRow
+from mediakit.sandbox.timing.clock import iso
 from mediakit.schema import canonical_json
 
 Subscribable = Literal["media.job.completed", "media.job.failed"]
@@ -29,7 +29,7 @@ def announce(service: Service, job_id: str) -> None:
         service: The shared state of the sandbox.
         job_id: A job that is completed or failed.
     """
-    job = jobs.find(service.db, job_id)
+    job = job_queue.find(service.db, job_id)
     if job is None or not job.terminal:
         raise LookupError(f"{job_id} has not ended")
     kind = COMPLETED if job.status == "completed" else FAILED

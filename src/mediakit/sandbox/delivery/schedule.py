@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from random import Random
 
-from mediakit.sandbox.scheduling.clock import US_PER_S
+from mediakit.sandbox.timing.clock import US_PER_S
 
 MINUTE_S = 60
 HOUR_S = 60 * MINUTE_S

@@ -13,9 +13,6 @@ from mediakit.sandbox.delivery.events import TEST
 from mediakit.sandbox.delivery.outcome import SIGNING, Outcome
 from mediakit.sandbox.delivery.schedule import MAX_ATTEMPTS, gap_us, push_back_us
 from mediakit.sandbox.delivery.signatures import SigningError, signed_headers
-from mediakit.sandbox.scheduling.clock import US_PER_S, to_us
-from mediakit.sandbox.scheduling.wakeup import run_forever
-from mediakit.sandbox.scheduling.work_retry import backoff_s
 from mediakit.sandbox.store.events import deliveries, endpoints, signing_secrets
 from mediakit.sandbox.store.events.deliveries import (
     DELIVERED,
@@ -23,6 +20,9 @@ from mediakit.sandbox.store.events.deliveries import (
     AttemptRow,
     DeliveryRow,
 )
+from mediakit.sandbox.timing.clock import US_PER_S, to_us
+from mediakit.sandbox.timing.wakeup import run_forever
+from mediakit.sandbox.timing.work_retry import backoff_s
 
 if TYPE_CHECKING:
     from mediakit.sandbox.delivery.attempt import Poster

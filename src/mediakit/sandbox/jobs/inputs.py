@@ -10,7 +10,7 @@ from mediakit.catalog import Function, MediaItem
 from mediakit.sandbox.core.files import Files, name_in
 from mediakit.sandbox.delivery.outbound_policy import BlockedError, FetchError
 from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.store.jobs import find_by_file
+from mediakit.sandbox.store.job_queue import find_by_file
 from mediakit.sandbox.store.uploads import find_upload
 
 # The largest input that a function allows is a clip of 200 MB (spec 4.4).

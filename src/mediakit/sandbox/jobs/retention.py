@@ -3,8 +3,8 @@
 import re
 
 from mediakit.sandbox.core.service import Service
-from mediakit.sandbox.scheduling.clock import US_PER_S
-from mediakit.sandbox.store import jobs, uploads
+from mediakit.sandbox.store import job_queue, uploads
+from mediakit.sandbox.timing.clock import US_PER_S
 
 BYTES_PER_GB = 10**9
 US_PER_DAY = 86_400 * US_PER_S
@@ -26,11 +26,11 @@ def remove_old(service: Service) -> int:
     # The rows first: after a kill in between, the next start removes the files.
     with db.transaction():
         for file in stale:
-            job = jobs.find_by_file(db, file)
+            job = job_queue.find_by_file(db, file)
             if job is None:
                 uploads.end(db, file)
             else:
-                jobs.erase(db, job, now_us)
+                job_queue.erase(db, job, now_us)
     for file in stale:
         service.files.remove(file)
     return now_us + round(CHECK_INTERVAL_S * service.settings.speed * US_PER_S)
@@ -39,10 +39,10 @@ def remove_old(service: Service) -> int:
 def _stale(service: Service, now_us: int) -> list[str]:
     settings, db = service.settings, service.db
     since_us = now_us - settings.keep_days * US_PER_DAY
-    dated = sorted([*jobs.outputs(db), *uploads.stored_files(db)])
+    dated = sorted([*job_queue.outputs(db), *uploads.stored_files(db)])
     sizes = {file: service.files.size_bytes(file) for _, file in dated}
     surplus_bytes = sum(sizes.values()) - settings.keep_gb * BYTES_PER_GB
-    bodies = jobs.unfinished_bodies(db)
+    bodies = job_queue.unfinished_bodies(db)
     needed = {name for body in bodies for name in _OWN_NAME.findall(body)}
     stale: list[str] = []
     for at_us, file in dated:

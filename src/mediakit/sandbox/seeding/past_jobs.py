@@ -11,8 +11,8 @@ from mediakit.catalog.purposes import purpose_of
 from mediakit.rates import MS_PER_S, Per
 from mediakit.records import ErrorCode
 from mediakit.sandbox.jobs.pricing import charge_of, hold_of, price_of, usage_of
-from mediakit.sandbox.scheduling.clock import US_PER_S, to_instant
 from mediakit.sandbox.seeding.past_requests import CLIP, request_of
+from mediakit.sandbox.timing.clock import US_PER_S, to_instant
 from mediakit.schema import InputFacts, Purpose
 
 US_PER_DAY = 86_400 * US_PER_S

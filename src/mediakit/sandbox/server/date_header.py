@@ -5,7 +5,7 @@ from email.utils import formatdate
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mediakit.sandbox.scheduling.clock import US_PER_S, SandboxClock
+from mediakit.sandbox.timing.clock import US_PER_S, SandboxClock
 
 
 class DateHeader:

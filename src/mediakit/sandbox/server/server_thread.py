@@ -16,11 +16,10 @@ from mediakit.errors import ServiceError
 from mediakit.sandbox.core.service import Service
 from mediakit.sandbox.core.timed_work import TimedWork
 from mediakit.sandbox.delivery.sender import Sender
-from mediakit.sandbox.jobs.dispatcher import Dispatcher
 from mediakit.sandbox.jobs.inputs import Inputs
+from mediakit.sandbox.jobs.job_runner import JobRunner
 from mediakit.sandbox.jobs.renderer import Renderer
 from mediakit.sandbox.jobs.retention import remove_old
-from mediakit.sandbox.scheduling.wakeup import run_forever
 from mediakit.sandbox.server.app import make_app
 from mediakit.sandbox.server.connections import Connection
 from mediakit.sandbox.server.data_dir import DataDir, Lock
@@ -28,6 +27,7 @@ from mediakit.sandbox.server.sockets import BACKLOG, base_url_of, close, listen
 from mediakit.sandbox.server.startup import open_service
 from mediakit.sandbox.settings import Sandbox
 from mediakit.sandbox.store import holds_and_charges
+from mediakit.sandbox.timing.wakeup import run_forever
 
 logger = logging.getLogger(__name__)
 
@@ -131,7 +131,7 @@ async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
     inputs = Inputs(service.db, service.files, allow_loopback=may_loop_back)
     renderer = Renderer(max(1, service.settings.concurrency))
     await renderer.start()
-    dispatcher = Dispatcher(service, inputs, renderer, SystemClock())
+    runner = JobRunner(service, inputs, renderer, SystemClock())
     settling = run_forever(
         service.health,
         "settling charges",
@@ -145,10 +145,10 @@ async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
         lambda: remove_old(service),
     )
     sender = Sender(service, SystemClock())
-    service.pauses.extend((dispatcher.paused, sender.paused))
-    service.timed.extend(_timed(service, dispatcher, sender))
+    service.pauses.extend((runner.paused, sender.paused))
+    service.timed.extend(_timed(service, runner, sender))
     tasks = [
-        asyncio.create_task(dispatcher.run(), name="dispatcher"),
+        asyncio.create_task(runner.run(), name="runner"),
         asyncio.create_task(settling, name="settler"),
         asyncio.create_task(removing, name="remover"),
         asyncio.create_task(sender.run(), name="sender"),
@@ -176,15 +176,15 @@ def _settle(service: Service) -> int | None:
     return holds_and_charges.next_settlement_us(service.db)
 
 
-def _timed(service: Service, dispatcher: Dispatcher, sender: Sender) -> list[TimedWork]:
+def _timed(service: Service, runner: JobRunner, sender: Sender) -> list[TimedWork]:
     async def settle(now_us: int) -> int:
         return holds_and_charges.settle_due(service.db, now_us)
 
     async def start(now_us: int) -> int:
-        return dispatcher.start_due(now_us)
+        return runner.start_due(now_us)
 
     return [
-        TimedWork("started_n", dispatcher.next_start_us, start),
+        TimedWork("started_n", runner.next_start_us, start),
         TimedWork(
             "settled_n",
             lambda: holds_and_charges.next_settlement_us(service.db),

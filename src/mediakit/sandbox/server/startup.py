@@ -9,13 +9,13 @@ from mediakit.sandbox.core.service import Service
 from mediakit.sandbox.core.timed_work import CLOCK_FACT, Timekeeper, save_clock
 from mediakit.sandbox.core.upload_signing import Signer
 from mediakit.sandbox.faults.active_faults import Faults
-from mediakit.sandbox.scheduling.clock import SandboxClock, to_us
-from mediakit.sandbox.scheduling.wakeup import Wakeup
 from mediakit.sandbox.server.data_dir import Account, DataDir
 from mediakit.sandbox.settings import Sandbox
-from mediakit.sandbox.store import holds_and_charges, jobs, named_values, uploads
+from mediakit.sandbox.store import holds_and_charges, job_queue, named_values, uploads
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.organizations import keys
+from mediakit.sandbox.timing.clock import SandboxClock, to_us
+from mediakit.sandbox.timing.wakeup import Wakeup
 
 
 def open_service(
@@ -35,8 +35,8 @@ def open_service(
     open_accounts()
     files = Files(data_dir.path)
     files.sweep()
-    jobs.requeue_running(db)
-    for file in (*jobs.erased_files(db), *uploads.unstored_files(db)):
+    job_queue.requeue_running(db)
+    for file in (*job_queue.erased_files(db), *uploads.unstored_files(db)):
         files.remove(file)
     return Service(
         settings=settings,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from mediakit.records import ErrorCode
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.holds_and_charges import hold, open_charge
-from mediakit.sandbox.store.jobs import JobRow, find
+from mediakit.sandbox.store.job_queue import JobRow, find
 from mediakit.sandbox.store.limits import (
     Refusal,
     SpendRequest,

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from mediakit.sandbox.scheduling.clock import to_instant, to_us
 from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.timing.clock import to_instant, to_us
 
 
 def balance_micro_usd(db: Database, org: str) -> int:

@@ -3,7 +3,7 @@
 Pure: frames in, a `Reconciliation` out. `AsyncSpend.reconcile` fetches them.
 """
 
-from mediakit.spend.reconciliation.explanation import Span
+from mediakit.spend.reconciliation.charge_matching import Span
 from mediakit.spend.reconciliation.month_comparison import Sources, compared, month_span
 from mediakit.spend.reconciliation.reconciler import Reconciler
 from mediakit.spend.reconciliation.result import Reconciliation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
-from mediakit.spend.reconciliation.explanation import FunctionSides, settled_days
+from mediakit.spend.reconciliation.charge_matching import FunctionSides, settled_days
 from mediakit.spend.reconciliation.service_and_history import Spent
 from mediakit.spend.reconciliation.settlement_days import Days
 from mediakit.spend.reconciliation.subset_sum import TooManyError, adding_up

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from mediakit.spend.reconciliation.explanation import FunctionSides, Span, explained
+from mediakit.spend.reconciliation.charge_matching import FunctionSides, Span, explained
 from mediakit.spend.reconciliation.messages import MISSING, REPORTS, sentence
 from mediakit.spend.reconciliation.missing_rows import corrected
 from mediakit.spend.reconciliation.own_api_keys import own_keys

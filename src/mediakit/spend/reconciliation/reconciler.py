@@ -21,7 +21,7 @@ from mediakit.errors import (
     ServiceError,
 )
 from mediakit.spend.dates import month_text
-from mediakit.spend.reconciliation.explanation import Span
+from mediakit.spend.reconciliation.charge_matching import Span
 from mediakit.spend.reconciliation.month_comparison import Sources, compared, month_span
 from mediakit.spend.reconciliation.result import Reconciliation
 from mediakit.spend.responses import csv_frame, daily_frame, monthly_frame

@@ -11,7 +11,8 @@ from anyio import to_thread
 
 from mediakit.catalog import Catalog
 from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.response_parsing import error_of, parse
+from mediakit.client.http.response_errors import error_of
+from mediakit.client.http.response_parsing import parse
 from mediakit.client.http.service_client import READ_RETRY_FOR_S, ServiceClient
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.recovery.sample_history.sample_entries import (

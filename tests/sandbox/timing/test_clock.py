@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from mediakit.sandbox.scheduling.clock import SandboxClock, iso, to_instant, to_us
 from mediakit.sandbox.server.startup import resume_clock
 from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.timing.clock import SandboxClock, iso, to_instant, to_us
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

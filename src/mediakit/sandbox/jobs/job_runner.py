@@ -21,12 +21,12 @@ from mediakit.sandbox.jobs.pricing import charge_of, is_open_ended, price_of, us
 from mediakit.sandbox.jobs.renderer import Renderer, render_request
 from mediakit.sandbox.jobs.requested_failures import asked_failure
 from mediakit.sandbox.render.protocol import Rendered, RenderError
-from mediakit.sandbox.scheduling.clock import US_PER_S
-from mediakit.sandbox.scheduling.wakeup import run_forever
-from mediakit.sandbox.scheduling.work_retry import retry_until_done
-from mediakit.sandbox.store import admission, holds_and_charges, jobs
+from mediakit.sandbox.store import admission, holds_and_charges, job_queue
 from mediakit.sandbox.store.admission import UNPRICEABLE_MESSAGE
-from mediakit.sandbox.store.jobs import Finished, JobRow
+from mediakit.sandbox.store.job_queue import Finished, JobRow
+from mediakit.sandbox.timing.clock import US_PER_S
+from mediakit.sandbox.timing.wakeup import run_forever
+from mediakit.sandbox.timing.work_retry import retry_until_done
 from mediakit.schema import InputFacts
 
 logger = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ class _FailureError(Exception):
         self.message = message
 
 
-class Dispatcher:
+class JobRunner:
     """Starts queued jobs as slots become free, and ends them.
 
     Args:
@@ -101,7 +101,7 @@ class Dispatcher:
             return 0
         stuck = self._service.faults.stuck_functions()
         started_n = 0
-        while job := jobs.claim(self._service.db, now_us, stuck):
+        while job := job_queue.claim(self._service.db, now_us, stuck):
             self._start(job)
             started_n += 1
         return started_n
@@ -111,7 +111,7 @@ class Dispatcher:
         if self._pauses_n:
             return None
         stuck = self._service.faults.stuck_functions()
-        return jobs.next_start_us(self._service.db, stuck)
+        return job_queue.next_start_us(self._service.db, stuck)
 
     def _start(self, job: JobRow) -> None:
         task = asyncio.create_task(self._make_and_end(job), name=job.id)
@@ -144,7 +144,7 @@ class Dispatcher:
     def _fail(self, job: JobRow, failure: _FailureError) -> None:
         now_us = self._service.clock.now_us()
         with self._service.db.transaction():
-            ended = jobs.fail(
+            ended = job_queue.fail(
                 self._service.db,
                 job,
                 failure.code,
@@ -201,7 +201,7 @@ class Dispatcher:
                 made.charge_micro_usd,
                 hold_micro_usd=holds_and_charges.held_micro_usd(db, job.id),
             )
-            ended = jobs.complete(
+            ended = job_queue.complete(
                 db,
                 job,
                 replace(made, charge_micro_usd=charge),

@@ -1,4 +1,4 @@
-"""Jobs and their state transitions, each in one transaction (spec 3.1)."""
+"""The queue of jobs: what starts next, and each change of a state (spec 3.1)."""
 
 import json
 import sqlite3

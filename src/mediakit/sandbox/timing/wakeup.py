@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
-from mediakit.sandbox.scheduling.clock import SandboxClock
-from mediakit.sandbox.scheduling.work_retry import Health, retry_until_done
+from mediakit.sandbox.timing.clock import SandboxClock
+from mediakit.sandbox.timing.work_retry import Health, retry_until_done
 
 
 class Wakeup:
