@@ -28,6 +28,7 @@ include_patterns = [
     "docs/reference/*.md",
     "docs/explanation/*.md",
     "notebooks/*.ipynb",
+    "notebooks/README.md",
     "benchmarks/README.md",
     "examples/*/README.md",
     "CHANGELOG.md",

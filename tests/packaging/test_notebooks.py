@@ -1,10 +1,8 @@
-"""Every notebook runs from top to bottom on a fresh sandbox, and keeps its form."""
+"""Every notebook runs from top to bottom on a new sandbox, and keeps its form."""
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,45 +11,32 @@ import pytest
 from nbclient import NotebookClient
 
 from mediakit.history import History
+from tests.support.notebooks import (
+    NOTEBOOKS,
+    PATHS,
+    code_cells,
+    copied,
+    ipython_environment,
+    read,
+)
 from tests.support.offline import Offline
 
-NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
-PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
-QUICKSTART = "01_quickstart.ipynb"
-TEAM = "06_team_history.ipynb"
+INDEX = NOTEBOOKS / "README.md"
+TEAM = NOTEBOOKS / "06_team_history.ipynb"
 
 CELL_TIMEOUT_S = 60
+MOST_NOTEBOOKS = 8
 MAX_CODE_CELLS = 25
 MAX_QUICKSTART_CODE_CELLS = 10
 MAX_CODE_LINES = 10
-COST = re.compile(r"spends\s+\$\d+\.\d\d")
-# Warnings about our own code are faults; those about other packages are theirs.
-STARTUP = """
-import warnings
-warnings.filterwarnings("error", module=r"mediakit(\\.|$)")
-"""
+HEAD = re.compile(
+    r"# (?P<number>\d)\. (?P<name>[\w ]+): \S.*\n"
+    r"\nAfter this notebook, you can:\n\n(?:- .+\n(?:  .+\n)*)+\n"
+    r"(?:.|\n)*\*\*Time:\*\* (?P<minutes>\d+) minutes\. \*\*Cost:\*\* \$0\."
+)
+ROW = re.compile(r"\| \[(\d)\. ([\w ]+)\]\(([\w.]+)\) \| .+ \| (\d+) \|")
 
 each_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-
-
-def read(path: Path) -> Any:
-    return nbformat.read(path, as_version=4)
-
-
-def code_cells(notebook: Any) -> list[Any]:
-    return [cell for cell in notebook.cells if cell.cell_type == "code"]
-
-
-def kernel_environment(folder: Path) -> dict[str, str]:
-    startup = folder / "ipython" / "profile_default" / "startup"
-    startup.mkdir(parents=True)
-    (startup / "00-warnings.py").write_text(STARTUP)
-    own = {"MEDIAKIT_HOME": folder / "home", "IPYTHONDIR": folder / "ipython"}
-    return {**os.environ, **{name: str(path) for name, path in own.items()}}
-
-
-def test_the_quickstart_is_there() -> None:
-    assert QUICKSTART in [path.name for path in PATHS]
 
 
 def run(path: Path, tmp_path: Path, **settings: str) -> Any:
@@ -60,17 +45,15 @@ def run(path: Path, tmp_path: Path, **settings: str) -> Any:
     Returns:
         The notebook with its outputs.
     """
-    folder = tmp_path / "notebooks"
-    shutil.copytree(NOTEBOOKS, folder)
     notebook = read(path)
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT_S,
         kernel_name="python3",
-        resources={"metadata": {"path": str(folder)}},
+        resources={"metadata": {"path": str(copied(tmp_path))}},
     )
     offline = Offline(tmp_path)
-    client.execute(env=kernel_environment(tmp_path) | offline.variables | settings)
+    client.execute(env=ipython_environment(tmp_path) | offline.variables | settings)
     assert offline.tried
     assert offline.outside == set()
     return notebook
@@ -80,21 +63,14 @@ def run(path: Path, tmp_path: Path, **settings: str) -> Any:
 def test_a_notebook_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
     notebook = run(path, tmp_path)
     assert all(cell.execution_count for cell in code_cells(notebook))
-    expected = [
-        "raises-exception" in cell.metadata.get("tags", [])
-        for cell in code_cells(notebook)
-    ]
-    raised = [
-        any(output.output_type == "error" for output in cell.outputs)
-        for cell in code_cells(notebook)
-    ]
-    assert raised == expected
+    outputs = [each for cell in code_cells(notebook) for each in cell.outputs]
+    assert [each for each in outputs if each.output_type == "error"] == []
 
 
 def test_the_team_shares_a_postgres_where_one_is_set(
     tmp_path: Path, postgres_url: str
 ) -> None:
-    notebook = run(NOTEBOOKS / TEAM, tmp_path, MEDIAKIT_HISTORY=postgres_url)
+    notebook = run(TEAM, tmp_path, MEDIAKIT_HISTORY=postgres_url)
 
     printed = [each.get("text", "") for c in code_cells(notebook) for each in c.outputs]
     assert not any("MEDIAKIT_HISTORY is not set" in text for text in printed)
@@ -104,12 +80,48 @@ def test_the_team_shares_a_postgres_where_one_is_set(
     assert not list(tmp_path.rglob("history.sqlite3"))
 
 
-@each_notebook
-def test_a_notebook_begins_with_its_title_and_its_cost(path: Path) -> None:
+def head(path: Path) -> re.Match[str]:
+    """Return what the first cell of a notebook says."""
     first = read(path).cells[0]
     assert first.cell_type == "markdown"
-    assert re.match(r"# \S.*\n", first.source)
-    assert COST.search(first.source)
+    found = HEAD.match(first.source)
+    assert found, first.source
+    return found
+
+
+@each_notebook
+def test_a_notebook_begins_with_what_you_can_do_afterwards_its_time_and_its_cost(
+    path: Path,
+) -> None:
+    assert path.name.startswith(f"{int(head(path)['number']):02}_")
+
+
+def test_the_index_has_each_notebook_in_order_with_its_time() -> None:
+    listed = ROW.findall(INDEX.read_text("utf-8"))
+
+    heads = [(head(path), path.name) for path in PATHS]
+    assert listed == [(h["number"], h["name"], name, h["minutes"]) for h, name in heads]
+    assert [number for number, *_ in listed] == [
+        str(number) for number in range(1, len(PATHS) + 1)
+    ]
+    assert 1 < len(PATHS) <= MOST_NOTEBOOKS
+
+
+def test_each_notebook_leads_to_the_next_and_back_to_the_index() -> None:
+    ends = [read(path).cells[-1] for path in PATHS]
+    for end, following in zip(ends[:-1], PATHS[1:], strict=True):
+        number, name = head(following)["number"], head(following)["name"]
+        assert f"**Next:** [{number}. {name}]({following.name})" in end.source
+    assert all("(README.md)" in end.source for end in ends)
+    assert {end.cell_type for end in ends} == {"markdown"}
+
+
+@each_notebook
+def test_the_links_of_a_notebook_lead_to_files(path: Path) -> None:
+    texts = [cell.source for cell in read(path).cells if cell.cell_type == "markdown"]
+    links = re.findall(r"\]\(([^)#:]+)\)", "\n".join(texts))
+    assert links
+    assert [link for link in links if not (NOTEBOOKS / link).is_file()] == []
 
 
 @each_notebook
@@ -120,7 +132,7 @@ def test_a_notebook_ends_with_its_claim(path: Path) -> None:
 @each_notebook
 def test_a_notebook_is_short(path: Path) -> None:
     cells = code_cells(read(path))
-    limit = MAX_QUICKSTART_CODE_CELLS if path.name == QUICKSTART else MAX_CODE_CELLS
+    limit = MAX_QUICKSTART_CODE_CELLS if path == PATHS[0] else MAX_CODE_CELLS
     assert len(cells) <= limit
     for cell in cells:
         assert len(cell.source.splitlines()) <= MAX_CODE_LINES, cell.source
