@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 LAB_READY := $(VENV)/ready-lab
 DEV_READY := $(VENV)/ready-dev
 VOILA_READY := $(VENV)/ready-voila
-QUICKSTART := notebooks/01_quickstart.ipynb
+COURSE := notebooks/README.md
 
 # The tests that run longer in `make soak` than in `make test`, and those that run only there.
 SOAKED := $(shell grep -rlE "support.soak import|mark.soak" tests --include="test_*.py" \
@@ -45,9 +45,9 @@ help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' \
 		$(firstword $(MAKEFILE_LIST))
 
-lab: $(LAB_READY) ## Install dependencies and open the quickstart in JupyterLab
+lab: $(LAB_READY) ## Install dependencies and open the course in JupyterLab
 	$(BIN)/jupyter lab $(LAB_FLAGS) --ServerApp.root_dir=. \
-		--LabApp.default_url=/lab/tree/$(QUICKSTART) $(LAB_ARGS)
+		--LabApp.default_url=/lab/tree/$(COURSE) $(LAB_ARGS)
 
 voila: $(VOILA_READY) ## Serve the studio and the spend dashboard as pages
 	$(BIN)/python -m mediakit.voila $(if $(SCREEN),,--no-browser) $(VOILA_ARGS)
@@ -136,7 +136,7 @@ $(VENV)/bin/python:
 		+ "; set another: make PYTHON=/path/to/python3.12")'
 	$(PYTHON) -m venv $(VENV)
 
-$(LAB_READY): pyproject.toml constraints.txt | $(VENV)/bin/python
+$(LAB_READY): pyproject.toml constraints.txt tools/lab_overrides.json | $(VENV)/bin/python
 	$(call install,lab)
 	mkdir -p $(VENV)/share/jupyter/lab/settings
 	cp tools/lab_overrides.json $(VENV)/share/jupyter/lab/settings/overrides.json

@@ -36,16 +36,27 @@ def lab_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-def test_make_lab_opens_on_the_quickstart(lab_url: str) -> None:
+def test_make_lab_opens_on_the_index_of_the_course(lab_url: str) -> None:
     answer = httpx.get(f"{lab_url}/?token={TOKEN}", follow_redirects=True, timeout=30)
     assert answer.status_code == 200
-    assert answer.url.path == "/lab/tree/notebooks/01_quickstart.ipynb"
+    assert answer.url.path == "/lab/tree/notebooks/README.md"
 
 
-def test_make_lab_serves_the_quickstart(lab_url: str) -> None:
-    path = "api/contents/notebooks/01_quickstart.ipynb"
-    notebook = httpx.get(f"{lab_url}/{path}?token={TOKEN}", timeout=30).json()
-    assert notebook["content"]["cells"][0]["source"].startswith("# ")
+def test_make_lab_shows_the_index_as_a_page_whose_links_can_be_clicked(
+    lab_url: str,
+) -> None:
+    plugin = "@jupyterlab/docmanager-extension:plugin"
+    address = f"{lab_url}/lab/api/settings/{plugin}?token={TOKEN}"
+    shown = httpx.get(address, timeout=30).json()["schema"]["properties"]
+    assert shown["defaultViewers"]["default"] == {"markdown": "Markdown Preview"}
+
+
+def test_make_lab_serves_the_course(lab_url: str) -> None:
+    address = f"{lab_url}/api/contents/notebooks?token={TOKEN}"
+    folder = httpx.get(address, timeout=30).json()["content"]
+    served = {file["name"]: file["type"] for file in folder}
+    assert served["README.md"] == "file"
+    assert served["01_quickstart.ipynb"] == "notebook"
 
 
 def test_make_lab_asks_for_its_token(lab_url: str) -> None:

@@ -1,0 +1,41 @@
+"""The course as a person takes it: from its index to a notebook that has run."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.browser.harness import Lab, LabServer
+from tests.browser.harness.lab import OPEN_S
+from tests.browser.harness.wait import within
+from tests.support.notebooks import NOTEBOOKS
+
+pytestmark = pytest.mark.browser
+
+CONNECT, CELL = 1, ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell"
+
+
+def test_a_click_in_the_index_opens_the_quickstart_and_all_of_it_runs(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    shutil.copytree(NOTEBOOKS, lab_server.root / "course")
+    index = f"{lab_server.url}/lab/tree/course/README.md?token={lab_server.token}"
+    lab.page.goto(index, timeout=OPEN_S * 1000)
+    link = lab.page.get_by_role("link", name="1. Quickstart", exact=True)
+    with within(lab.page, "the index as a page", OPEN_S) as limit_ms:
+        link.wait_for(state="visible", timeout=limit_ms)
+    lab.screenshot("course-index")
+
+    link.click()
+    lab.notebook = "course/01_quickstart.ipynb"
+    with within(lab.page, "the quickstart", OPEN_S) as limit_ms:
+        lab.page.locator(CELL).first.wait_for(state="visible", timeout=limit_ms)
+    lab.wait_idle(timeout_s=OPEN_S)
+    lab.run_all()
+    lab.see(CONNECT, "no real money")
+    lab.screenshot("course-quickstart")
+    code = [cell for cell in lab.save()["cells"] if cell["cell_type"] == "code"]
+    assert all(cell["execution_count"] for cell in code)
+    outputs = [each["output_type"] for cell in code for each in cell["outputs"]]
+    assert "error" not in outputs
