@@ -142,8 +142,11 @@ $(LAB_READY): pyproject.toml constraints.txt tools/lab_overrides.json | $(VENV)/
 	cp tools/lab_overrides.json $(VENV)/share/jupyter/lab/settings/overrides.json
 	@touch $@
 
+# Tests use the command of jupytext. Its extension would show text files as notebooks.
 $(DEV_READY): $(LAB_READY)
 	$(call install,dev)
+	rm -rf $(VENV)/etc/jupyter/jupyter_*_config.d/jupytext.json \
+		$(VENV)/share/jupyter/labextensions/jupyterlab-jupytext
 	@touch $@
 
 $(VOILA_READY): $(LAB_READY)
