@@ -75,7 +75,7 @@ def test_the_team_shares_a_postgres_where_one_is_set(
     printed = [each.get("text", "") for c in code_cells(notebook) for each in c.outputs]
     assert not any("MEDIAKIT_HISTORY is not set" in text for text in printed)
     history = History(postgres_url)
-    assert set(history.frame()["project"]) == {"harbor teaser", "social clips"}
+    assert set(history.frame()["project"]) == {"harbor teaser", "harbor posts"}
     history.close()
     assert not list(tmp_path.rglob("history.sqlite3"))
 
@@ -122,6 +122,12 @@ def test_the_links_of_a_notebook_lead_to_files(path: Path) -> None:
     links = re.findall(r"\]\(([^)#:]+)\)", "\n".join(texts))
     assert links
     assert [link for link in links if not (NOTEBOOKS / link).is_file()] == []
+
+
+@each_notebook
+def test_two_amounts_in_a_cell_are_not_read_as_a_formula(path: Path) -> None:
+    texts = [cell.source for cell in read(path).cells if cell.cell_type == "markdown"]
+    assert [text for text in texts if len(re.findall(r"(?<!\\)\$", text)) > 1] == []
 
 
 @each_notebook
