@@ -97,6 +97,12 @@ def test_a_dear_tuesday_is_explained_by_tuesdays() -> None:
     )
 
 
+def test_a_large_factor_is_a_whole_number() -> None:
+    totals = weeks(17, [10, 30, 10, 10, 10, 1, 1])
+    totals[HISTORY_DAYS + 1] = 30 * 1_234_567_000
+    assert "is 1,235 times what a Tuesday" in found(totals).iloc[0]["text"]
+
+
 def test_what_is_usual_on_a_monday_is_not_on_a_sunday() -> None:
     totals = weeks(17, [10, 10, 10, 10, 10, 0, 0])
     totals[HISTORY_DAYS + 6] = 10_000_000

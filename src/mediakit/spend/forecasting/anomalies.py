@@ -88,8 +88,9 @@ class Unusual:
             return f"{charge}; a {weekday} usually costs nothing ({median})."
         if not self.charge_micro_usd:
             return f"Nothing was charged; a {weekday} usually costs {usual} ({median})."
+        factor = f"{self.factor:,.0f}" if self.factor >= 10 else f"{self.factor:.2g}"
         return (
-            f"{charge} is {self.factor:.2g} times what a {weekday} usually costs, "
+            f"{charge} is {factor} times what a {weekday} usually costs, "
             f"{usual} ({median})."
         )
 
