@@ -15,7 +15,8 @@ QUICKSTART := notebooks/01_quickstart.ipynb
 SOAKED := $(shell grep -rl "support.soak import" tests --include="test_*.py")
 
 # What installs an environment of its own is tried there too, and only there.
-INSTALLED := tests/packaging/test_binder.py tests/packaging/test_build.py
+INSTALLED := tests/packaging/test_binder.py tests/packaging/test_build.py \
+	tests/packaging/test_environments.py
 
 # The newest versions alone decide about lint, types and the browser.
 TESTED := $(if $(CONSTRAINTS),unit,check unit browser)
