@@ -9,10 +9,12 @@ VENV ?= .venv$(addprefix -,$(CONSTRAINTS))
 BIN := $(VENV)/bin
 LAB_READY := $(VENV)/ready-lab
 DEV_READY := $(VENV)/ready-dev
+VOILA_READY := $(VENV)/ready-voila
 QUICKSTART := notebooks/01_quickstart.ipynb
 
-# The tests that run longer in `make soak` than in `make test`.
-SOAKED := $(shell grep -rl "support.soak import" tests --include="test_*.py")
+# The tests that run longer in `make soak` than in `make test`, and those that run only there.
+SOAKED := $(shell grep -rlE "support.soak import|mark.soak" tests --include="test_*.py" \
+	--exclude-dir=browser)
 
 # What installs an environment of its own is tried there too, and only there.
 INSTALLED := tests/packaging/test_binder.py tests/packaging/test_build.py \
@@ -24,13 +26,14 @@ TESTED := $(if $(CONSTRAINTS),unit,check unit browser)
 # Arguments for the programs behind the targets, for example
 #   make lab LAB_ARGS="--no-browser --port=9000"
 LAB_ARGS ?=
+VOILA_ARGS ?=
 SANDBOX_ARGS ?=
 PYTEST_ARGS ?=
 SITE_ARGS ?=
 # The number of test processes, for two cores: tests often wait.
 WORKERS ?= 3
 BROWSERS ?= 2
-SOAKERS ?= 4
+SOAKERS ?= 3
 
 # The tests start hundreds of processes, which share compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
@@ -43,8 +46,8 @@ LAB_FLAGS := --ip=127.0.0.1 \
 	$(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test check unit soak browser pictures fix docs site notebooks gallery sandbox bench \
-	constraints clean
+.PHONY: help lab voila test check unit soak soak-counts soak-browser browser pictures fix docs site \
+	notebooks gallery sandbox bench constraints clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' \
@@ -53,6 +56,9 @@ help: ## Print this list
 lab: $(LAB_READY) ## Install dependencies and open the quickstart in JupyterLab
 	$(BIN)/jupyter lab $(LAB_FLAGS) --ServerApp.root_dir=. \
 		--LabApp.default_url=/lab/tree/$(QUICKSTART) $(LAB_ARGS)
+
+voila: $(VOILA_READY) ## Serve the studio and the spend dashboard as pages
+	$(BIN)/python -m mediakit.voila $(if $(SCREEN),,--no-browser) $(VOILA_ARGS)
 
 test: $(DEV_READY) ## Check everything, as continuous integration does
 	@echo "Checks, tests and browser tests run at the same time; each prints its output at its end."
@@ -69,15 +75,23 @@ unit: $(DEV_READY) ## Tests without a browser; every notebook is executed
 	MAKEFLAGS= $(BIN)/python -m pytest $(addprefix --ignore=,tests/browser $(INSTALLED)) \
 		-n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
-soak: $(DEV_READY) ## Kill, drift and fuzz in full counts, and install in new environments
-	MEDIAKIT_SOAK=1 $(BIN)/python -m pytest -n $(SOAKERS) --dist worksteal \
+soak: $(DEV_READY) ## Tests in full counts, rare cases in the browser, new environments
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target soak-counts soak-browser
+
+soak-counts: $(DEV_READY)
+	MAKEFLAGS= MEDIAKIT_SOAK=1 $(BIN)/python -m pytest -n $(SOAKERS) --dist worksteal \
 		$(SOAKED) $(INSTALLED) $(PYTEST_ARGS)
+
+soak-browser: $(DEV_READY)
+	@$(BIN)/python tools/find_chromium.py --install || true
+	MEDIAKIT_SOAK=1 $(BIN)/python -m pytest tests/browser -m soak -n $(BROWSERS) \
+		--dist worksteal $(PYTEST_ARGS)
 
 browser: $(DEV_READY) ## Tests in JupyterLab and a real Chromium
 	@$(BIN)/python tools/find_chromium.py --install || true
 	$(BIN)/python -m pytest tests/browser -n $(BROWSERS) --dist worksteal $(PYTEST_ARGS)
 
-pictures: browser ## Make the README's pictures from the browser tests' screenshots
+pictures: browser soak-browser ## Make the README's pictures from the browser tests' screenshots
 	$(BIN)/python tools/readme_pictures.py
 
 fix: $(DEV_READY) ## Fix what ruff can fix
@@ -134,6 +148,10 @@ $(LAB_READY): pyproject.toml $(PINNED) | $(VENV)/bin/python
 
 $(DEV_READY): $(LAB_READY)
 	$(call install,dev)
+	@touch $@
+
+$(VOILA_READY): $(LAB_READY)
+	$(call install,voila)
 	@touch $@
 
 define install

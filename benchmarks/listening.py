@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mediakit import Client, Job
-from mediakit.client.events.listening import Listener
+from mediakit.client.events.listener import Listener
 from mediakit.client.http.exchange import Answer
 from mediakit.errors import JobFailedError
 from mediakit.sandbox.server.running import Sandbox, start

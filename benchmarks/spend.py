@@ -23,7 +23,7 @@ import pandas as pd
 from mediakit.catalog import Catalog
 from mediakit.spend import daily_frame
 from mediakit.spend.days.day_numbers import is_over
-from mediakit.spend.days.kinds import kinds_of, with_column
+from mediakit.spend.days.function_names import kinds_of, with_column
 
 ROWS = 1_000_000
 ROUNDS = 5

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from mediakit.client.jobs.poll_budget import READS_PER_S, PollBudget
-from mediakit.client.jobs.schedule import JITTER, LONGEST_GAP_S
+from mediakit.client.jobs.poll_schedule import JITTER, LONGEST_GAP_S
 
 JOBS = 1_000
 RUNS_S = (10.0, 60.0)

@@ -11,6 +11,7 @@ from hypothesis import settings
 
 from mediakit import Client
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from tests.support.soak import IS_SOAK
 
 # A machine that is shared may be slow: time is measured in benchmarks/, never here.
 settings.register_profile("mediakit", deadline=None, derandomize="CI" in os.environ)
@@ -37,6 +38,16 @@ def _settings_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
         yield
 
 
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Leave tests that are marked `soak` to `make soak`."""
+    left = [item for item in items if item.get_closest_marker("soak")]
+    if left and not IS_SOAK:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
+
+
 @pytest.fixture
 def tell(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
     """Give what prints a text when all tests are over, out of xdist's workers too."""
@@ -61,6 +72,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox
             tmp_path_factory.mktemp("sandbox"),
             balance_micro_usd=1_000_000_000,
             speed=20,
+            sketch=True,
             allow_loopback_callbacks=True,
         )
     )

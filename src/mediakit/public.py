@@ -17,13 +17,13 @@ from anyio import to_thread
 from mediakit import client as core
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget
-from mediakit.client.core import opened
+from mediakit.client.async_client import opened
 from mediakit.client.functions import Functions
+from mediakit.client.records.budgets import check_budget
 from mediakit.client.requests.validation import known_lengths
 from mediakit.client.runtime.docstrings import explained_by
 from mediakit.client.runtime.io_thread import io_thread, networked
 from mediakit.client.runtime.process_bound import closed
-from mediakit.client.submissions.admission import check_budget
 from mediakit.clock import Clock
 from mediakit.connection import Place, Settings, locate, refuse_no_catalog
 from mediakit.errors import InputError
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from mediakit.widgets.form.controller import Form
     from mediakit.widgets.studio import Studio
     from mediakit.widgets.sweeps import AsyncPlan, Plan
-    from mediakit.widgets.toolkit.outputs import Cell
+    from mediakit.widgets.toolkit.cell_outputs import Cell
 
 log = logging.getLogger("mediakit")
 
@@ -281,7 +281,7 @@ class Job(core.Job):
     _client: Client | None = None
 
     def _ipython_display_(self) -> None:
-        from mediakit.widgets.toolkit.outputs import current_cell
+        from mediakit.widgets.toolkit.cell_outputs import current_cell
 
         # `job.show()` in the same cell has shown the job already.
         if self._shown_in is None or self._shown_in != current_cell():
@@ -297,7 +297,7 @@ class Job(core.Job):
         """
         from mediakit.widgets.form.job_cell import display_job
         from mediakit.widgets.job.waiting.board import leave_to_card
-        from mediakit.widgets.toolkit.outputs import current_cell
+        from mediakit.widgets.toolkit.cell_outputs import current_cell
 
         cell = self._shown_in = current_cell()
         if cell is not None:
@@ -331,7 +331,7 @@ class Job(core.Job):
         return await super()._awaited()
 
     def _show_wait(self) -> None:
-        from mediakit.widgets.toolkit.outputs import current_cell
+        from mediakit.widgets.toolkit.cell_outputs import current_cell
 
         if in_notebook() and (
             self._shown_in is None or self._shown_in != current_cell()
@@ -538,8 +538,8 @@ class Client(core.Client[Job]):
             NotFoundError: The earlier request is not in this history.
         """
         from mediakit.widgets.form.controller import Form, is_open
-        from mediakit.widgets.form.values import recalled
-        from mediakit.widgets.toolkit.outputs import current_cell
+        from mediakit.widgets.form.form_values import recalled
+        from mediakit.widgets.toolkit.cell_outputs import current_cell
 
         found, cell = self.catalog.function(function), current_cell()
         continues = not fresh and is_open(self, found, cell, name)
@@ -555,7 +555,7 @@ class Client(core.Client[Job]):
         where its studio was; the studios of other cells stay as they are.
         """
         from mediakit.widgets.studio import Studio
-        from mediakit.widgets.toolkit.outputs import current_cell
+        from mediakit.widgets.toolkit.cell_outputs import current_cell
 
         return Studio(self, cell=current_cell())
 

@@ -29,12 +29,15 @@ def test_an_input_error_says_field_got_accepted_source_and_that_nothing_was_sent
 
 
 def test_an_input_error_of_several_problems_lists_each_of_them() -> None:
-    problems = [Problem("prompt", None, "it is required"), Problem("audio", 1, "off")]
+    problems = [
+        Problem("prompt", None, "text", required=""),
+        Problem("audio", 1, "off"),
+    ]
     error = InputError.of(problems)
 
     assert error.field == "prompt"
     assert error.problems == tuple(problems)
-    assert "prompt is required." in str(error)
+    assert "prompt is required (text)." in str(error)
     assert "audio must be off (got 1)." in str(error)
 
 

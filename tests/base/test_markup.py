@@ -21,13 +21,13 @@ from mediakit.markup import html_text
 from mediakit.rates import Estimate, per_second
 from mediakit.records import Attempt, Delivery
 from mediakit.widgets.deliveries.html import LoggedDelivery, deliveries_html
+from mediakit.widgets.form.html import values_html
 from mediakit.widgets.form.state import FormState
-from mediakit.widgets.form.view import values_html
 from mediakit.widgets.job.card import card_html, details_html, head_html, prompt_html
 from mediakit.widgets.job.waiting.html import kept_html as waits_html
 from mediakit.widgets.studio.history.rows import Row
 from mediakit.widgets.studio.html import kept_html
-from mediakit.widgets.studio.summary import SpendSummary
+from mediakit.widgets.studio.spend_summary import SpendSummary
 from tests.support.job_states import failed, settled, state_of
 
 FORMULAS = r"from $5$ to $$9$$ and \(x\), \[y\], \begin{z}1\end{z}"

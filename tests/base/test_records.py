@@ -169,7 +169,7 @@ def test_completed_and_failed_are_terminal_and_nothing_else_is() -> None:
 
 
 @pytest.mark.spec("9")
-def test_a_status_that_is_new_to_us_counts_as_going_on_and_keeps_its_name() -> None:
+def test_an_unknown_status_counts_as_running_and_keeps_its_name() -> None:
     job = Job.model_validate({"id": "media_1", "status": "expired"})
 
     assert job.status is JobStatus.RUNNING

@@ -126,7 +126,7 @@ def test_a_cell_of_text_becomes_a_video_and_a_row_of_a_table(
     assert "Traceback" not in json.dumps(errors)
 
 
-def test_a_number_that_is_typed_right_before_the_click_is_bought_at_the_price_shown(
+def test_a_number_typed_right_before_the_click_is_submitted_at_the_price_shown(
     lab: Lab, lab_server: LabServer
 ) -> None:
     lab.open(lab_server.add_notebook("typed.ipynb", [DEAR, BOUGHT]))
@@ -170,6 +170,7 @@ def test_a_number_that_is_typed_right_before_the_click_is_bought_at_the_price_sh
     assert bought[said.strip()] <= prices.count("$1.17")
 
 
+@pytest.mark.soak
 def test_each_cell_has_forms_of_its_own_and_finds_them_when_it_is_run_again(
     lab: Lab, lab_server: LabServer
 ) -> None:
@@ -208,6 +209,7 @@ def test_each_cell_has_forms_of_its_own_and_finds_them_when_it_is_run_again(
     expect(forms.locator(".mk-job:visible")).to_have_count(1)
 
 
+@pytest.mark.soak
 def test_what_is_typed_stays_when_a_line_appears_below_an_earlier_field(
     lab: Lab, lab_server: LabServer
 ) -> None:

@@ -28,8 +28,8 @@ MAKES = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
 from mediakit.client.runtime.io_thread import io_thread
-from mediakit.widgets.toolkit.outputs import current_cell
-from mediakit.widgets.dashboard.dashboard import Dashboard
+from mediakit.widgets.toolkit.cell_outputs import current_cell
+from mediakit.widgets.dashboard.controller import Dashboard
 from tests.spend.fake_spend import TODAY, FakeSpend
 spend = FakeSpend()
 def dashboard(**more):
@@ -183,6 +183,7 @@ OF_CLIENT = 'client.spend.dashboard(budget="$150")'
 REPORT = 'client.spend.report(None, "month.html", budget="$150").name'
 
 
+@pytest.mark.soak
 def test_a_past_of_the_sandbox_and_the_page_that_is_sent(
     lab: Lab, lab_server: LabServer
 ) -> None:
@@ -224,6 +225,7 @@ def page(browser: Browser, lab_server: LabServer) -> Iterator[Page]:
     lab_server.shut_down_kernels()
 
 
+@pytest.mark.soak
 def test_a_month_from_its_total_to_its_files_in_voila(
     page: Page, lab_server: LabServer
 ) -> None:

@@ -131,6 +131,7 @@ def test_generate_pressed_twice_pays_twice_only_as_another_take(
     lab.see(2, "jobs: 2 shown: 2")
 
 
+@pytest.mark.soak
 def test_a_copied_notebook_begins_with_nothing_of_the_first_one(
     lab: Lab, lab_server: LabServer
 ) -> None:
@@ -198,6 +199,7 @@ CARDS = """async timeout_ms => {
 }"""
 
 
+@pytest.mark.soak
 def test_fifty_results_of_one_form_stay_small_and_are_all_exported(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:

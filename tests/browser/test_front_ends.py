@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.browser.conftest import VIEWPORT
 from tests.browser.harness import LabServer, video_facts
 from tests.browser.harness.wait import screenshot, within
+from tests.support.servers.serving import apart, free_port, serving
 
 pytestmark = pytest.mark.browser
 
@@ -23,14 +25,20 @@ PROMPT = "a red balloon over a mountain lake at dawn"
 IDLE = ".jp-Notebook-ExecutionIndicator[data-status=idle]"
 OPEN_S, STEP_S, JOB_S = 180.0, 90.0, 240.0
 STARTS_S, TRIES = 10.0, 3
+TOKEN = "token-of-a-test"
 
 
 @pytest.fixture
-def page(browser: Browser, lab_server: LabServer) -> Iterator[Page]:
+def visitor(browser: Browser) -> Iterator[Page]:
     with browser.new_context(viewport=VIEWPORT, device_scale_factor=1) as context:
         page = context.new_page()
         page.set_default_timeout(STEP_S * 1000)
         yield page
+
+
+@pytest.fixture
+def page(visitor: Page, lab_server: LabServer) -> Iterator[Page]:
+    yield visitor
     lab_server.shut_down_kernels()
 
 
@@ -74,6 +82,7 @@ def run_cell(page: Page, cell: Locator) -> None:
     raise AssertionError(f"The cell did not run after {TRIES} tries.")
 
 
+@pytest.mark.soak
 def test_the_main_job_in_notebook_7(page: Page, lab_server: LabServer) -> None:
     name = lab_server.add_file(QUICKSTART)
     page.goto(f"{lab_server.url}/notebooks/{name}?token={lab_server.token}")
@@ -88,6 +97,7 @@ def test_the_main_job_in_notebook_7(page: Page, lab_server: LabServer) -> None:
     type_and_generate(page, cells.nth(FORM).locator(".mk-form").first, "notebook-7")
 
 
+@pytest.mark.soak
 def test_the_main_job_in_voila(page: Page, lab_server: LabServer) -> None:
     name = lab_server.add_notebook("voila.ipynb", [CONNECTS, SHOWS])
     page.goto(
@@ -100,3 +110,48 @@ def test_the_main_job_in_voila(page: Page, lab_server: LabServer) -> None:
 
     expect(page.get_by_text("no real money").first).to_be_visible()
     type_and_generate(page, form, "voila")
+
+
+@pytest.fixture(scope="module")
+def pages_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run `make voila` with this environment, which is taken as installed."""
+    folder, port = tmp_path_factory.mktemp("pages"), free_port()
+    url = f"http://127.0.0.1:{port}"
+    arguments = f"--no-browser --port={port} --token={TOKEN}"
+    command = [
+        *("make", "--assume-old", f"{sys.prefix}/ready-voila", "voila"),
+        *(f"VENV={sys.prefix}", f"VOILA_ARGS={arguments}"),
+    ]
+    ready = f"{url}/?token={TOKEN}"
+    # The test may itself be run by make, whose flags are not for this one.
+    with serving(command, ready, folder / "log", apart(folder, MAKEFLAGS="")):
+        yield url
+
+
+@pytest.mark.soak
+def test_make_voila_serves_a_studio_that_generates_and_the_dashboard_of_its_spend(
+    visitor: Page, pages_url: str
+) -> None:
+    visitor.goto(f"{pages_url}/?token={TOKEN}", timeout=OPEN_S * 1000)
+    seen(visitor.locator("body"), "dashboard.ipynb", visitor, OPEN_S)
+    visitor.goto(f"{pages_url}/voila/render/studio.ipynb", timeout=OPEN_S * 1000)
+    studio = visitor.locator(".mk-studio").first
+    with within(visitor, "the studio", OPEN_S) as limit_ms:
+        studio.wait_for(state="visible", timeout=limit_ms)
+    screenshot(visitor, "voila-studio")
+    studio.get_by_role("button", name="Text to video", exact=True).click()
+    type_and_generate(visitor, studio.locator(".mk-form").first, "voila-studio")
+
+    visitor.goto(f"{pages_url}/voila/render/dashboard.ipynb", timeout=OPEN_S * 1000)
+    dashboard = visitor.locator(".mk-spend").first
+    seen(dashboard, "$0.20", visitor, OPEN_S)
+    seen(dashboard, "all of it is explained", visitor)
+    screenshot(visitor, "voila-dashboard")
+
+
+@pytest.mark.soak
+def test_a_page_of_make_voila_asks_for_its_token(visitor: Page, pages_url: str) -> None:
+    visitor.goto(f"{pages_url}/voila/render/studio.ipynb", timeout=OPEN_S * 1000)
+
+    expect(visitor.locator("#password_input")).to_be_visible()
+    expect(visitor.locator(".mk-studio")).to_have_count(0)

@@ -269,6 +269,7 @@ def test_the_focus_is_seen_and_space_plays(
     assert not tile(wall, 0).evaluate(playing)
 
 
+@pytest.mark.soak
 def test_after_a_seek_six_videos_play_within_a_frame_of_each_other(
     lab: Lab, lab_server: LabServer, media: str, tell: Callable[[str], None]
 ) -> None:
@@ -299,6 +300,7 @@ def test_after_a_seek_six_videos_play_within_a_frame_of_each_other(
     assert "mk-wall-tile" in lab.page.evaluate(FOCUSED)
 
 
+@pytest.mark.soak
 def test_two_videos_or_pictures_are_wiped_over_each_other(
     lab: Lab, lab_server: LabServer, media: str
 ) -> None:
@@ -382,6 +384,7 @@ def test_cells_without_a_result_say_why_and_are_tried_again(
     assert calls(lab) == [1, 2]
 
 
+@pytest.mark.soak
 def test_media_of_all_kinds_and_those_that_are_gone_have_their_place(
     lab: Lab, lab_server: LabServer, media: str
 ) -> None:
@@ -433,6 +436,7 @@ def test_a_running_sweep_moves_the_wall_while_nobody_runs_a_cell(
     expect(lab.cell(1).locator(".mk-wall video")).to_have_count(3)
 
 
+@pytest.mark.soak
 def test_a_wall_without_its_kernel_says_so_and_takes_nothing(
     lab: Lab, lab_server: LabServer, media: str
 ) -> None:
@@ -446,6 +450,7 @@ def test_a_wall_without_its_kernel_says_so_and_takes_nothing(
     lab.screenshot("wall-without-its-kernel", wall)
 
 
+@pytest.mark.soak
 def test_a_wall_fits_narrow_and_wide_pages_in_both_themes(
     lab: Lab, lab_server: LabServer, media: str
 ) -> None:
@@ -463,6 +468,7 @@ def test_a_wall_fits_narrow_and_wide_pages_in_both_themes(
     assert nameless(wall) == []
 
 
+@pytest.mark.soak
 def test_words_of_others_stay_words_in_a_wall(
     lab: Lab, lab_server: LabServer, media: str
 ) -> None:
@@ -481,6 +487,7 @@ def test_words_of_others_stay_words_in_a_wall(
     assert not lab.page.evaluate("window.canary")
 
 
+@pytest.mark.soak
 def test_a_wall_of_1000_cells_pages_scrolls_and_stays_small(
     lab: Lab, lab_server: LabServer, media: str
 ) -> None:
@@ -552,6 +559,7 @@ def page(browser: Browser, lab_server: LabServer) -> Iterator[Page]:
     lab_server.shut_down_kernels()
 
 
+@pytest.mark.soak
 def test_the_wall_in_voila(page: Page, lab_server: LabServer, media: str) -> None:
     cells = [CELLS.format(base=media), WALL]
     name = lab_server.add_notebook("voila-wall.ipynb", cells)

@@ -12,7 +12,7 @@ from PIL import Image
 
 from tests.browser.harness import Lab, LabServer, video_facts
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
 SLIDER = """
 import ipywidgets as w

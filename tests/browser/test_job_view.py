@@ -51,6 +51,7 @@ tall
 EMBED = "tall.show(embed=True)"
 
 
+@pytest.mark.soak
 def test_what_the_browser_cannot_play_plays_as_a_copy_and_a_mov_by_itself(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
@@ -234,7 +235,8 @@ LIVE = """async ([first, count, timeout_ms]) => {
 }"""
 
 
-def test_fifty_results_stay_small_and_are_neither_bought_twice_nor_lost(
+@pytest.mark.soak
+def test_fifty_results_stay_small_and_are_neither_paid_twice_nor_lost(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
     cells = many_cells(connected(sandbox, "home-many"))

@@ -149,6 +149,7 @@ def test_a_region_is_painted_by_mouse_and_keys_and_replaced_there_alone(
     assert lab.console_errors() == []
 
 
+@pytest.mark.soak
 def test_a_finger_paints_too_and_a_painted_mask_is_there_after_a_restart(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:

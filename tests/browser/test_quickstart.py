@@ -122,6 +122,7 @@ client.form("image-upscale")
 """
 
 
+@pytest.mark.soak
 def test_a_picture_named_by_its_path_is_seen_first_and_then_upscaled(
     lab: Lab, lab_server: LabServer
 ) -> None:

@@ -119,7 +119,8 @@ PLAY = """async (node) => {
 }"""
 
 
-def test_before_and_after_stand_on_one_slider_that_keys_move(
+@pytest.mark.soak
+def test_before_and_after_share_one_slider_that_keys_move(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
     opened(lab, lab_server, sandbox, "compare", PICTURE, TALL)
@@ -195,6 +196,7 @@ _ = await asyncio.gather(*map(done, more))
 FEW = 'two = [client.run("text-to-image", prompt=f"hill {n}") for n in range(2)]'
 
 
+@pytest.mark.soak
 def test_twelve_waits_fold_into_one_progress_and_a_value_is_a_player(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
@@ -238,6 +240,7 @@ client.run("text-to-image", prompt="a prompt nobody should see again")
 HISTORY = 'print("nobody should" in client.history.frame().to_csv())'
 
 
+@pytest.mark.soak
 def test_an_erased_job_is_forgotten_in_history_and_card(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:

@@ -196,6 +196,7 @@ def told_in_place(lab: Lab, region: Locator, text: str) -> Iterator[None]:
     assert region.evaluate("region => region === window.region")
 
 
+@pytest.mark.soak
 def test_states_and_changes_are_there_for_those_who_do_not_see_them(
     lab: Lab, lab_server: LabServer
 ) -> None:
@@ -252,6 +253,7 @@ client.studio()
 """
 
 
+@pytest.mark.soak
 def test_several_jobs_are_summed_compared_and_erased_and_the_spend_is_drawn(
     lab: Lab, lab_server: LabServer
 ) -> None:

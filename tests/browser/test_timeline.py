@@ -224,6 +224,7 @@ def test_what_was_put_together_is_there_after_a_reload(
     lab.see(0, "$0.00122")
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("end", ["shut down", "restarted"])
 def test_it_stands_still_and_says_so_when_its_kernel_is_gone(
     lab: Lab, lab_server: LabServer, end: str
@@ -249,6 +250,7 @@ def test_it_stands_still_and_says_so_when_its_kernel_is_gone(
     lab.screenshot(f"timeline-{end}", lab.cell(0))
 
 
+@pytest.mark.soak
 def test_keys_typed_right_after_the_type_of_a_track_was_changed_arrive(
     lab: Lab, lab_server: LabServer
 ) -> None:
@@ -270,6 +272,7 @@ def test_keys_typed_right_after_the_type_of_a_track_was_changed_arrive(
     expect(start).to_have_value("12121212")
 
 
+@pytest.mark.soak
 def test_a_saved_notebook_shows_the_composition_without_a_kernel(
     lab: Lab, lab_server: LabServer
 ) -> None:
@@ -284,6 +287,7 @@ def test_a_saved_notebook_shows_the_composition_without_a_kernel(
     lab.screenshot("timeline-saved", lab.cell(0))
 
 
+@pytest.mark.soak
 def test_names_with_markup_stay_text(lab: Lab, lab_server: LabServer) -> None:
     timeline = show(lab, lab_server, HOSTILE)
 
@@ -294,6 +298,7 @@ def test_names_with_markup_stay_text(lab: Lab, lab_server: LabServer) -> None:
     assert timeline.locator("script").count() == 0
 
 
+@pytest.mark.soak
 def test_long_compositions_are_zoomed_and_scrolled(
     lab: Lab, lab_server: LabServer
 ) -> None:
@@ -318,6 +323,7 @@ def test_long_compositions_are_zoomed_and_scrolled(
     expect(block(timeline, 0, 0)).to_be_in_viewport()
 
 
+@pytest.mark.soak
 def test_it_is_readable_in_both_themes_and_widths(
     lab: Lab, lab_server: LabServer
 ) -> None:

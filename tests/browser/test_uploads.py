@@ -110,6 +110,7 @@ def test_60_mb_arrive_through_the_page_and_the_kernel_stays_small(
     lab.see(2, str(kept))
 
 
+@pytest.mark.soak
 def test_an_upload_is_cancelled_and_another_one_arrives(
     lab: Lab, lab_server: LabServer, tmp_path: Path
 ) -> None:
@@ -203,6 +204,7 @@ upload_button.has_anywidget = lambda: False
 """
 
 
+@pytest.mark.soak
 def test_without_anywidget_the_limit_is_said_and_what_will_not_do_is_refused(
     lab: Lab, lab_server: LabServer, tmp_path: Path
 ) -> None:
@@ -224,6 +226,7 @@ def test_without_anywidget_the_limit_is_said_and_what_will_not_do_is_refused(
     expect(form).to_contain_text("Uploaded · 854 x 480")
 
 
+@pytest.mark.soak
 def test_a_typed_path_is_completed_in_the_page(lab: Lab, lab_server: LabServer) -> None:
     folder = lab_server.root / "pictures"
     folder.mkdir(exist_ok=True)

@@ -7,9 +7,9 @@ from typing import Any
 from mediakit.catalog import Function
 from mediakit.catalog.examples import example
 from mediakit.rules import Problem
-from mediakit.widgets.form.controls import build
+from mediakit.widgets.form.control_factory import build
 from mediakit.widgets.form.state import FormState
-from mediakit.widgets.nested.either import Either
+from mediakit.widgets.nested.union import Either
 from tests.catalog.test_from_schema import ONE_OR_MORE, SIZE, function_of
 from tests.widgets.controls.test_controls import make_context
 from tests.widgets.form.test_properties import filled, make_view

@@ -100,7 +100,7 @@ assert "## r7" in reference_page(catalog)
 past = past_jobs(catalog, days=90, jobs=900, keys_n=1, seed=1, now_us=99 * US_PER_DAY)
 assert function.path in {job.function for job in past}
 
-running = start(Sandbox(folder / "sandbox", speed=20))
+running = start(Sandbox(folder / "sandbox", speed=20, sketch=True))
 with Client(running.base_url, running.api_key, home=folder / "home") as client:
     form = client.form("r7", prompt="rain")
     assert form.state.body()["duration"] == 2

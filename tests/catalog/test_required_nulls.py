@@ -91,7 +91,7 @@ def test_a_nullable_field_is_not_marked_as_required_in_a_form() -> None:
 
 def test_the_sandbox_accepts_null_and_it_is_sent_as_null(tmp_path: Path) -> None:
     catalog = Catalog((FUNCTION,))
-    running = start(Sandbox(tmp_path / "data", catalog=catalog, speed=20))
+    running = start(Sandbox(tmp_path / "data", catalog=catalog, speed=20, sketch=True))
     with Client(
         running.base_url, running.api_key, home=tmp_path, catalog=catalog
     ) as client:

@@ -12,7 +12,7 @@ import pytest
 from mediakit import Client
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import example
-from mediakit.client.requests.plain_values import plain_fields
+from mediakit.client.requests.body_values import plain_fields
 from mediakit.errors import InputError
 from mediakit.sandbox.api.openapi import describe
 from mediakit.sandbox.server.running import Sandbox, start
@@ -232,7 +232,7 @@ def test_values_of_other_types_are_reported_in_the_form() -> None:
 
 def test_the_sandbox_runs_a_job_of_it(tmp_path: Path) -> None:
     catalog = Catalog((FUNCTION,))
-    running = start(Sandbox(tmp_path / "data", catalog=catalog, speed=20))
+    running = start(Sandbox(tmp_path / "data", catalog=catalog, speed=20, sketch=True))
     with Client(running.base_url, running.api_key, home=tmp_path) as client:
         job = client.submit("make-video", model="swift", prompt="a", duration=2)
 

@@ -16,7 +16,7 @@ import pytest
 from mediakit import AsyncClient, Client, Job, format_usd
 from mediakit import client as core
 from mediakit.client.records.idempotency import submission_of
-from mediakit.client.transfers.upload_files import fingerprint
+from mediakit.client.transfers.uploads import fingerprint
 from mediakit.errors import (
     AuthError,
     BalanceError,
@@ -65,7 +65,9 @@ def test_the_main_job_ends_with_a_file_and_the_estimated_charge(
 
 
 def test_five_books_agree_to_the_micro_dollar(tmp_path: Path) -> None:
-    settings = Sandbox(tmp_path / "data", speed=20, balance_micro_usd=50_000_000)
+    settings = Sandbox(
+        tmp_path / "data", speed=20, sketch=True, balance_micro_usd=50_000_000
+    )
     running = start(settings)
     png = make_png(tmp_path / "cat.png", (64, 48))
     with Client(running.base_url, running.api_key, home=tmp_path) as client:
@@ -96,7 +98,7 @@ def test_five_books_agree_to_the_micro_dollar(tmp_path: Path) -> None:
 def test_spend_reports_go_up_to_the_day_and_the_month_of_the_services_clock(
     tmp_path: Path,
 ) -> None:
-    running = start(Sandbox(tmp_path / "data", speed=20))
+    running = start(Sandbox(tmp_path / "data", speed=20, sketch=True))
     running.advance(hours=24 * 40)
     with Client(running.base_url, running.api_key, home=tmp_path / "home") as client:
         settled(client.submit("text-to-video", prompt="a", duration=3))
@@ -161,7 +163,7 @@ def test_a_take_is_a_count_or_next(client: Client, take: object) -> None:
 
 
 def test_a_lost_answer_makes_one_job(tmp_path: Path) -> None:
-    running = start(Sandbox(tmp_path / "data", speed=20))
+    running = start(Sandbox(tmp_path / "data", speed=20, sketch=True))
     with (
         LossyProxy(running.base_url, "POST", losses=2) as proxy,
         Client(proxy.base_url, running.api_key, home=tmp_path) as client,
@@ -226,7 +228,7 @@ def test_what_could_not_be_sent_is_kept_and_made_once_at_the_next_start(
 def test_a_next_take_after_a_lost_answer_finds_that_job_instead_of_submitting_another(
     tmp_path: Path,
 ) -> None:
-    running = start(Sandbox(tmp_path / "data", speed=20))
+    running = start(Sandbox(tmp_path / "data", speed=20, sketch=True))
     kite: dict[str, Any] = {"prompt": "pressed twice", "duration": 3}
 
     async def scenario(proxy: LossyProxy) -> None:
@@ -583,7 +585,9 @@ def test_the_same_bytes_are_uploaded_once(client: Client, tmp_path: Path) -> Non
 
 
 def test_a_balance_that_cannot_carry_it_sends_nothing(tmp_path: Path) -> None:
-    running = start(Sandbox(tmp_path / "data", balance_micro_usd=500_000, speed=20))
+    running = start(
+        Sandbox(tmp_path / "data", balance_micro_usd=500_000, speed=20, sketch=True)
+    )
     with Client(running.base_url, running.api_key, home=tmp_path) as client:
         with pytest.raises(BalanceError, match="Nothing was sent") as caught:
             client.submit("text-to-video", prompt="a", duration=15)
@@ -611,7 +615,9 @@ def test_what_is_in_flight_is_held_against_the_balance(tmp_path: Path) -> None:
 def test_a_full_queue_is_one_sentence_with_the_time_to_try_again(
     tmp_path: Path,
 ) -> None:
-    running = start(Sandbox(tmp_path / "data", concurrency=0, queue_size=1, speed=20))
+    running = start(
+        Sandbox(tmp_path / "data", concurrency=0, queue_size=1, speed=20, sketch=True)
+    )
     clock = FastClock()
     with Client(
         running.base_url, running.api_key, home=tmp_path, clock=clock
@@ -643,10 +649,10 @@ def test_a_submit_that_takes_long_says_why_once(
     words: str,
 ) -> None:
     caplog.set_level(logging.INFO, "mediakit.client")
-    running = start(Sandbox(tmp_path / "data", speed=20))
+    running = start(Sandbox(tmp_path / "data", speed=20, sketch=True))
     with Client(running.base_url, running.api_key, home=tmp_path) as client:
         client.submit("text-to-video", prompt="at once", duration=3)
-        monkeypatch.setattr("mediakit.client.client.SILENT_S", 1.0)
+        monkeypatch.setattr("mediakit.client.blocking_client.SILENT_S", 1.0)
         where = {"function": running.functions["text-to-video"]}
         running.fault(count=1, where=where, **fault)
         client.submit("text-to-video", prompt="later", duration=3)
@@ -663,9 +669,9 @@ def test_an_upload_that_takes_long_says_how_far_it_is_and_says_it_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     caplog.set_level(logging.INFO, "mediakit.client")
-    monkeypatch.setattr("mediakit.client.client.SILENT_S", 0.5)
-    monkeypatch.setattr("mediakit.client.client.STILL_SILENT_S", 0.5)
-    running = start(Sandbox(tmp_path / "data", speed=20))
+    monkeypatch.setattr("mediakit.client.blocking_client.SILENT_S", 0.5)
+    monkeypatch.setattr("mediakit.client.blocking_client.STILL_SILENT_S", 0.5)
+    running = start(Sandbox(tmp_path / "data", speed=20, sketch=True))
     running.fault("latency", seconds=3, count=1, where={"path": "^/uploads/"})
     cat = make_png(tmp_path / "cat.png", (64, 48))
     with Client(running.base_url, running.api_key, home=tmp_path) as client:

@@ -43,7 +43,7 @@ def test_nothing_is_written(sandbox: RunningSandbox, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_wrong_key_is_told_apart_from_a_service_that_is_away(
+def test_a_wrong_key_is_distinguished_from_a_service_that_is_away(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     found = mk.doctor(sandbox.base_url, WRONG_KEY, home=tmp_path)
@@ -105,7 +105,7 @@ def test_what_is_missing_comes_with_the_line_that_installs_it(
     )
 
 
-def test_a_notebook_is_told_how_to_install_from_a_cell(tmp_path: Path) -> None:
+def test_a_notebook_shows_how_to_install_from_a_cell(tmp_path: Path) -> None:
     code = (
         "import sys\nsys.modules['anywidget'] = None\n"
         f"import mediakit as mk\nmk.doctor(home={str(tmp_path)!r})"

@@ -84,7 +84,7 @@ def cells(tmp_path: Path) -> tuple[Cell, ...]:
     )
 
 
-def test_a_process_killed_again_and_again_buys_each_of_60_cells_once(
+def test_a_process_killed_again_and_again_pays_for_each_of_60_cells_once(
     server: Server,
     history: str,
     cells: tuple[Cell, ...],
@@ -118,7 +118,7 @@ def test_a_process_killed_again_and_again_buys_each_of_60_cells_once(
     assert [name for name in (*PHASES, MADE, NOT_MADE) if not counts[name]] == []
 
 
-def test_four_processes_that_are_killed_now_and_then_buy_each_cell_once(
+def test_four_processes_that_are_killed_now_and_then_pay_for_each_cell_once(
     server: Server,
     history: str,
     cells: tuple[Cell, ...],

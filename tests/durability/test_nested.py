@@ -87,7 +87,7 @@ def test_nested_loops_are_refused_until_they_are_asked_for() -> None:
         ),
     ],
 )
-def test_a_cell_may_run_loops_and_the_blocking_client_goes_on(
+def test_a_cell_may_run_loops_and_the_blocking_client_continues(
     sandbox: RunningSandbox, tmp_path: Path, original: str
 ) -> None:
     where = (sandbox.base_url, sandbox.api_key)

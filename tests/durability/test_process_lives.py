@@ -129,7 +129,7 @@ while not client.core.store.page(limit=1):
 """
 
 
-def test_a_process_that_ends_in_the_middle_of_a_submit_is_taken_up_by_the_next(
+def test_a_submission_whose_process_ended_is_resumed_by_the_next_process(
     idle: RunningSandbox, tmp_path: Path
 ) -> None:
     idle.fault("latency", seconds=2, count=1, where={"method": "POST"})
@@ -144,7 +144,7 @@ def test_a_process_that_ends_in_the_middle_of_a_submit_is_taken_up_by_the_next(
 # -- threads ---------------------------------------------------------------------------
 
 
-def test_threads_share_one_client_and_each_request_is_bought_once(
+def test_threads_share_one_client_and_each_request_is_paid_once(
     idle: RunningSandbox, tmp_path: Path
 ) -> None:
     with client_of(idle, tmp_path) as client, ThreadPoolExecutor(8) as threads:
@@ -186,7 +186,7 @@ client.close()
 """
 
 
-def test_a_client_and_a_job_go_on_in_both_processes_after_a_fork(
+def test_a_client_and_a_job_continue_in_both_processes_after_a_fork(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     picture = make_png(tmp_path / "cat.png", (32, 32))

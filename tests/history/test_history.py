@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
@@ -15,6 +15,7 @@ from mediakit.history import Entry, EntryState, History
 from mediakit.history.storage import tables
 from mediakit.records import BillingState, JobStatus
 from tests.support.frames import types
+from tests.support.soak import trials
 from tests.support.submissions import (
     HERE,
     OUTPUT,
@@ -321,6 +322,7 @@ def lives(draw):
     return [job("queued"), job("running"), *last, erased]
 
 
+@settings(max_examples=trials(30, soak=100))
 @given(data=st.data(), life=lives())
 def test_records_in_any_order_and_number_end_in_the_same_entry(data, life):
     seen = data.draw(st.lists(st.sampled_from(range(len(life))), min_size=1))
@@ -357,6 +359,7 @@ def submits(draw):
     return draw(AMOUNTS), charge, seen
 
 
+@settings(max_examples=trials(30, soak=100))
 @given(data=st.data(), plan=st.lists(submits(), max_size=5))
 def test_held_and_settled_sums_are_exact_for_every_order_of_records(data, plan):
     answers = [(n, answer) for n, (_, _, seen) in enumerate(plan) for answer in seen]

@@ -23,8 +23,9 @@ from hypothesis.stateful import (
 from mediakit.clock import VirtualClock
 from mediakit.errors import BalanceError, BudgetError
 from mediakit.history import BudgetLimit, BudgetUse, EntryState, History, Spendable
-from mediakit.history.admission import claims
+from mediakit.history.admission import admission_transaction
 from tests.support.servers.postgres import default_to_stricter_transactions
+from tests.support.soak import trials
 from tests.support.submissions import (
     HERE,
     START,
@@ -432,7 +433,7 @@ class AnyOrder(RuleBasedStateMachine):
 
 
 def test_any_order_of_submissions_ends_and_charges_keeps_balance_and_budgets(place):
-    few = settings(max_examples=100 if isinstance(place, Path) else 10)
+    few = settings(max_examples=trials(30, soak=100) if isinstance(place, Path) else 5)
     with History(place) as one, History(place) as other:
         run_state_machine_as_test(lambda: AnyOrder((one, other)), settings=few)
 
@@ -491,8 +492,8 @@ def test_a_claim_waits_for_the_decision_on_the_previous_one(
     }[limit]
     waits = "SELECT count(*) FROM pg_locks WHERE NOT granted"
     before_deciding, may_decide = threading.Event(), threading.Event()
-    check = f"mediakit.history.admission.claims.check_{limit}"
-    decide = getattr(claims, f"check_{limit}")
+    check = f"mediakit.history.admission.admission_transaction.check_{limit}"
+    decide = getattr(admission_transaction, f"check_{limit}")
 
     def slowly(*args):
         if not before_deciding.is_set():

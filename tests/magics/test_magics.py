@@ -151,7 +151,7 @@ def test_a_cell_says_its_price_first_and_gives_the_job(
     assert (job.state.prompt, job.state.body["duration"]) == ("a kite", 3)
 
 
-def test_the_same_cell_buys_once_and_the_next_take_is_another(
+def test_the_same_cell_pays_once_and_the_next_take_is_another(
     shell: Any, client: Client
 ) -> None:
     line = "text-to-video --duration 3 --no-wait"

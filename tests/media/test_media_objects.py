@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from mediakit import Client, InputError
-from mediakit.client.requests.plain_values import plain_fields
+from mediakit.client.requests.body_values import plain_fields
 from mediakit.media import file_of, probe
 from tests.support.samples.media_samples import make_picture, make_png
 
@@ -127,14 +127,16 @@ def test_an_array_of_numbers_is_no_picture_where_numbers_are_wanted(
     assert plain["images"][1] == "b.png"
 
 
-def test_one_picture_where_several_are_wanted_is_told_shortly(client: Client) -> None:
+def test_one_picture_where_several_are_wanted_is_reported_briefly(
+    client: Client,
+) -> None:
     with pytest.raises(InputError) as raised:
         client.estimate("keyframes", images=np.zeros((64, 64), np.uint8))
     assert raised.value.field == "images"
     assert len(str(raised.value)) < 400
 
 
-def test_pictures_from_code_are_uploaded_and_bought_once(
+def test_pictures_from_code_are_uploaded_and_paid_once(
     client: Client, tmp_path: Path
 ) -> None:
     from_memory = client.submit("image-upscale", image_url=PICTURE)

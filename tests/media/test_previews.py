@@ -95,7 +95,7 @@ def test_the_process_says_why_it_could_not(
         main()
 
 
-def test_whoever_reads_hostile_files_gets_no_key(
+def test_the_process_that_reads_hostile_files_gets_no_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("MEDIAKIT_API_KEY", "a secret")

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
+import uuid
 import venv
 from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
 
 import httpx
 import pytest
+import websocket
 
 from mediakit.widgets.job.player import HUB_PREFIX, browser_url
 from tests.support.servers.serving import ROOT, apart, free_port, serving
 
 INSTALL_S = 600
+CELL_S = 120
+QUICKSTART = "notebooks/01_quickstart.ipynb"
 PREFIX = "/user/somebody/"
 TOKEN = "token-of-a-test"
+AUTHORIZED = {"Authorization": f"token {TOKEN}"}
 
 
 @pytest.fixture(scope="module")
@@ -81,16 +90,71 @@ def _python(environment: dict[str, str]) -> list[str]:
 
 
 def get(url: str) -> httpx.Response:
-    return httpx.get(url, headers={"Authorization": f"token {TOKEN}"}, timeout=30)
+    return httpx.get(url, headers=AUTHORIZED, timeout=30)
 
 
-def test_the_hosted_server_shows_the_quickstart(origin: str) -> None:
-    path = "api/contents/notebooks/01_quickstart.ipynb"
-    notebook = get(f"{origin}{PREFIX}{path}").json()
-    assert notebook["content"]["cells"][0]["source"].startswith("# ")
+def opened(origin: str) -> tuple[list[dict[str, Any]], str]:
+    """Open the first notebook as JupyterLab does: its cells, and a kernel for it."""
+    notebook = get(f"{origin}{PREFIX}api/contents/{QUICKSTART}").json()
+    answer = httpx.post(
+        f"{origin}{PREFIX}api/sessions",
+        json={
+            "path": QUICKSTART,
+            "name": QUICKSTART,
+            "type": "notebook",
+            "kernel": {"name": notebook["content"]["metadata"]["kernelspec"]["name"]},
+        },
+        headers=AUTHORIZED,
+        timeout=CELL_S,
+    )
+    assert answer.status_code == 201, answer.text
+    return notebook["content"]["cells"], answer.json()["kernel"]["id"]
 
 
-def test_the_hosted_server_asks_nobody_about_news(origin: str) -> None:
+def run(channels: Any, source: str) -> list[dict[str, Any]]:
+    """Run a cell over the kernel's channels, and return the messages until its end."""
+    header = {"msg_id": uuid.uuid4().hex, "msg_type": "execute_request"}
+    header |= {"username": "", "session": "a-test", "version": "5.3"}
+    content = {"code": source, "silent": False, "store_history": True}
+    content |= {"user_expressions": {}, "allow_stdin": False}
+    request = {"header": header, "content": content, "channel": "shell"}
+    channels.send(json.dumps(request | {"parent_header": {}, "metadata": {}}))
+    messages = []
+    while True:
+        message = json.loads(channels.recv())
+        messages.append(message)
+        is_mine = message["parent_header"].get("msg_id") == header["msg_id"]
+        if is_mine and message["content"].get("execution_state") == "idle":
+            return messages
+
+
+def test_the_first_notebook_opens_and_its_jobs_are_seen_through_the_hub(
+    origin: str,
+) -> None:
+    cells, kernel_id = opened(origin)
+    assert cells[0]["source"].startswith("# ")
+    address = f"{origin.replace('http', 'ws')}{PREFIX}api/kernels/{kernel_id}/channels"
+    headers = [f"{name}: {value}" for name, value in AUTHORIZED.items()]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    seen = ""
+
+    with closing(
+        websocket.create_connection(address, header=headers, timeout=CELL_S)
+    ) as channels:
+        for cell in code:
+            messages = run(channels, cell["source"])
+            seen += json.dumps(messages)
+            errors = [each for each in messages if each["msg_type"] == "error"]
+            may_raise = "raises-exception" in cell["metadata"].get("tags", [])
+            assert may_raise or not errors, errors
+    videos = re.findall(rf"{PREFIX}proxy/[\w/.-]+\.mp4", seen)
+    assert videos
+    video = get(f"{origin}{videos[0]}")
+    assert video.headers["content-type"] == "video/mp4"
+    assert video.content[4:8] == b"ftyp"
+
+
+def test_the_hosted_server_checks_for_no_updates(origin: str) -> None:
     plugin = "@jupyterlab/apputils-extension:notification"
     told = get(f"{origin}{PREFIX}lab/api/settings/{plugin}").json()
     assert told["schema"]["properties"]["fetchNews"]["default"] == "false"

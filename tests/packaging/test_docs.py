@@ -22,6 +22,7 @@ PAGE = DOCS / "adding_a_function.md"
 POSTGRES_PAGE = DOCS / "howto" / "postgres.md"
 GUIDES = sorted(DOCS.glob("howto/*.md"))
 PAGES = [
+    DOCS.parent / "README.md",
     PAGE,
     DOCS / "sandbox.md",
     *GUIDES,
@@ -80,6 +81,7 @@ def files_of(page: Path) -> dict[str, str]:
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
 
+@pytest.mark.soak
 @each_page
 def test_the_blocks_of_a_page_run_and_show_what_they_say(
     page: Path, tmp_path: Path, request: pytest.FixtureRequest

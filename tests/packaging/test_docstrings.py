@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import mediakit as mk
-from mediakit.client.events.listening import Listener
-from mediakit.client.recovery.history_view import HistoryView
+from mediakit.client.events.listener import Listener
+from mediakit.client.recovery.blocking_history_view import HistoryView
 from mediakit.client.runtime.docstrings import explained_by
 from mediakit.spend import Spend
 from mediakit.widgets.deliveries.log import Deliveries

@@ -171,6 +171,19 @@ print(widget_type()().comm)
         " object at ",
         'pip install "mediakit[timeline]"',
     ),
+    "voila": Use(
+        """
+import sys
+from mediakit.voila.__main__ import main
+try:
+    main(["--version"])
+except SystemExit as ended:
+    if isinstance(ended.code, str):
+        raise mk.ServiceError(ended.code)
+""",
+        "0.5.",
+        'pip install "mediakit[voila]"',
+    ),
 }
 
 

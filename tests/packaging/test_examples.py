@@ -1,11 +1,10 @@
-"""The example projects pass, in `make soak` with the wheel in their own environment."""
+"""The example projects pass, with the wheel in their own environment."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
-import sys
 import venv
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from tests.support.servers.serving import ROOT
-from tests.support.soak import IS_SOAK
 
 EXAMPLES = sorted(path.parent for path in ROOT.glob("examples/*/pyproject.toml"))
 LIMIT_S = 1_200
 PYTHON = "{python}"
 TESTS = ("pytest", "-p", "no:cacheprovider")
-# Checking types reads all of mediakit, which is too long for `make test`.
 # basedpyright is pyright as a wheel that needs no Node.js.
-CHECKERS = (("mypy",), ("basedpyright", "--pythonpath", PYTHON)) if IS_SOAK else ()
+CHECKERS = (("mypy",), ("basedpyright", "--pythonpath", PYTHON))
+
+pytestmark = pytest.mark.soak
 
 
 @dataclass(frozen=True)
@@ -58,14 +57,10 @@ class Project:
 def project(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Project:
-    """Copy the example; in the soak, install it and the wheel where nothing else is."""
+    """Copy the example, and install it and the wheel where nothing else is."""
     place = tmp_path_factory.mktemp("example")
     folder = place / request.param.name
     shutil.copytree(request.param, folder, ignore=shutil.ignore_patterns(".*"))
-    if not IS_SOAK:
-        paths = [str(folder / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
-        variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-        return Project(folder, Path(sys.executable), variables)
     variables = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     venv.create(place / "venv", with_pip=True)
     project = Project(folder, place / "venv" / "bin" / "python", variables)

@@ -30,7 +30,7 @@ def test_no_folder_holds_more_than_twelve_modules() -> None:
     assert {f: n for f, n in held.items() if n > MOST_MODULES} == {}
 
 
-def test_every_folder_says_what_it_is_for_and_what_it_stands_on() -> None:
+def test_every_folder_says_what_it_is_for_and_what_it_depends_on() -> None:
     unexplained = []
     for folder in FOLDERS:
         tree = ast.parse((folder / "__init__.py").read_text())

@@ -115,13 +115,13 @@ def test_a_chromium_that_is_named_wins(tmp_path: Path) -> None:
     assert found.stdout == f"{sys.executable}\n"
 
 
-def test_a_chromium_that_is_named_and_missing_is_told(tmp_path: Path) -> None:
+def test_a_chromium_that_is_named_and_missing_is_reported(tmp_path: Path) -> None:
     found = find_chromium(PATH="", MEDIAKIT_CHROMIUM=str(tmp_path / "none"))
     assert found.returncode == 1
     assert "is not an executable file here" in found.stderr
 
 
-def test_no_chromium_at_all_is_told() -> None:
+def test_no_chromium_at_all_is_reported() -> None:
     found = find_chromium(PATH="")
     assert (found.returncode, found.stdout) == (1, "")
     assert found.stderr.startswith("Chromium was not found")

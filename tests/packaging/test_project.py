@@ -148,6 +148,19 @@ def test_continuous_integration_runs_the_command_of_the_readme() -> None:
     assert "CI=true" in script
 
 
+def test_what_make_test_leaves_out_runs_in_make_soak() -> None:
+    command = ["make", "--dry-run", "soak"]
+    soak = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
+    marked = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if re.search(r"@pytest\.mark\.soak|= pytest\.mark\.soak", path.read_text())
+        if "browser" not in path.parts
+    ]
+    assert [path for path in marked if path not in soak] == []
+    assert "-m pytest tests/browser -m soak" in soak
+
+
 @pytest.mark.parametrize("script", [".ci/run", "binder/postBuild"])
 def test_a_script_may_be_run(script: str) -> None:
     assert (ROOT / script).stat().st_mode & 0o111

@@ -66,7 +66,11 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("sky")
     running = start(
         Sandbox(
-            folder / "sandbox", speed=20, allow_loopback_callbacks=True, catalog=CATALOG
+            folder / "sandbox",
+            speed=20,
+            sketch=True,
+            allow_loopback_callbacks=True,
+            catalog=CATALOG,
         )
     )
     key, home = running.api_key, folder / "home"

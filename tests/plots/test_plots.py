@@ -175,7 +175,7 @@ def test_one_day_is_a_bar_of_that_day_with_room_beside_it():
     assert axes.get_xticks().tolist() == [day + 0.5]
 
 
-def test_layers_stand_on_each_other_and_days_between_are_at_zero():
+def test_layers_are_stacked_and_days_between_are_at_zero():
     frame = daily_frame(
         [row(0, 3_000_000, "a"), row(0, 1_000_000, "b"), row(2, 5, "b")]
     )
@@ -303,7 +303,7 @@ def test_every_new_year_is_written_once():
     assert list(labels.values()) == ["30 Dec\n2026", "31 Dec", "1 Jan\n2027", "2 Jan"]
 
 
-def test_the_colours_are_told_apart_with_the_common_colour_blindnesses():
+def test_the_colours_differ_with_the_common_colour_blindnesses():
     """By simulated deuteranopia and protanopia (Viénot 1999), in CIE Lab."""
     for cones in (DEUTERANOPIA, PROTANOPIA):
         seen = [lab(np.clip(cones @ linear(colour), 0, 1)) for colour in COLOURS]

@@ -129,7 +129,7 @@ def test_every_plot_has_a_frame_and_takes_axes_and_a_theme():
         assert list(parameters)[-2:] == ["ax", "theme"]
 
 
-def test_the_dark_colours_are_told_apart_and_stand_out():
+def test_the_dark_colours_differ_and_stand_out():
     for cones in (DEUTERANOPIA, PROTANOPIA):
         seen = [lab((cones @ linear(each)).clip(0, 1)) for each in DARK_COLOURS]
         pairs = [(a, b) for place, a in enumerate(seen) for b in seen[:place]]

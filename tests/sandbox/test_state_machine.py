@@ -146,6 +146,7 @@ class Submissions(RuleBasedStateMachine):
                 queue_size=6,
                 settle_after_s=SETTLE_AFTER_S,
                 allow_loopback_callbacks=True,
+                sketch=True,
             )
         )
         return Api(running)

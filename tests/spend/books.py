@@ -14,10 +14,10 @@ from typing import Any
 from mediakit.catalog import Catalog
 from mediakit.client import Service
 from mediakit.client.account.billing import Report
-from mediakit.client.recovery.history_view import AsyncHistoryView
+from mediakit.client.recovery.async_history_view import AsyncHistoryView
 from mediakit.clock import VirtualClock
 from mediakit.history import History
-from mediakit.spend.api import AsyncSpend
+from mediakit.spend.async_spend import AsyncSpend
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SERVICE = Service("https://media.example", "key")

@@ -15,7 +15,7 @@ import pytest
 
 import mediakit as mk
 from mediakit import Budget, BudgetError, InputError
-from mediakit.client.submissions.admission import budget_of
+from mediakit.client.records.budgets import budget_of
 from mediakit.history import BudgetUse, History
 from mediakit.spend.budget_status import BudgetStatus, budget_status
 from tests.spend.budget_desk import DECEMBER, NOVEMBER, Desk
@@ -319,7 +319,7 @@ def test_a_sweep_that_is_retried_stays_within_its_budget(tmp_path: Path) -> None
         assert status.spent_micro_usd == 2 * CELL_MICRO_USD
 
 
-def test_a_sweep_of_last_month_goes_on_with_the_budget_of_this_one(
+def test_a_sweep_of_last_month_continues_with_the_budget_of_this_one(
     desk: Desk,
 ) -> None:
     budget = monthly("$0.50")

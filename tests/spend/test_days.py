@@ -13,7 +13,7 @@ import pytest
 from mediakit import client as core
 from mediakit.clock import VirtualClock
 from mediakit.history import History
-from mediakit.spend.api import AsyncSpend
+from mediakit.spend.async_spend import AsyncSpend
 from tests.support.servers.scripted_server import ScriptedServer, answers, json_page
 
 EVE = datetime(2026, 11, 30, 23, 59, tzinfo=UTC)

@@ -31,7 +31,9 @@ REPORT_DAYS = 90
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
     folder = tmp_path_factory.mktemp("five")
-    running = start(Sandbox(folder, balance_micro_usd=OPENING_MICRO_USD, speed=20))
+    running = start(
+        Sandbox(folder, balance_micro_usd=OPENING_MICRO_USD, speed=20, sketch=True)
+    )
     yield running
     running.stop()
 

@@ -75,7 +75,7 @@ def test_the_range_holds_eight_of_ten_months_and_beats_the_run_rate(shape: str) 
     assert np.mean(errors) < 0.8 * np.mean(run_rate_errors)
 
 
-def test_the_range_narrows_as_the_month_goes_on() -> None:
+def test_the_range_narrows_in_the_course_of_the_month() -> None:
     spend = made_up_days(np.random.default_rng(5), HISTORY_DAYS + 30)
     widths = []
     for day_n in (2, 15, 30):

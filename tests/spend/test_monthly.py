@@ -170,7 +170,9 @@ def test_a_file_of_that_name_is_replaced(tmp_path: Path) -> None:
         ("csv_bytes", ("2026-10",)),
     ],
 )
-def test_a_role_that_may_not_read_is_told_so(name: str, args: Any) -> None:
+def test_a_role_that_may_not_read_gets_an_error_that_says_so(
+    name: str, args: Any
+) -> None:
     refusal = {"message": "Members may not read billing."}
     script = json_page(refusal, status="403 Forbidden")
     with pytest.raises(AuthError, match=r"may not request the .* Members may not read"):

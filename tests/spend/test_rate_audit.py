@@ -109,7 +109,7 @@ def test_an_audit_of_nothing_has_the_same_columns() -> None:
     assert list(empty) == list(full)
 
 
-def test_lines_of_the_price_list_are_told_apart() -> None:
+def test_lines_of_the_price_list_are_distinguished() -> None:
     lines = {"of media_1": "output, $0.068 per s"}
     rows = [entry(job(1, 100, 100)), entry(job(2, 150, 100))]
     frame = rate_audit(history_of(rows), lines)

@@ -11,8 +11,8 @@ from random import Random
 from typing import Any, cast
 
 from mediakit.client.jobs.async_job import AsyncJob, JobServices
+from mediakit.client.jobs.client_poller import ClientPoller
 from mediakit.client.jobs.poll_budget import PollBudget
-from mediakit.client.jobs.pollers import Pollers
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.clock import VirtualClock
 from mediakit.records import Job
@@ -79,10 +79,10 @@ class Service:
         self.reads: list[tuple[float, str]] = []
         self.fault: Callable[[str], Exception | None] = lambda job_id: None
 
-    def client(self, service: str, seed: int = 1) -> Pollers:
+    def client(self, service: str, seed: int = 1) -> ClientPoller:
         """Return what watches the jobs of one more client."""
         random = Random(seed)
-        return Pollers(self.read, service, self.clock, self.budget, random)
+        return ClientPoller(self.read, service, self.clock, self.budget, random)
 
     async def read(self, job: AsyncJob) -> None:
         now_s = self.clock.monotonic_s()
@@ -92,7 +92,7 @@ class Service:
             raise error
         job.see(self.courses[job.id].record(job.id, now_s), self.clock.now())
 
-    def submit(self, job_id: str, pollers: Pollers | None = None) -> AsyncJob:
+    def submit(self, job_id: str, pollers: ClientPoller | None = None) -> AsyncJob:
         """Let a job begin, and watch it."""
         client = pollers or self.clients[len(self.jobs) % len(self.clients)]
         course = self.courses[job_id]
@@ -127,7 +127,7 @@ class Service:
 class _Services:
     """What a job asks of its client, as far as these tests go."""
 
-    def __init__(self, service: Service, pollers: Pollers) -> None:
+    def __init__(self, service: Service, pollers: ClientPoller) -> None:
         self.read = service.read
         self.watch = pollers.watch
 

@@ -177,7 +177,7 @@ class Service:
             **more,
         )
         # All that these tests read together must not take as long as at a service.
-        client.core._jobs.pollers._budget = PollBudget(2_000, clock=clock)
+        client.core._jobs.poller._budget = PollBudget(2_000, clock=clock)
         return client
 
 

@@ -54,6 +54,7 @@ def clips(folder: Path) -> list[Output]:
     return outputs
 
 
+@pytest.mark.soak
 def test_two_workers_give_the_numbers_that_one_process_gives(
     cluster: Client, tmp_path: Path
 ) -> None:
@@ -92,6 +93,7 @@ def test_a_worker_that_is_killed_costs_its_batch_alone(
     assert begun["once"] == 2
 
 
+@pytest.mark.soak
 def test_a_file_that_kills_every_worker_is_found(
     cluster: Client, tmp_path: Path
 ) -> None:

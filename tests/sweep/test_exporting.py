@@ -188,7 +188,7 @@ def test_what_is_missing_is_written_again(where: Path, source: Source) -> None:
     assert (where / name).read_bytes() == (source.folder / "job1").read_bytes()
 
 
-def test_a_killed_export_goes_on_without_a_second_copy(
+def test_a_killed_export_continues_without_a_second_copy(
     where: Path, source: Source
 ) -> None:
     exported(where, source)

@@ -76,7 +76,7 @@ def test_a_template_is_filled_with_each_combination_of_its_slots(
     assert list(plan.frame())[:3] == ["animal", "place", "take"]
 
 
-def test_a_template_that_ignores_a_slot_does_not_buy_the_same_twice(
+def test_a_template_that_ignores_a_slot_does_not_pay_for_the_same_twice(
     client: Client,
 ) -> None:
     plan = client.sweep(
@@ -173,7 +173,7 @@ def test_cells_are_valid_exactly_when_the_function_accepts_them(
         assert bool(wrong) == (plan.problem(cell) is not None), plan.fields(cell)
 
 
-def test_what_was_bought_singly_is_owned_and_costs_nothing(client: Client) -> None:
+def test_what_was_submitted_singly_is_owned_and_costs_nothing(client: Client) -> None:
     client.submit("text-to-video", prompt=PROMPTS[0], duration=3)
     client.submit("text-to-video", prompt=PROMPTS[0], duration=3, take=2)
     plan = client.sweep("text-to-video", prompt=PROMPTS[:2], duration=[3, 4], takes=2)
@@ -187,7 +187,9 @@ def test_what_was_bought_singly_is_owned_and_costs_nothing(client: Client) -> No
     assert "2 owned, 6 new" in repr(plan)
 
 
-def test_a_take_with_a_seed_is_owned_once_that_seed_was_bought(client: Client) -> None:
+def test_a_take_with_a_seed_is_owned_once_that_seed_was_submitted(
+    client: Client,
+) -> None:
     client.submit("r5", prompt=PROMPTS[1], seed=2)
     plan = client.sweep("r5", prompt=PROMPTS[:2], takes=3)
     assert plan.owned.tolist() == [False, False, False, True, False, False]
@@ -199,7 +201,7 @@ def test_an_empty_text_is_a_value_like_any_other(client: Client) -> None:
     assert plan.owned.tolist() == [True, False]
 
 
-def test_a_second_look_finds_what_was_bought_since(client: Client) -> None:
+def test_a_second_look_finds_what_was_submitted_since(client: Client) -> None:
     client.submit("text-to-video", prompt=PROMPTS[0], duration=3)
     plan = client.sweep("text-to-video", prompt=PROMPTS[:2], duration=3, takes=2)
     assert plan.owned.tolist() == [True, False, False, False]
@@ -239,7 +241,7 @@ def test_cells_share_a_seed_across_an_axis_and_each_take_has_its_own(
     assert [axis.take(cell) for cell in range(4)] == [1, 1, 2, 2]
 
 
-def test_a_local_file_is_owned_once_it_was_uploaded_and_bought(
+def test_a_local_file_is_owned_once_it_was_uploaded_and_submitted(
     client: Client, tmp_path: Path
 ) -> None:
     pictures = [make_png(tmp_path / f"{n}.png", (64 + n, 64)) for n in range(2)]
@@ -296,7 +298,7 @@ def test_a_function_without_a_rate_has_cells_of_unknown_price(client: Client) ->
     assert set(plan.frame().estimate_kind) == {"unknown"}
 
 
-def test_jobs_are_an_axis_and_stand_for_what_they_made(client: Client) -> None:
+def test_jobs_are_an_axis_and_mean_their_outputs(client: Client) -> None:
     jobs = [
         client.submit("text-to-video", prompt=prompt, duration=length).wait()
         for prompt, length in zip(PROMPTS[:2], (3, 4), strict=True)
@@ -330,7 +332,7 @@ def test_pictures_in_memory_name_a_sweep_by_their_content(
     assert first.id == second.id
 
 
-def test_a_plan_of_files_sees_what_it_has_bought(
+def test_a_plan_of_files_sees_what_it_has_submitted(
     client: Client, tmp_path: Path
 ) -> None:
     pictures = [make_png(tmp_path / f"{n}.png", (64 + n, 64)) for n in range(2)]

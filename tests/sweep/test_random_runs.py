@@ -76,7 +76,7 @@ def client_of(running: RunningSandbox, home: Path) -> Client:
     clock = FastClock(20)
     client = Client(running.base_url, running.api_key, home=home, clock=clock)
     # All that these tests read together must not take as long as at a service.
-    client.core._jobs.pollers._budget = PollBudget(2_000, clock=clock)
+    client.core._jobs.poller._budget = PollBudget(2_000, clock=clock)
     return client
 
 

@@ -40,7 +40,7 @@ def serving(service: Service, home: Path, **more: Any) -> Iterator[Client]:
 # -- what is sent -----------------------------------------------------------------
 
 
-def test_every_valid_cell_is_bought_once_and_invalid_ones_are_not_sent(
+def test_every_valid_cell_is_paid_once_and_invalid_ones_are_not_sent(
     tmp_path: Path,
 ) -> None:
     service = Service(lambda *_: Outcome(reads=1, settles=1))
@@ -88,7 +88,7 @@ def test_plans_that_overlap_share_their_cells(tmp_path: Path) -> None:
         assert len(service.jobs) == 24
 
 
-def test_takes_are_bought_as_draws_of_their_own(tmp_path: Path) -> None:
+def test_takes_are_submitted_as_draws_of_their_own(tmp_path: Path) -> None:
     service = Service()
     with serving(service, tmp_path) as client:
         results = run(client, plan_of(client, 5, takes=3))
@@ -133,7 +133,7 @@ def failing_every(n: int, **outcome: Any) -> Callable[[dict[str, Any], int], Out
     return decide
 
 
-def test_a_job_that_fails_is_a_failed_cell_and_the_rest_goes_on(
+def test_a_job_that_fails_is_a_failed_cell_and_the_rest_continues(
     tmp_path: Path,
 ) -> None:
     decide = failing_every(4, reads=1, fails="content_moderation")
@@ -149,7 +149,7 @@ def test_a_job_that_fails_is_a_failed_cell_and_the_rest_goes_on(
 
 
 @pytest.mark.parametrize("status", [400, 404, 409, 422])
-def test_a_refused_request_is_a_failed_cell_and_the_rest_goes_on(
+def test_a_refused_request_is_a_failed_cell_and_the_rest_continues(
     tmp_path: Path, status: int
 ) -> None:
     service = Service()
@@ -189,7 +189,7 @@ def test_an_error_of_our_own_is_a_failed_cell_too(
     assert "nothing there" in caplog.text
 
 
-def test_a_lost_answer_is_asked_for_again_and_bought_once(tmp_path: Path) -> None:
+def test_a_lost_answer_is_requested_again_and_paid_once(tmp_path: Path) -> None:
     decide = failing_every(3, loses_answer=True)
     service = Service(decide)
     with serving(service, tmp_path) as client:

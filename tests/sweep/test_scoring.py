@@ -219,7 +219,7 @@ def test_the_same_content_is_scored_once(tmp_path: Path) -> None:
     )
 
 
-def test_another_version_is_scored_anew(tmp_path: Path) -> None:
+def test_another_version_is_scored_again(tmp_path: Path) -> None:
     kept = Kept()
     outputs = made(tmp_path, {"one": "a"})
 
@@ -268,7 +268,7 @@ def test_the_scores_of_a_batch_are_kept_when_it_ends(tmp_path: Path) -> None:
     assert kept.saves == [3, 3, 1]
 
 
-def test_a_killed_run_goes_on_with_the_batch_that_it_lost(tmp_path: Path) -> None:
+def test_a_killed_run_continues_with_the_batch_that_it_lost(tmp_path: Path) -> None:
     contents = {f"job{n}": str(n) for n in range(9)} | {"once": "once", "job9": "9"}
     outputs, store = made(tmp_path, contents), FileStore(tmp_path / "scores")
     (tmp_path / "notes").mkdir()
@@ -285,7 +285,7 @@ def test_a_killed_run_goes_on_with_the_batch_that_it_lost(tmp_path: Path) -> Non
     assert {name for name, times in begun.items() if times > 1} == {"job8", "once"}
 
 
-def test_progress_is_told_from_what_is_known_to_all(tmp_path: Path) -> None:
+def test_progress_is_reported_from_what_is_known_to_all(tmp_path: Path) -> None:
     kept, told = Kept(), []
     outputs = made(tmp_path, {f"job{n}": str(n) for n in range(5)})
     score_outputs(outputs[:2], size_bytes, fetch=fetch, store=kept)

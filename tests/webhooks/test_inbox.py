@@ -85,7 +85,7 @@ def test_what_was_taken_is_due_again_when_its_taker_is_silent(inbox: Inbox) -> N
     assert noted.tries == 2
 
 
-def test_an_event_that_was_given_up_is_taken_up_when_it_is_replayed(
+def test_an_event_that_was_given_up_is_dispatched_when_it_is_replayed(
     inbox: Inbox,
 ) -> None:
     inbox.add("msg_1", b"a", NOW)

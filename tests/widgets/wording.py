@@ -21,13 +21,13 @@ from mediakit.widgets.controls.messages import (
     sentence_case,
     title_of,
 )
-from mediakit.widgets.form.price.bar import balance_html, price_html
 from mediakit.widgets.form.price.funds import Funds
+from mediakit.widgets.form.price.price_bar import balance_html, price_html
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.form.view import FormView
 from mediakit.widgets.job.card import card_text
 from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.factory import WidgetFactory
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 from tests.support.job_states import settled, state_of
 
 SOURCES = Path(mediakit.__file__).parent
@@ -143,8 +143,7 @@ def _problems(catalog: Catalog) -> Iterator[str]:
 
 def _problems_of(spec: FieldSpec) -> Iterator[str]:
     if spec.required:
-        accepted = f"it is required: {spec.accepted}"
-        yield problem_text(Problem(spec.name, None, accepted))
+        yield problem_text(Problem(spec.name, None, spec.accepted, required=""))
     yield problem_text(Problem(spec.name, 0, spec.accepted))
     inner = [*spec.fields.values(), *spec.variants.values()]
     for each in [*inner, *([spec.item] if spec.item else [])]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,6 +42,8 @@ class Bindings:
         Raises:
             InputError: It cannot be read, or its contents are not accepted.
         """
+        import tomllib  # most folders have no such file
+
         file = folder / FILE_NAME
         if not file.is_file():
             return cls()
@@ -69,11 +70,6 @@ class Bindings:
             _openapi(table.get("openapi"), file.parent),
             file,
         )
-
-    @property
-    def names_functions(self) -> bool:
-        """Return whether the file names the functions of the service."""
-        return self.functions is not None or self.openapi is not None
 
     def catalog(self) -> Catalog:
         """Return the functions of the service, each at its path.

@@ -1,4 +1,4 @@
-"""The client: an asynchronous core, and a blocking interface to it on one I/O thread.
+"""The client: an asynchronous one, and a blocking one that runs it on the I/O thread.
 
 It depends on the history and the catalog.
 
@@ -13,13 +13,13 @@ record of the service, and `Job` is the blocking interface to it.
 waits for the same two.
 """
 
-from mediakit.client.client import Client
-from mediakit.client.core import AsyncClient
+from mediakit.client.async_client import AsyncClient
+from mediakit.client.blocking_client import Client
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.job import Job
+from mediakit.client.records.budgets import Amount, AnyBudget, BudgetState
 from mediakit.client.records.job_state import JobState
 from mediakit.client.runtime.service import Service
-from mediakit.client.submissions.admission import Amount, AnyBudget, BudgetState
 
 __all__ = [
     "Amount",

@@ -1,4 +1,4 @@
-"""The functions of a client as attributes, with their fields as arguments."""
+"""Model functions as attributes of a client, such as `client.text_to_video(...)`."""
 
 from __future__ import annotations
 

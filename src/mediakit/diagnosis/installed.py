@@ -24,6 +24,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "socks": ("socksio",),
     "team": ("psycopg",),
     "timeline": ("anywidget",),
+    "voila": ("ipykernel", "voila"),
 }
 """The modules that each extra installs."""
 # An earlier front end can start a later one, so the first match counts.

@@ -3,14 +3,14 @@
 It depends on the rates and the records. Other packages use `store`.
 """
 
-from mediakit.history.admission.checks import BudgetLimit, BudgetUse, Spendable
-from mediakit.history.comparing.draws import OwnedDraw
-from mediakit.history.comparing.lineage import Parent
-from mediakit.history.comparing.ratings import UNCHANGED, Judgement, Preference
-from mediakit.history.entries.entries import Entry, EntryState, Submission, plain_values
-from mediakit.history.entries.ordering import Order
+from mediakit.history.admission.spending_limits import BudgetLimit, BudgetUse, Spendable
+from mediakit.history.entries.entry import Entry, EntryState, Submission, plain_values
+from mediakit.history.entries.sort_order import Order
+from mediakit.history.results.latest_attempts import OwnedDraw
+from mediakit.history.results.lineage import Parent
+from mediakit.history.results.ratings import UNCHANGED, Judgement, Preference
 from mediakit.history.store import History
-from mediakit.history.uploads import Upload
+from mediakit.history.uploaded_files import Upload
 
 __all__ = [
     "UNCHANGED",

@@ -1,37 +1,37 @@
-"""The history: one class that combines all its parts."""
+"""The history: one class that combines the parts in the other modules."""
 
 from pathlib import Path
 from typing import Self
 
 from mediakit.clock import Clock, SystemClock
-from mediakit.history.admission.claims import Claims
-from mediakit.history.admission.recording import Recording
-from mediakit.history.admission.totals import Totals
+from mediakit.history.admission.admission_transaction import Admissions
+from mediakit.history.admission.holds import Holds
+from mediakit.history.admission.outcomes import Outcomes
 from mediakit.history.charges import Charges
-from mediakit.history.comparing.draws import Draws
-from mediakit.history.comparing.lineage import Lineage
-from mediakit.history.comparing.ratings import Ratings
-from mediakit.history.comparing.scores import Scores
 from mediakit.history.entries.listing import Listing
-from mediakit.history.forms import Forms
-from mediakit.history.importing import Importing
+from mediakit.history.form_drafts import FormDrafts
+from mediakit.history.imported_jobs import ImportedJobs
+from mediakit.history.results.latest_attempts import LatestAttempts
+from mediakit.history.results.lineage import Lineage
+from mediakit.history.results.ratings import Ratings
+from mediakit.history.results.scores import Scores
 from mediakit.history.storage.database import Database
-from mediakit.history.uploads import Uploads
+from mediakit.history.uploaded_files import UploadedFiles
 
 
 class History(
     Charges,
-    Claims,
-    Draws,
-    Forms,
-    Importing,
+    Admissions,
+    LatestAttempts,
+    FormDrafts,
+    ImportedJobs,
     Lineage,
     Listing,
     Ratings,
-    Recording,
+    Outcomes,
     Scores,
-    Totals,
-    Uploads,
+    Holds,
+    UploadedFiles,
 ):
     """All submissions of a user, each committed before it is sent.
 

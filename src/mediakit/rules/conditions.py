@@ -7,7 +7,6 @@ from dataclasses import field as dataclass_field
 from mediakit.errors import shown
 
 Values = Mapping[str, object]
-REQUIRED = "it is required"
 
 
 class Found(str):
@@ -27,20 +26,30 @@ class Problem:
         accepted: What is accepted, in words.
         said: What is wrong, to follow the field's name, if "must be" and `accepted`
             do not fit.
+        required: Of a missing value, when it is required, such as " when detail is
+            true"; "" for always. None for any other problem.
     """
 
     field: str
     got: object
     accepted: str
     said: str = dataclass_field(default="", compare=False)
+    required: str | None = None
+
+    @property
+    def is_missing(self) -> bool:
+        """Return whether a required value is missing."""
+        return self.required is not None
 
     @property
     def predicate(self) -> str:
         """Describe the problem, to follow the field's name: "must be at most 9"."""
         if self.said:
             return self.said
+        if self.required is not None:
+            return f"is required{self.required or f' ({self.accepted})'}"
         if self.got is None:
-            return missing_words(self.accepted)
+            return f"is missing: {self.accepted}"
         return f"must be {self.accepted}"
 
     @property
@@ -58,18 +67,6 @@ class Problem:
     def root(self) -> str:
         """Return the top-level field: "images" for "images[0]"."""
         return self.field.split("[", 1)[0].split(".", 1)[0]
-
-
-def missing_words(accepted: str) -> str:
-    """Describe a missing value: "is required (text)"."""
-    if not accepted.startswith(REQUIRED):
-        return f"is missing: {accepted}"
-    words = accepted.removeprefix(REQUIRED)
-    return (
-        f"is required ({words[2:]})"
-        if words.startswith(": ")
-        else (f"is required{words}")
-    )
 
 
 def given(values: Values, field: str) -> bool:

@@ -100,7 +100,7 @@ class NeededWhen(Rule):
         if not self.condition.holds(values):
             return []
         return [
-            Problem(field, None, f"it is required when {self.condition.text}")
+            Problem(field, None, "a value", required=f" when {self.condition.text}")
             for field in self.fields
             if not given(values, field)
         ]
@@ -166,8 +166,8 @@ class NeedsAny(Rule):
         if any(given(values, field) for field in self.fields):
             return []
         first, *others = self.fields
-        accepted = f"it is required, or else {' or '.join(others)}"
-        return [Problem(first, None, accepted)]
+        required = f", or else {' or '.join(others)}"
+        return [Problem(first, None, "a value", required=required)]
 
     def requires(self, field: str, values: Values) -> bool:
         """Require the first field until one of them is given."""

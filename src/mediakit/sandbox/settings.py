@@ -32,6 +32,8 @@ class Sandbox:
         keep_days: How long outputs and uploads are kept, sandbox days.
         keep_gb: Gigabytes of outputs and uploads to keep; beyond that, the oldest
             ones are removed.
+        sketch: Draw only the first frame of each shot, which takes a tenth of the time.
+            Sizes, lengths, sound and charges are the same.
         delivery_timeout_s: How long a webhook receiver has to respond, real seconds.
         catalog: The functions that it serves; all declared ones by default.
 
@@ -53,6 +55,7 @@ class Sandbox:
     settle_after_s: float = 1.5
     keep_days: float = math.inf
     keep_gb: float = 10.0
+    sketch: bool = False
     delivery_timeout_s: float = 20.0
     catalog: Catalog = field(default_factory=Catalog.default)
 

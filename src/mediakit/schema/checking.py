@@ -163,7 +163,7 @@ def _unknown(label: str, name: str, got: Any, spec: FieldSpec) -> Problem:
 
 
 def _required(label: str, accepted: str) -> Problem:
-    return Problem(label, None, f"it is required: {accepted}")
+    return Problem(label, None, accepted, required="")
 
 
 class _Null:

@@ -1,4 +1,4 @@
-"""Daily spend of any range: read by calendar month, joined, named and summed."""
+"""Reads daily spend of any range, by calendar month, and sums it by name."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from mediakit.errors import InputError
 from mediakit.spend.days.cache import CachedDays, DayCache, missing
 from mediakit.spend.days.concurrency import gather_limited
 from mediakit.spend.days.day_numbers import DAYS_IN_WEEK, is_over
+from mediakit.spend.days.frame_concat import joined
+from mediakit.spend.days.function_names import kinds_of, with_column
 from mediakit.spend.days.grouping import (
     COLUMNS,
     Every,
@@ -25,16 +27,14 @@ from mediakit.spend.days.grouping import (
     read_by,
     weekly_until,
 )
-from mediakit.spend.days.joining import joined
-from mediakit.spend.days.kinds import kinds_of, with_column
-from mediakit.spend.days.projects import with_projects
-from mediakit.spend.days.ranges import (
+from mediakit.spend.days.month_ranges import (
     DEFAULT_DAYS,
     Range,
     by_month,
     days_before,
     month_end,
 )
+from mediakit.spend.days.projects import with_projects
 from mediakit.spend.days.service_clock import ServiceClock
 from mediakit.spend.responses import daily_frame
 

@@ -1,4 +1,4 @@
-"""Check days and months for the billing endpoints before anything is sent.
+"""Checks days and months for the billing endpoints before anything is sent.
 
 Billing uses UTC days (spec 4.19), so an instant is rejected: its day depends on the
 time zone, and guessing could move charges between days.

@@ -1,4 +1,4 @@
-"""Monthly reports of one month or several, and their CSV (spec 4.19)."""
+"""Reads the monthly reports of one month or several, and their CSV (spec 4.19)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mediakit.client.account.billing import Billing, Report
 from mediakit.errors import InputError
 from mediakit.spend.dates import month_text
 from mediakit.spend.days.concurrency import gather_limited
-from mediakit.spend.days.joining import joined
-from mediakit.spend.days.kinds import kinds_of, with_column
-from mediakit.spend.days.ranges import months_between
+from mediakit.spend.days.frame_concat import joined
+from mediakit.spend.days.function_names import kinds_of, with_column
+from mediakit.spend.days.month_ranges import months_between
 from mediakit.spend.days.service_clock import ServiceClock
 from mediakit.spend.responses import csv_frame, monthly_frame
 

@@ -1,4 +1,4 @@
-"""Compare charges with estimates, by function and kind of estimate."""
+"""Compares charges with estimates, by function and kind of estimate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.recovery.history_view import AsyncHistoryView
+from mediakit.client.recovery.async_history_view import AsyncHistoryView
 from mediakit.errors import InputError
 from mediakit.history import Entry, History
 from mediakit.money import PER_MILLION, divide_half_up, format_usd
@@ -98,7 +98,7 @@ def _frame(
 ) -> pd.DataFrame:
     import pandas as pd
 
-    from mediakit.history.entries.params import text_array
+    from mediakit.history.entries.parameter_columns import text_array
 
     audits = [_Audit(names["estimate_kind"], rows) for names, rows in groups]
     columns: dict[str, Any] = {}

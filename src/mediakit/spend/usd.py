@@ -1,4 +1,4 @@
-"""Micro-USD as exact US dollars, for people."""
+"""Formats micro-USD as exact US dollars."""
 
 from __future__ import annotations
 

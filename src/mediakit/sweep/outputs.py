@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from mediakit.client import AsyncClient, AsyncJob
-from mediakit.client.requests.validated import ValidatedRequest
+from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.errors import InputError, NotFoundError
 from mediakit.history import Entry, History, Judgement

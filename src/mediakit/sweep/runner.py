@@ -17,7 +17,7 @@ import numpy as np
 from mediakit.client import AsyncClient, AsyncJob, JobState
 from mediakit.client.records.budgets import Budget
 from mediakit.client.records.idempotency import was_rejected
-from mediakit.client.requests.validated import ValidatedRequest
+from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.client.runtime.listeners import notify
 from mediakit.client.runtime.process_bound import CLOSED, ClosedError
 from mediakit.errors import (
@@ -32,7 +32,7 @@ from mediakit.errors import (
     WaitTimeoutError,
 )
 from mediakit.history import BudgetUse, Entry, EntryState, History
-from mediakit.history.admission.checks import THE_SWEEPS
+from mediakit.history.admission.spending_limits import THE_SWEEPS
 from mediakit.records import JobStatus
 from mediakit.sweep.budget import Reservations
 from mediakit.sweep.cell_states import OPEN, Cells, CellStatus, Progress

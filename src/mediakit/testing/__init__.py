@@ -61,8 +61,9 @@ def mediakit_sandbox(
     """Serve a new sandbox while the test runs.
 
     Its clock is twenty times as fast as real time, so that a charge settles in less
-    than a tenth of a second. Callbacks and input URLs on this machine are allowed,
-    and the balance is $1,000.
+    than a tenth of a second. Films have the requested sizes and lengths, but each shot
+    shows only its first frame; `sketch=False` renders all. Callbacks and input URLs on
+    this machine are allowed, and the balance is $1,000.
     `advance(hours=2)` moves the clock, `fault("fail_render", count=1)` makes a render
     fail, and `seed(days=90)` adds sample jobs.
 
@@ -76,6 +77,7 @@ def mediakit_sandbox(
 
     settings: dict[str, Any] = {
         "speed": SPEED,
+        "sketch": True,
         "allow_loopback_callbacks": True,
         "balance_micro_usd": BALANCE_MICRO_USD,
     }

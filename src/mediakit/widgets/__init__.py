@@ -1,4 +1,4 @@
-"""What the cell shows: forms and jobs, as widgets and as cards that stay.
+"""What a notebook shows: forms, jobs, walls and reports, as widgets and static cards.
 
 It depends on the client and on the plots, and no room in it imports a higher one;
 the state of a widget is kept apart from the widget.

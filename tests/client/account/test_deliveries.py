@@ -47,7 +47,9 @@ TYPES = {
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[RunningSandbox]:
-    settings = Sandbox(tmp_path / "data", speed=20, allow_loopback_callbacks=True)
+    settings = Sandbox(
+        tmp_path / "data", speed=20, sketch=True, allow_loopback_callbacks=True
+    )
     running = start(settings)
     yield running
     running.stop()

@@ -45,7 +45,9 @@ class _StandingClock(SystemClock):
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[RunningSandbox]:
-    running = start(Sandbox(tmp_path / "data", speed=20, allow_loopback_callbacks=True))
+    running = start(
+        Sandbox(tmp_path / "data", speed=20, sketch=True, allow_loopback_callbacks=True)
+    )
     yield running
     running.stop()
 

@@ -18,9 +18,15 @@ from pathlib import Path
 import pytest
 import trustme
 
+from mediakit.client.http.client_pool import MAX_CONNECTIONS
 from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.http_client import MAX_CONNECTIONS, HttpClient
-from mediakit.client.http.responses import error_of, parse, refused_input, rejection
+from mediakit.client.http.http_client import HttpClient
+from mediakit.client.http.response_parsing import (
+    error_of,
+    parse,
+    refused_input,
+    rejection,
+)
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.client.runtime.service import Service

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit.client import AsyncJob
-from mediakit.client.jobs.schedule import JITTER, PATIENT_FOR_S, gap_s
+from mediakit.client.jobs.poll_schedule import JITTER, PATIENT_FOR_S, gap_s
 from mediakit.errors import (
     GoneError,
     RateLimitError,
@@ -448,8 +448,8 @@ class UnspeakableError(Exception):
     "broken",
     [
         "mediakit.client.jobs.poll_budget.PollBudget.turn",
-        "mediakit.client.jobs.watched.Watched.gap_s",
-        "mediakit.client.jobs.watched.Watched.was_read",
+        "mediakit.client.jobs.watched_job.Watched.gap_s",
+        "mediakit.client.jobs.watched_job.Watched.was_read",
         "mediakit.client.jobs.poller.Poller._call_up",
         "mediakit.client.jobs.poller.Poller._rest_until_due",
         "mediakit.client.jobs.poller.jittered_s",

@@ -393,7 +393,7 @@ def test_a_deferred_write_that_fails_is_logged_and_tried_again(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr("mediakit.client.records.account_history.RETRY_AFTER_S", 0.01)
+    monkeypatch.setattr("mediakit.client.records.file_writer.RETRY_AFTER_S", 0.01)
     held, tries = Held(), 0
 
     def fail_once(history: History) -> None:

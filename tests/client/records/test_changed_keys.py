@@ -52,7 +52,7 @@ class Desk:
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
-    running = start(Sandbox(tmp_path / "data", speed=20))
+    running = start(Sandbox(tmp_path / "data", speed=20, sketch=True))
     api = Api(running)
     with (
         AdminClient(api) as admin,

@@ -165,7 +165,7 @@ def test_what_is_sent_from_another_history_is_not_taken_for_an_answer_to_come(
 
 FORK = """
 import os
-from mediakit.client.submissions.reservation import IN_FLIGHT
+from mediakit.client.submissions.keys_in_flight import IN_FLIGHT
 IN_FLIGHT.begin("a history", "a key")
 child = os.fork()
 if child == 0:

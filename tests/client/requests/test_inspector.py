@@ -12,7 +12,7 @@ from mediakit.client.requests.remote_media import RemoteMedia
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.clock import SystemClock
 from mediakit.schema import MediaName
-from mediakit.widgets.controls.inspection import Inspection, MediaKey
+from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.media.inspector import Inspector
 from tests.support.samples.media_samples import make_mp4, make_png, make_wav
 from tests.support.servers.file_server import FileServer

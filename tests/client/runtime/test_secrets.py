@@ -49,7 +49,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox
     """Serve a sandbox of this module's own, with a key that has to be quoted."""
     data = tmp_path_factory.mktemp("secrets")
     key = "mk_secret+key/with=signs_0123456789"
-    served = start(Sandbox(data, api_key=key, speed=20, allow_loopback_callbacks=True))
+    served = start(
+        Sandbox(data, api_key=key, speed=20, sketch=True, allow_loopback_callbacks=True)
+    )
     yield served
     served.stop()
 

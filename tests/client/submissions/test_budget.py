@@ -207,7 +207,9 @@ def test_a_job_of_elsewhere_cannot_be_tried_again(
 
 
 def test_a_fresh_attempt_must_fit_the_budget_too(tmp_path: Path) -> None:
-    running = start(Sandbox(tmp_path / "data", concurrency=0, queue_size=1, speed=20))
+    running = start(
+        Sandbox(tmp_path / "data", concurrency=0, queue_size=1, speed=20, sketch=True)
+    )
     with Client(
         running.base_url,
         running.api_key,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.responses import LONGEST_RETRY_AFTER_S, retry_after_s
+from mediakit.client.http.response_parsing import LONGEST_RETRY_AFTER_S, retry_after_s
 from mediakit.client.http.retry import retry
 from mediakit.client.submissions.lost_responses import job_unless_lost
 from mediakit.client.submissions.rejection_retry import (

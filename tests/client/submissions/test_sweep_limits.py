@@ -11,7 +11,7 @@ import pytest
 
 from mediakit import AsyncClient, BudgetError, Client, JobFailedError
 from mediakit.client.jobs.async_job import AsyncJob
-from mediakit.client.submissions.submissions import Take
+from mediakit.client.submissions.submit_or_reuse import Take
 from mediakit.errors import RateLimitError
 from mediakit.history import BudgetLimit, BudgetUse, History
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
@@ -205,7 +205,9 @@ def test_cells_are_submitted_until_the_limit_and_owned_ones_are_free(
 def test_a_fresh_attempt_after_a_full_queue_must_fit_the_sweep_too(
     tmp_path: Path,
 ) -> None:
-    running = start(Sandbox(tmp_path / "data", concurrency=0, queue_size=1, speed=20))
+    running = start(
+        Sandbox(tmp_path / "data", concurrency=0, queue_size=1, speed=20, sketch=True)
+    )
 
     async def main() -> None:
         async with AsyncClient(

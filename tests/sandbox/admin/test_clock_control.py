@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from mediakit.errors import ServiceError
-from mediakit.sandbox.core import timekeeper
-from mediakit.sandbox.core.timekeeper import StalledError, TimedWork, Timekeeper
+from mediakit.sandbox.core import timed_work
+from mediakit.sandbox.core.timed_work import StalledError, TimedWork, Timekeeper
 from mediakit.sandbox.scheduling.clock import SandboxClock, to_us
-from mediakit.sandbox.server.opening import resume_clock
+from mediakit.sandbox.server.startup import resume_clock
 from mediakit.sandbox.store.database import Database
 from tests.sandbox.conftest import KITE, Api, StartSandbox
 from tests.sandbox.scheduling.test_clock import START, SettableClock
@@ -180,7 +180,7 @@ def test_each_piece_of_work_is_done_at_its_own_time(tmp_path: Path) -> None:
 def test_work_that_does_not_get_done_stops_the_clock_at_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(timekeeper, "STALL_LIMIT_S", 0.05)
+    monkeypatch.setattr(timed_work, "STALL_LIMIT_S", 0.05)
     clock = SandboxClock(SettableClock(), epoch_us=0)
     db = Database(tmp_path / "db")
     keeper = Timekeeper(db, clock)

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from mediakit.sandbox.admin.overview import Overview, Trouble
+from mediakit.sandbox.admin.status_data import Overview, Trouble
 from mediakit.sandbox.admin.status_page import page
 from mediakit.sandbox.scheduling.clock import to_us
 from mediakit.sandbox.store.events.deliveries import DeliveryRow

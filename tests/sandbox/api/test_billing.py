@@ -266,7 +266,7 @@ def granted(sandboxes: StartSandbox) -> Iterator[Api]:
 
 
 @pytest.mark.spec("4.19")
-def test_credits_are_spent_first_and_told_apart(granted: Api) -> None:
+def test_credits_are_spent_first_and_listed_separately(granted: Api) -> None:
     report = granted.http.get(f"/billing/monthly/{month()}").json()
 
     (row,) = report["rows"]

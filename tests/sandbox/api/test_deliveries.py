@@ -127,7 +127,7 @@ def test_pages_are_newest_first_and_end(
     assert exact["next_cursor"] is None
 
 
-def test_a_page_has_20_deliveries_unless_told_otherwise(
+def test_a_page_has_20_deliveries_by_default(
     sandboxes: StartSandbox, receiver: Receiver
 ) -> None:
     api = sandboxes(allow_loopback_callbacks=True)
@@ -211,7 +211,7 @@ def test_an_unknown_delivery_is_404(hooked: Api, tail: str) -> None:
     assert list(answer.json()) == ["message"]
 
 
-def test_without_a_key_nothing_is_told(hooked: Api) -> None:
+def test_without_a_key_nothing_is_returned(hooked: Api) -> None:
     for path in (LOG, f"{LOG}/x", f"{LOG}/x/attempts", "/v1/webhooks/secret"):
         answer = hooked.http.get(path, headers={"X-API-Key": "wrong"})
         assert answer.status_code == 401

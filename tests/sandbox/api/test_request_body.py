@@ -31,7 +31,7 @@ def test_any_bytes_are_an_object_or_422(raw: bytes) -> None:
 
 @settings(max_examples=50)
 @given(st.dictionaries(st.text(), json_values, max_size=3))
-def test_what_is_accepted_can_be_stored_and_is_what_came(body: object) -> None:
+def test_an_accepted_body_can_be_stored_and_equals_what_was_sent(body: object) -> None:
     raw = json.dumps(body).encode()
     with contextlib.suppress(RequestError):
         value = parse_object(raw)

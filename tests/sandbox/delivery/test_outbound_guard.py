@@ -10,11 +10,11 @@ from threading import Thread
 import httpcore
 import pytest
 
-from mediakit.sandbox.delivery.outbound_guard import (
+from mediakit.sandbox.delivery import outbound_guard
+from mediakit.sandbox.delivery.outbound_guard import GuardedBackend
+from mediakit.sandbox.delivery.outbound_policy import (
     BlockedError,
     FetchError,
-    Guard,
-    GuardedBackend,
     is_allowed,
     parsed,
     resolve,
@@ -140,8 +140,11 @@ def origin() -> Iterator[str]:
 
 
 def fetch(url: str, to: Path, *, allow_loopback: bool = True) -> bytes:
-    guard = Guard(allow_loopback=allow_loopback)
-    asyncio.run(guard.fetch(url, to, max_bytes=1_000, max_seconds=5))
+    asyncio.run(
+        outbound_guard.fetch(
+            url, to, allow_loopback=allow_loopback, max_bytes=1_000, max_seconds=5
+        )
+    )
     return to.read_bytes()
 
 
@@ -192,9 +195,13 @@ def test_an_answer_without_end_is_cut_off(tmp_path: Path) -> None:
     async def run() -> None:
         async with await asyncio.start_server(endless, "127.0.0.1", 0) as server:
             port = server.sockets[0].getsockname()[1]
-            guard = Guard(allow_loopback=True)
-            url = f"http://127.0.0.1:{port}/"
-            await guard.fetch(url, tmp_path / "f", max_bytes=10**9, max_seconds=0.2)
+            await outbound_guard.fetch(
+                f"http://127.0.0.1:{port}/",
+                tmp_path / "f",
+                allow_loopback=True,
+                max_bytes=10**9,
+                max_seconds=0.2,
+            )
 
     with pytest.raises(FetchError, match=r"longer than 0\.2 s"):
         asyncio.run(run())

@@ -128,7 +128,7 @@ def test_a_secret_is_its_prefix_and_32_random_bytes() -> None:
 
 
 @pytest.mark.parametrize("secret", ["", "whsec_", "whsec_!", "whsec_a", "c2VjcmV0"])
-def test_what_is_no_secret_does_not_sign_and_is_not_told(secret: str) -> None:
+def test_what_is_no_secret_does_not_sign_and_is_not_shown(secret: str) -> None:
     with pytest.raises(SigningError) as raised:
         sign(secret, "msg_1", 1, b"{}")
     assert secret not in str(raised.value) or not secret

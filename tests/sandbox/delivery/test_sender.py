@@ -295,7 +295,7 @@ def trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("trusted")
-def test_a_certificate_that_the_system_is_told_to_trust_is_taken(
+def test_a_certificate_that_the_system_trusts_is_accepted(
     lone: LoneSender,
 ) -> None:
     with receiving(tls=True) as receiver:
@@ -434,7 +434,7 @@ def test_retry_after_brings_no_attempt_earlier(lone: LoneSender) -> None:
 
 
 @pytest.mark.spec("3.3")
-def test_410_disables_the_endpoint_and_cancels_what_else_was_on_its_way(
+def test_410_disables_the_endpoint_and_cancels_what_else_was_pending(
     lone: LoneSender,
 ) -> None:
     with receiving(in_turn(REFUSES, Answer(410))) as receiver:

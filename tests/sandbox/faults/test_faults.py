@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.errors import InputError, ServiceError
-from mediakit.sandbox.faults.rules import FaultKind, read_rule
+from mediakit.sandbox.faults.fault_rules import FaultKind, read_rule
 from tests.sandbox.conftest import KITE, PATIENCE_S, Api, StartSandbox, png
 
 VIDEO, UPSCALE = "text-to-video", "image-upscale"

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mediakit.media_limits import MediaLimits
-from mediakit.sandbox.render.film.film import FPS
+from mediakit.sandbox.render.film.film_file import FPS
 from mediakit.sandbox.render.film.layers import ClipLayer, PictureLayer, Place, segments
 from mediakit.sandbox.render.film.timeline import Keyframe, film_frames, read_keyframes
 from mediakit.sandbox.render.frames.planes import Planes

@@ -16,12 +16,12 @@ from PIL import Image
 
 from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.render.__main__ import response_line
-from mediakit.sandbox.render.film.open_body import OpenBody
+from mediakit.sandbox.render.film.common_fields import OpenBody
 from mediakit.sandbox.render.frames.planes import rgb_of
 from mediakit.sandbox.render.landscapes.palettes import PALETTES, Palette
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
-from mediakit.sandbox.render.scenes.choosing import render
 from mediakit.sandbox.render.scenes.default_picture import recolour
+from mediakit.sandbox.render.scenes.scene_selection import render
 from tests.sandbox.render.test_scenes import (
     Rgb,
     Studio,
@@ -87,7 +87,7 @@ def seen_picture(studio: Studio) -> Rgb:
 def test_an_open_function_renders_an_empty_body(
     studio: Studio, kind: str, rendered: Rendered
 ) -> None:
-    assert studio.make(kind, {}) == rendered
+    assert studio.sketch(kind, {}) == rendered
     assert studio.output.stat().st_size > 10_000
 
 
@@ -388,7 +388,7 @@ def test_declared_limits_hold_for_a_function_of_one_s_own(studio: Studio) -> Non
 
 def test_r5b_leaves_the_length_to_the_prompt(studio: Studio) -> None:
     body = {"prompt": "a walk", "duration": "auto", "resolution": "480p"}
-    seconds = [studio.make("r5b", body, seed=seed).output_seconds for seed in (1, 2)]
+    seconds = [studio.sketch("r5b", body, seed=seed).output_seconds for seed in (1, 2)]
     assert seconds[0] == seconds[1]
     assert 4 <= (seconds[0] or 0) <= 10
 

@@ -14,9 +14,14 @@ from numpy.typing import NDArray
 from PIL import Image, ImageColor
 
 from mediakit.media_limits import MediaLimits
-from mediakit.sandbox.render.film.reels import Given, Reel, chosen_seconds, film_of
+from mediakit.sandbox.render.film.reference_reel import (
+    Given,
+    Reel,
+    chosen_seconds,
+    film_of,
+)
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
-from mediakit.sandbox.render.scenes.choosing import render
+from mediakit.sandbox.render.scenes.scene_selection import render
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, frame_size, parse_ratio
 from tests.sandbox.render.test_scenes import (
     CATALOG,
@@ -160,7 +165,7 @@ def test_every_family_keeps_size_length_codec_and_sound(
     *,
     heard: bool,
 ) -> None:
-    rendered = studio.make(kind, {"prompt": "a kite", **fields})
+    rendered = studio.sketch(kind, {"prompt": "a kite", **fields})
     seconds = frames / 24
     assert rendered == Rendered(
         "video/mp4", *size, round(seconds * 1000), frames, seconds
@@ -180,7 +185,7 @@ def test_a_length_left_to_the_model_follows_from_the_prompt(
     studio: Studio, kind: str, word: object, shortest: int
 ) -> None:
     body = {**SMALL[kind], "prompt": "a walk", "duration": word}
-    rendered = studio.make(kind, body)
+    rendered = studio.sketch(kind, body)
     assert rendered.output_seconds == chosen_seconds("a walk", range(shortest, 11))
 
 
@@ -197,7 +202,7 @@ def test_an_adaptive_ratio_follows_the_first_picture(
 ) -> None:
     tall = make_png(studio.folder / "tall.png", (90, 120), "navy", "plain")
     wide = make_png(studio.folder / "wide.png", (300, 100), "navy", "plain")
-    rendered = studio.make(kind, body_of(kind, tall, wide, **ratio), tall, wide)
+    rendered = studio.sketch(kind, body_of(kind, tall, wide, **ratio), tall, wide)
     assert rendered.width is not None
     assert rendered.height is not None
     assert rendered.height * 3 == rendered.width * 4
@@ -261,7 +266,7 @@ def test_the_sounds_that_are_given_are_heard_one_after_the_other(
     wav = make_wav(studio.folder / "a.wav", 2.0, 330)
     mp3 = make_mp3(studio.folder / "b.mp3", 2.0, 880)
     body = body_of(kind, audio_urls=urls(wav, mp3))
-    studio.make(kind, body, wav, mp3)
+    studio.sketch(kind, body, wav, mp3)
     sound = look(studio.output, every=96).sound
     assert sound is not None
     assert pitch_hz(sound[:, 10_000:80_000]) == pytest.approx(330, abs=2)
@@ -335,7 +340,7 @@ def test_a_field_of_another_family_is_passed_over(studio: Studio, kind: str) -> 
     if kind not in ("r2", "r5"):
         foreign["video_urls"] = foreign["audio_urls"] = ["https://media.test/none"]
         foreign["generate_audio"] = True
-    rendered = studio.make(kind, {**body, **foreign}, picture)
+    rendered = studio.sketch(kind, {**body, **foreign}, picture)
     short_px = SHORT_SIDES_PX[SMALL[kind].get("resolution", "720p")]
     size = frame_size(short_px, parse_ratio("16:9"))
     assert (rendered.width, rendered.height) == size
@@ -428,7 +433,7 @@ def test_r3b_falls_back_where_a_value_is_unknown(
 ) -> None:
     picture = plain(studio, "navy")[0]
     body = {**fields, "reference_image_urls": urls(picture)}
-    rendered = studio.make("r3b", body, picture)
+    rendered = studio.sketch("r3b", body, picture)
     assert (rendered.width, rendered.height) == size
     assert rendered.output_seconds == seconds
     seen: Seen = look(studio.output, every=1000)
@@ -439,6 +444,7 @@ def test_r3b_falls_back_where_a_value_is_unknown(
 # Bounds
 
 
+@pytest.mark.soak
 @pytest.mark.spec("4.5")
 def test_pictures_at_4k_are_shown_in_bounded_memory(studio: Studio) -> None:
     files = [

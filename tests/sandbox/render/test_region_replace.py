@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 
 from mediakit.sandbox.render.film.regions import region_of_words
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
-from mediakit.sandbox.render.scenes.choosing import render
+from mediakit.sandbox.render.scenes.scene_selection import render
 from mediakit.sandbox.render.sizes import Size
 from tests.support.samples.media_samples import make_mp4, make_png, make_wav
 

@@ -25,7 +25,7 @@ from mediakit.catalog import Catalog
 from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.jobs.renderer import render_request
 from mediakit.sandbox.render.__main__ import response_line
-from mediakit.sandbox.render.film.film import Film, write_film
+from mediakit.sandbox.render.film.film_file import Film, write_film
 from mediakit.sandbox.render.frames.planes import Planes
 from mediakit.sandbox.render.frames.text import Caption, font_for, wrap
 from mediakit.sandbox.render.inputs.containers import Deadline
@@ -38,8 +38,8 @@ from mediakit.sandbox.render.protocol import (
     RenderRequest,
     parse_request,
 )
-from mediakit.sandbox.render.scenes.choosing import render
 from mediakit.sandbox.render.scenes.r1 import task_of
+from mediakit.sandbox.render.scenes.scene_selection import render
 from mediakit.sandbox.render.scenes.text_to_video import shot_captions
 from mediakit.sandbox.render.sizes import (
     SHORT_SIDES_PX,
@@ -171,6 +171,12 @@ class Studio:
     ) -> Rendered:
         return render(self.order(kind, body, *files, seed=seed))
 
+    def sketch(
+        self, kind: str, body: Mapping[str, object], *files: Path, seed: int = 1
+    ) -> Rendered:
+        order = self.order(kind, body, *files, seed=seed)
+        return render(dataclasses.replace(order, sketch=True))
+
     @staticmethod
     def url(path: Path) -> str:
         return f"https://media.test/{path.name}"
@@ -252,6 +258,20 @@ def test_a_looped_shot_repeats_its_frames_and_decodes_clean(tmp_path: Path) -> N
     assert greys[40:50] == pytest.approx(greys[:10], abs=1)
     assert greys[50:] == pytest.approx(greys[:10], abs=1)
     assert greys[19] - greys[0] > 150
+
+
+def test_a_sketch_shows_the_first_frame_of_each_shot_for_its_whole_length(
+    tmp_path: Path,
+) -> None:
+    sound = np.zeros((2, 120_000), np.float32)
+    film = Film(Size(320, 180), [Grey(50, 20), Grey(10, 10)], sound)
+    rendered = write_film(film, tmp_path / "film", sketch=True)
+    seen = look(tmp_path / "film")
+    assert rendered == write_film(film, tmp_path / "full")
+    assert len(seen.frames) == 60
+    assert seen.seconds == 2.5
+    assert {round(float(frame.mean())) for frame in seen.frames} == {0}
+    assert seen.sound is not None
 
 
 # Text to video
@@ -409,7 +429,7 @@ def test_a_reference_sound_becomes_the_sound_track(studio: Studio) -> None:
     wav = make_wav(studio.folder / "a.wav", 2.0, 440)
     mp3 = make_mp3(studio.folder / "b.mp3", 2.0, 660)
     body = {**R1, "audio_urls": [studio.url(wav), studio.url(mp3)]}
-    studio.make("r1", body, wav, mp3)
+    studio.sketch("r1", body, wav, mp3)
     seen = look(studio.output, every=96)
     assert seen.size == (854, 480)
     assert seen.sound is not None
@@ -419,9 +439,9 @@ def test_a_reference_sound_becomes_the_sound_track(studio: Studio) -> None:
 
 @pytest.mark.spec("4.4")
 def test_audio_is_generated_when_asked_for(studio: Studio) -> None:
-    studio.make("r1", {**R1, "generate_audio": True})
+    studio.sketch("r1", {**R1, "generate_audio": True})
     assert look(studio.output, every=96).loudness > 0.02
-    studio.make("r1", {**R1, "generate_audio": False})
+    studio.sketch("r1", {**R1, "generate_audio": False})
     assert look(studio.output, every=96).sound is None
 
 
@@ -1092,6 +1112,7 @@ sys.stderr.write(re.search(r"VmHWM:\\s+(\\d+) kB", status)[1])
 """
 
 
+@pytest.mark.soak
 @pytest.mark.spec("4.17")
 def test_4k_is_rendered_in_bounded_memory(studio: Studio) -> None:
     body = {"prompt": "night at sea", "duration": 5, "resolution": "4k"}

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mediakit.media_limits import MediaLimits
-from mediakit.sandbox.render.film.film import Film, write_film
+from mediakit.sandbox.render.film.film_file import Film, write_film
 from mediakit.sandbox.render.frames.planes import Planes
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
-from mediakit.sandbox.render.scenes.choosing import render
+from mediakit.sandbox.render.scenes.scene_selection import render
 from mediakit.sandbox.render.scenes.video_upscale import output_size
 from mediakit.sandbox.render.sizes import Size
 from tests.support.samples.media_samples import make_mp4

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mediakit.sandbox.scheduling.clock import SandboxClock, iso, to_instant, to_us
-from mediakit.sandbox.server.opening import resume_clock
+from mediakit.sandbox.server.startup import resume_clock
 from mediakit.sandbox.store.database import Database
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -52,7 +52,7 @@ def test_it_never_goes_back() -> None:
     assert clock.now_us() == 10_000_000
 
 
-def test_a_due_time_is_so_many_real_seconds_away() -> None:
+def test_the_real_seconds_until_a_due_time_are_known() -> None:
     clock = SandboxClock(SettableClock(), epoch_us=0, speed=4)
 
     assert clock.real_s_until(10_000_000) == 2.5

@@ -136,7 +136,7 @@ def test_outputs_of_a_seed_are_gone_as_erased_ones_are(
         assert api.http.get(f"/files/{file}").status_code == gone
 
 
-def test_a_seeded_sandbox_goes_on_as_any_other(
+def test_a_seeded_sandbox_continues_as_any_other(
     seeded: tuple[Api, dict[str, Any]],
 ) -> None:
     api, _ = seeded

@@ -10,13 +10,13 @@ import pytest
 from mediakit.clock import VirtualClock
 from mediakit.sandbox.core.service import Service
 from mediakit.sandbox.scheduling.clock import SandboxClock, to_us
-from mediakit.sandbox.scheduling.health import (
+from mediakit.sandbox.scheduling.wakeup import Wakeup, run_forever
+from mediakit.sandbox.scheduling.work_retry import (
     LONGEST_BACKOFF_S,
     Health,
     backoff_s,
     retry_until_done,
 )
-from mediakit.sandbox.scheduling.wakeup import Wakeup, run_forever
 from tests.sandbox.conftest import KITE, Api, StartSandbox
 
 FULL = "database or disk is full"

@@ -21,7 +21,7 @@ import pytest
 
 from mediakit.errors import InputError, ServiceError
 from mediakit.sandbox.jobs.renderer import Renderer
-from mediakit.sandbox.server import hosting
+from mediakit.sandbox.server import server_thread
 from mediakit.sandbox.server.data_dir import DataDir
 from mediakit.sandbox.server.running import Sandbox, start, start_embedded
 from tests.sandbox.conftest import StartSandbox, png
@@ -238,7 +238,7 @@ def test_the_data_directory_stays_locked_for_as_long_as_the_server_lives(
         await asyncio.to_thread(released.wait)
 
     monkeypatch.setattr(Renderer, "close", hang)
-    monkeypatch.setattr(hosting, "STOP_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(server_thread, "STOP_TIMEOUT_S", 0.1)
     running = start(Sandbox(tmp_path))
     running.stop()
 
@@ -250,10 +250,13 @@ def test_the_data_directory_stays_locked_for_as_long_as_the_server_lives(
 def test_an_interrupted_start_leaves_no_server_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def interrupt(host: server_thread.Host) -> None:
+        raise KeyboardInterrupt
+
     before = set(threading.enumerate())
     with monkeypatch.context() as patch:
-        patch.setattr(hosting, "START_TICK_S", "what breaks the wait for the server")
-        with pytest.raises(TypeError):
+        patch.setattr(server_thread.Host, "_await_start", interrupt)
+        with pytest.raises(KeyboardInterrupt):
             start(Sandbox(tmp_path))
 
     left = set(threading.enumerate()) - before

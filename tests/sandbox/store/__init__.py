@@ -1,1 +1,1 @@
-"""The database: admission, money, organizations."""
+"""The database: admission, charges, organizations."""

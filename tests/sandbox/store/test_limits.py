@@ -14,13 +14,13 @@ from mediakit.catalog import Catalog
 from mediakit.errors import InputError
 from mediakit.rates import Line
 from mediakit.records import ErrorCode
-from mediakit.sandbox.store import admission, jobs, money
+from mediakit.sandbox.store import admission, holds_and_charges, jobs
 from mediakit.sandbox.store.admission import NewJob
 from mediakit.sandbox.store.database import Database, Value
 from mediakit.sandbox.store.jobs import Finished, JobRow
 from mediakit.sandbox.store.limits import KeyGoneError, Refusal
-from mediakit.sandbox.store.organizations import keys, organizations
-from mediakit.sandbox.store.organizations.organizations import NewOrg
+from mediakit.sandbox.store.organizations import keys, organization_records
+from mediakit.sandbox.store.organizations.organization_records import NewOrg
 from mediakit.schema import InputFacts, MediaRequest
 from tests.sandbox.conftest import KITE, StartSandbox
 from tests.support.sandbox.admin import AdminClient, midnight_after
@@ -271,8 +271,10 @@ class Submitter:
             per_minute=per_minute,
             per_day=per_day,
         )
-        self.org = organizations.make(db, new, NOON)
-        self.member = organizations.add_member(db, self.org, "Ada", "member", None)
+        self.org = organization_records.make(db, new, NOON)
+        self.member = organization_records.add_member(
+            db, self.org, "Ada", "member", None
+        )
         self.key = self.make_key()
 
     def make_key(self) -> str:
@@ -281,7 +283,7 @@ class Submitter:
     def limit(self, what: str, row_id: str, limit: int) -> None:
         change: dict[str, Value] = {"daily_limit_micro_usd": limit}
         if what == "key":
-            organizations.change_key(self.db, row_id, change)
+            organization_records.change_key(self.db, row_id, change)
         else:
             self.db.run(
                 "UPDATE member SET daily_limit_micro_usd = ? WHERE id = ?",
@@ -328,7 +330,7 @@ class Submitter:
         assert jobs.complete(
             self.db, running, made, now_us=now_us, settle_due_us=now_us
         )
-        assert money.settle_due(self.db, now_us) == 1
+        assert holds_and_charges.settle_due(self.db, now_us) == 1
 
 
 @pytest.fixture
@@ -356,7 +358,7 @@ def test_the_first_limit_in_the_interfaces_order_is_the_reason(
     submitter = Submitter(db)
     submitter.limit("key", submitter.key, PRICE - 1)
     for _, state in ORDER[first:]:
-        organizations.change(db, submitter.org, state)
+        organization_records.change(db, submitter.org, state)
 
     assert submitter.code(is_out=True) == ORDER[first][0]
 
@@ -473,4 +475,4 @@ def test_a_hold_that_is_raised_keeps_to_the_daily_limit(db: Database) -> None:
     assert refusal is not None
     assert (refusal.code, refusal.over_usage_limit) == (ErrorCode.RATE_LIMITED, True)
     assert admission.hold_more(db, job.id, 2 * PRICE, NOON) is None
-    assert money.held_micro_usd(db, job.id) == 2 * PRICE
+    assert holds_and_charges.held_micro_usd(db, job.id) == 2 * PRICE

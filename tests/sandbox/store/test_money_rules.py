@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit.records import ErrorCode
-from mediakit.sandbox.store import admission, jobs, money
+from mediakit.sandbox.store import admission, holds_and_charges, jobs
 from mediakit.sandbox.store.admission import NewJob
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.jobs import Finished, JobRow
-from mediakit.sandbox.store.organizations import keys, organizations
-from mediakit.sandbox.store.organizations.organizations import NewOrg
+from mediakit.sandbox.store.organizations import keys, organization_records
+from mediakit.sandbox.store.organizations.organization_records import NewOrg
 from tests.support.sandbox.instants import DAY_US, NOON, at
 
 # What each has to spend: a balance, or a cycle's limit.
@@ -79,7 +79,7 @@ class Books:
             credit_micro_usd=credits,
             cycle_limit_micro_usd=MEANS if mode == "postpaid" else None,
         )
-        org = organizations.make(self.db, new, self.now_us)
+        org = organization_records.make(self.db, new, self.now_us)
         key_id, _ = keys.make_key(self.db, org, None, None, self.now_us)
         return Account(org, key_id, mode, MEANS - credits, credits)
 
@@ -146,7 +146,7 @@ class Books:
         return {"now_us": self.now_us, "settle_due_us": self.now_us}
 
     def settle(self, account: Account, _: int) -> None:
-        money.settle_due(self.db, self.now_us)
+        holds_and_charges.settle_due(self.db, self.now_us)
         for each in self.accounts:
             each.settle()
             each.pending.clear()
@@ -166,7 +166,7 @@ class Books:
         account.funds += amount
 
     def _grant(self, account: Account, amount: int, *, is_credit: bool) -> None:
-        organizations.grant(
+        organization_records.grant(
             self.db, account.org, amount, is_credit=is_credit, now_us=self.now_us
         )
 
@@ -177,7 +177,7 @@ class Books:
 
     def assert_right(self) -> None:
         for account in self.accounts:
-            row = organizations.find_org(self.db, account.org)
+            row = organization_records.find_org(self.db, account.org)
             assert row["balance_micro_usd"] == account.funds + account.credits
             assert row["credit_micro_usd"] == account.credits
             assert row["held_micro_usd"] == account.held == self._in_flight(account)
@@ -243,6 +243,15 @@ def test_no_organization_spends_what_it_has_not_got_or_what_is_another_ones(
 
 
 def test_the_cycle_of_an_instant_is_its_month_in_utc() -> None:
-    assert money.cycle_at(at(2026, 2, 1)) == (at(2026, 2, 1), at(2026, 3, 1))
-    assert money.cycle_at(at(2026, 3, 1) - 1) == (at(2026, 2, 1), at(2026, 3, 1))
-    assert money.cycle_at(at(2026, 12, 31)) == (at(2026, 12, 1), at(2027, 1, 1))
+    assert holds_and_charges.cycle_at(at(2026, 2, 1)) == (
+        at(2026, 2, 1),
+        at(2026, 3, 1),
+    )
+    assert holds_and_charges.cycle_at(at(2026, 3, 1) - 1) == (
+        at(2026, 2, 1),
+        at(2026, 3, 1),
+    )
+    assert holds_and_charges.cycle_at(at(2026, 12, 31)) == (
+        at(2026, 12, 1),
+        at(2027, 1, 1),
+    )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mediakit.errors import ServiceError
 from mediakit.records import ErrorCode
-from mediakit.sandbox.store import admission, jobs, meta, money
+from mediakit.sandbox.store import admission, holds_and_charges, jobs, named_values
 from mediakit.sandbox.store.admission import KeyReusedError, NewJob, Repeatable
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.jobs import Finished, JobRow
@@ -101,7 +101,7 @@ class Books:
         self.settled = 0
 
     def submit(self, price: int) -> None:
-        free = money.balance_micro_usd(self.db, DEFAULT_ORG) - held(self.db)
+        free = holds_and_charges.balance_micro_usd(self.db, DEFAULT_ORG) - held(self.db)
         job = submit(self.db, str(self.made), price)
         self.made += 1
         assert job.error_code == ("insufficient_balance" if price > free else None)
@@ -127,7 +127,7 @@ class Books:
             assert jobs.fail(self.db, job, ErrorCode.INTERNAL, "x", **NOW)
 
     def settle(self) -> None:
-        money.settle_due(self.db, 0)
+        holds_and_charges.settle_due(self.db, 0)
         self.settled += sum(self.pending)
         self.pending.clear()
 
@@ -136,9 +136,9 @@ class Books:
         self.running.clear()
 
     def assert_right(self) -> None:
-        balance = money.balance_micro_usd(self.db, DEFAULT_ORG)
+        balance = holds_and_charges.balance_micro_usd(self.db, DEFAULT_ORG)
         assert balance == OPENING - self.settled
-        assert balance == money.ledger_total_micro_usd(self.db, DEFAULT_ORG)
+        assert balance == holds_and_charges.ledger_total_micro_usd(self.db, DEFAULT_ORG)
         assert 0 <= held(self.db) <= balance
         assert held(self.db) == self.in_flight()
 
@@ -186,8 +186,8 @@ def test_a_second_charge_of_a_job_is_refused_by_the_database(db: Database) -> No
     jobs.complete(db, job, finished(10), now_us=0, settle_due_us=0)
 
     with pytest.raises(sqlite3.IntegrityError):
-        money.open_charge(db, job.id, 10, hold_micro_usd=10, due_us=0)
-    assert money.settle_due(db, 0) == 1
+        holds_and_charges.open_charge(db, job.id, 10, hold_micro_usd=10, due_us=0)
+    assert holds_and_charges.settle_due(db, 0) == 1
     with pytest.raises(sqlite3.IntegrityError):
         db.run(
             "INSERT INTO ledger (org, job, kind, amount_micro_usd, at_us)"
@@ -201,8 +201,8 @@ def test_settling_twice_at_one_instant_collects_once(db: Database) -> None:
     submit(db, "a", 10)
     jobs.complete(db, claimed(db), finished(10), now_us=0, settle_due_us=5)
 
-    assert [money.settle_due(db, t) for t in (4, 5, 5)] == [0, 1, 0]
-    assert money.balance_micro_usd(db, DEFAULT_ORG) == OPENING - 10
+    assert [holds_and_charges.settle_due(db, t) for t in (4, 5, 5)] == [0, 1, 0]
+    assert holds_and_charges.balance_micro_usd(db, DEFAULT_ORG) == OPENING - 10
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_the_ledger_is_append_only(db: Database, statement: str) -> None:
 
 def test_the_database_refuses_to_hold_more_than_the_balance(db: Database) -> None:
     with pytest.raises(sqlite3.IntegrityError):
-        money.hold(db, DEFAULT_ORG, OPENING + 1)
+        holds_and_charges.hold(db, DEFAULT_ORG, OPENING + 1)
 
 
 def test_a_job_without_a_price_is_made_and_fails_with_invalid_input(
@@ -281,13 +281,13 @@ def test_a_job_is_found_in_its_own_organization_only(db: Database) -> None:
 def test_a_failed_transaction_leaves_nothing(db: Database) -> None:
     def half_done() -> None:
         with db.transaction():
-            meta.write(db, "name", "value")
+            named_values.write(db, "name", "value")
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         half_done()
 
-    assert meta.read(db, "name") is None
+    assert named_values.read(db, "name") is None
 
 
 def test_an_organization_keeps_its_balance_and_takes_new_limits(
@@ -296,9 +296,9 @@ def test_an_organization_keeps_its_balance_and_takes_new_limits(
     with opened(tmp_path / "db") as db:
         submit(db, "a", 10)
         jobs.complete(db, claimed(db), finished(10), now_us=0, settle_due_us=0)
-        money.settle_due(db, 0)
+        holds_and_charges.settle_due(db, 0)
     with opened(tmp_path / "db", concurrency=7) as db:
-        assert money.balance_micro_usd(db, DEFAULT_ORG) == OPENING - 10
+        assert holds_and_charges.balance_micro_usd(db, DEFAULT_ORG) == OPENING - 10
         row = db.row("SELECT concurrency FROM org")
         assert row is not None
         assert row["concurrency"] == 7
@@ -349,10 +349,10 @@ def test_a_commit_that_fails_leaves_the_next_transaction_its_own(
         add_a_member_of_nothing()
 
     with db.transaction():
-        meta.write(db, "later", "kept")
+        named_values.write(db, "later", "kept")
 
     other = Database(tmp_path / "db")
-    assert meta.read(other, "later") == "kept"
+    assert named_values.read(other, "later") == "kept"
     assert other.rows("SELECT * FROM member") == []
     other.close()
 
@@ -362,17 +362,17 @@ def test_a_full_disk_ends_a_transaction_with_its_own_error_and_is_survived(
 ) -> None:
     def write() -> None:
         with db.transaction():
-            meta.write(db, "first", "small")
-            meta.write(db, "second", "x" * 100_000)
+            named_values.write(db, "first", "small")
+            named_values.write(db, "second", "x" * 100_000)
 
     db.rows("PRAGMA max_page_count = 1")  # no page more than there are
     with pytest.raises(sqlite3.OperationalError, match="full"):
         write()
-    assert meta.read(db, "first") is None
+    assert named_values.read(db, "first") is None
     db.rows("PRAGMA max_page_count = 1000000")
 
     write()
-    assert meta.read(db, "first") == "small"
+    assert named_values.read(db, "first") == "small"
 
 
 def test_a_job_is_not_claimed_unless_its_claimant_reads_it(

@@ -8,8 +8,8 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from mediakit.errors import InputError
-from mediakit.spend.reconciliation.keys import own_keys
-from mediakit.spend.reconciliation.sides import Charge, Ours, Spent
+from mediakit.spend.reconciliation.own_api_keys import own_keys
+from mediakit.spend.reconciliation.service_and_history import Charge, Ours, Spent
 from tests.spend.reconciliation.bills import (
     PATHS,
     Job,

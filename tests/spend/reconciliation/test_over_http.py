@@ -22,7 +22,9 @@ DRIFTED_MICRO_USD = 102_000
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[RunningSandbox]:
-    served = start(Sandbox(tmp_path / "data", balance_micro_usd=100_000_000, speed=20))
+    served = start(
+        Sandbox(tmp_path / "data", balance_micro_usd=100_000_000, speed=20, sketch=True)
+    )
     yield served
     served.stop()
 

@@ -14,7 +14,7 @@ from mediakit.sandbox.delivery.sender import Sender
 from mediakit.sandbox.scheduling.clock import US_PER_S, SandboxClock, to_us
 from mediakit.sandbox.scheduling.wakeup import Wakeup
 from mediakit.sandbox.server.data_dir import DataDir
-from mediakit.sandbox.server.opening import open_service
+from mediakit.sandbox.server.startup import open_service
 from mediakit.sandbox.settings import Sandbox
 from mediakit.sandbox.store.events import deliveries
 from mediakit.sandbox.store.events.deliveries import (

@@ -12,12 +12,12 @@ from ipykernel.comm.comm import BaseComm
 
 from mediakit.catalog import Catalog, Function
 from mediakit.schema import FieldSpec
-from mediakit.widgets.controls.base import Control
 from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.control import Control
 from mediakit.widgets.controls.number import reach_of
-from mediakit.widgets.form.controls import build
+from mediakit.widgets.form.control_factory import build
 from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.factory import WidgetFactory, keep_in_order
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory, keep_in_order
 from tests.support.rows import assert_each
 from tests.support.samples.field_values import begins_filled, values_of
 from tests.support.samples.sample_requests import MADE_UP

@@ -21,7 +21,7 @@ from mediakit.widgets.controls.json_values import (
     unreadable,
 )
 from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.factory import WidgetFactory
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 from tests.support.samples.field_values import JSON
 
 
@@ -110,7 +110,7 @@ def test_a_box_shows_small_things_on_one_line_and_large_ones_on_several() -> Non
     assert settings.widget.value.count("\n") > 4
 
 
-def test_a_text_that_stands_for_the_value_stays_as_it_was_typed() -> None:
+def test_a_text_that_means_the_value_stays_as_it_was_typed() -> None:
     settings = box()
 
     settings.widget.value = '{ "a":1 }'

@@ -60,7 +60,7 @@ def test_a_rule_names_other_places_as_people_do() -> None:
 
 
 def test_what_is_missing_inside_is_named_by_its_place() -> None:
-    problem = Problem("tracks[0].id", None, "it is required: text")
+    problem = Problem("tracks[0].id", None, "text", required="")
 
     assert missing_text(TRACKS, problem) == "Track 1, ID is required."
 
@@ -93,7 +93,7 @@ def test_problems_inside_a_value_are_named_and_its_own_are_not() -> None:
 
 
 def test_what_is_missing_in_a_folded_value_is_counted_up() -> None:
-    missing = [Problem(f"a[0].{name}", None, "it is required: text") for name in "bc"]
+    missing = [Problem(f"a[0].{name}", None, "text", required="") for name in "bc"]
     wrong = Problem("a[0].d", 7, "text")
 
     words = folded_text([*missing, wrong], "a[0]")

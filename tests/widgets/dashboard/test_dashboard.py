@@ -17,13 +17,13 @@ import pytest
 
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.errors import InputError
-from mediakit.widgets.dashboard import dashboard as module
+from mediakit.widgets.dashboard import controller as module
 from mediakit.widgets.dashboard import exports, panels
-from mediakit.widgets.dashboard.dashboard import Dashboard
+from mediakit.widgets.dashboard.controller import Dashboard
 from mediakit.widgets.dashboard.exports import Format
 from mediakit.widgets.dashboard.html import kept_html
 from mediakit.widgets.dashboard.panels import Panel
-from mediakit.widgets.toolkit.outputs import Cell
+from mediakit.widgets.toolkit.cell_outputs import Cell
 from tests.spend.fake_spend import HOSTILE, TODAY, FakeSpend, charges_frame
 from tests.widgets.studio.test_studio import every
 

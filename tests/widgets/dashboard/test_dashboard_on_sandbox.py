@@ -12,14 +12,14 @@ from mediakit.errors import InputError
 from mediakit.money import parse_usd
 from mediakit.sandbox.server.running import Sandbox, start
 from mediakit.widgets.dashboard.figures import figures_of, verdict_of
-from mediakit.widgets.dashboard.reading import By
+from mediakit.widgets.dashboard.month_data import By
 from tests.widgets.dashboard.test_dashboard import settle, shown, until
 
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("past")
-    running = start(Sandbox(folder / "sandbox", speed=20))
+    running = start(Sandbox(folder / "sandbox", speed=20, sketch=True))
     with Client(running.base_url, running.api_key, home=folder / "home") as client:
         client.seed_past(days=120, jobs=400)
         yield client

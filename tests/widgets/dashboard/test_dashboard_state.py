@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.errors import InputError, ServiceError
-from mediakit.widgets.dashboard import reading as reading_module
+from mediakit.widgets.dashboard import month_data as reading_module
 from mediakit.widgets.dashboard.figures import (
     cents_text,
     figures_of,
@@ -24,13 +24,13 @@ from mediakit.widgets.dashboard.figures import (
     verdict_of,
 )
 from mediakit.widgets.dashboard.html import kept_text, status_html, table_html
-from mediakit.widgets.dashboard.months import compared_days, offered, readable_month
-from mediakit.widgets.dashboard.reading import (
+from mediakit.widgets.dashboard.month_data import (
     By,
     MonthReading,
     read_checks,
     read_month,
 )
+from mediakit.widgets.dashboard.months import compared_days, offered, readable_month
 from mediakit.widgets.dashboard.state import DashboardState
 from tests.spend.fake_spend import HOSTILE, TODAY, FakeReconciliation, FakeSpend
 

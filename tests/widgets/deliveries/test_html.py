@@ -40,9 +40,7 @@ def logged(**fields: Any) -> LoggedDelivery:
     return LoggedDelivery(Delivery.model_validate(given_fields), attempts)
 
 
-def test_the_time_between_attempts_stands_on_the_line_and_the_outcome_in_words() -> (
-    None
-):
+def test_the_time_between_attempts_is_on_the_line_and_the_outcome_in_words() -> None:
     html = deliveries_html([logged(url="http://127.0.0.1:9/hook?token=hidden")])
 
     for gap in ("5 s", "5 min", "30 min"):

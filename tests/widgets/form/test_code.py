@@ -13,12 +13,12 @@ from PIL import Image
 
 from mediakit import Client, ConflictError, InputError, NotFoundError
 from mediakit.catalog import Catalog, Function
-from mediakit.client.requests.plain_values import plain_fields
+from mediakit.client.requests.body_values import plain_fields
 from mediakit.widgets.form.code_view import TITLE
 from mediakit.widgets.form.controller import Form
+from mediakit.widgets.form.form_values import FormValues
 from mediakit.widgets.form.python_code import WIDTH, python_call
 from mediakit.widgets.form.state import FormState
-from mediakit.widgets.form.values import FormValues
 from tests.support.samples.bodies import accepted_bodies
 from tests.support.samples.field_values import JSON, TEXTS
 from tests.support.samples.sample_requests import MADE_UP

@@ -17,14 +17,14 @@ from mediakit.clock import VirtualClock
 from mediakit.errors import ConflictError
 from mediakit.records import Balance
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from mediakit.widgets.controls.base import Control
+from mediakit.widgets.controls.control import Control
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.controls.messages import sentence_case
 from mediakit.widgets.form import controller as form_module
 from mediakit.widgets.form.controller import CLICK_PAUSE_S, STALE_S, Form, is_open
-from mediakit.widgets.form.price.seen import ARRIVES_S
-from mediakit.widgets.form.view import is_main
-from mediakit.widgets.toolkit.outputs import Cell
+from mediakit.widgets.form.price.seen_price import ARRIVES_S
+from mediakit.widgets.form.sections import is_main
+from mediakit.widgets.toolkit.cell_outputs import Cell
 from tests.spec import accepted
 from tests.support.fast_clock import FastClock
 from tests.support.samples.media_samples import make_png
@@ -140,7 +140,7 @@ def test_a_form_makes_a_job_and_the_balance_drops_by_its_price(
     finish(form)
 
 
-def test_generate_always_buys_another_draw_and_shows_the_newest_first(
+def test_generate_always_submits_another_draw_and_shows_the_newest_first(
     make_form: Callable[..., Form],
 ) -> None:
     form = make_form("text-to-video", prompt="twice", duration=3)
@@ -231,7 +231,7 @@ def test_the_price_follows_every_key_of_a_number(hand: SlowHand) -> None:
     assert not generate_button(hand.form).disabled
 
 
-def test_a_number_whose_last_keys_come_after_the_click_is_not_bought_unseen(
+def test_a_number_whose_last_keys_come_after_the_click_is_not_submitted_unseen(
     hand: SlowHand,
 ) -> None:
     hand.click()
@@ -277,7 +277,7 @@ def test_a_click_while_a_number_is_half_typed_saw_the_price_before(
     assert error_of(hand.form) == ""
 
 
-def test_what_has_become_cheaper_is_bought_at_once(hand: SlowHand) -> None:
+def test_what_has_become_cheaper_is_submitted_at_once(hand: SlowHand) -> None:
     hand.click()
     hand.type(4)
     assert hand.bought() == [4]
@@ -483,7 +483,7 @@ def test_what_becomes_required_is_marked(make_form: Callable[..., Form]) -> None
     assert strength.named.description == "Detail strength *"
 
 
-def test_values_from_code_show_and_a_wrong_one_is_told_in_the_form(
+def test_values_from_code_show_and_a_wrong_one_is_reported_in_the_form(
     make_form: Callable[..., Form],
 ) -> None:
     form = make_form(
@@ -534,7 +534,7 @@ def test_a_cell_that_is_run_again_replaces_its_own_form_and_no_other(
         mine.values.prompt = "too late"
 
 
-def test_forms_of_one_function_in_one_cell_are_told_apart_by_their_order(
+def test_forms_of_one_function_in_one_cell_are_identified_by_their_order(
     make_form: Callable[..., Form],
 ) -> None:
     def run_cell(run: str, count: int) -> list[Form]:
@@ -722,7 +722,7 @@ def named(form: Form, name: str, nth: int = 0) -> Any:
     ][nth]
 
 
-def test_a_timeline_is_filled_in_by_hand_and_bought(
+def test_a_timeline_is_filled_in_by_hand_and_submitted(
     make_form: Callable[..., Form], tmp_path: Path
 ) -> None:
     picture = make_png(tmp_path / "cat.png", (64, 48))
@@ -753,7 +753,7 @@ def test_a_timeline_is_filled_in_by_hand_and_bought(
     assert sent[0]["keyframes"][1]["url"].startswith("http")
 
 
-def test_a_file_that_is_no_picture_is_told_inside_its_keyframe(
+def test_a_file_that_is_no_picture_is_reported_inside_its_keyframe(
     make_form: Callable[..., Form], tmp_path: Path
 ) -> None:
     notes = tmp_path / "notes.txt"

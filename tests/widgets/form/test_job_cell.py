@@ -16,7 +16,7 @@ from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.job_cell import JobCell, show_in
 from mediakit.widgets.job.actions import NEXT, RETRY, VARY, next_text, offered
 from mediakit.widgets.job.host import JobHost, varied
-from mediakit.widgets.toolkit.outputs import CardHandle, Cell
+from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell
 from tests.support.job_states import BODY, RANGE, UNKNOWN, failed, settled, state_of
 from tests.support.samples.media_samples import make_png
 from tests.widgets.job.test_view import buttons, eventually, in_use, press, words
@@ -111,7 +111,7 @@ def test_the_next_take_is_another_job_above_the_first_and_both_stay(
     assert len(client.history.frame()) == 2
 
 
-def test_next_take_in_code_buys_the_same_bytes_once_more(
+def test_next_take_in_code_submits_the_same_bytes_once_more(
     client: Client, picture_job: Job
 ) -> None:
     other = picture_job.next_take().wait(60)

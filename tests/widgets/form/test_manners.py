@@ -9,15 +9,15 @@ from mediakit.catalog import Catalog
 from mediakit.media import MediaInfo
 from mediakit.rules import Problem
 from mediakit.widgets.controls.context import WidgetContext
-from mediakit.widgets.controls.inspection import Inspection
+from mediakit.widgets.controls.media_inspection import Inspection
 from mediakit.widgets.controls.messages import label_of, problem_text
+from mediakit.widgets.form.control_factory import build, build_field
 from mediakit.widgets.form.controller import Form
-from mediakit.widgets.form.controls import build, build_field
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.nested.object_list import ObjectList
 from mediakit.widgets.timeline.control import TimelineControl
 from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.factory import WidgetFactory
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 from tests.widgets.form.test_form import make_form as make_form
 from tests.widgets.form.test_form import shown
 from tests.widgets.timeline.test_timeline_control import Person
@@ -128,7 +128,7 @@ def test_every_field_of_every_function_has_a_title_and_its_own_name_to_point_at(
 def test_a_problem_says_what_must_be_and_not_what_is_seen_anyway() -> None:
     words = "a whole number from 3 to 15 seconds"
     assert problem_text(Problem("duration", 99, words)) == f"Must be {words}"
-    missing = Problem("prompt", None, "it is required: text of 1 to 3,072 characters")
+    missing = Problem("prompt", None, "text of 1 to 3,072 characters", required="")
     assert problem_text(missing) == "Required (1\u20133,072 characters)"
 
 

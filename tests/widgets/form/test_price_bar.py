@@ -11,18 +11,18 @@ from mediakit.catalog import Catalog
 from mediakit.client import BudgetState
 from mediakit.records import Balance
 from mediakit.widgets.controls.context import WidgetContext
-from mediakit.widgets.form.price.bar import (
+from mediakit.widgets.form.price.funds import Affordability, Funds
+from mediakit.widgets.form.price.price_bar import (
     PriceBar,
     balance_html,
     lines_html,
     price_html,
     tone_of,
 )
-from mediakit.widgets.form.price.funds import Affordability, Funds
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.factory import WidgetFactory
-from mediakit.widgets.toolkit.html import Tone
+from mediakit.widgets.toolkit.styles import Tone
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 
 CATALOG = Catalog.default()
 

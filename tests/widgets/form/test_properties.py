@@ -19,11 +19,10 @@ from mediakit.catalog import Catalog, Function
 from mediakit.rules import Problem, Rule
 from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.json_values import FURTHER
-from mediakit.widgets.controls.messages import is_missing
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.form.view import FormView
 from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.factory import WidgetFactory
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 from tests.support.samples.field_values import JSON, TEXTS, values_of
 from tests.support.samples.sample_requests import MADE_UP
 
@@ -118,7 +117,7 @@ def bites(rules: tuple[Rule, ...], values: Values) -> Iterator[Problem]:
 
 
 @with_rules
-def test_a_rule_is_told_when_it_bites_on_the_request_and_only_then(
+def test_a_rule_is_shown_when_it_applies_to_the_request_and_only_then(
     function: Function,
 ) -> None:
     alone = bare(function)
@@ -169,7 +168,7 @@ def is_red(view: FormView, name: str) -> bool:
 
 
 def is_inner_gap(problem: Problem) -> bool:
-    return is_missing(problem) and problem.field != problem.root
+    return problem.is_missing and problem.field != problem.root
 
 
 @with_rules

@@ -17,12 +17,12 @@ from mediakit.records import JobStatus
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form import controller as form_module
 from mediakit.widgets.form.controller import ANOTHER, Form, is_open
-from mediakit.widgets.form.memory import memory as form_memory
-from mediakit.widgets.form.memory.memory import current_notebook, origin_of
+from mediakit.widgets.form.memory import form_memory
+from mediakit.widgets.form.memory.form_memory import current_notebook, origin_of
 from mediakit.widgets.job.actions import NEXT
 from mediakit.widgets.studio.catalogue.forms import StudioForms
-from mediakit.widgets.toolkit.cells import CellPlace, CellPlaces
-from mediakit.widgets.toolkit.outputs import Cell
+from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
+from mediakit.widgets.toolkit.cell_outputs import Cell
 from tests.support.kernels import run_cells
 from tests.support.samples.media_samples import make_png
 from tests.widgets.form.test_form import (
@@ -356,7 +356,7 @@ def test_cells_and_names_tell_forms_apart_after_a_restart(kernels: Kernels) -> N
     assert kernels.form("a", kind="r1").values.prompt is None
 
 
-def test_the_form_of_a_studio_goes_on_when_it_is_opened_again(
+def test_the_form_of_a_studio_continues_when_it_is_opened_again(
     kernels: Kernels,
 ) -> None:
     def opened() -> Form:
@@ -421,7 +421,7 @@ def label(form: Form) -> str:
     return str(generate_button(form).description)
 
 
-def test_the_button_says_when_the_same_would_be_bought_again(
+def test_the_button_says_when_the_same_would_be_paid_again(
     kernels: Kernels,
 ) -> None:
     form = kernels.form(**KITE)
@@ -440,7 +440,7 @@ def test_the_button_says_when_the_same_would_be_bought_again(
     assert label(kernels.form(**KITE)) == "Generate another take · $0.20"
 
 
-def test_a_second_click_before_the_button_could_be_read_buys_nothing(
+def test_a_second_click_before_the_button_could_be_read_submits_nothing(
     kernels: Kernels,
 ) -> None:
     form = kernels.form(**KITE)
@@ -468,7 +468,9 @@ def test_a_last_key_does_not_turn_a_click_into_another_take(
     assert ANOTHER.split(".")[0] in error_of(form)
 
 
-def test_what_failed_is_not_charged_and_no_purchase(kernels: Kernels) -> None:
+def test_what_failed_is_not_charged_and_not_counted_as_submitted(
+    kernels: Kernels,
+) -> None:
     form = kernels.form(prompt="a gull sandbox:fail=provider_error", duration=3)
     press_generate(form)
     until(lambda: form.jobs[0].state.record.status is JobStatus.FAILED)

@@ -8,7 +8,7 @@ import pytest
 
 from mediakit.money import MicroUSD
 from mediakit.rates import Estimate, EstimateKind
-from mediakit.widgets.form.price.seen import ARRIVES_S, SeenPrice, is_dearer
+from mediakit.widgets.form.price.seen_price import ARRIVES_S, SeenPrice, is_dearer
 
 
 def price(low: int | None, high: int | None) -> Estimate:

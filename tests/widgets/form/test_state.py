@@ -18,7 +18,7 @@ from mediakit.rates import EstimateKind, Line, per_second
 from mediakit.records import Balance
 from mediakit.rules import Problem
 from mediakit.schema import InputFacts, MediaRequest
-from mediakit.widgets.controls.inspection import Inspection, MediaKey
+from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.form.price.funds import Affordability, Funds
 from mediakit.widgets.form.state import FormState
 from tests.spec import Case, accepted
@@ -295,7 +295,7 @@ def test_a_budget_decides_where_less_is_left_of_it_than_of_the_balance(
 
 
 @pytest.mark.parametrize("declaration", [Unpriced, Open])
-def test_what_has_no_upper_price_is_not_bought_within_a_budget(
+def test_what_has_no_upper_price_is_not_submitted_within_a_budget(
     declaration: type[MediaRequest],
 ) -> None:
     state = FormState.start(Function("a/b/c", declaration), {"prompt": "a"})
@@ -380,7 +380,7 @@ def test_the_main_button_says_what_it_does_at_which_price(
     assert submitted.without_submitted("media_2").generate_text == another
 
 
-def test_any_change_is_another_request_and_what_was_bought_once_stays_bought() -> None:
+def test_any_change_is_another_request_and_what_was_submitted_stays_submitted() -> None:
     first = start("text-to-video", prompt="a kite")
     state = first.with_submitted("media_1", first.body_digest)
     changed = state.with_value("prompt", "a kite in snow")
@@ -525,7 +525,7 @@ def test_a_file_that_is_a_clip_and_a_sound_is_held_against_the_limits_of_both() 
 
 
 @given(needed=st.integers(1, 10**9), left=st.integers(-(10**9), 10**12))
-def test_so_many_requests_fit_and_not_one_more(needed: int, left: int) -> None:
+def test_the_count_of_requests_that_fit_is_exact(needed: int, left: int) -> None:
     affordability = Affordability(needed, left)
 
     count = affordability.count

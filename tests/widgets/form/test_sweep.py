@@ -17,14 +17,14 @@ from mediakit.widgets.form.code_view import CodeView
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.python_code import sweep_call
 from mediakit.widgets.form.state import FormState
-from mediakit.widgets.form.sweep.calls import (
+from mediakit.widgets.form.sweep.sweep_call import (
     SweepCall,
     SweepChoice,
     axes_of,
     call_of,
     numbers_in,
 )
-from mediakit.widgets.form.sweep.view import INCOMPLETE, NOTHING_VARIES
+from mediakit.widgets.form.sweep.sweep_panel import INCOMPLETE, NOTHING_VARIES
 from mediakit.widgets.sweeps import AsyncPlan
 from mediakit.widgets.sweeps.plan_view import CHANGED
 from tests.support.samples.media_samples import make_png
@@ -299,7 +299,7 @@ def test_the_plan_follows_what_is_ticked_and_the_form_and_sends_nothing(
     assert len(own_client.history.frame()) == 0
 
 
-def test_cells_that_are_invalid_are_told_with_their_reason(form: Form) -> None:
+def test_cells_that_are_invalid_are_shown_with_their_reason(form: Form) -> None:
     open_sweep(form)
     tick(form, "duration")
     named(form, "values of duration (s)").value = "3, 99"
@@ -330,7 +330,7 @@ def test_a_plan_of_which_no_cell_can_be_sent_says_why(form: Form) -> None:
     assert run_button(form).disabled
 
 
-def test_a_click_on_a_plan_that_has_just_changed_buys_nothing(
+def test_a_click_on_a_plan_that_has_just_changed_submits_nothing(
     form: Form, own_client: Client
 ) -> None:
     open_sweep(form)
@@ -345,7 +345,7 @@ def test_a_click_on_a_plan_that_has_just_changed_buys_nothing(
     assert len(own_client.history.frame()) == 0
 
 
-def test_run_buys_each_cell_once_and_shows_the_wall(
+def test_run_pays_for_each_cell_once_and_shows_the_wall(
     form: Form, own_client: Client
 ) -> None:
     open_sweep(form)

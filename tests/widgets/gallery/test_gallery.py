@@ -23,7 +23,7 @@ from mediakit.widgets.gallery import (
     WallCell,
     WallSummary,
     board,
-    gallery,
+    gallery_widget,
 )
 from tests.support.kernels import run_cells
 from tests.support.samples.walls import Page, make_cell, make_cells, make_poster, until
@@ -417,7 +417,7 @@ def test_a_cell_that_is_run_again_closes_the_walls_of_its_run_before(
     make: Make,
 ) -> None:
     first, second, other, again = make(), make(), make(), make()
-    show = gallery._close_shown_before
+    show = gallery_widget._close_shown_before
 
     show("cell 1", "run 1", first)
     show("cell 1", "run 1", second)

@@ -16,7 +16,7 @@ from mediakit import Client
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.inputs.masks.painter import EMPTY, NO_CLIP
 from mediakit.widgets.inputs.masks.strokes import is_empty, mask_png, smaller_png
-from mediakit.widgets.media.lists import MediaControl
+from mediakit.widgets.media.media_fields import MediaControl
 from tests.support.samples.media_samples import make_mp4
 from tests.widgets.form.test_form import _all, control, finish, shown, until
 
@@ -75,7 +75,7 @@ def test_inverting_twice_and_clearing_do_what_they_say() -> None:
     assert not is_empty(mask_png(SIZE, [RECTANGLE]))
 
 
-def test_an_earlier_mask_is_gone_on_with_also_in_another_size() -> None:
+def test_an_earlier_mask_is_continued_also_in_another_size() -> None:
     earlier = mask_png((128, 96), [{"tool": "rectangle", "points": [0, 0, 32, 32]}])
     mask = painted(RECTANGLE, base=earlier)
 

@@ -14,9 +14,9 @@ from mediakit import Client, Job
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.controller import Form
-from mediakit.widgets.inputs.results import PAGE, Found, Results
+from mediakit.widgets.inputs.result_search import PAGE, Found, Results
 from mediakit.widgets.job.view import JobView
-from mediakit.widgets.media.lists import MediaControl
+from mediakit.widgets.media.media_fields import MediaControl
 from tests.widgets.form.test_form import (
     _all,
     control,

@@ -131,13 +131,13 @@ def test_fifty_results_with_the_largest_posters_are_under_two_megabytes() -> Non
     assert 50 * len(kept) < 2_000_000
 
 
-def test_no_number_stands_for_a_charge_that_is_not_settled() -> None:
+def test_no_number_is_shown_for_a_charge_that_is_not_settled() -> None:
     page = Markup(card_html(state_of("completed", estimate=None)))
     assert "Charge: settling…" in page.text
     assert "$" not in page.text
 
 
-def test_a_job_that_goes_on_says_how_to_see_it_now() -> None:
+def test_a_job_that_continues_says_how_to_see_it_now() -> None:
     text = Markup(card_html(state_of("running"))).text
     assert f'See it now: client.job("{JOB_ID}")' in text
 
@@ -162,7 +162,7 @@ def test_a_failed_job_tells_why_what_to_do_and_that_it_cost_nothing() -> None:
     assert [tag for tag, _ in page.tags].count("b") == 1
 
 
-def test_a_job_that_was_bought_before_says_that_nothing_is_charged_again() -> None:
+def test_a_reused_job_says_that_nothing_is_charged_again() -> None:
     state = state_of("completed", reused=True)
     words = "Reusing an existing job: nothing was sent and nothing is charged again."
     assert words in Markup(card_html(state)).text

@@ -100,7 +100,7 @@ def test_a_player_keeps_the_shape_of_its_result_before_it_is_loaded(
     assert "height:auto" in (by_shape["style"] or "")
 
 
-def test_a_result_of_unknown_shape_is_bounded_all_the_same() -> None:
+def test_a_result_of_unknown_shape_is_bounded_anyway() -> None:
     assert "max-height:640px" in player_html(URL, "video")
 
 

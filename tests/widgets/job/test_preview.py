@@ -225,7 +225,7 @@ def test_a_copy_that_is_too_large_is_not_sent_to_the_page(
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b"[]", b'{"poster": 1, "codec": 2}'])
-def test_a_kept_look_that_cannot_be_read_is_looked_at_anew(
+def test_a_cached_preview_that_cannot_be_read_is_made_again(
     text: bytes, tmp_path: Path
 ) -> None:
     clip = make_mp4(tmp_path / "a.mp4", (320, 180), 0.5)

@@ -10,15 +10,19 @@ from uuid import uuid4
 import pytest
 
 from mediakit import Client, Job
-from mediakit.client.transfers.downloads import Version
+from mediakit.client.transfers.resumable_downloads import Version
 from mediakit.errors import ConflictError, ServiceError
 from mediakit.widgets.job.actions import ALSO_FORGET, offered
 from mediakit.widgets.job.html import place_html
-from mediakit.widgets.job.results.comparing import pair_of
+from mediakit.widgets.job.results.before_and_after import pair_of
+from mediakit.widgets.job.results.browser_download import (
+    MOST_UNDER_WAY,
+    PIECE_BYTES,
+    PageSink,
+)
 from mediakit.widgets.job.results.file_names import file_name_of
-from mediakit.widgets.job.results.page_sink import MOST_UNDER_WAY, PIECE_BYTES, PageSink
 from mediakit.widgets.job.view import JobView
-from mediakit.widgets.toolkit.html import CSS
+from mediakit.widgets.toolkit.styles import CSS
 from tests.support.job_states import HOSTILE, Markup, settled, state_of
 from tests.support.samples.media_samples import make_png
 from tests.widgets.job.test_view import (
@@ -282,7 +286,7 @@ def test_a_prompt_is_forgotten_in_code_too_once_the_job_is_erased(
     assert client.core.store.find(job.id).prompt is None  # type: ignore[union-attr]
 
 
-def test_an_erased_request_is_bought_anew_after_it_was_forgotten(
+def test_an_erased_request_is_submitted_again_after_it_was_forgotten(
     client: Client,
 ) -> None:
     job = prompted(client)

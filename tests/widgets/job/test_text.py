@@ -241,7 +241,7 @@ def test_every_error_code_has_plain_words_and_advice(code: ErrorCode) -> None:
     assert failure.said == f"The service says {code.value}: upstream said no"
 
 
-def test_no_two_error_codes_are_told_alike() -> None:
+def test_no_two_error_codes_have_the_same_sentence() -> None:
     happened = [words for words, _ in FAILURES.values()]
     assert len(set(happened)) == len(ErrorCode)
 

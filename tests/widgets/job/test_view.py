@@ -19,7 +19,7 @@ from mediakit.records import ErrorCode
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.widgets.form.job_cell import display_job
 from mediakit.widgets.job.view import JobView
-from mediakit.widgets.toolkit.outputs import CardHandle
+from mediakit.widgets.toolkit.cell_outputs import CardHandle
 from tests.support.job_states import (
     HOSTILE,
     JOB_ID,
@@ -385,7 +385,7 @@ def test_a_save_that_fails_is_a_sentence_in_the_view(
     assert "was erased" in words(view)
 
 
-def test_erase_asks_once_and_keeps_when_told_to(picture_job: Job, show: Any) -> None:
+def test_erase_asks_once_and_keeps_when_declined(picture_job: Job, show: Any) -> None:
     view = show(picture_job.core)
     press(view, "Erase…")
     assert list(buttons(view)) == ["Yes, erase it", "Keep"]
@@ -432,7 +432,7 @@ def test_an_erase_that_fails_is_a_sentence_and_can_be_tried_again(
 # -- its life ---------------------------------------------------------------------
 
 
-def test_the_card_is_told_at_every_change_until_nobody_listens(
+def test_the_card_is_updated_at_every_change_until_nobody_listens(
     at: Any, show: Any
 ) -> None:
     job = at(state_of("queued"))
@@ -529,7 +529,7 @@ def test_a_notebook_keeps_the_card_of_a_job_and_nothing_of_the_widget(
         "import time\n"
         "import anyio\n"
         "import mediakit as mk\n"
-        "from mediakit.widgets.toolkit.outputs import current_cell\n"
+        "from mediakit.widgets.toolkit.cell_outputs import current_cell\n"
         "from mediakit.widgets.form.job_cell import show_in\n"
         f"client = mk.Client({sandbox.base_url!r}, {sandbox.api_key!r}, home='.')",
         "job = client.submit('image-upscale', image_url='in.png', take='next')\n"
@@ -562,7 +562,7 @@ def test_a_cell_that_is_run_again_closes_the_view_that_it_replaces(
     cells = [
         "import ipywidgets\n"
         "import mediakit as mk\n"
-        "from mediakit.widgets.toolkit.outputs import Cell\n"
+        "from mediakit.widgets.toolkit.cell_outputs import Cell\n"
         "from mediakit.widgets.form.job_cell import show_in\n"
         f"client = mk.Client({sandbox.base_url!r}, {sandbox.api_key!r}, home='.')\n"
         "job = client.submit('image-upscale', image_url='in.png', take='next')\n"

@@ -18,7 +18,7 @@ from mediakit.widgets.job.waiting.html import (
     set_html,
     set_text,
 )
-from mediakit.widgets.toolkit.outputs import CardHandle
+from mediakit.widgets.toolkit.cell_outputs import CardHandle
 from tests.support.job_states import HOSTILE, NOON, Markup, failed, settled, state_of
 from tests.support.kernels import run_cells
 
@@ -106,7 +106,7 @@ def test_the_lines_of_many_jobs_unfold(client: Client) -> None:
     board.close()
 
 
-def test_a_card_in_the_same_cell_stands_for_the_line(client: Client) -> None:
+def test_a_card_in_the_same_cell_replaces_the_line(client: Client) -> None:
     board, (job,) = board_with(client, DONE)
     board.leave_to_card(job.id)
     assert shown(board).strip() == ""

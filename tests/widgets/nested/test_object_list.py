@@ -14,11 +14,11 @@ from mediakit.media import MediaInfo
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.context import WidgetContext
-from mediakit.widgets.controls.inspection import Inspection
-from mediakit.widgets.form.controls import build
+from mediakit.widgets.controls.media_inspection import Inspection
+from mediakit.widgets.form.control_factory import build
 from mediakit.widgets.nested.object_list import ObjectList
 from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.factory import WidgetFactory
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 from tests.support.samples.sample_requests import MADE_UP
 from tests.widgets.nested.test_objects import all_in, named, shown, told
 
@@ -153,7 +153,7 @@ def test_what_is_wrong_in_a_folded_row_is_said_with_its_place() -> None:
     rows = tracks()
     rows.value = [track(name) for name in "abcd"]
     wrong = Problem("tracks[1].keyframes[0].duration", 0, "a number of at least 1")
-    gone = Problem("tracks[2].id", None, "it is required: text")
+    gone = Problem("tracks[2].id", None, "text", required="")
 
     rest = rows.place_problems((wrong, gone, Problem("tracks", "a", "a list")))
     assert [problem.field for problem in rest] == ["tracks"]

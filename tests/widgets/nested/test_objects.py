@@ -10,16 +10,14 @@ import pytest
 
 from mediakit.media import MediaInfo
 from mediakit.rules import Problem
-from mediakit.widgets.controls.base import Control
 from mediakit.widgets.controls.context import WidgetContext
-from mediakit.widgets.controls.inspection import Inspection
-from mediakit.widgets.form.controls import build
+from mediakit.widgets.controls.control import Control
+from mediakit.widgets.controls.media_inspection import Inspection
+from mediakit.widgets.form.control_factory import build
 from mediakit.widgets.nested.variants import Variants
 from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.factory import WidgetFactory
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 from tests.support.samples.sample_requests import MADE_UP
-
-MISSING = "it is required: text"
 
 
 def fail(sentence: str) -> None:
@@ -232,7 +230,7 @@ def named_first(cell: Any) -> str:
 
 def test_what_is_missing_is_said_after_the_field_was_used() -> None:
     stage = control_of("stage")
-    missing = (Problem("stage.place", None, MISSING),)
+    missing = (Problem("stage.place", None, "text", required=""),)
 
     stage.place_problems(missing)
     assert "Required" not in shown(stage)

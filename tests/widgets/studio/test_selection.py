@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mediakit import Client
 from mediakit.history import Entry
-from mediakit.history.entries.entries import fresh_entry
+from mediakit.history.entries.entry import fresh_entry
 from mediakit.records import JobStatus
 from mediakit.widgets.studio import Studio
 from mediakit.widgets.studio.history.selection import Selection

@@ -15,7 +15,7 @@ from mediakit.catalog.own_rates import OwnRate
 from mediakit.client import BudgetState
 from mediakit.errors import InputError
 from mediakit.history import Entry, EntryState
-from mediakit.history.entries.entries import fresh_entry
+from mediakit.history.entries.entry import fresh_entry
 from mediakit.money import MicroUSD
 from mediakit.records import Balance, JobStatus
 from mediakit.schema import Purpose
@@ -37,13 +37,13 @@ from mediakit.widgets.studio.history.query import (
 )
 from mediakit.widgets.studio.history.rows import row_of, settings_of, state_of
 from mediakit.widgets.studio.html import kept_html, kept_text, summary_html
-from mediakit.widgets.studio.state import Place, StudioState
-from mediakit.widgets.studio.summary import (
+from mediakit.widgets.studio.spend_summary import (
     UNKNOWN,
     SpendSummary,
     first_of_month,
     midnight,
 )
+from mediakit.widgets.studio.state import Place, StudioState
 from tests.support.submissions import submission
 
 CATALOG = Catalog.default()
@@ -269,7 +269,7 @@ def test_a_result_is_seen_only_while_it_is_there_and_on_the_web() -> None:
         ("image-upscale", {}, "Image upscale"),
     ],
 )
-def test_a_row_without_a_prompt_is_told_by_its_files_and_settings(
+def test_a_row_without_a_prompt_shows_its_files_and_settings(
     kind: str, body: dict[str, object], told: str
 ) -> None:
     function = CATALOG.function(kind)
@@ -353,7 +353,7 @@ def test_days_and_months_begin_at_midnight() -> None:
 # -- the whole
 
 
-def test_a_state_moves_from_place_to_place_and_forgets_what_was_said() -> None:
+def test_a_state_moves_from_place_to_place_and_forgets_the_last_message() -> None:
     state = StudioState().saying("It did not work.")
 
     assert state.at(Place.HISTORY).said == ""

@@ -21,7 +21,7 @@ from mediakit.widgets.form.price.funds import Funds
 from mediakit.widgets.studio import Studio
 from mediakit.widgets.studio.history.query import HOW_TO_BEGIN, PAGE_ROWS
 from mediakit.widgets.studio.state import Place
-from mediakit.widgets.toolkit.outputs import Cell
+from mediakit.widgets.toolkit.cell_outputs import Cell
 from tests.support.fast_clock import FastClock
 from tests.support.submissions import submission
 from tests.widgets.job.test_view import in_use
@@ -371,7 +371,7 @@ def test_a_studio_of_another_cell_stays_with_its_forms(
     assert other.widget.comm is not None
 
 
-def test_a_rerun_closes_the_studio_before_and_goes_on_where_it_was(
+def test_a_rerun_closes_the_studio_before_and_continues_where_it_was(
     make_studio: Callable[..., Studio], sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     before = make_studio()

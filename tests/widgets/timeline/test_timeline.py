@@ -15,8 +15,8 @@ from mediakit.rules import EndsBy, NoOverlap, Problem, Spans
 from mediakit.schema import FieldSpec, read
 from mediakit.widgets.timeline.edits import edited
 from mediakit.widgets.timeline.layout import Timeline, timeline_of
-from mediakit.widgets.timeline.model import Axis, Stretch
 from mediakit.widgets.timeline.static_html import still_html
+from mediakit.widgets.timeline.time_axis import Axis, Stretch
 
 COMPOSE = Catalog.default().function("compose-video")
 Items = list[dict[str, Any]]
@@ -173,7 +173,7 @@ def test_what_is_only_missing_is_no_problem_yet() -> None:
     assert shown(*value, problems=problems).problems == ()
 
 
-def test_where_nothing_is_seen_is_told_as_a_caution() -> None:
+def test_where_nothing_is_seen_is_shown_as_a_caution() -> None:
     seen = shown(
         track("a", key(1000, 1000), key(3000, 1000)),
         track("b", key(1500, 1000), kind="video"),

@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 from mediakit import Client
 from mediakit.rules import Problem
 from mediakit.widgets.controls.context import WidgetContext
-from mediakit.widgets.controls.inspection import Inspection
-from mediakit.widgets.form import controls
+from mediakit.widgets.controls.media_inspection import Inspection
+from mediakit.widgets.form import control_factory
+from mediakit.widgets.form.control_factory import build, build_field
 from mediakit.widgets.form.controller import Form
-from mediakit.widgets.form.controls import build, build_field
 from mediakit.widgets.nested.object_list import ObjectList
 from mediakit.widgets.timeline.control import TimelineControl
 from mediakit.widgets.timeline.edits import edited
 from mediakit.widgets.timeline.layout import shape_of
 from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.factory import WidgetFactory, close_tree
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory, close_tree
 from tests.widgets.form.test_form import finish, shown, until
 from tests.widgets.nested.test_objects import all_in, fail, named, told
 from tests.widgets.timeline.test_timeline import (
@@ -101,7 +101,7 @@ def test_only_fields_with_stretches_of_time_get_a_timeline() -> None:
 def test_without_anywidget_the_rows_alone_remain(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(controls, "has_anywidget", lambda: False)
+    monkeypatch.setattr(control_factory, "has_anywidget", lambda: False)
 
     control = build_field(COMPOSE.fields["tracks"], context(), COMPOSE.rules)
     assert isinstance(control, ObjectList)
@@ -179,7 +179,7 @@ def test_rows_and_blocks_come_and_go_and_the_fields_follow() -> None:
     ]
 
 
-def test_what_comes_too_late_changes_nothing_and_is_heard() -> None:
+def test_an_edit_that_is_too_late_changes_nothing_and_is_answered() -> None:
     control = control_of(track("a", key(0, 1000), key(1000, 500)))
     person = Person(control)
     before = control.value

@@ -42,7 +42,7 @@ def test_a_coroutine_that_nobody_waits_for_is_guarded_too() -> None:
     assert said == [f"{DEFECT}please report it."]
 
 
-def test_a_handler_runs_alone_and_lets_go_after_an_error() -> None:
+def test_a_handler_runs_alone_and_releases_the_lock_after_an_error() -> None:
     lock = threading.RLock()
     said: list[str] = []
     guard = guarded(said.append, lock)

@@ -11,19 +11,19 @@ import pytest
 
 from mediakit.catalog import Catalog
 from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.form.control_factory import build
 from mediakit.widgets.form.controller import Form
-from mediakit.widgets.form.controls import build
-from mediakit.widgets.media.lists import MediaControl
+from mediakit.widgets.media.media_fields import MediaControl
 from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.factory import WidgetFactory
-from mediakit.widgets.uploads.completing import (
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
+from mediakit.widgets.uploads.path_completion import (
     MOST_OPTIONS,
     VOILA,
     PathCompleter,
     completions,
 )
 from tests.widgets.form.test_form import box, make_form, until
-from tests.widgets.media.test_lists import fail
+from tests.widgets.media.test_media_fields import fail
 
 __all__ = ["make_form"]
 
@@ -124,7 +124,7 @@ def test_a_visitor_of_voila_is_shown_no_folders(
     assert box(form, "image_url").options == ()
 
 
-def test_a_form_completes_paths_while_its_kernel_goes_on(
+def test_a_form_completes_paths_without_blocking_its_kernel(
     make_form: Callable[..., Form], folder: Path
 ) -> None:
     os.mkfifo(folder / "cable.png")  # its name is read, it is not opened

@@ -14,27 +14,27 @@ from mediakit import Client
 from mediakit.catalog import Catalog
 from mediakit.clock import SystemClock
 from mediakit.sandbox.server.running import RunningSandbox
-from mediakit.widgets.controls.base import Control
 from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.control import Control
+from mediakit.widgets.form.control_factory import build
 from mediakit.widgets.form.controller import Form
-from mediakit.widgets.form.controls import build
-from mediakit.widgets.form.view import values_html
+from mediakit.widgets.form.html import values_html
 from mediakit.widgets.job.actions import VARY
 from mediakit.widgets.job.view import JobView
 from mediakit.widgets.media import upload_button as upload_widget
-from mediakit.widgets.media.lists import MediaControl
+from mediakit.widgets.media.media_fields import MediaControl
 from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.factory import WidgetFactory, close_tree
-from mediakit.widgets.uploads import folder as folder_module
-from mediakit.widgets.uploads import own_names
-from mediakit.widgets.uploads.folder import (
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory, close_tree
+from mediakit.widgets.uploads import upload_folder as folder_module
+from mediakit.widgets.uploads import uploaded_names
+from mediakit.widgets.uploads.chunked_upload import PIECE_BYTES
+from mediakit.widgets.uploads.upload_folder import (
     DAY_S,
     KEPT_DAYS,
     UploadFolder,
     own_name,
     shown_path,
 )
-from mediakit.widgets.uploads.receiving import PIECE_BYTES
 from tests.support.samples.media_samples import make_png
 from tests.widgets.form.test_form import (
     box,
@@ -48,7 +48,7 @@ from tests.widgets.form.test_form import (
 )
 from tests.widgets.form.test_return import Kernels, kernels
 from tests.widgets.job.test_view import press
-from tests.widgets.media.test_lists import fail, give_file
+from tests.widgets.media.test_media_fields import fail, give_file
 
 __all__ = ["kernels", "make_form"]
 
@@ -283,7 +283,7 @@ def test_a_full_list_takes_no_further_file(
     assert len(images.given) == 5
 
 
-def test_a_full_disk_is_told_before_a_byte_is_sent(
+def test_a_full_disk_is_reported_before_a_byte_is_sent(
     field: Callable[[str, str], MediaControl], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = Page(field("image-upscale", "image_url"))
@@ -496,7 +496,7 @@ def test_a_card_names_the_file_after_a_restart(
     bought_with(kernels.form(kind="image-upscale"), "my cat.png", content)
 
     kernels.restart()
-    monkeypatch.setattr(own_names, "_paths", {})
+    monkeypatch.setattr(uploaded_names, "_paths", {})
     again = kernels.form(kind="image-upscale")
     until(lambda: "my cat.png" in again.jobs[0].card_html)
 

@@ -1,4 +1,4 @@
-"""Reads of the billing endpoints (spec 4.19)."""
+"""Reads the balance and the billing reports (spec 4.19)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from mediakit.client.http.exchange import Answer
-from mediakit.client.http.responses import answered_at, error_of, parse
+from mediakit.client.http.response_parsing import answered_at, error_of, parse
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.runtime.io_thread import networked
 from mediakit.clock import Clock

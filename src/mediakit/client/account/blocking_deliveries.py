@@ -15,7 +15,7 @@ from mediakit.client.account.deliveries import (
 )
 from mediakit.client.runtime.docstrings import explained_by
 from mediakit.client.runtime.io_thread import IOThread
-from mediakit.client.runtime.secret import Secret
+from mediakit.client.runtime.signing_secret import Secret
 from mediakit.records import Attempt, Delivery
 
 if TYPE_CHECKING:

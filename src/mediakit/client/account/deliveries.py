@@ -16,10 +16,10 @@ from mediakit.client.account.delivery_log import (
 )
 from mediakit.client.account.delivery_range import in_range, instant_of
 from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.responses import error_of, parse
+from mediakit.client.http.response_parsing import error_of, parse
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.runtime.io_thread import networked
-from mediakit.client.runtime.secret import Secret
+from mediakit.client.runtime.signing_secret import Secret
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, InputError, ServiceError
 from mediakit.records import Attempt, Delivery, DeliveryStatus, Record
@@ -307,7 +307,9 @@ class AsyncDeliveries:
 
         try:
             # A repeated delivery has the same id: receivers recognise it.
-            answer = await self._transport.again(once, for_s=REPLAY_FOR_S)
+            answer = await self._transport.retry_until_answered(
+                once, for_s=REPLAY_FOR_S
+            )
         except NoAnswerError as error:
             raise self._transport.silence(error) from error
         if answer.status == 409 and tries > 1:

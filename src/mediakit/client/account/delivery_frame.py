@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from mediakit.client.account.delivery_log import Row
-from mediakit.history.entries.params import text_array
+from mediakit.history.entries.parameter_columns import text_array
 from mediakit.records import Delivery, DeliveryStatus
 
 _INSTANTS = ("created_at", "next_attempt_at", "ended_at")

@@ -1,4 +1,4 @@
-"""The outcome of one HTTP exchange: a response, or none."""
+"""The outcome of one HTTP request: an answer, or the reason why there is none."""
 
 from __future__ import annotations
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import ssl
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
@@ -12,36 +10,21 @@ from collections.abc import (
     Mapping,
 )
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from functools import cache
-from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import TypeVar
-from urllib.parse import urlsplit
-from urllib.request import getproxies
 from weakref import finalize
 
 import httpx
 
+from mediakit.client.http.client_pool import ClientPool
 from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.failures import INVALID_URL, translate_errors
-from mediakit.client.http.transports import AiohttpClient
+from mediakit.client.http.transport_errors import translate_errors
 from mediakit.client.runtime.io_thread import close_at_end
-from mediakit.client.runtime.service import LOOPBACK
-from mediakit.errors import MediakitError, ServiceError
-
-T = TypeVar("T")
+from mediakit.errors import MediakitError
 
 TIMEOUT_S = 30.0
 TOTAL_TIMEOUT_S = 30.0
-MAX_CONNECTIONS = 50
 MAX_REDIRECTS = 5
 USER_AGENT = "mediakit"
-# Servers close connections that were idle for 5 s and more. The side that closes first
-# never sends a request into a connection that the other side is closing.
-KEEP_ALIVE_S = 4.0
 BLOCK_BYTES = 1 << 20
-
-CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 class StreamedResponse:
@@ -106,7 +89,6 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         total_timeout_s: float = TOTAL_TIMEOUT_S,
     ) -> None:
-        self._transport = transport
         self._headers = {
             "Accept": "*/*",
             "Accept-Encoding": "gzip, deflate",
@@ -116,9 +98,9 @@ class HttpClient:
         self._extensions = {"timeout": httpx.Timeout(timeout_s).as_dict()}
         self._timeout_s = timeout_s
         self._whole_answer_within_s = max(timeout_s, total_timeout_s)
-        self._pool = _ClientPool()
+        self._pool = ClientPool(transport, timeout_s, self._headers)
         close_at_end(self)
-        finalize(self, _schedule_close, self._pool).atexit = False
+        finalize(self, self._pool.schedule_close).atexit = False
 
     async def send(
         self,
@@ -138,7 +120,7 @@ class HttpClient:
 
         async def exchange() -> Answer:
             async with asyncio.timeout(self._whole_answer_within_s):
-                http = self._client_for(url)
+                http = self._pool.client_for(url)
                 # Equivalent to http.build_request(), in half the time.
                 request = httpx.Request(
                     method,
@@ -179,7 +161,7 @@ class HttpClient:
                 raise
 
         async def exchange() -> httpx.Response:
-            http = self._client_for(url)
+            http = self._pool.client_for(url)
             return await http.put(url, headers=headers, content=blocks_with_timeout())
 
         try:
@@ -209,7 +191,7 @@ class HttpClient:
         async def exchange() -> httpx.Response:
             async with asyncio.timeout(2 * self._timeout_s):
                 # aiohttp drops the received bytes when a connection breaks.
-                http = self._client_for(url, httpx.AsyncClient)
+                http = self._pool.client_for(url, httpx.AsyncClient)
                 request = http.build_request("GET", url, headers=headers)
                 response = await http.send(request, stream=True)
                 for _ in range(MAX_REDIRECTS):
@@ -217,7 +199,7 @@ class HttpClient:
                         break
                     await response.aclose()
                     request = _checked_redirect(response.next_request, request)
-                    http = self._client_for(str(request.url), httpx.AsyncClient)
+                    http = self._pool.client_for(str(request.url), httpx.AsyncClient)
                     response = await http.send(request, stream=True)
                 return response
 
@@ -230,101 +212,10 @@ class HttpClient:
         finally:
             await response.aclose()
 
-    def _client_for(
-        self, url: str, kind: type[httpx.AsyncClient] = AiohttpClient
-    ) -> httpx.AsyncClient:
-        """Return the client for a URL, made on first use."""
-        loop = asyncio.get_running_loop()
-        if self._pool.loop is not loop:
-            # A forked child does not close the connections of its parent.
-            if self._pool.clients:
-                _inherited_from_parent.append(self._pool.clients)
-            self._pool.clients, self._pool.loop = {}, loop
-            self._pool.pid = os.getpid()
-        key = kind, _host(url) not in LOOPBACK
-        if key not in self._pool.clients:
-            self._pool.clients[key] = self._make_client(kind, uses_proxies=key[1])
-        return self._pool.clients[key]
-
-    def _make_client(
-        self, kind: type[httpx.AsyncClient], *, uses_proxies: bool
-    ) -> httpx.AsyncClient:
-        try:
-            proxied = self._transport or (uses_proxies and getproxies())
-            return kind(
-                transport=self._transport,
-                trust_env=uses_proxies,
-                verify=_ssl_context(*map(os.environ.get, CERTIFICATES)),
-                timeout=self._timeout_s,
-                limits=httpx.Limits(
-                    max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEP_ALIVE_S
-                ),
-                headers=self._headers,
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-                event_hooks={"response": [_raise_for_proxy_auth] if proxied else []},
-            )
-        except ImportError:
-            why = "is a SOCKS proxy, which needs: pip install 'mediakit[socks]'"
-        except (ValueError, httpx.InvalidURL):
-            why = "is not supported: its URL must start with http, https or socks5"
-        raise ServiceError(
-            f"The proxy set in the environment {why}. Alternatively, set another "
-            "proxy, or list the service's host in NO_PROXY. Nothing was sent."
-        )
-
     async def aclose(self) -> None:
         """Close the connections; a second close does nothing."""
         if self._pool.loop is asyncio.get_running_loop():
             await self._pool.aclose()
-
-
-@dataclass
-class _ClientPool:
-    """The open clients, by kind and whether they use the environment."""
-
-    clients: dict[tuple[type[httpx.AsyncClient], bool], httpx.AsyncClient] = field(
-        default_factory=dict
-    )
-    loop: asyncio.AbstractEventLoop | None = None
-    pid: int = 0
-
-    async def aclose(self) -> None:
-        while self.clients:
-            _, http = self.clients.popitem()
-            await http.aclose()
-
-
-def _schedule_close(opened: _ClientPool) -> None:
-    """Close clients that were never closed; called by the garbage collector."""
-    loop = opened.loop if opened.pid == os.getpid() else None
-    if opened.clients and loop is not None and not loop.is_closed():
-        asyncio.run_coroutine_threadsafe(opened.aclose(), loop)
-
-
-@cache
-def _ssl_context(*_: str | None) -> ssl.SSLContext:
-    """Return the SSL context; cached by the certificate environment variables."""
-    return httpx.create_ssl_context()
-
-
-async def _raise_for_proxy_auth(response: httpx.Response) -> None:
-    """Raise if a proxy rejects the password, so that its 407 is not the service's."""
-    if response.status_code == httpx.codes.PROXY_AUTHENTICATION_REQUIRED:
-        await response.aclose()
-        raise httpx.ProxyError("407", request=response.request)
-
-
-def _host(url: str) -> str | None:
-    """Return the host of a URL.
-
-    Raises:
-        NoAnswerError: The URL or its port is invalid.
-    """
-    try:
-        parts = urlsplit(url)
-        return parts.hostname if parts.port != 0 else None
-    except ValueError:
-        raise NoAnswerError(INVALID_URL, sent=False, is_final=True) from None
 
 
 def _checked_redirect(request: httpx.Request, before: httpx.Request) -> httpx.Request:
@@ -342,6 +233,3 @@ def _checked_redirect(request: httpx.Request, before: httpx.Request) -> httpx.Re
     if reason is not None:
         raise NoAnswerError(reason, sent=True, is_final=True)
     return request
-
-
-_inherited_from_parent: list[object] = []

@@ -1,4 +1,4 @@
-"""Requests to the service, sent once or retried where that is safe."""
+"""Sends requests to the service, once or with retries where that is safe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import httpx
 
 from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.http_client import TIMEOUT_S, HttpClient
-from mediakit.client.http.responses import retry_after_s
+from mediakit.client.http.response_parsing import retry_after_s
 from mediakit.client.http.retry import retry, stop_after_s
 from mediakit.client.runtime.process_bound import closed
 from mediakit.client.runtime.service import Service
@@ -131,13 +131,15 @@ class ServiceClient:
             return answer
 
         try:
-            return await self.again(once, for_s=retry_for_s)
+            return await self.retry_until_answered(once, for_s=retry_for_s)
         except _NotNowError as error:
             return error.answer
         except NoAnswerError as error:
             raise self.silence(error) from error
 
-    async def again(self, once: Callable[[], Awaitable[T]], *, for_s: float) -> T:
+    async def retry_until_answered(
+        self, once: Callable[[], Awaitable[T]], *, for_s: float
+    ) -> T:
         """Retry a repeatable exchange until there is a response.
 
         Args:

@@ -1,4 +1,4 @@
-"""A job, awaited from any event loop; it is polled, and notifies its listeners."""
+"""A job with asynchronous methods, which work from any event loop."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from mediakit.records import JobStatus
 
 if TYPE_CHECKING:
     from mediakit.client.jobs.results import Outputs
-    from mediakit.client.transfers.downloads import Sink
     from mediakit.client.transfers.preview_cache import PreviewCache
+    from mediakit.client.transfers.resumable_downloads import Sink
 
 Listener = Callable[[JobState], None]
 T = TypeVar("T")

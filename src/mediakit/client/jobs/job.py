@@ -1,4 +1,4 @@
-"""A job for scripts and notebooks: the blocking interface to `AsyncJob`."""
+"""A job with blocking methods, for scripts and notebooks."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from random import Random
 
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.poll_budget import Lane, PollBudget
-from mediakit.client.jobs.schedule import (
+from mediakit.client.jobs.poll_schedule import (
     HEARD_GAP_S,
     PATIENT_FOR_S,
     concerns_all,
@@ -22,7 +22,7 @@ from mediakit.client.jobs.schedule import (
     pause_s,
     unknown_status,
 )
-from mediakit.client.jobs.watched import Place, Watched
+from mediakit.client.jobs.watched_job import Place, Watched
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, MediakitError, RateLimitError
 

@@ -14,15 +14,15 @@ from anyio import to_thread
 
 from mediakit.catalog import Catalog
 from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.responses import error_of, parse
+from mediakit.client.http.response_parsing import error_of, parse
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.jobs.async_job import AsyncJob
+from mediakit.client.jobs.client_poller import ClientPoller
 from mediakit.client.jobs.poll_budget import PollBudget
-from mediakit.client.jobs.pollers import Pollers
 from mediakit.client.jobs.results import Outputs
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.job_state import JobState
-from mediakit.client.records.job_states import (
+from mediakit.client.records.job_state_conversion import (
     record_of_entry,
     state_of_entry,
     state_of_record,
@@ -117,7 +117,7 @@ class Jobs:
         self._early: OrderedDict[str, JobRecord] = OrderedDict()
         self._usual: dict[str, _Usual] = {}
         account = f"{self.service.identity} {self.service.account}"
-        self.pollers = Pollers(self._poll, account, clock, budget)
+        self.poller = ClientPoller(self._poll, account, clock, budget)
         self._settled_listeners: list[Callable[[AsyncJob], None]] = []
 
     @property
@@ -233,7 +233,7 @@ class Jobs:
         if not is_known:
             await self._record(record)
             job.see(record, self._clock.now(), of_its_end=True)
-            self.pollers.heard(job)
+            self.poller.heard(job)
         job.watch()
         return "known" if is_known else "ended"
 
@@ -256,7 +256,7 @@ class Jobs:
         """
         record = record_of_entry(entry, self.service)
         job = self._one(await self.state_of(entry, record))
-        self.pollers.watch(job, at_once=True)
+        self.poller.watch(job, at_once=True)
         return job
 
     def _one(self, state: JobState) -> AsyncJob:
@@ -292,7 +292,7 @@ class Jobs:
         """Read a job once and apply the service's record."""
         await self._take(job, await self._read_record(job.id))
         if job.status.terminal:
-            self.pollers.heard(job)
+            self.poller.heard(job)
 
     async def _take(self, job: AsyncJob, record: JobRecord) -> None:
         await self._record(record)
@@ -323,7 +323,7 @@ class Jobs:
         if self._transport.closed:
             job.end(closed())
         else:
-            self.pollers.watch(job)
+            self.poller.watch(job)
 
     async def _poll(self, job: AsyncJob) -> None:
         """Read a job once; the poller decides when to retry."""
@@ -341,7 +341,7 @@ class Jobs:
         """Erase a job's media and request; see `AsyncJob.erase`."""
         path = path_of(job.id)
         try:
-            answer = await self._transport.again(
+            answer = await self._transport.retry_until_answered(
                 lambda: self._transport.exchange("DELETE", path), for_s=5.0
             )
         except NoAnswerError as error:
@@ -373,7 +373,7 @@ class Jobs:
 
     def stop(self) -> None:
         """End all watching and waiting calls; the jobs continue at the service."""
-        self.pollers.stop()
+        self.poller.stop()
         for reference in self._jobs.valuerefs():
             job = reference()
             if job is not None:

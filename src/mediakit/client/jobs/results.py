@@ -21,8 +21,8 @@ from mediakit.client.transfers.destinations import (
     target_of,
     unwritable,
 )
-from mediakit.client.transfers.downloads import Downloader, Sink, Version
 from mediakit.client.transfers.preview_cache import PreviewCache
+from mediakit.client.transfers.resumable_downloads import Downloader, Sink, Version
 from mediakit.client.transfers.sidecar import Saved, is_of, sidecar_of, urls_in, written
 from mediakit.clock import Clock
 from mediakit.errors import ConflictError, GoneError, ServiceError

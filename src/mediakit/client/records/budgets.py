@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Literal
+from uuid import uuid4
 
 from mediakit.errors import InputError
 from mediakit.history import BudgetLimit
@@ -112,6 +113,27 @@ class Allowance(Budget):
         object.__setattr__(self, "warn", ())
 
 
+@dataclass(frozen=True)
+class BudgetState:
+    """How far a budget is used, in micro-USD.
+
+    Args:
+        limit_micro_usd: What may be spent in all.
+        spent_micro_usd: Settled charges.
+        reserved_micro_usd: Held for what is in flight, at its upper price.
+    """
+
+    limit_micro_usd: int
+    spent_micro_usd: int
+    reserved_micro_usd: int
+
+    @property
+    def left_micro_usd(self) -> int:
+        """Return the highest price that a further request may have."""
+        used = self.spent_micro_usd + self.reserved_micro_usd
+        return max(0, self.limit_micro_usd - used)
+
+
 def _check_name(name: object) -> None:
     """Reject an invalid name.
 
@@ -160,3 +182,51 @@ def budget_text(budget: Budget, spent_micro_usd: int, held_micro_usd: int) -> st
         f"{format_usd(spent_micro_usd)} of {format_usd(limit)} is spent "
         f"({percent} %){held}; {format_usd(left)} is left."
     )
+
+
+def budget_name(project: str | None, amount: AnyBudget | None) -> str | None:
+    """Return the budget that a client's submissions count against; None for none.
+
+    A project is one budget for all its clients and processes, and another client may
+    limit it. Without a project, a client that has a limit is a budget of its own. A
+    named budget is shared by its name, in any project.
+
+    Raises:
+        InputError: The project is not a label.
+    """
+    _check_label(project)
+    if isinstance(amount, Budget):
+        return amount.name
+    if project:
+        return f"project {project}"
+    return None if amount is None else f"client {uuid4().hex}"
+
+
+def _check_label(project: object) -> None:
+    if project is not None and not isinstance(project, str):
+        raise InputError("project", got=project, accepted="a label as text, or None")
+
+
+def check_budget(project: str | None, amount: AnyBudget | None) -> None:
+    """Reject a project that is not a label, and a budget that is not an amount.
+
+    Raises:
+        InputError: One of them is.
+    """
+    budget_of(budget_name(project, amount), amount)
+
+
+def budget_of(name: str | None, amount: AnyBudget | None) -> Budget | None:
+    """Return a budget; None for no name or no amount.
+
+    Raises:
+        InputError: It is not an amount of US dollars.
+    """
+    if isinstance(amount, Budget):
+        return amount
+    if name is None or amount is None:
+        return None
+    try:
+        return Allowance(name, amount)
+    except InputError as error:
+        raise InputError("budget", got=amount, accepted=error.accepted) from None

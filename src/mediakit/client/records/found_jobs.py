@@ -1,4 +1,4 @@
-"""Jobs that are found outside the history; pure."""
+"""Jobs that are found outside the history, such as by their sidecar; pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic import AwareDatetime, Field, ValidationError
 from mediakit.client.records.idempotency import NOTHING_KNOWN, draw_key_of, key_of
 from mediakit.client.runtime.service import Service
 from mediakit.history import Submission
-from mediakit.history.admission.adopting import rebuilt_key
+from mediakit.history.admission.rebuilt_entries import rebuilt_key
 from mediakit.rates import EstimateKind
 from mediakit.records import Record
 from mediakit.schema import canonical_json

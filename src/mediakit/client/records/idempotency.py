@@ -1,4 +1,4 @@
-"""Submissions, their idempotency keys, and further takes and attempts; pure."""
+"""Makes submissions and their idempotency keys, also of takes and attempts; pure."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from mediakit.catalog import Function
 from mediakit.client.runtime.service import Service
 from mediakit.history import Entry, Submission, plain_values
-from mediakit.history.admission.adopting import REBUILT
-from mediakit.history.entries.entries import PAST
+from mediakit.history.admission.rebuilt_entries import REBUILT
+from mediakit.history.entries.entry import PAST
 from mediakit.rates import Estimate
 from mediakit.records import ErrorCode, JobStatus
 from mediakit.schema import canonical_json, text_json

@@ -1,4 +1,4 @@
-"""The state of a job at one moment; immutable."""
+"""The state of a job at one moment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from mediakit.errors import shown
-from mediakit.history.entries.frozen import changed
+from mediakit.history.entries.fast_replace import changed
 from mediakit.money import format_usd
 from mediakit.rates import Estimate
 from mediakit.records import Job as JobRecord

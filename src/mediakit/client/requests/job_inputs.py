@@ -1,4 +1,4 @@
-"""Jobs as inputs: the output of a job is the input of another request."""
+"""Jobs as inputs: a job in a field means the URL of its output."""
 
 from __future__ import annotations
 

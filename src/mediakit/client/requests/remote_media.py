@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mediakit.client.http.http_client import HttpClient
-from mediakit.client.requests.validated import ValidatedRequest
+from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.clock import Clock
 from mediakit.media import MediaInfo
 from mediakit.media.remote import probe_url

@@ -7,7 +7,7 @@ import json
 from mediakit.catalog import Catalog, Function
 from mediakit.client.records.idempotency import priced_at
 from mediakit.client.requests.remote_media import RemoteMedia
-from mediakit.client.requests.validated import ValidatedRequest
+from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.client.requests.validation import validate
 from mediakit.errors import InputError
 from mediakit.history import Submission

@@ -7,9 +7,9 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 from mediakit.catalog import Function
+from mediakit.client.requests.body_values import full_names, plain_fields
 from mediakit.client.requests.job_inputs import Inputs, is_job
-from mediakit.client.requests.plain_values import full_names, plain_fields
-from mediakit.client.requests.validated import ValidatedRequest
+from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.errors import InputError
 from mediakit.media import (
     MediaInfo,

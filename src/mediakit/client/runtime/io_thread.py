@@ -1,4 +1,4 @@
-"""One thread per process with its own event loop, for all network work.
+"""The I/O thread: one thread per process, whose event loop does all network work.
 
 Its tasks continue while a notebook's kernel is idle, computes, sleeps or waits.
 """

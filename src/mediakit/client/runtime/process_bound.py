@@ -1,4 +1,4 @@
-"""Objects that cannot leave their process, and the error of a closed client."""
+"""Objects that cannot be used in another process, and the error of a closed client."""
 
 from __future__ import annotations
 

@@ -1,24 +1,22 @@
-"""Admission: a submission is claimed only if the balance and the budgets cover it."""
+"""Admission: whether the balance and the budgets cover a submission."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from uuid import uuid4
+from dataclasses import replace
 
 from mediakit.client.account.billing import Billing
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.budgets import (
-    Allowance,
-    Amount,
-    AnyBudget,
     Budget,
+    BudgetState,
+    budget_name,
     budget_text,
 )
 from mediakit.clock import Clock
-from mediakit.errors import BalanceError, InputError, MediakitError, shown
+from mediakit.errors import BalanceError, MediakitError, shown
 from mediakit.history import (
     BudgetLimit,
     Entry,
@@ -34,30 +32,6 @@ log = logging.getLogger("mediakit.client")
 # The history has what this account has spent since; a balance becomes outdated only by
 # what others spend or top up.
 BALANCE_FOR_S = 10.0
-
-
-__all__ = ["Admission", "Amount", "AnyBudget", "BudgetState"]
-
-
-@dataclass(frozen=True)
-class BudgetState:
-    """How far a budget is used, in micro-USD.
-
-    Args:
-        limit_micro_usd: What may be spent in all.
-        spent_micro_usd: Settled charges.
-        reserved_micro_usd: Held for what is in flight, at its upper price.
-    """
-
-    limit_micro_usd: int
-    spent_micro_usd: int
-    reserved_micro_usd: int
-
-    @property
-    def left_micro_usd(self) -> int:
-        """Return the highest price that a further request may have."""
-        used = self.spent_micro_usd + self.reserved_micro_usd
-        return max(0, self.limit_micro_usd - used)
 
 
 class Admission:
@@ -277,51 +251,3 @@ class Admission:
         self._last = Spendable(balance.spendable_micro_usd, use.spent_micro_usd)
         self._read_at_s = read_at_s
         return self._last
-
-
-def budget_name(project: str | None, amount: AnyBudget | None) -> str | None:
-    """Return the budget that a client's submissions count against; None for none.
-
-    A project is one budget for all its clients and processes, and another client may
-    limit it. Without a project, a client that has a limit is a budget of its own. A
-    named budget is shared by its name, in any project.
-
-    Raises:
-        InputError: The project is not a label.
-    """
-    _check_label(project)
-    if isinstance(amount, Budget):
-        return amount.name
-    if project:
-        return f"project {project}"
-    return None if amount is None else f"client {uuid4().hex}"
-
-
-def _check_label(project: object) -> None:
-    if project is not None and not isinstance(project, str):
-        raise InputError("project", got=project, accepted="a label as text, or None")
-
-
-def check_budget(project: str | None, amount: AnyBudget | None) -> None:
-    """Reject a project that is not a label, and a budget that is not an amount.
-
-    Raises:
-        InputError: One of them is.
-    """
-    budget_of(budget_name(project, amount), amount)
-
-
-def budget_of(name: str | None, amount: AnyBudget | None) -> Budget | None:
-    """Return a budget; None for no name or no amount.
-
-    Raises:
-        InputError: It is not an amount of US dollars.
-    """
-    if isinstance(amount, Budget):
-        return amount
-    if name is None or amount is None:
-        return None
-    try:
-        return Allowance(name, amount)
-    except InputError as error:
-        raise InputError("budget", got=amount, accepted=error.accepted) from None

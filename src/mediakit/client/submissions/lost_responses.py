@@ -1,12 +1,17 @@
-"""Which responses leave it unknown whether a job was created."""
+"""Decides whether a response leaves it unknown whether a job was created."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
 from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.responses import failed_job, leads_to, parse, retry_after_s
-from mediakit.client.submissions.refusals import is_foreign
+from mediakit.client.http.response_parsing import (
+    failed_job,
+    leads_to,
+    parse,
+    retry_after_s,
+)
+from mediakit.client.submissions.submission_errors import is_foreign
 from mediakit.errors import ServiceError
 from mediakit.history import Entry
 from mediakit.records import Job

@@ -1,4 +1,4 @@
-"""How long a submission is retried while the service rejects it."""
+"""Decides whether and when a rejected submission is retried."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import Enum
 from tenacity import RetryCallState
 
 from mediakit.client.http.exchange import Answer
-from mediakit.client.http.responses import retry_after_s
+from mediakit.client.http.response_parsing import retry_after_s
 from mediakit.client.http.retry import retry_after_of
 from mediakit.records import ErrorCode, Job, JobStatus
 

@@ -1,11 +1,11 @@
-"""Sends a submission so that its job is created exactly once."""
+"""Sends a submission with its key until the outcome is known, so that it is one job."""
 
 from __future__ import annotations
 
 import logging
 
 from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.responses import (
+from mediakit.client.http.response_parsing import (
     NOT_CHARGED,
     rejection,
     retry_after_s,
@@ -16,8 +16,8 @@ from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.idempotency import next_attempt, was_rejected
 from mediakit.client.runtime.process_bound import ClosedError
 from mediakit.client.submissions.concurrency import SubmitConcurrency
+from mediakit.client.submissions.keys_in_flight import Claim
 from mediakit.client.submissions.lost_responses import is_success, job_unless_lost
-from mediakit.client.submissions.refusals import is_final, refusal, silence
 from mediakit.client.submissions.rejection_retry import (
     FIRST_PAUSE_S,
     LONGEST_S,
@@ -27,7 +27,7 @@ from mediakit.client.submissions.rejection_retry import (
     submit_should_stop,
     temporary_rejection,
 )
-from mediakit.client.submissions.reservation import Claim
+from mediakit.client.submissions.submission_errors import is_final, refusal, silence
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError
 from mediakit.history import Entry, History, Submission
@@ -149,7 +149,9 @@ class Sender:
                 raise
 
         try:
-            answer, job = await self._transport.again(once, for_s=self._retry_for_s)
+            answer, job = await self._transport.retry_until_answered(
+                once, for_s=self._retry_for_s
+            )
         except (NoAnswerError, ClosedError) as error:
             if isinstance(error, ClosedError) and not in_doubt:
                 raise

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from mediakit.client.transfers.downloads import Sink
-from mediakit.client.transfers.partial_files import PartialFile, write_whole
+from mediakit.client.transfers.atomic_files import PartialFile, write_whole
+from mediakit.client.transfers.resumable_downloads import Sink
 from mediakit.client.transfers.sidecar import SUFFIX, read_sidecar
-from mediakit.client.transfers.upload_files import fingerprint
+from mediakit.client.transfers.uploads import fingerprint
 from mediakit.errors import InputError
 from mediakit.media import local_file
 

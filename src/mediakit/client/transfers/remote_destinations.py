@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
-from mediakit.client.transfers.partial_files import PartialFile, part_name
+from mediakit.client.transfers.atomic_files import PartialFile, part_name
 from mediakit.client.transfers.sidecar import SUFFIX
 from mediakit.errors import InputError
 

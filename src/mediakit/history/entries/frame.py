@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from sqlalchemy import BigInteger, Row, Select, and_, select, type_coerce
 
-from mediakit.history.entries.entries import EntryState
-from mediakit.history.entries.params import columns_of, text_array
+from mediakit.history.entries.entry import EntryState
+from mediakit.history.entries.parameter_columns import columns_of, text_array
 from mediakit.history.storage.tables import Instant, entries, judgements
 from mediakit.rates import EstimateKind
 from mediakit.records import BillingState, JobStatus

@@ -1,4 +1,4 @@
-"""Listing the history: pages, searches and frames."""
+"""Lists the history: pages, searches and frames."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -8,9 +8,9 @@ from sqlalchemy import ColumnElement
 
 from mediakit.errors import InputError
 from mediakit.history.entries import queries
-from mediakit.history.entries.entries import Entry
-from mediakit.history.entries.ordering import Order, behind, check_order, in_order
+from mediakit.history.entries.entry import Entry
 from mediakit.history.entries.search_text import words_of
+from mediakit.history.entries.sort_order import Order, behind, check_order, in_order
 from mediakit.history.storage.database import Database, batches
 from mediakit.history.storage.tables import entries
 from mediakit.records import JobStatus

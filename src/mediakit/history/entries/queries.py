@@ -1,4 +1,4 @@
-"""The statements of the history, each built once.
+"""The SQL statements of the history, each built once.
 
 To build a statement with this many columns takes longer than to run it.
 """
@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.dml import ReturningInsert
 
-from mediakit.history.entries.entries import (
+from mediakit.history.entries.entry import (
     ENTRY_FIELDS,
     PAST,
     SUBMISSION_FIELDS,
@@ -32,7 +32,7 @@ from mediakit.history.entries.entries import (
     Submission,
     plain_values,
 )
-from mediakit.history.entries.frozen import made
+from mediakit.history.entries.fast_replace import made
 from mediakit.history.entries.search_text import searchable
 from mediakit.history.storage.tables import entries, insert_into, totals
 from mediakit.records import BillingState, JobStatus

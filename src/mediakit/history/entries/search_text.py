@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from unicodedata import normalize
 
-from mediakit.history.entries.entries import Entry
+from mediakit.history.entries.entry import Entry
 
 SEARCHED = (
     "prompt",

@@ -1,4 +1,4 @@
-"""One open database: transactions, and readable errors."""
+"""An open database: transactions, and errors in sentences."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,14 +22,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 
 from mediakit.errors import MediakitError
-from mediakit.history.storage.engines import WRITES, open_engine
-from mediakit.history.storage.file_connection import (
-    Connected,
-    FileConnection,
-    Statements,
-)
-from mediakit.history.storage.forking import FORKS
-from mediakit.history.storage.places import (
+from mediakit.history.storage.database_url import (
     history_url,
     is_in_memory,
     is_local,
@@ -37,6 +30,13 @@ from mediakit.history.storage.places import (
     shown_place,
     without_secrets,
 )
+from mediakit.history.storage.engines import WRITES, open_engine
+from mediakit.history.storage.file_connection import (
+    Connected,
+    FileConnection,
+    Statements,
+)
+from mediakit.history.storage.forking import FORKS
 
 Values = dict[str, Any]
 Lent = tuple[PoolProxiedConnection, FileConnection]

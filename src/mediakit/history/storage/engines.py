@@ -1,4 +1,4 @@
-"""Opening a database: an SQLite file, or a team's Postgres."""
+"""Opens a database: an SQLite file, or a team's Postgres."""
 
 import os
 import sqlite3
@@ -23,7 +23,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
 from mediakit.errors import InputError
-from mediakit.history.storage.places import (
+from mediakit.history.storage.database_url import (
     UNTOUCHED,
     is_in_memory,
     is_local,

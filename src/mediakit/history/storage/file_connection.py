@@ -1,4 +1,4 @@
-"""SQLAlchemy statements, run on a file by SQLite's own driver.
+"""Runs SQLAlchemy statements on an SQLite file with Python's own driver.
 
 SQLAlchemy takes several times as long as SQLite to run a statement. So each statement
 is compiled once, with its type conversions. With SQLAlchemy alone, a submission and two

@@ -1,4 +1,4 @@
-"""Forking: a child process opens its own connections and does not use its parent's.
+"""Gives a forked child its own connections to the database.
 
 SQLite's locks belong to a process. A child that inherits an open file would rely on
 locks that only its parent holds, and could lose its writes when the parent closes the

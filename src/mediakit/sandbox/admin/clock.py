@@ -1,4 +1,4 @@
-"""The sandbox's time: what it is, and skipping some of it."""
+"""Reads the sandbox's clock and advances it."""
 
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from mediakit.errors import shown
 from mediakit.sandbox.core.request_body import read_object
 from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import Service, service_of
-from mediakit.sandbox.core.timekeeper import StalledError
+from mediakit.sandbox.core.timed_work import StalledError
 from mediakit.sandbox.scheduling.clock import US_PER_S, iso, to_us
 
 MAX_SKIP_S = 10 * 366 * 86_400

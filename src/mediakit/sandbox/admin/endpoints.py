@@ -15,9 +15,9 @@ from mediakit.sandbox.api.deliveries import delivery_object
 from mediakit.sandbox.core.request_body import RequestBody, read_body
 from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import Service, service_of
-from mediakit.sandbox.delivery.callbacks import check_callback_url
+from mediakit.sandbox.delivery.callback_policy import check_callback_url
 from mediakit.sandbox.delivery.events import Subscribable, announce_test
-from mediakit.sandbox.delivery.outbound_guard import BlockedError
+from mediakit.sandbox.delivery.outbound_policy import BlockedError
 from mediakit.sandbox.scheduling.clock import iso
 from mediakit.sandbox.store.events import deliveries, endpoints, signing_secrets
 from mediakit.sandbox.store.events.deliveries import Page

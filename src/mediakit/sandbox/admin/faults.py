@@ -1,4 +1,4 @@
-"""Scripted faults: added, listed, removed."""
+"""Adds, lists and removes scripted faults."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from mediakit.errors import InputError
 from mediakit.sandbox.core.request_body import read_object
 from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import service_of
-from mediakit.sandbox.faults.active import Fault
-from mediakit.sandbox.faults.rules import read_rule
+from mediakit.sandbox.faults.active_faults import Fault
+from mediakit.sandbox.faults.fault_rules import read_rule
 from mediakit.sandbox.scheduling.clock import iso
 
 

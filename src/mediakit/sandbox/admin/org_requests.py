@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 from mediakit.errors import InputError
 from mediakit.money import MICRO_PER_USD, parse_usd
 from mediakit.sandbox.core.request_body import RequestBody
-from mediakit.sandbox.store.organizations.organizations import MAX_MICRO_USD
+from mediakit.sandbox.store.organizations.organization_records import MAX_MICRO_USD
 
 MAX_COUNT = 1_000_000
 

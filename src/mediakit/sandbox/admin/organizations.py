@@ -16,8 +16,11 @@ from mediakit.sandbox.admin.org_requests import (
 from mediakit.sandbox.core.request_body import read_body, refused
 from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import Service, service_of
-from mediakit.sandbox.store.organizations import keys, organizations
-from mediakit.sandbox.store.organizations.organizations import MAX_MICRO_USD, NewOrg
+from mediakit.sandbox.store.organizations import keys, organization_records
+from mediakit.sandbox.store.organizations.organization_records import (
+    MAX_MICRO_USD,
+    NewOrg,
+)
 
 MADE = 201
 # A cache must not keep a key.
@@ -26,7 +29,9 @@ NO_STORE = {"Cache-Control": "no-store"}
 
 async def list_orgs(request: Request) -> Response:
     """Handle GET /sandbox/orgs: all of them, with members and keys."""
-    return JSONResponse({"data": organizations.describe_all(service_of(request).db)})
+    return JSONResponse(
+        {"data": organization_records.describe_all(service_of(request).db)}
+    )
 
 
 async def make_org(request: Request) -> Response:
@@ -38,7 +43,7 @@ async def make_org(request: Request) -> Response:
         raise RequestError(
             422, "cycle_limit_usd: required for a postpaid organization, and only then."
         )
-    org_id = organizations.make(
+    org_id = organization_records.make(
         service.db,
         NewOrg(
             name=asked.name,
@@ -64,7 +69,7 @@ async def change_org(request: Request) -> Response:
         raise RequestError(
             422, "cycle_limit_usd: only a postpaid organization has cycles."
         )
-    organizations.change(service.db, org["id"], changes)
+    organization_records.change(service.db, org["id"], changes)
     service.starts.wake()
     return JSONResponse(_org(service, org["id"]))
 
@@ -75,7 +80,7 @@ async def make_grant(request: Request) -> Response:
     service, org = _asked_for(request)
     if org["balance_micro_usd"] + asked.usd > MAX_MICRO_USD:
         raise RequestError(422, "usd: the balance would exceed the maximum.")
-    organizations.grant(
+    organization_records.grant(
         service.db,
         org["id"],
         asked.usd,
@@ -89,7 +94,7 @@ async def add_member(request: Request) -> Response:
     """Handle POST /sandbox/orgs/{org_id}/members with the new member."""
     asked = await read_body(request, MemberAsked)
     service, org = _asked_for(request)
-    member_id = organizations.add_member(
+    member_id = organization_records.add_member(
         service.db, org["id"], asked.name, asked.role, asked.daily_limit_usd
     )
     made = {"id": member_id, "org": org["id"], **_columns(asked.model_dump())}
@@ -119,7 +124,7 @@ async def change_key(request: Request) -> Response:
     changes = _columns((await read_body(request, KeyChange)).given())
     service, key_id = service_of(request), request.path_params["key_id"]
     _key(service, key_id)
-    organizations.change_key(service.db, key_id, changes)
+    organization_records.change_key(service.db, key_id, changes)
     return JSONResponse(_key(service, key_id))
 
 
@@ -130,14 +135,14 @@ def _asked_for(request: Request) -> tuple[Service, dict[str, Any]]:
 
 
 def _org(service: Service, org_id: str) -> dict[str, Any]:
-    org = organizations.describe(service.db, org_id)
+    org = organization_records.describe(service.db, org_id)
     if org is None:
         raise RequestError(404, "There is no organization with this id.")
     return org
 
 
 def _key(service: Service, key_id: str) -> dict[str, Any]:
-    key = organizations.find_key(service.db, key_id)
+    key = organization_records.find_key(service.db, key_id)
     if key is None:
         raise RequestError(404, "There is no key with this id.")
     return key

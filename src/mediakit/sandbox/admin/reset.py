@@ -1,4 +1,4 @@
-"""Starting over: only the sandbox's name, key and time stay."""
+"""Resets the sandbox: only its name, its key and its time stay."""
 
 from contextlib import AsyncExitStack
 
@@ -9,9 +9,9 @@ from mediakit.errors import shown
 from mediakit.sandbox.core.request_body import read_object
 from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import Service, service_of
-from mediakit.sandbox.core.timekeeper import CLOCK_FACT
+from mediakit.sandbox.core.timed_work import CLOCK_FACT
 from mediakit.sandbox.scheduling.clock import iso
-from mediakit.sandbox.store.emptying import forget_everything
+from mediakit.sandbox.store.reset import forget_everything
 
 
 async def reset(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""A past for the sandbox: jobs and spend, so that there are months to look at."""
+"""Generates past jobs and spend, so that there are earlier months."""
 
 import json
 import sqlite3
@@ -14,8 +14,6 @@ from mediakit.sandbox.core.request_body import RequestBody, read_body
 from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import Service, caller_of, service_of
 from mediakit.sandbox.scheduling.clock import iso
-from mediakit.sandbox.seeding.past_jobs import past_jobs
-from mediakit.sandbox.seeding.writing import add_past, find_past, keys_of
 from mediakit.sandbox.store.organizations.keys import DEFAULT_ORG
 
 MEMBERS = ("Studio", "Marketing")
@@ -33,6 +31,9 @@ class SeedRequest(RequestBody):
 
 async def seed(request: Request) -> Response:
     """Handle POST /sandbox/seed with the past, and how much of it was added now."""
+    # Imported here, because few sandboxes have a past, and all of them start.
+    from mediakit.sandbox.seeding.past_writer import keys_of
+
     service = service_of(request)
     asked = await read_body(request, SeedRequest)
     org = _org(service, request)
@@ -48,6 +49,9 @@ def _past(
     service: Service, org: str, api_keys: list[str], asked: SeedRequest
 ) -> tuple[list[sqlite3.Row], int]:
     """Return the jobs of a past, and the number added: all of them, or none."""
+    from mediakit.sandbox.seeding.past_jobs import past_jobs
+    from mediakit.sandbox.seeding.past_writer import add_past, find_past
+
     db = service.db
     # Without the date, so that tomorrow's call finds the same past.
     past_name = f"{service.identity} {org} {asked.days} {asked.jobs} {asked.seed}"

@@ -1,10 +1,10 @@
-"""The sandbox's own pages: for people at `/`, for programs at `/sandbox/status`."""
+"""The status of the sandbox: a page at `/`, and JSON at `/sandbox/status`."""
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from mediakit.sandbox.admin.access import own_name_only, owner_only
-from mediakit.sandbox.admin.overview import overview
+from mediakit.sandbox.admin.status_data import overview
 from mediakit.sandbox.admin.status_page import page as written
 from mediakit.sandbox.core.service import Service, service_of
 from mediakit.sandbox.store.organizations.keys import DEFAULT_ORG

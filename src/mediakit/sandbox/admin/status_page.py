@@ -5,8 +5,8 @@ from datetime import timedelta
 from html import escape
 
 from mediakit.money import format_usd
-from mediakit.sandbox.admin.overview import Overview, Trouble, utc
-from mediakit.sandbox.faults.active import Fault
+from mediakit.sandbox.admin.status_data import Overview, Trouble, utc
+from mediakit.sandbox.faults.active_faults import Fault
 from mediakit.sandbox.store.jobs import JobRow
 
 # Reading two clocks takes time, so a clock that was not moved still differs a little.

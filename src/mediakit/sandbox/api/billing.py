@@ -17,10 +17,10 @@ from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import Service, caller_of, service_of
 from mediakit.sandbox.scheduling.clock import iso, to_instant
 from mediakit.sandbox.store import reports
+from mediakit.sandbox.store.holds_and_charges import cycle_at
 from mediakit.sandbox.store.limits import left_micro_usd
-from mediakit.sandbox.store.money import cycle_at
 from mediakit.sandbox.store.organizations.keys import Caller
-from mediakit.sandbox.store.organizations.organizations import find_org
+from mediakit.sandbox.store.organizations.organization_records import find_org
 from mediakit.sandbox.store.reports import DailyRow, MonthlyRow, model_of
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)

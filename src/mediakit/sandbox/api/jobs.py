@@ -1,4 +1,4 @@
-"""Reading and erasing jobs (spec 4.18)."""
+"""Reads and erases jobs (spec 4.18)."""
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response

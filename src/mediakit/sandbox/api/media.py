@@ -1,4 +1,4 @@
-"""Serving outputs and uploads without a key, by their unguessable names."""
+"""Serves outputs and uploads without a key, by their unguessable names."""
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response

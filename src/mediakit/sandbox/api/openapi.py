@@ -3,9 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-
 from mediakit.catalog import Catalog, Function
 from mediakit.sandbox.api.wire_schemas import (
     DELIVERY_FILTERS,
@@ -15,7 +12,6 @@ from mediakit.sandbox.api.wire_schemas import (
     Json,
     ref,
 )
-from mediakit.sandbox.core.service import base_url_of, service_of
 from mediakit.schema.json_schemas import bodies_in
 
 Answers = dict[int, Json]
@@ -299,8 +295,3 @@ def describe(catalog: Catalog, base_url: str) -> Mapping[str, Any]:
             "schemas": _schemas(catalog),
         },
     }
-
-
-async def document(request: Request) -> Response:
-    """Handle GET /openapi.json; it needs no key."""
-    return JSONResponse(describe(service_of(request).catalog, base_url_of(request)))

@@ -13,7 +13,6 @@ from mediakit.sandbox.scheduling.clock import US_PER_S, iso
 from mediakit.sandbox.store.events import signing_secrets
 
 MAX_OVERLAP_S = 86_400
-OVERLAP_FIELD = "expire_in_seconds"
 # A cache must not keep a secret.
 NO_STORE = {"Cache-Control": "no-store"}
 

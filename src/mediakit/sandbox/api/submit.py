@@ -1,4 +1,4 @@
-"""Submitting a job: validation, idempotency, admission (spec 4.3)."""
+"""Submits a job: validation, idempotency, admission (spec 4.3)."""
 
 import hashlib
 import uuid
@@ -23,9 +23,9 @@ from mediakit.sandbox.core.service import (
     caller_of,
     service_of,
 )
-from mediakit.sandbox.delivery.callbacks import check_callback_url
+from mediakit.sandbox.delivery.callback_policy import check_callback_url
 from mediakit.sandbox.delivery.events import announce
-from mediakit.sandbox.delivery.outbound_guard import BlockedError
+from mediakit.sandbox.delivery.outbound_policy import BlockedError
 from mediakit.sandbox.jobs.pricing import hold_of
 from mediakit.sandbox.jobs.requested_failures import asked_failure
 from mediakit.sandbox.scheduling.clock import US_PER_S

@@ -1,4 +1,4 @@
-"""The files of a data directory: unguessable names, complete or absent."""
+"""The files of a data directory: with unguessable names, written atomically."""
 
 import os
 import secrets

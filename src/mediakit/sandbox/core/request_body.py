@@ -1,4 +1,4 @@
-"""Reading a request's body strictly: an invalid body is a 422, never a 500."""
+"""Reads a request's body strictly: an invalid body is a 422, never a 500."""
 
 import asyncio
 import json
@@ -121,7 +121,10 @@ def _refused(what: str) -> RequestError:
 class RequestBody(BaseModel):
     """The base of request bodies; unknown fields are rejected."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    # Built on first use: the admin API is not needed to serve the first requests.
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, defer_build=True
+    )
 
     def given(self) -> dict[str, Any]:
         """Return the fields that the request contains, null ones included."""

@@ -9,12 +9,12 @@ from starlette.requests import Request
 from mediakit.catalog import Catalog
 from mediakit.sandbox.core.files import Files
 from mediakit.sandbox.core.responses import RequestError
-from mediakit.sandbox.core.timekeeper import TimedWork, Timekeeper
+from mediakit.sandbox.core.timed_work import TimedWork, Timekeeper
 from mediakit.sandbox.core.upload_signing import Signer
-from mediakit.sandbox.faults.active import Faults
+from mediakit.sandbox.faults.active_faults import Faults
 from mediakit.sandbox.scheduling.clock import SandboxClock
-from mediakit.sandbox.scheduling.health import Health
 from mediakit.sandbox.scheduling.wakeup import Wakeup
+from mediakit.sandbox.scheduling.work_retry import Health
 from mediakit.sandbox.settings import Sandbox, is_loopback
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.organizations.keys import Caller, find_caller

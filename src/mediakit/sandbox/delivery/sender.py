@@ -1,19 +1,21 @@
-"""Sending due deliveries, several at a time (spec 6.5)."""
+"""Sends due deliveries, several at a time (spec 6.5)."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cached_property
 from random import Random
+from typing import TYPE_CHECKING
 
 from mediakit.clock import Clock
 from mediakit.sandbox.core.service import Service
 from mediakit.sandbox.delivery.events import TEST
-from mediakit.sandbox.delivery.posting import SIGNING, Outcome, Poster
+from mediakit.sandbox.delivery.outcome import SIGNING, Outcome
 from mediakit.sandbox.delivery.schedule import MAX_ATTEMPTS, gap_us, push_back_us
 from mediakit.sandbox.delivery.signatures import SigningError, signed_headers
 from mediakit.sandbox.scheduling.clock import US_PER_S, to_us
-from mediakit.sandbox.scheduling.health import backoff_s
 from mediakit.sandbox.scheduling.wakeup import run_forever
+from mediakit.sandbox.scheduling.work_retry import backoff_s
 from mediakit.sandbox.store.events import deliveries, endpoints, signing_secrets
 from mediakit.sandbox.store.events.deliveries import (
     DELIVERED,
@@ -21,6 +23,9 @@ from mediakit.sandbox.store.events.deliveries import (
     AttemptRow,
     DeliveryRow,
 )
+
+if TYPE_CHECKING:
+    from mediakit.sandbox.delivery.attempt import Poster
 
 DELIVERING = "delivering an event"
 MAX_IN_FLIGHT = 20
@@ -46,17 +51,23 @@ class Sender:
         self._service = service
         self._system = system
         self._jitter = jitter or Random()
-        self._poster = Poster(
-            own_port=service.port,
-            allow_loopback=service.settings.allow_loopback_callbacks,
-            timeout_s=service.settings.delivery_timeout_s,
-            system=system,
-        )
         # An attempt that raised an error stays here until its retry.
         self._attempts: dict[str, asyncio.Task[None]] = {}
         # Outcomes that are not recorded yet: their attempts are not repeated.
         self._unrecorded: dict[str, tuple[int, Outcome]] = {}
         self._pauses_n = 0
+
+    @cached_property
+    def _poster(self) -> "Poster":
+        # Imported with the first attempt: httpcore takes a while.
+        from mediakit.sandbox.delivery.attempt import Poster
+
+        return Poster(
+            own_port=self._service.port,
+            allow_loopback=self._service.settings.allow_loopback_callbacks,
+            timeout_s=self._service.settings.delivery_timeout_s,
+            system=self._system,
+        )
 
     async def run(self) -> None:
         """Send for as long as the sandbox serves."""

@@ -1,4 +1,4 @@
-"""Running jobs: claim, fetch the inputs, render, end (spec 3.1)."""
+"""Runs jobs: claims them, fetches their inputs, renders, ends them (spec 3.1)."""
 
 import asyncio
 import hashlib
@@ -22,9 +22,9 @@ from mediakit.sandbox.jobs.renderer import Renderer, render_request
 from mediakit.sandbox.jobs.requested_failures import asked_failure
 from mediakit.sandbox.render.protocol import Rendered, RenderError
 from mediakit.sandbox.scheduling.clock import US_PER_S
-from mediakit.sandbox.scheduling.health import retry_until_done
 from mediakit.sandbox.scheduling.wakeup import run_forever
-from mediakit.sandbox.store import admission, jobs, money
+from mediakit.sandbox.scheduling.work_retry import retry_until_done
+from mediakit.sandbox.store import admission, holds_and_charges, jobs
 from mediakit.sandbox.store.admission import UNPRICEABLE_MESSAGE
 from mediakit.sandbox.store.jobs import Finished, JobRow
 from mediakit.schema import InputFacts
@@ -183,7 +183,7 @@ class Dispatcher:
             body,
             usage,
             seconds=seconds,
-            hold_micro_usd=money.held_micro_usd(self._service.db, job.id),
+            hold_micro_usd=holds_and_charges.held_micro_usd(self._service.db, job.id),
         )
         return Finished(
             media_type=function.media_type,
@@ -199,7 +199,7 @@ class Dispatcher:
             charge = self._service.faults.drifted_micro_usd(
                 job.function,
                 made.charge_micro_usd,
-                hold_micro_usd=money.held_micro_usd(db, job.id),
+                hold_micro_usd=holds_and_charges.held_micro_usd(db, job.id),
             )
             ended = jobs.complete(
                 db,
@@ -231,8 +231,15 @@ class Dispatcher:
                 paths = await self._inputs.gather(media, folder)
                 seconds = await self._lengths(job, function, body, media, paths)
                 self._hold_price(job, function, body, seconds)
-                seed = _seed(job, body)
-                request = render_request(job.id, function, body, paths, part, seed)
+                request = render_request(
+                    job.id,
+                    function,
+                    body,
+                    paths,
+                    part,
+                    _seed(job, body),
+                    sketch=self._service.settings.sketch,
+                )
                 result = await self._renderer.render(request)
             await files.keep(part, job.file)
         except InputRefusedError as problem:

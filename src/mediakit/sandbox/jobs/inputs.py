@@ -1,4 +1,4 @@
-"""Fetching the media of a body to disk."""
+"""Fetches the media of a body to disk."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from mediakit.catalog import Function, MediaItem
 from mediakit.sandbox.core.files import Files, name_in
-from mediakit.sandbox.delivery.outbound_guard import BlockedError, FetchError, Guard
+from mediakit.sandbox.delivery.outbound_policy import BlockedError, FetchError
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.jobs import find_by_file
 from mediakit.sandbox.store.uploads import find_upload
@@ -61,12 +61,12 @@ class Inputs:
     Args:
         db: The database, which lists the sandbox's files.
         files: The sandbox's files.
-        guard: Fetches all other URLs.
+        allow_loopback: Whether other URLs may reach this machine.
     """
 
     db: Database
     files: Files
-    guard: Guard
+    allow_loopback: bool
 
     async def gather(self, media: Iterable[MediaItem], folder: Path) -> dict[str, Path]:
         """Fetch media to disk.
@@ -82,7 +82,7 @@ class Inputs:
             InputRefusedError: A URL cannot be fetched; the message names the field.
         """
         paths: dict[str, Path] = {}
-        fetching = _Fetching(self.guard, folder)
+        fetching = _Fetching(folder, allow_loopback=self.allow_loopback)
         for item in media:
             if item.value not in paths:
                 try:
@@ -127,8 +127,8 @@ class Inputs:
 class _Fetching:
     """The fetches of one job, which share limits."""
 
-    def __init__(self, guard: Guard, folder: Path) -> None:
-        self._guard = guard
+    def __init__(self, folder: Path, *, allow_loopback: bool) -> None:
+        self._allow_loopback = allow_loopback
         self._folder = folder
         self._n = 0
         self._left_bytes = MAX_FETCHED_BYTES
@@ -136,6 +136,8 @@ class _Fetching:
 
     async def fetch(self, url: str) -> Path:
         """Fetch a URL to disk, within the remaining limits of the job."""
+        from mediakit.sandbox.delivery.outbound_guard import fetch
+
         left_s = self._until_s - time.monotonic()
         if left_s <= 0:
             raise FetchError(f"all inputs together took {MAX_FETCHED_SECONDS:g} s")
@@ -143,9 +145,10 @@ class _Fetching:
             raise FetchError(f"all inputs together are {MAX_FETCHED_BYTES:,} bytes")
         to = self._folder / f"input-{self._n}"
         self._n += 1
-        await self._guard.fetch(
+        await fetch(
             url,
             to,
+            allow_loopback=self._allow_loopback,
             max_bytes=min(self._left_bytes, MAX_INPUT_BYTES),
             max_seconds=min(left_s, MAX_INPUT_SECONDS),
         )

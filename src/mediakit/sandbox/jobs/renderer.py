@@ -1,4 +1,4 @@
-"""The server's side of rendering: a pool of worker processes."""
+"""Renders jobs with a pool of worker processes."""
 
 import asyncio
 import logging
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mediakit.catalog import Function
-from mediakit.sandbox.render.process import Worker, WorkerGoneError
 from mediakit.sandbox.render.protocol import PROBE, Rendered, RenderError, RenderRequest
+from mediakit.sandbox.render.worker_process import Worker, WorkerGoneError
 
 logger = logging.getLogger(__name__)
 
@@ -20,6 +20,8 @@ def render_request(
     inputs: Mapping[str, Path],
     output: Path,
     seed: int = 0,
+    *,
+    sketch: bool = False,
 ) -> RenderRequest:
     """Return the render request of a job.
 
@@ -30,6 +32,7 @@ def render_request(
         inputs: The paths of the body's media on disk, by URL.
         output: The file to write.
         seed: The same body and seed give the same output.
+        sketch: Draw only the first frame of each shot of a film.
     """
     function = function.of(body)
     every, fields = function.is_open, function.fields
@@ -43,6 +46,7 @@ def render_request(
         limits=function.media_limits(body),
         media_type=function.media_type,
         media={item.label: item.kind for item in function.media(body)},
+        sketch=sketch,
     )
 
 

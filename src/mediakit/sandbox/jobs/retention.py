@@ -1,4 +1,4 @@
-"""Removing old outputs and uploads, to limit disk usage."""
+"""Removes old outputs and uploads, to limit disk usage."""
 
 import re
 

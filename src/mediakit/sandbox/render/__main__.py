@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 import av
 
-from mediakit.sandbox.render.inputs.lengths import seconds_of
+from mediakit.sandbox.render.inputs.media_lengths import seconds_of
 from mediakit.sandbox.render.protocol import (
     PROBE,
     WARM,
@@ -19,7 +19,7 @@ from mediakit.sandbox.render.protocol import (
     parse_request,
     ready,
 )
-from mediakit.sandbox.render.scenes.choosing import render
+from mediakit.sandbox.render.scenes.scene_selection import render
 
 # The heaviest renders use half of it. A file of a few hundred bytes can declare enough
 # samples for FFmpeg to allocate 2 GB for their list, once for each track.

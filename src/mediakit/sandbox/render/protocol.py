@@ -63,6 +63,7 @@ class RenderRequest:
         media_type: The type of the output: "video", "image" or "audio".
         media: The declared media type of each place in the body, such as "image" for
             "images[0]".
+        sketch: Draw only the first frame of each shot of a film.
     """
 
     job: str
@@ -74,6 +75,7 @@ class RenderRequest:
     limits: Mapping[str, MediaLimits] = field(default_factory=dict)
     media_type: str = "video"
     media: Mapping[str, str] = field(default_factory=dict)
+    sketch: bool = False
 
     def line(self) -> bytes:
         """Return the request as the line that the worker reads."""
@@ -183,6 +185,7 @@ def parse_request(line: bytes) -> RenderRequest:
             limits=_limits(fields.get("limits", {})),
             media_type=_typed(fields.get("media_type", "video"), str),
             media=_typed(fields.get("media", {}), dict),
+            sketch=_typed(fields.get("sketch", False), bool),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
         raise RenderError.internal(

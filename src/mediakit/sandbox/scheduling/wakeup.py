@@ -1,10 +1,10 @@
-"""Waiting for a due time of the sandbox's clock, or for a wakeup."""
+"""Waits for a due time of the sandbox's clock, or for a wakeup."""
 
 import asyncio
 from collections.abc import Callable
 
 from mediakit.sandbox.scheduling.clock import SandboxClock
-from mediakit.sandbox.scheduling.health import Health, retry_until_done
+from mediakit.sandbox.scheduling.work_retry import Health, retry_until_done
 
 
 class Wakeup:

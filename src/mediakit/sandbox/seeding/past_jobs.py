@@ -1,4 +1,4 @@
-"""A plausible past: jobs that never ran, with prices from the catalog."""
+"""Generates past jobs that never ran, with prices from the catalog."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -7,19 +7,27 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Match, Route
 
 from mediakit.sandbox import admin as control
 from mediakit.sandbox.admin import status
 from mediakit.sandbox.api import billing, jobs, media, submit, uploads, webhooks
-from mediakit.sandbox.api.openapi import document
 from mediakit.sandbox.core.responses import RequestError, message_response
-from mediakit.sandbox.core.service import Service
+from mediakit.sandbox.core.service import Service, base_url_of, service_of
 from mediakit.sandbox.server.date_header import DateHeader
 from mediakit.sandbox.server.request_faults import RequestFaults
 
 Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
+
+
+async def document(request: Request) -> Response:
+    """Handle GET /openapi.json; it needs no key."""
+    # Imported here, because few clients ask for it, and all sandboxes start.
+    from mediakit.sandbox.api.openapi import describe
+
+    return JSONResponse(describe(service_of(request).catalog, base_url_of(request)))
+
 
 ROUTES = (
     Route("/v1/media/uploads", uploads.grant, methods=["POST"]),

@@ -6,7 +6,7 @@ from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mediakit.sandbox.core.responses import message_response
-from mediakit.sandbox.faults.active import Faults, StatusFault
+from mediakit.sandbox.faults.active_faults import Faults, StatusFault
 from mediakit.sandbox.server.connections import DROP
 from mediakit.sandbox.server.partial_responses import first_bytes, throttled
 

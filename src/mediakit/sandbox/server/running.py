@@ -21,7 +21,7 @@ from mediakit.catalog import Catalog
 from mediakit.errors import ServiceError
 from mediakit.sandbox.server import admin_client
 from mediakit.sandbox.server.data_dir import DataDir
-from mediakit.sandbox.server.hosting import Host
+from mediakit.sandbox.server.server_thread import Host
 from mediakit.sandbox.settings import Sandbox
 
 __all__ = ["RunningSandbox", "Sandbox", "start", "start_embedded"]

@@ -1,10 +1,11 @@
-"""Admitting jobs: the idempotency key, the hold and the queue (spec 4.3)."""
+"""Admits jobs: the idempotency key, the hold and the queue (spec 4.3)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from mediakit.records import ErrorCode
 from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.store.holds_and_charges import hold, open_charge
 from mediakit.sandbox.store.jobs import JobRow, find
 from mediakit.sandbox.store.limits import (
     Refusal,
@@ -13,7 +14,6 @@ from mediakit.sandbox.store.limits import (
     refusal_of_submit,
     terms_of,
 )
-from mediakit.sandbox.store.money import hold, open_charge
 
 UNPRICEABLE_MESSAGE = "This combination of fields has no price. Nothing was charged."
 

@@ -14,8 +14,8 @@ Value = str | int | float | bytes | None
 # without damage. `secure_delete` overwrites erased prompts. Checkpoints block all
 # requests, so they run at every 4,000 pages (16 MB) instead of 1,000.
 PRAGMAS = """
-PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
+PRAGMA journal_mode = WAL;
 PRAGMA wal_autocheckpoint = 4000;
 PRAGMA foreign_keys = ON;
 PRAGMA secure_delete = ON;

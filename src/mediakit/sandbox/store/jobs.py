@@ -8,7 +8,11 @@ from typing import Any
 
 from mediakit.records import ErrorCode
 from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.store.money import held_micro_usd, open_charge, release
+from mediakit.sandbox.store.holds_and_charges import (
+    held_micro_usd,
+    open_charge,
+    release,
+)
 
 _SELECT = """
 SELECT job.*, charge.state AS billing_state, charge.charge_micro_usd

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mediakit.records import ErrorCode
 from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.store.money import cycle_at, settled_micro_usd
+from mediakit.sandbox.store.holds_and_charges import cycle_at, settled_micro_usd
 
 US_PER_MINUTE = 60_000_000
 US_PER_DAY = 86_400_000_000

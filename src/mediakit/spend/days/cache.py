@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from mediakit.spend.days.day_numbers import between
-from mediakit.spend.days.ranges import ONE_DAY, Range
+from mediakit.spend.days.month_ranges import ONE_DAY, Range
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,4 +1,4 @@
-"""Run requests with limited concurrency."""
+"""Runs requests with limited concurrency."""
 
 from __future__ import annotations
 

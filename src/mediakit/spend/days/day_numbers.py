@@ -1,4 +1,4 @@
-"""Days of a frame as whole numbers, independent of time zones."""
+"""The days of a frame as whole numbers, independent of time zones."""
 
 from __future__ import annotations
 

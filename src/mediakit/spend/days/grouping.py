@@ -1,4 +1,4 @@
-"""Sums per day and name, exact and with every row counted once."""
+"""Sums of daily spend per day and name; every row counts once."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _whole_weeks(frame: pd.DataFrame, weeks: pd.DataFrame) -> npt.NDArray[np.boo
     """Tell which weeks have ended, as far as the days of a frame show."""
     import numpy as np
 
-    from mediakit.spend.days.extent import extent
+    from mediakit.spend.days.covered_days import extent
 
     numbers = day_numbers(frame["day"])
     ends = day_numbers(weeks["day"]) + (DAYS_IN_WEEK - 1)

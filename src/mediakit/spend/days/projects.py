@@ -1,4 +1,4 @@
-"""Divide daily spend among the projects in the history."""
+"""Divides daily spend among the projects in the history."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from mediakit.spend.days.day_numbers import day_numbers
+from mediakit.spend.days.function_names import with_column
 from mediakit.spend.days.grouping import CHARGE
-from mediakit.spend.days.kinds import with_column
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,4 +1,4 @@
-"""Convert values for files: exact money, UTC instants, and no formulas in text."""
+"""Converts values for files: exact money, UTC instants, and no formulas in text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forecast a month's total, with an 80 % interval from past forecast errors.
+"""Forecasts a month's total, with an 80 % interval from past forecast errors.
 
 The forecast adds up what the remaining weekdays usually cost. The same forecast is
 made for each earlier day of the last thirteen weeks, for the same number of days ahead.

@@ -3,9 +3,9 @@
 Pure: frames in, a `Reconciliation` out. `AsyncSpend.reconcile` fetches them.
 """
 
-from mediakit.spend.reconciliation.comparing import Sources, compared, month_span
-from mediakit.spend.reconciliation.explaining import Span
-from mediakit.spend.reconciliation.reading import Reconciler
+from mediakit.spend.reconciliation.explanation import Span
+from mediakit.spend.reconciliation.month_comparison import Sources, compared, month_span
+from mediakit.spend.reconciliation.reconciler import Reconciler
 from mediakit.spend.reconciliation.result import Reconciliation
 
 __all__ = ["Reconciler", "Reconciliation", "Sources", "Span", "compared", "month_span"]

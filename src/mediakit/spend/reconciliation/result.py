@@ -1,4 +1,4 @@
-"""The result of a comparison: a summary sentence and a frame of details."""
+"""The result of a reconciliation: a summary sentence and a frame of details."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mediakit.errors import InputError
 from mediakit.markup import html_text
-from mediakit.spend.reconciliation.parts import (
+from mediakit.spend.reconciliation.messages import note
+from mediakit.spend.reconciliation.verdicts import (
     Part,
     Reason,
     Verdict,
     by_month,
     in_order,
 )
-from mediakit.spend.reconciliation.texts import note
 from mediakit.spend.responses.columns import as_category, as_days
 
 if TYPE_CHECKING:

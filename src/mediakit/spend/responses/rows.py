@@ -1,4 +1,4 @@
-"""Find the rows in a billing response whose shape the spec does not define.
+"""Finds the rows in a billing response whose shape the spec does not define.
 
 The spec does not define the fields of daily and monthly records (spec 2.5, 4.19).
 Any list of records therefore counts as rows, including grouped ones. Every row is kept,

@@ -15,7 +15,7 @@ from mediakit.client.transfers.destinations import (
     LocalDestination,
     target_of,
 )
-from mediakit.client.transfers.downloads import UNKNOWN
+from mediakit.client.transfers.resumable_downloads import UNKNOWN
 from mediakit.errors import InputError
 from mediakit.media import local_file
 from mediakit.sweep.exporting.report import MARK

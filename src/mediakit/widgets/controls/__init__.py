@@ -1,4 +1,4 @@
-"""From a field to what people change: texts, numbers, choices, lists and JSON.
+"""Controls: one for each kind of field: texts, numbers, choices, lists and JSON.
 
 It depends on the toolkit, and knows no form and no field by its name.
 """

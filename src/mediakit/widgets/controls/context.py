@@ -1,4 +1,4 @@
-"""What the controls of a form are made with."""
+"""The context that all controls of a form share."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from mediakit.widgets.toolkit.callbacks import Guard
-from mediakit.widgets.toolkit.factory import WidgetFactory
-from mediakit.widgets.uploads.completing import Work
-from mediakit.widgets.uploads.folder import UploadFolder
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
+from mediakit.widgets.uploads.path_completion import Work
+from mediakit.widgets.uploads.upload_folder import UploadFolder
 
 Keep = Callable[[str, bytes, Callable[[Path], None]], None]
 """Stores the bytes of a file under a name and tells, later, where they are."""

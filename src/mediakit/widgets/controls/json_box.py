@@ -1,4 +1,4 @@
-"""A box for JSON: for values of any shape, and for fields nobody declared."""
+"""A text box for JSON: for values of any shape, and for undeclared fields."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import ipywidgets as w
 
 from mediakit.schema import FieldSpec
-from mediakit.widgets.controls.base import Control
 from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.control import Control
 from mediakit.widgets.controls.json_values import (
     FURTHER,
     NotJson,

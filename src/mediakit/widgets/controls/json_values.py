@@ -1,4 +1,4 @@
-"""Values of JSON boxes: read, and what is none of them found again; pure."""
+"""Parses the text of JSON boxes, and finds text that is not JSON; pure."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""Fields, problems and gaps in words; pure."""
+"""Labels, hints and problems of fields as sentences; pure."""
 
 import re
 from collections.abc import Iterable, Iterator
 
 from mediakit.catalog import Function
 from mediakit.rules import Found, Problem, all_of
-from mediakit.rules.conditions import REQUIRED
 from mediakit.schema import FieldSpec
 
 LONG_TEXT = 100
@@ -21,11 +20,10 @@ OPTION_WORDS = {
 STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 PLACE = re.compile(r"\b[a-z]\w*\[\d+\](?:\.[a-z]\w*|\[\d+\])*")
 """A place in a sentence of a rule: "tracks[0].keyframes[2]"."""
-MISSING = REQUIRED
 RANGE = re.compile(r"(?<=\()(\d[\d,]*) to (\d[\d,]*)(?= characters\))")
 SNAKE = re.compile(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b")
 """An API name of several words, in a sentence of a rule."""
-OTHERS = re.compile(r"(?<=required, or else ).*")
+OTHERS = re.compile(r"(?<=, or else ).*")
 """The fields of which one will do as well, by their names."""
 TITLES = {
     "aigc_watermark": "AI-content watermark",
@@ -188,8 +186,8 @@ def folded_text(problems: Iterable[Problem], place: str) -> str:
         place: Where the value stands.
     """
     problems = list(problems)
-    missing = [_inner_place(p, place) for p in problems if is_missing(p)]
-    rest = problems_text((p for p in problems if not is_missing(p)), place)
+    missing = [_inner_place(p, place) for p in problems if p.is_missing]
+    rest = problems_text((p for p in problems if not p.is_missing), place)
     gaps = f"not filled in: {'; '.join(missing)}" if missing else ""
     return "; ".join(filter(None, (rest, gaps)))
 
@@ -203,9 +201,9 @@ def placed_text(problem: Problem, name: str) -> str:
     text = problem_text(problem)
     if not name:
         return text
-    if problem.got is None and not is_missing(problem):
+    if problem.got is None and not problem.is_missing:
         return f"{name}: {text}"  # of a file, which is named
-    verb = "is " if is_missing(problem) else ""
+    verb = "is " if problem.is_missing else ""
     return f"{sentence_case(name)} {verb}{text[:1].lower()}{text[1:]}"
 
 
@@ -255,7 +253,7 @@ def problem_text(problem: Problem) -> str:
     """
     got = problem.got
     words = rule_text(problem.predicate)
-    if got is None and not is_missing(problem):
+    if got is None and not problem.is_missing:
         return rule_text(problem.accepted)
     words = RANGE.sub(
         "\\1\u2013\\2", words.removeprefix("is ").replace("(text of ", "(")
@@ -283,14 +281,8 @@ def missing_text(spec: FieldSpec, problem: Problem) -> str:
     """Write a missing field as a sentence: "prompt is required."."""
     whole = problem.field == spec.name
     verb = "are" if whole and spec.kind == "list" else "is"
-    accepted = rule_text(problem.accepted)
-    when = accepted.removeprefix(MISSING).split(":", 1)[0]
+    when = rule_text(problem.required or "")
     return f"{place_text(spec, problem.field)} {verb} required{when}."
-
-
-def is_missing(problem: Problem) -> bool:
-    """Tell whether nothing was given where something is required."""
-    return problem.got is None and problem.accepted.startswith(MISSING)
 
 
 def how_to_give(spec: FieldSpec) -> str:

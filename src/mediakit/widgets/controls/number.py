@@ -1,4 +1,4 @@
-"""A number in a box and on a slider, with a switch when it may be left out."""
+"""A number with a box and a slider, and a switch if it is optional."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import ipywidgets as w
 
 from mediakit.schema import FieldSpec
-from mediakit.widgets.controls.base import Control
 from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.control import Control
 
 # The widest range that each step of a slider suits.
 STEPS = ((0.2, 0.001), (2.0, 0.01), (20.0, 0.1))

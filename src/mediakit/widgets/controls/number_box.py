@@ -1,4 +1,4 @@
-"""A number that is typed: it may be empty, and there is no slider."""
+"""A number in a box that may be empty; without a slider."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import ipywidgets as w
 
 from mediakit.schema import FieldSpec
-from mediakit.widgets.controls.base import Control
 from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.control import Control
 from mediakit.widgets.controls.messages import within
 
 SERVICE_DEFAULT = "Service default"

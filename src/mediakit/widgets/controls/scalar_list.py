@@ -1,4 +1,4 @@
-"""A list of numbers or texts: one box an item."""
+"""A list of numbers or texts, with one box for each item."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 import ipywidgets as w
 
 from mediakit.schema import FieldSpec
-from mediakit.widgets.controls.base import Control
 from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.control import Control
 from mediakit.widgets.controls.messages import within
-from mediakit.widgets.toolkit.html import line_html
+from mediakit.widgets.toolkit.styles import line_html
 
 
 class ItemList(Control):

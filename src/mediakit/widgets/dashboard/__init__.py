@@ -1,4 +1,4 @@
-"""The spend of a month as a dashboard in the notebook, and as a page to send.
+"""The dashboard of a month's spend, in the notebook and as an HTML report.
 
 Importing it imports neither ipywidgets nor matplotlib.
 """

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mediakit import spend
+from mediakit.client.records.budgets import budget_of
 from mediakit.client.runtime.docstrings import explained_by
-from mediakit.client.submissions.admission import budget_of
 
 if TYPE_CHECKING:
     from mediakit.client.records.budgets import AnyBudget
-    from mediakit.widgets.dashboard.dashboard import Dashboard
+    from mediakit.widgets.dashboard.controller import Dashboard
 
 
 class AsyncSpend(spend.AsyncSpend):
@@ -84,8 +84,8 @@ class Spend(spend.Spend):
             InputError: The month cannot be read or has not begun, or the budget is not
                 an amount.
         """
-        from mediakit.widgets.dashboard.dashboard import Dashboard
-        from mediakit.widgets.toolkit.outputs import current_cell
+        from mediakit.widgets.dashboard.controller import Dashboard
+        from mediakit.widgets.toolkit.cell_outputs import current_cell
 
         reports: Any = self._core
         return Dashboard(

@@ -1,4 +1,4 @@
-"""Export the charges of a month: as a download link, or to a folder."""
+"""Exports the charges of a month: as a download link, or to a folder."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from mediakit.errors import InputError
 from mediakit.money import format_usd
 from mediakit.spend.exporting import add_usd, export_bytes, to_focus
 from mediakit.spend.exporting.files import write_file
-from mediakit.widgets.dashboard.reading import CHARGE
-from mediakit.widgets.toolkit.html import data_url, line_html
+from mediakit.widgets.dashboard.month_data import CHARGE
+from mediakit.widgets.toolkit.styles import data_url, line_html
 
 if TYPE_CHECKING:
     import pandas as pd

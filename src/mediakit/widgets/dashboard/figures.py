@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mediakit.money import MICRO_PER_USD, divide_half_up, format_usd
-from mediakit.widgets.dashboard.reading import CHARGE, By, MonthReading
+from mediakit.widgets.dashboard.month_data import CHARGE, By, MonthReading
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,7 +17,12 @@ from mediakit.widgets.dashboard.figures import Figure, figures_of, verdict_of
 from mediakit.widgets.dashboard.panels import Panel, Swatch
 from mediakit.widgets.dashboard.state import DashboardState
 from mediakit.widgets.job.card import LINE, QUIET
-from mediakit.widgets.toolkit.html import error_html, line_html, style_block, style_tag
+from mediakit.widgets.toolkit.styles import (
+    error_html,
+    line_html,
+    style_block,
+    style_tag,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,8 +14,8 @@ from mediakit import plots
 from mediakit.errors import MediakitError
 from mediakit.markup import NO_HTML
 from mediakit.widgets.dashboard.figures import cents_text, named
-from mediakit.widgets.dashboard.reading import CHARGE, By, MonthReading
-from mediakit.widgets.toolkit.html import data_url
+from mediakit.widgets.dashboard.month_data import CHARGE, By, MonthReading
+from mediakit.widgets.toolkit.styles import data_url
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,4 +1,4 @@
-"""The spend of a month as one HTML page, for somebody without Jupyter.
+"""The HTML report of a month's spend, which needs no Jupyter.
 
 It needs no network and no script: pictures and the CSV are embedded.
 """
@@ -25,8 +25,7 @@ from mediakit.widgets.dashboard.figures import (
     verdict_of,
 )
 from mediakit.widgets.dashboard.html import SIGNS, legend_html, table_html
-from mediakit.widgets.dashboard.months import month_title, readable_month
-from mediakit.widgets.dashboard.reading import (
+from mediakit.widgets.dashboard.month_data import (
     CHARGE,
     By,
     MonthReading,
@@ -34,7 +33,8 @@ from mediakit.widgets.dashboard.reading import (
     read_checks,
     read_month,
 )
-from mediakit.widgets.toolkit.html import style_tag
+from mediakit.widgets.dashboard.months import month_title, readable_month
+from mediakit.widgets.toolkit.styles import style_tag
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,4 +1,4 @@
-"""What the dashboard shows, as one value; pure."""
+"""The state of the dashboard; immutable."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from mediakit.widgets.dashboard.exports import Prepared
 from mediakit.widgets.dashboard.figures import values_of
+from mediakit.widgets.dashboard.month_data import By, MonthReading
 from mediakit.widgets.dashboard.months import month_title
 from mediakit.widgets.dashboard.panels import Panel
-from mediakit.widgets.dashboard.reading import By, MonthReading
 
 
 @dataclass(frozen=True)

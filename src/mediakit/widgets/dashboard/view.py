@@ -12,14 +12,14 @@ from markupsafe import Markup
 
 from mediakit.widgets.dashboard.exports import TOOLTIPS, Format, link_html
 from mediakit.widgets.dashboard.html import head_html, panels_html, status_html
+from mediakit.widgets.dashboard.month_data import By
 from mediakit.widgets.dashboard.months import month_title
-from mediakit.widgets.dashboard.reading import By
 from mediakit.widgets.dashboard.state import DashboardState
-from mediakit.widgets.toolkit.a11y import namers
+from mediakit.widgets.toolkit.accessible_names import namers
 from mediakit.widgets.toolkit.callbacks import Guard
-from mediakit.widgets.toolkit.factory import WidgetFactory, close_tree
-from mediakit.widgets.toolkit.html import line_html
-from mediakit.widgets.toolkit.outputs import CardHandle
+from mediakit.widgets.toolkit.cell_outputs import CardHandle
+from mediakit.widgets.toolkit.styles import line_html
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory, close_tree
 
 ALL = ""
 ALL_WORDS = {By.FUNCTION: "functions", By.PROJECT: "projects", By.KEY: "keys"}

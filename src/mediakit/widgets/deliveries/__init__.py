@@ -1,4 +1,4 @@
-"""The log of webhook deliveries, which shows itself in the cell.
+"""The log of webhook deliveries, shown in the cell.
 
 It depends on the cards of jobs, whose look it shares.
 """

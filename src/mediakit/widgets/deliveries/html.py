@@ -1,4 +1,4 @@
-"""Deliveries and their attempts on a time line: static HTML and plain text; pure.
+"""Deliveries and their attempts on a timeline, as static HTML and text; pure.
 
 Like a job's card it stays in the saved notebook, so that no piece depends on a style
 sheet, and colours are given twice.

@@ -1,4 +1,4 @@
-"""The delivery log that shows itself; nothing heavy is imported before it does."""
+"""The delivery log that users get; it imports its view only when it is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The delivery log in a cell."""
+"""Displays the delivery log in a cell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mediakit.widgets.deliveries.html import (
     deliveries_html,
     deliveries_text,
 )
-from mediakit.widgets.toolkit.outputs import current_cell, publish
+from mediakit.widgets.toolkit.cell_outputs import current_cell, publish
 
 
 def display_deliveries(

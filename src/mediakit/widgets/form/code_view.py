@@ -1,4 +1,4 @@
-"""The call that a form means, as code that can be copied."""
+"""The panel with the equivalent Python code of a form, and its copy button."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form of a model function: values, price, Generate, and the jobs it made."""
+"""The form of a model function: connects its state, its view and its jobs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import atexit
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -16,9 +16,9 @@ from IPython.display import publish_display_data
 
 from mediakit.catalog import Function
 from mediakit.client import AsyncJob, Client, Job, JobState
-from mediakit.client.records.origin import asking_from
+from mediakit.client.records.form_origin import asking_from
+from mediakit.client.requests.body_values import full_names, plain_fields
 from mediakit.client.requests.job_inputs import JobOutput
-from mediakit.client.requests.plain_values import full_names, plain_fields
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import ConflictError, MediakitError
 from mediakit.history import Entry
@@ -26,34 +26,40 @@ from mediakit.media import kernel_folder
 from mediakit.rates import Estimate
 from mediakit.records import JobStatus
 from mediakit.widgets.controls.context import WidgetContext
-from mediakit.widgets.controls.inspection import Inspection, MediaKey
+from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
+from mediakit.widgets.form.form_values import FormValues, assigned, assigned_together
+from mediakit.widgets.form.html import values_html
 from mediakit.widgets.form.memory.draft import Draft, digest_of
-from mediakit.widgets.form.memory.memory import FormMemory, is_over, is_same, origin_of
+from mediakit.widgets.form.memory.form_memory import (
+    FormMemory,
+    is_over,
+    is_same,
+    origin_of,
+)
 from mediakit.widgets.form.price.funds import Funds
 from mediakit.widgets.form.price.funds_store import FundsStore
-from mediakit.widgets.form.price.seen import ARRIVES_S, SeenPrice, is_dearer
+from mediakit.widgets.form.price.seen_price import ARRIVES_S, SeenPrice, is_dearer
 from mediakit.widgets.form.python_code import is_extra, python_call
-from mediakit.widgets.form.sending import SENDING_TEXT, explained
 from mediakit.widgets.form.state import FormState
-from mediakit.widgets.form.values import FormValues, assigned, assigned_together
-from mediakit.widgets.form.view import FormView, values_html
-from mediakit.widgets.inputs.buttons import Beside
-from mediakit.widgets.inputs.results import Results
+from mediakit.widgets.form.submit_progress import SENDING_TEXT, explained
+from mediakit.widgets.form.view import FormView
+from mediakit.widgets.inputs.input_buttons import Beside
+from mediakit.widgets.inputs.result_search import Results
 from mediakit.widgets.job.host import JobHost, varied
-from mediakit.widgets.job.uses.menu import Elsewhere, Uses
-from mediakit.widgets.job.uses.uses import Use
+from mediakit.widgets.job.uses.accepting_functions import Use
+from mediakit.widgets.job.uses.use_menu import Elsewhere, Uses
 from mediakit.widgets.job.view import JobView
 from mediakit.widgets.media.inspector import Inspector
+from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
-from mediakit.widgets.toolkit.cells import CellPlace, CellPlaces
-from mediakit.widgets.toolkit.factory import WidgetFactory
-from mediakit.widgets.toolkit.outputs import CardHandle, Cell, HasCard
-from mediakit.widgets.toolkit.tasks import TaskRunner
-from mediakit.widgets.uploads.folder import UploadFolder
+from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
+from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, HasCard
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
+from mediakit.widgets.uploads.upload_folder import UploadFolder
 
 if TYPE_CHECKING:
-    from mediakit.widgets.form.sweep.calls import SweepChoice
-    from mediakit.widgets.form.sweep.view import SweepPanel
+    from mediakit.widgets.form.sweep.sweep_call import SweepChoice
+    from mediakit.widgets.form.sweep.sweep_panel import SweepPanel
 
 TYPING_PAUSE_S = 0.4
 CLICK_PAUSE_S = 0.2
@@ -456,8 +462,8 @@ class Form:
         self._show()
 
     def _make_sweep(self) -> SweepPanel:
-        from mediakit.widgets.form.sweep.calls import SweepChoice
-        from mediakit.widgets.form.sweep.view import SweepPanel
+        from mediakit.widgets.form.sweep.sweep_call import SweepChoice
+        from mediakit.widgets.form.sweep.sweep_panel import SweepPanel
 
         return SweepPanel(
             self.client,
@@ -687,12 +693,6 @@ def _save_drafts() -> None:
 
 
 atexit.register(_save_drafts)
-
-
-@cache
-def session_text() -> str:
-    """Return when this kernel first made a form, as people's clocks show it."""
-    return f"{SystemClock().now().astimezone():%H:%M}"
 
 
 def form_for(

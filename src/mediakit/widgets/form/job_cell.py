@@ -1,4 +1,4 @@
-"""The jobs that a cell shows, newest first, and a form to vary them."""
+"""The cell of a displayed job: the job, later takes of it, and a form to vary it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ from mediakit.client import AsyncJob, Client, Job, JobState
 from mediakit.widgets.form.controller import Form, form_for
 from mediakit.widgets.job.card import card_text
 from mediakit.widgets.job.host import JobHost, varied
-from mediakit.widgets.job.uses.menu import Uses
+from mediakit.widgets.job.uses.use_menu import Uses
 from mediakit.widgets.job.view import JobView
-from mediakit.widgets.toolkit.a11y import namers
-from mediakit.widgets.toolkit.factory import WidgetFactory
-from mediakit.widgets.toolkit.outputs import CardHandle, Cell, current_cell, publish
+from mediakit.widgets.toolkit.accessible_names import namers
+from mediakit.widgets.toolkit.cell_outputs import (
+    CardHandle,
+    Cell,
+    current_cell,
+    publish,
+)
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 
 LOOK_PATIENCE_S = 3.0
 EMBED_PATIENCE_S = 60.0

@@ -1,4 +1,4 @@
-"""The calls in Python that do the same as a form; pure."""
+"""Writes the Python code that does the same as a form; pure."""
 
 from __future__ import annotations
 

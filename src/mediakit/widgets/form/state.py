@@ -1,4 +1,4 @@
-"""What a form shows, as one value: fields, problems, price, may it be submitted.
+"""The state of a form: values, problems, price, and whether it can be submitted.
 
 Nothing here knows a widget, a kernel or a model function by its name: everything is
 read from the function's fields and rules, and what was found out elsewhere (files,
@@ -17,21 +17,20 @@ from mediakit.money import format_cents, format_usd
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
-from mediakit.widgets.controls.inspection import Inspection, MediaKey
 from mediakit.widgets.controls.json_values import FURTHER, sendable, unreadable
+from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.controls.messages import (
     how_to_give,
-    is_missing,
     label_of,
     missing_text,
     place_text,
     placed_text,
     within,
 )
-from mediakit.widgets.form.media import FormMedia
+from mediakit.widgets.form.form_media import FormMedia
 from mediakit.widgets.form.memory.draft import digest_of
 from mediakit.widgets.form.price.funds import Affordability, Funds
-from mediakit.widgets.uploads.folder import shown_path
+from mediakit.widgets.uploads.upload_folder import shown_path
 
 NOT_WITHIN_A_BUDGET = (
     "Nobody knows what it may cost at most, so your budget could not be kept."
@@ -307,10 +306,10 @@ class FormState:
         gap = None if isinstance(self._priced, Estimate) else self._priced.problems[0]
         if gap is not None and gap.field == first.field == root.name:
             return ""  # the place of the price says what to do
-        is_inner_gap = is_missing(first) and first.field != root.name
+        is_inner_gap = first.is_missing and first.field != root.name
         if self.problems_of(root.name) and not is_inner_gap:
             correct = f"Correct {within(label_of(root))}"
-            do = how_to_give(root) if is_missing(first) else correct
+            do = how_to_give(root) if first.is_missing else correct
             return f"{do} to continue."
         return self.submit_reason or ""
 
@@ -327,7 +326,7 @@ class FormState:
 
     def _problem_reason(self, problem: Problem) -> str:
         spec = self._spec(problem.field)
-        if is_missing(problem):
+        if problem.is_missing:
             return missing_text(spec, problem)
         return f"{placed_text(problem, place_text(spec, problem.field))}."
 

@@ -1,157 +1,40 @@
-"""The widgets of a form; what they show comes from a `FormState`."""
+"""The widgets of a form; they show a `FormState`."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import ipywidgets as w
-from markupsafe import Markup
 
 from mediakit.catalog import Function
-from mediakit.markup import NO_HTML, html_text
-from mediakit.rules import NeedsAny, OnlyWhen
 from mediakit.schema import FieldSpec
-from mediakit.widgets.controls.base import Control
 from mediakit.widgets.controls.context import WidgetContext
-from mediakit.widgets.controls.inspection import Inspection, MediaKey
+from mediakit.widgets.controls.control import Control
 from mediakit.widgets.controls.json_box import FurtherBox
 from mediakit.widgets.controls.json_values import FURTHER
+from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.controls.messages import (
-    label_of,
     problems_text,
     rule_text,
     sentence_case,
-    title_of,
 )
 from mediakit.widgets.form.code_view import CodeView
-from mediakit.widgets.form.controls import build_field
-from mediakit.widgets.form.price.bar import PriceBar
+from mediakit.widgets.form.control_factory import build_field
+from mediakit.widgets.form.html import fields_html, head_html
+from mediakit.widgets.form.price.price_bar import PriceBar
+from mediakit.widgets.form.sections import Fold, Section, is_main
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.nested.objects import fill
-from mediakit.widgets.timeline.model import Axis
-from mediakit.widgets.timeline.static_html import still_html
-from mediakit.widgets.toolkit.a11y import namers
-from mediakit.widgets.toolkit.factory import close_tree
+from mediakit.widgets.toolkit.accessible_names import namers
+from mediakit.widgets.toolkit.cell_outputs import CardHandle
 from mediakit.widgets.toolkit.focus import focuser
-from mediakit.widgets.toolkit.html import error_html, line_html, style_block
-from mediakit.widgets.toolkit.outputs import CardHandle
-from mediakit.widgets.uploads.folder import with_own_names
+from mediakit.widgets.toolkit.styles import error_html, line_html
+from mediakit.widgets.toolkit.widget_factory import close_tree
 
 MOST_RESULTS = 12
 """How many results a form shows before people ask for the earlier ones."""
-
-
-def is_main(function: Function, spec: FieldSpec) -> bool:
-    """Tell whether a field stands in the open, or under "More settings".
-
-    In the open is what must be given, it or another field, what the price is made
-    from, media, the prompt, and what has a default that is more than on or off; but
-    nothing that a rule may switch off.
-    """
-    declared, one_of = function.request_type.declared, function.request_type.one_of
-    if one_of is not None:
-        return True
-    switched = {
-        name
-        for rule in function.rules
-        if isinstance(rule, OnlyWhen)
-        for name in rule.fields
-    }
-    if spec.name in switched:
-        return False
-    return (
-        spec.required
-        or any(
-            isinstance(rule, NeedsAny) and spec.name in rule.fields
-            for rule in function.rules
-        )
-        or spec.name in (declared.priced_by or ())
-        or bool(spec.media_kind or (spec.item and spec.item.media_kind))
-        or spec.name == _prompt(function)
-        or (spec.default is not None and spec.kind != "boolean")
-    )
-
-
-def _prompt(function: Function) -> str | None:
-    """Return the first text that people write at length."""
-    return next((s.name for s in function.fields.values() if s.multiline), None)
-
-
-class Section:
-    """Some controls, each with a line below it.
-
-    The lines are there before anybody can type: a box that gets another child draws
-    all that stand behind it again, and interrupts typing there.
-
-    Args:
-        context: What widgets are made with.
-        controls: The controls by field.
-        folded: Whether they are not on the page yet; the lines are made when they are.
-    """
-
-    def __init__(
-        self, context: WidgetContext, controls: Mapping[str, Control], *, folded: bool
-    ) -> None:
-        self._context = context
-        self._controls = controls
-        self._texts: Mapping[str, str] = {}
-        self._notes = {} if folded else self._make_notes()
-        self.widget = context.factory.make(w.VBox, "mk-fields", children=self._lines)
-
-    def _make_notes(self) -> dict[str, Any]:
-        make = self._context.factory.make
-        return {
-            name: make(w.HTML, "mk-note", value=self._texts.get(name, ""))
-            for name in self._controls
-        }
-
-    @property
-    def _lines(self) -> tuple[Any, ...]:
-        pairs = ((c.widget, self._notes.get(n)) for n, c in self._controls.items())
-        return tuple(each for pair in pairs for each in pair if each is not None)
-
-    def change(self, controls: Mapping[str, Control]) -> None:
-        """Show other controls from now on."""
-        if list(controls.items()) != list(self._controls.items()):
-            self._controls = controls
-            self._notes = self._make_notes() if self._notes else {}
-            self.widget.children = self._lines
-
-    def unfold(self) -> None:
-        """Get ready to be on the page."""
-        if not self._notes:
-            self._notes = self._make_notes()
-            self.widget.children = self._lines
-
-    def show_notes(self, texts: Mapping[str, str]) -> None:
-        """Show a line of HTML below each control; nothing takes no room."""
-        self._texts = texts
-        for name, note in self._notes.items():
-            note.value = texts.get(name, "")
-
-
-class Fold:
-    """A section of the form behind a button that unfolds it."""
-
-    def __init__(self, context: WidgetContext, title: str, section: Section) -> None:
-        self._section = section
-        # A button, not an Accordion: its head cannot be reached by the keyboard.
-        self._button = context.factory.make(
-            w.ToggleButton, "mk-fold", description=title
-        )
-        self._button.observe(context.guard(self._turn), "value")
-        self.widget = context.factory.make(
-            w.VBox, "mk-fields", children=(self._button,)
-        )
-
-    def _turn(self, change: Any) -> None:
-        if change.new:
-            self._section.unfold()
-        shown = (self._section.widget,) if change.new else ()
-        self.widget.children = (self._button, *shown)
 
 
 class FormView:
@@ -426,77 +309,3 @@ class FormView:
         self._code.close()
         self.results.close()
         self._context.factory.close()
-
-
-def head_html(function: Function, meta: tuple[str, ...]) -> Markup:
-    """Write the head of a form, with the style sheet of everything below."""
-    facts = NO_HTML.join(map(Markup("<span>{}</span>").format, meta))
-    return style_block() + Markup(
-        "<div class=mk-top><h3>{}</h3><div class=mk-meta>{}</div></div>"
-        "<div class=mk-quiet>{}</div>"
-    ).format(title_of(function), facts, function.doc)
-
-
-def fields_html(function: Function) -> Markup:
-    """Write what each field means, folded away, with the name to type in code."""
-    row = Markup(
-        "<tr><td>{}</td><td><code>{}</code></td>"
-        "<td>{} <span class=mk-quiet>{}</span></td></tr>"
-    )
-    rows = (
-        row.format(label_of(spec), name, spec.doc, _accepted(spec))
-        for name, spec in _places(function.fields, "")
-    )
-    return Markup(
-        "<details class=mk-fields-help><summary>What the fields mean</summary>"
-        "<table class=mk-lines>{}</table></details>"
-    ).format(NO_HTML.join(rows))
-
-
-def _places(
-    fields: Mapping[str, FieldSpec], within: str
-) -> Iterator[tuple[str, FieldSpec]]:
-    """Name every field with its place, such as "tracks[].keyframes[].url"."""
-    for name, spec in fields.items():
-        place, inner = f"{within}{name}", spec
-        yield place, spec
-        while inner.item is not None:
-            place, inner = f"{place}[]", inner.item
-        # A field that several variants have is explained once.
-        fields = dict(inner.fields)
-        for variant in inner.variants.values():
-            fields = {**variant.fields, **fields}
-        if inner.tag in fields:
-            fields[inner.tag] = replace(fields[inner.tag], choices=(*inner.variants,))
-        yield from _places(fields, f"{place}.")
-
-
-def _accepted(spec: FieldSpec) -> str:
-    limits = f"; {spec.limits.words}" if spec.limits else ""
-    return f"{spec.accepted}{limits}"
-
-
-def values_html(state: FormState) -> Markup:
-    """Write a form as it stands, for a copy of the notebook without a kernel."""
-    row = Markup("<tr><td>{}</td><td>{}</td></tr>").format
-    rows = NO_HTML.join(
-        row(html_text(name), _value_html(state, name, value))
-        for name, value in state.body().items()
-    )
-    price = state.estimate.text if state.estimate else state.estimate_gap or ""
-    return Markup("<div><b>{}</b><table>{}{}</table></div>").format(
-        html_text(title_of(state.function)), rows, row("price", html_text(price))
-    )
-
-
-def _value_html(state: FormState, name: str, value: object) -> Markup:
-    spec = state.function.fields.get(name)
-    axis = None if spec is None else Axis.of(spec, state.function.rules)
-    picture = "" if axis is None else still_html(axis, value)
-    value = with_own_names(value)
-    text = (
-        json.dumps(value, ensure_ascii=False)
-        if isinstance(value, dict | list)
-        else str(value)
-    )
-    return picture + html_text(text)

@@ -1,4 +1,4 @@
-"""The wall: many results side by side, to be looked at, compared, rated and kept.
+"""The wall: many results side by side, to compare, rate and keep them.
 
 It takes cells and callbacks, so it depends on no particular source of them; one widget
 model carries all cells, and a static twin of them stays in the saved notebook.
@@ -12,8 +12,8 @@ from mediakit.widgets.gallery.cells import (
     WallCell,
     WallSummary,
 )
-from mediakit.widgets.gallery.gallery import Gallery
-from mediakit.widgets.gallery.static import static_html
+from mediakit.widgets.gallery.gallery_widget import Gallery
+from mediakit.widgets.gallery.static_html import static_html
 
 __all__ = [
     "CellStatus",

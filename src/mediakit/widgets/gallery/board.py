@@ -1,4 +1,4 @@
-"""A wall as open pages show it: the state of its widget, and the updates for them."""
+"""The widget of a wall in the browser: its state, and the updates that it gets."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mediakit.widgets.gallery.arrangement import arranged
 from mediakit.widgets.gallery.cells import Ranked, WallCell, WallSummary
-from mediakit.widgets.gallery.outbox import Outbox
+from mediakit.widgets.gallery.layout import arranged
 from mediakit.widgets.gallery.payload import (
     Payload,
     cell_payload,
@@ -17,9 +16,10 @@ from mediakit.widgets.gallery.payload import (
     prompts_of,
     wall_payload,
 )
+from mediakit.widgets.gallery.pending_updates import Outbox
 from mediakit.widgets.gallery.posters import is_embedded
 from mediakit.widgets.toolkit.anywidgets import has_anywidget
-from mediakit.widgets.toolkit.factory import keep_in_order
+from mediakit.widgets.toolkit.widget_factory import keep_in_order
 
 HERE = Path(__file__).parent
 # One module in the browser, which knows no files beside it: the last one exports it.
@@ -33,7 +33,7 @@ class Board:
         cells: The cells.
         axes: The axis of the rows and that of the columns.
         title: What is above them.
-        environment: See `playback.browser_url`.
+        environment: See `player.browser_url`.
         ask: Called when there is something to send.
     """
 

@@ -1,4 +1,4 @@
-"""What a wall shows: cells, the figures of its header, and what it can ask for."""
+"""The data of a wall: cells, its header, and the actions that it offers."""
 
 from __future__ import annotations
 

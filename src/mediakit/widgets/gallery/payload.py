@@ -1,4 +1,4 @@
-"""A wall as it is sent to the browser: plain JSON, and nothing that is not needed."""
+"""The data of a wall as JSON for the browser."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from mediakit.widgets.gallery.arrangement import PAGE_CELLS, Arrangement
 from mediakit.widgets.gallery.cells import (
     WallCell,
     WallSummary,
     header_of,
     price_text,
 )
-from mediakit.widgets.gallery.differences import Marked, marked
+from mediakit.widgets.gallery.layout import PAGE_CELLS, Arrangement
 from mediakit.widgets.gallery.posters import is_embedded, shown_poster
+from mediakit.widgets.gallery.text_differences import Marked, marked
 from mediakit.widgets.job.player import browser_url, web_url
 
 NO_ADDRESS = "The result's address is not a web address, so it is not opened."
@@ -69,7 +69,7 @@ def cell_payload(
         position: Its position among all.
         arrangement: Where it is.
         prompts: The number of each prompt.
-        environment: See `playback.browser_url`.
+        environment: See `player.browser_url`.
     """
     address = web_url(cell.url) if cell.url else None
     row, col = arrangement.places[position]

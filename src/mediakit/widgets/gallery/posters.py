@@ -1,4 +1,4 @@
-"""Posters small enough for a saved notebook."""
+"""Makes posters small enough for a saved notebook."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import lru_cache
 from io import BytesIO
 
 from mediakit.widgets.job.player import web_url
-from mediakit.widgets.toolkit.html import data_url
+from mediakit.widgets.toolkit.styles import data_url
 
 DATA = "data:image/"
 WIDTHS_PX = (240, 192, 160, 128, 96, 72)

@@ -1,4 +1,4 @@
-"""What people do with a job: submit it again, vary it, save its result, erase it."""
+"""The buttons of a job view: retry, next take, vary, save, erase."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from mediakit.client import AsyncJob, JobState
-from mediakit.client.records.origin import asking_from
+from mediakit.client.records.form_origin import asking_from
 from mediakit.client.transfers.destinations import NameTakenError
 from mediakit.client.transfers.sidecar import SUFFIX
 from mediakit.records import ErrorCode, JobStatus
@@ -16,17 +16,17 @@ from mediakit.widgets.job.host import JobHost
 from mediakit.widgets.job.panel import JobPanel, Question
 from mediakit.widgets.job.player import NO_ENVIRONMENT
 from mediakit.widgets.job.preview import Preview
-from mediakit.widgets.job.results.comparing import (
+from mediakit.widgets.job.results.before_and_after import (
     can_compare,
     compare_traits,
     compare_type,
     pair_of,
 )
-from mediakit.widgets.job.results.download import DOWNLOAD, Download
+from mediakit.widgets.job.results.download_button import DOWNLOAD, Download
 from mediakit.widgets.job.text import erased, has_output
-from mediakit.widgets.job.uses.menu import UseMenu, medium_of
+from mediakit.widgets.job.uses.use_menu import UseMenu, medium_of
+from mediakit.widgets.toolkit.background_tasks import NamedTasks, Task
 from mediakit.widgets.toolkit.callbacks import Guard, guarded
-from mediakit.widgets.toolkit.tasks import NamedTasks, Task
 
 KEEP = "Keep"
 RETRY, NEXT, VARY, ERASE = "Try again", "Another take", "Edit and rerun", "Erase…"
@@ -132,7 +132,7 @@ class JobActions:
         guard: Wraps the handlers.
         lock: Held while widgets change.
         home: Where the view is shown; without one, nothing new is asked for.
-        environment: See `playback.browser_url`.
+        environment: See `player.browser_url`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A job as it stays in a saved notebook: static HTML and plain text; pure.
+"""The card of a job in a saved notebook: static HTML and plain text; pure.
 
 It is read without a kernel, in untrusted copies, on code-hosting pages and in
 exports. Each of these strips something: style sheets, classes, single properties, the
@@ -127,7 +127,7 @@ def card_html(
         poster: A small JPEG of the result; None when there is none.
         player: Make a video play where that is possible.
         codec: The codec of the picture; None when it is not known.
-        environment: See `playback.browser_url`.
+        environment: See `player.browser_url`.
         embedded: What of its result is part of the notebook; None for nothing.
         facts: How large and how long the result is.
     """

@@ -1,4 +1,4 @@
-"""Where a job view is shown, as far as the view must know of it."""
+"""The interface of a job view to the form, cell or studio around it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from mediakit.catalog import Function
 from mediakit.client import AsyncJob, JobState
 from mediakit.widgets.controls.json_values import FURTHER
-from mediakit.widgets.job.uses.menu import Uses
-from mediakit.widgets.uploads.own_names import with_kept_files
+from mediakit.widgets.job.uses.use_menu import Uses
+from mediakit.widgets.uploads.uploaded_names import with_kept_files
 
 
 @dataclass(frozen=True)

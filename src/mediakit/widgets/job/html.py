@@ -128,7 +128,7 @@ def stage_html(
     Args:
         state: The job.
         preview: What was seen of the result.
-        environment: See `playback.browser_url`.
+        environment: See `player.browser_url`.
     """
     if erased(state):
         at = f"{state.record.deleted_at:%Y-%m-%d %H:%M} UTC"

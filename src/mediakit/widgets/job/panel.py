@@ -1,4 +1,4 @@
-"""The widgets of a job view: parts of HTML, and a row of buttons that may ask back."""
+"""The widgets of a job view: its HTML parts, and buttons that may ask to confirm."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from mediakit.markup import NO_HTML
 from mediakit.widgets.job.card import BAD
 from mediakit.widgets.job.html import CSS
 from mediakit.widgets.job.player import VIEW_MAX_PX, fitted, jpeg_size
-from mediakit.widgets.job.results.arrival import arrival_widgets
+from mediakit.widgets.job.results.scroll_into_view import arrival_widgets
 from mediakit.widgets.toolkit.callbacks import Guard
-from mediakit.widgets.toolkit.factory import WidgetFactory, close_tree
-from mediakit.widgets.toolkit.html import style_tag
+from mediakit.widgets.toolkit.styles import style_tag
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory, close_tree
 
 NOTHING = '<span class="mk-none"></span>'
 PARTS = ("stage", "prompt", "title", "clock", "note", "details")

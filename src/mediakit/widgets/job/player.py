@@ -1,4 +1,4 @@
-"""Which result plays where, as HTML that survives saving and sanitising; pure.
+"""Players for results, as HTML that works in saved notebooks; pure.
 
 The source depends on the tag itself, never in a `<source>` and never with a type: a
 sanitiser removes `<source>`, and a browser that reads "video/quicktime" does not even
@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from markupsafe import Markup
 
 from mediakit.markup import NO_HTML
-from mediakit.widgets.toolkit.html import data_url
+from mediakit.widgets.toolkit.styles import data_url
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 HUB_PREFIX = "JUPYTERHUB_SERVICE_PREFIX"

@@ -1,4 +1,4 @@
-"""A first look at a result: a small picture of it, and whether it will play."""
+"""Makes the preview of a result, and checks whether browsers can play it."""
 
 from __future__ import annotations
 

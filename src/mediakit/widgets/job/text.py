@@ -1,4 +1,4 @@
-"""A job in words: how it stands, what it cost, why it failed; pure plain text."""
+"""The state, price and failure of a job as sentences; pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mediakit.client import JobState
 from mediakit.money import format_usd
 from mediakit.rates import NO_UPPER_PRICE, Estimate, EstimateKind
 from mediakit.records import BillingState, ErrorCode, JobStatus
-from mediakit.widgets.uploads.own_names import names_in
+from mediakit.widgets.uploads.uploaded_names import names_in
 
 MINUTE_S = 60
 HOUR_S = 3_600

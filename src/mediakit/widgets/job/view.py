@@ -1,4 +1,4 @@
-"""A job in the cell: how it stands, its result, its facts, and what can be done.
+"""The live view of a job: state, result, facts and actions.
 
 Updates come on the I/O thread and set the widgets' traits there, so that a view
 moves while the kernel computes, sleeps or waits.
@@ -31,10 +31,10 @@ from mediakit.widgets.job.panel import JobPanel
 from mediakit.widgets.job.player import Embedded
 from mediakit.widgets.job.preview import Preview, embedded_of, look_at, poster_kept
 from mediakit.widgets.job.text import erased, has_output
+from mediakit.widgets.toolkit.background_tasks import NamedTasks
 from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.outputs import CardHandle
-from mediakit.widgets.toolkit.tasks import NamedTasks
-from mediakit.widgets.uploads.own_names import learn_names
+from mediakit.widgets.toolkit.cell_outputs import CardHandle
+from mediakit.widgets.uploads.uploaded_names import learn_names
 
 TICK_S = 1.0
 PATIENCE_S = 3.0
@@ -50,7 +50,7 @@ class JobView:
         home: Where it is shown; without one, nothing is asked for from the view.
         embed: Make the result part of the notebook.
         clock: Gives time; the system's by default.
-        environment: See `playback.browser_url`; this process's own when omitted.
+        environment: See `player.browser_url`; this process's own when omitted.
         recalled: The job ended long ago: its card has its poster from the start, where
             that is kept on this machine.
         arrives: It was just asked for: the page scrolls to it if it is out of sight.

@@ -1,4 +1,4 @@
-"""Controls of media: paths, URLs and uploads, and what was found out about each.
+"""Media controls: paths, URLs and uploads, and the properties of each medium.
 
 It depends on the base of all controls and on the uploads.
 """

@@ -1,4 +1,4 @@
-"""Looking at media, off the threads that answer people."""
+"""Inspects files and URLs, on worker threads."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from mediakit.errors import InputError
 from mediakit.media import THUMBNAIL_MAX_PX, poster_jpeg, probe, thumbnail_jpeg
 from mediakit.rules import Problem
 from mediakit.schema import MediaName
-from mediakit.widgets.controls.inspection import Inspection, MediaKey
-from mediakit.widgets.uploads.folder import note_use, own_name
+from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
+from mediakit.widgets.uploads.upload_folder import note_use, own_name
 
 Stamp = tuple[int, int]
 

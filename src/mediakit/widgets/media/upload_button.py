@@ -1,4 +1,4 @@
-"""The button that sends files to the kernel, where anywidget is there to carry it."""
+"""The upload button in the browser; files of any size need anywidget."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.toolkit.anywidgets import has_anywidget
-from mediakit.widgets.uploads.receiving import Check, Receiver
+from mediakit.widgets.uploads.chunked_upload import Check, Receiver
 
 HERE = Path(__file__).parent
 

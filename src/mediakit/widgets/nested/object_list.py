@@ -1,4 +1,4 @@
-"""A list of objects, or of anything that takes more room than a box."""
+"""The control of a list of objects."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from traitlets import TraitError
 
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
-from mediakit.widgets.controls.base import Build, Control
 from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.control import Build, Control
 from mediakit.widgets.controls.messages import label_of, one_of, within
-from mediakit.widgets.nested.base import NestedControl, at_place, share
-from mediakit.widgets.nested.item import Entry
+from mediakit.widgets.nested.list_item import Entry
+from mediakit.widgets.nested.nested_control import NestedControl, at_place, share
 from mediakit.widgets.nested.objects import Fields
-from mediakit.widgets.toolkit.factory import close_tree
-from mediakit.widgets.toolkit.html import line_html
+from mediakit.widgets.toolkit.styles import line_html
+from mediakit.widgets.toolkit.widget_factory import close_tree
 
 MOST_UNFOLDED = 3
 

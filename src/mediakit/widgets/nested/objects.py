@@ -1,4 +1,4 @@
-"""Controls of objects: their fields, and whether they are there."""
+"""The control of an object: one control for each of its fields."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ from traitlets import TraitError
 
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
-from mediakit.widgets.controls.base import Build, Control
 from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.control import Build, Control
 from mediakit.widgets.controls.json_box import FurtherBox
 from mediakit.widgets.controls.json_values import FURTHER
-from mediakit.widgets.nested.base import Member, NestedControl, at_place, share
-from mediakit.widgets.toolkit.factory import close_tree
-from mediakit.widgets.toolkit.html import line_html
+from mediakit.widgets.nested.nested_control import (
+    Member,
+    NestedControl,
+    at_place,
+    share,
+)
+from mediakit.widgets.toolkit.styles import line_html
+from mediakit.widgets.toolkit.widget_factory import close_tree
 
 
 class Fields(NestedControl):

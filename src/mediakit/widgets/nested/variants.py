@@ -1,4 +1,4 @@
-"""One of several kinds of object, distinguished by one of its fields."""
+"""The control of an object whose fields depend on its tag."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import ipywidgets as w
 
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
-from mediakit.widgets.controls.base import Build, Control
 from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.control import Build, Control
 from mediakit.widgets.controls.json_values import FURTHER
-from mediakit.widgets.nested.base import Member, NestedControl, share
+from mediakit.widgets.nested.nested_control import Member, NestedControl, share
 from mediakit.widgets.nested.objects import Fields, fill
-from mediakit.widgets.toolkit.factory import close_tree
+from mediakit.widgets.toolkit.widget_factory import close_tree
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""The studio: what can be made, what was made and what it cost, in one widget.
+"""The studio: functions, history and spend in one widget.
 
 It depends on all other widgets.
 """

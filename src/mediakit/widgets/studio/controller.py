@@ -1,4 +1,4 @@
-"""The studio: what can be made, what was made and what it cost, in one widget."""
+"""The controller of the studio: its tabs, and the user's choices in them."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.price.funds import Funds
 from mediakit.widgets.form.price.funds_store import FundsStore
-from mediakit.widgets.job.entry_text import function_of
+from mediakit.widgets.job.function_and_date import function_of
 from mediakit.widgets.job.host import JobHost
-from mediakit.widgets.job.uses.menu import Uses
-from mediakit.widgets.job.uses.uses import Use
+from mediakit.widgets.job.uses.accepting_functions import Use
+from mediakit.widgets.job.uses.use_menu import Uses
 from mediakit.widgets.job.view import JobView
 from mediakit.widgets.studio.catalogue.forms import StudioForms
-from mediakit.widgets.studio.data import read_days, read_outlook, read_spend
 from mediakit.widgets.studio.history.posters import Posters
 from mediakit.widgets.studio.history.query import HistoryQuery
 from mediakit.widgets.studio.history.rows import Row, row_of, settings_of
-from mediakit.widgets.studio.history.selecting import Selecting
-from mediakit.widgets.studio.history.thumbs import Thumbs
+from mediakit.widgets.studio.history.selection_actions import Selecting
+from mediakit.widgets.studio.history.thumbnails import Thumbs
 from mediakit.widgets.studio.history.view import HistoryActs
 from mediakit.widgets.studio.html import kept_html, kept_text
+from mediakit.widgets.studio.spend_data import read_days, read_outlook, read_spend
+from mediakit.widgets.studio.spend_summary import SpendSummary
 from mediakit.widgets.studio.state import Place, StudioState
-from mediakit.widgets.studio.summary import SpendSummary
 from mediakit.widgets.studio.view import Inside, StudioActs, StudioView
+from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
-from mediakit.widgets.toolkit.cells import CellPlace, CellPlaces
-from mediakit.widgets.toolkit.factory import WidgetFactory
-from mediakit.widgets.toolkit.outputs import CardHandle, Cell
-from mediakit.widgets.toolkit.tasks import TaskRunner
+from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
+from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 
 TYPING_PAUSE_S = 0.3
 

@@ -1,4 +1,4 @@
-"""The studio's head, and what stays of it without a kernel, as HTML; pure.
+"""The head of the studio, and its static copy in a saved notebook, as HTML; pure.
 
 Everything from outside is escaped.
 """
@@ -13,9 +13,14 @@ from markupsafe import Markup
 from mediakit.markup import NO_HTML, html_text
 from mediakit.widgets.job.card import QUIET
 from mediakit.widgets.studio.history.rows import Row
+from mediakit.widgets.studio.spend_summary import SpendSummary
 from mediakit.widgets.studio.state import StudioState
-from mediakit.widgets.studio.summary import SpendSummary
-from mediakit.widgets.toolkit.html import error_html, line_html, style_block, style_tag
+from mediakit.widgets.toolkit.styles import (
+    error_html,
+    line_html,
+    style_block,
+    style_tag,
+)
 
 CSS = (Path(__file__).parent / "studio.css").read_text("utf-8")
 

@@ -1,4 +1,4 @@
-"""What the studio's page does by itself: keys of the tabs, and ranges of rows."""
+"""Keyboard handling in the browser: arrow keys on tabs, ranges of rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mediakit.widgets.toolkit.anywidgets import has_anywidget
-from mediakit.widgets.toolkit.factory import WidgetFactory
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 
 
 def helpers(factory: WidgetFactory) -> tuple[Any, ...]:

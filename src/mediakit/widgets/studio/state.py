@@ -1,4 +1,4 @@
-"""What the studio shows, as one value."""
+"""The state of the studio; immutable."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Literal
 
 from mediakit.widgets.studio.history.query import HistoryPage, HistoryQuery
 from mediakit.widgets.studio.history.selection import Selection
+from mediakit.widgets.studio.spend_summary import SpendSummary
 from mediakit.widgets.studio.spending.days import SpendDays
-from mediakit.widgets.studio.summary import SpendSummary
 
 
 class Place(StrEnum):

@@ -1,4 +1,4 @@
-"""The widgets of the studio: head, tabs, and what stands in each of them."""
+"""The widgets of the studio: head, tabs and their content."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from mediakit.widgets.studio.history.rows import Row
 from mediakit.widgets.studio.history.view import HistoryActs, HistoryView
 from mediakit.widgets.studio.html import head_html, said_html, summary_html
 from mediakit.widgets.studio.keyboard import helpers
+from mediakit.widgets.studio.spend_summary import SpendSummary
 from mediakit.widgets.studio.spending.html import days_html, figures_html, spend_facts
 from mediakit.widgets.studio.state import Place, StudioState
-from mediakit.widgets.studio.summary import SpendSummary
-from mediakit.widgets.toolkit.a11y import namers
-from mediakit.widgets.toolkit.factory import close_tree
-from mediakit.widgets.toolkit.outputs import CardHandle
+from mediakit.widgets.toolkit.accessible_names import namers
+from mediakit.widgets.toolkit.cell_outputs import CardHandle
+from mediakit.widgets.toolkit.widget_factory import close_tree
 
 
 @dataclass(frozen=True)

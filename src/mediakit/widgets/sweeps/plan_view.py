@@ -1,4 +1,4 @@
-"""A plan in the notebook: cells, reasons and money, and buttons that run it."""
+"""A plan in the notebook: cells, reasons, price, and the button that runs it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from mediakit.client.runtime.io_thread import io_thread
 from mediakit.markup import NO_HTML, html_text
 from mediakit.money import format_usd
 from mediakit.sweep import AsyncResults, BasePlan, CellState
-from mediakit.widgets.toolkit.a11y import namers
+from mediakit.widgets.toolkit.accessible_names import namers
+from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.factory import WidgetFactory, close_tree
-from mediakit.widgets.toolkit.html import error_html, line_html, style_block
-from mediakit.widgets.toolkit.outputs import CardHandle, current_cell, publish
-from mediakit.widgets.toolkit.tasks import TaskRunner
+from mediakit.widgets.toolkit.cell_outputs import CardHandle, current_cell, publish
+from mediakit.widgets.toolkit.styles import error_html, line_html, style_block
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory, close_tree
 
 if TYPE_CHECKING:
     from mediakit.widgets.gallery import Gallery

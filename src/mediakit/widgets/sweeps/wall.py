@@ -1,4 +1,4 @@
-"""The wall of a run: its cells, kept up to date, and what people say of them."""
+"""The wall of a run, which follows its cells."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mediakit.widgets.gallery import (
     WallCell,
     WallSummary,
 )
-from mediakit.widgets.toolkit.html import data_url
+from mediakit.widgets.toolkit.styles import data_url
 
 POSTERS = 48
 POSTER_MAX_PX = 240

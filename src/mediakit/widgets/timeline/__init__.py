@@ -1,4 +1,4 @@
-"""A list of items with stretches of time, as a timeline above the rows of fields.
+"""A timeline for lists of items that have a start and a length.
 
 It depends on the nested controls; what a timeline shows and edits is pure.
 """

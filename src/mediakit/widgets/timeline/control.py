@@ -1,4 +1,4 @@
-"""A list of items with stretches of time: a timeline above the rows of fields."""
+"""The control of such a list: a timeline above the rows of fields."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import ipywidgets as w
 from mediakit.media import is_url
 from mediakit.rules import Problem
 from mediakit.schema import MediaName
-from mediakit.widgets.controls.base import Build, Control, Note
 from mediakit.widgets.controls.context import WidgetContext
-from mediakit.widgets.controls.inspection import Inspection, MediaKey
-from mediakit.widgets.nested.base import NestedControl
+from mediakit.widgets.controls.control import Build, Control, Note
+from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
+from mediakit.widgets.nested.nested_control import NestedControl
 from mediakit.widgets.timeline.edits import (
     Edit,
     Edited,
@@ -24,9 +24,9 @@ from mediakit.widgets.timeline.edits import (
     with_names,
 )
 from mediakit.widgets.timeline.layout import Timeline, shape_of, timeline_of
-from mediakit.widgets.timeline.model import MS_PER_S, Axis
+from mediakit.widgets.timeline.time_axis import MS_PER_S, Axis
 from mediakit.widgets.timeline.widget import widget_type
-from mediakit.widgets.toolkit.html import data_url
+from mediakit.widgets.toolkit.styles import data_url
 
 
 class TimelineControl(NestedControl):

@@ -1,4 +1,4 @@
-"""What people do on a timeline, as changes of the field's value; pure.
+"""Applies edits on the timeline to the value of the field; pure.
 
 An edit is what the browser sends: a name and some whole numbers. What does not fit the
 value, because it changed meanwhile, changes nothing. Everything that an edit does not
@@ -14,7 +14,7 @@ from typing import Any
 
 from mediakit.schema import MediaName
 from mediakit.widgets.controls.messages import one_of
-from mediakit.widgets.timeline.model import Axis, Item, Stretch
+from mediakit.widgets.timeline.time_axis import Axis, Item, Stretch
 
 NEW_MS = 2_000
 LEAST_MS = 100

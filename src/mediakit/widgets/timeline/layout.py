@@ -1,4 +1,4 @@
-"""What a timeline shows, as plain data: rows, blocks, and what is wrong; pure.
+"""The rows, blocks and problems of a timeline, as plain data; pure.
 
 Times are in milliseconds. How wide a millisecond is, and where the ruler's marks
 stand, depends on the page and is left to the browser.
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from mediakit.rules import Problem
 from mediakit.widgets.controls.messages import (
-    is_missing,
     is_within,
     label_of,
     one_of,
@@ -22,7 +21,7 @@ from mediakit.widgets.controls.messages import (
     within,
 )
 from mediakit.widgets.timeline.edits import Place
-from mediakit.widgets.timeline.model import MS_PER_S, Axis, Item, Stretch
+from mediakit.widgets.timeline.time_axis import MS_PER_S, Axis, Item, Stretch
 
 MOST_PROBLEMS = 4
 VISIBLE = ("image", "video")
@@ -131,7 +130,7 @@ def timeline_of(
         chosen: What is at work.
     """
     items = list(axis.items(value))
-    found = [problem for problem in problems if not is_missing(problem)]
+    found = [problem for problem in problems if not problem.is_missing]
     found_at = {problem.field for problem in found}
     wrong = [*found, *(p for p in axis.problems(value) if p.field not in found_at)]
     rows = tuple(_row(axis, at, item, wrong) for at, item in enumerate(items))

@@ -1,4 +1,4 @@
-"""A timeline as a still picture, for a copy of the notebook without a kernel."""
+"""A timeline as static HTML, for a notebook without a kernel."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from mediakit.markup import NO_HTML, html_text
 from mediakit.widgets.timeline.layout import Block, Row, seconds, timeline_of
-from mediakit.widgets.timeline.model import Axis
+from mediakit.widgets.timeline.time_axis import Axis
 
 # Written into each element: a saved notebook has no style sheet of ours. Where a page
 # drops styles too, the words remain, one line each.

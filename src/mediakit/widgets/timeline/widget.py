@@ -1,4 +1,4 @@
-"""The timeline in the browser, where anywidget is there to carry it."""
+"""The timeline in the browser, which needs anywidget."""
 
 from __future__ import annotations
 

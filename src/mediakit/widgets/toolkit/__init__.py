@@ -1,4 +1,4 @@
-"""What every widget is made with: callbacks, tasks, outputs, style and names.
+"""Helpers of all widgets: callbacks, background tasks, cell outputs and styles.
 
 It depends on the I/O thread alone, and imports no other room.
 """

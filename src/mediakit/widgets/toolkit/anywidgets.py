@@ -1,4 +1,4 @@
-"""Widgets with JavaScript of our own, which need anywidget."""
+"""Whether anywidget is installed, which widgets with JavaScript need."""
 
 from __future__ import annotations
 

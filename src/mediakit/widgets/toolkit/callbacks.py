@@ -1,4 +1,4 @@
-"""No handler fails silently: what it raises becomes a sentence in the form.
+"""Wraps callbacks, so that an exception becomes a sentence in the widget.
 
 An exception in a widget's callback is otherwise shown nowhere.
 """

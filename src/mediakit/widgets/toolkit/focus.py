@@ -1,4 +1,4 @@
-"""What puts the focus into a form that was just opened."""
+"""Moves the keyboard focus into a form that was just opened."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mediakit.widgets.toolkit.anywidgets import has_anywidget
-from mediakit.widgets.toolkit.factory import WidgetFactory
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 
 
 def focuser(factory: WidgetFactory) -> Any | None:

@@ -1,4 +1,4 @@
-"""Files from the browser, of any size, and paths that complete as people type.
+"""Uploads from the browser, of any size, and completion of paths.
 
 It makes no widgets and depends on the media; the controls of media use it.
 """

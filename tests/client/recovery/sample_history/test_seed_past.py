@@ -13,7 +13,7 @@ import pytest
 
 import mediakit as mk
 from mediakit import Client
-from mediakit.client.recovery.sample_history.entries import PROJECTS
+from mediakit.client.recovery.sample_history.sample_entries import PROJECTS
 from mediakit.client.recovery.sample_history.seeding import LIMITS, SeededPast
 from mediakit.errors import InputError, ServiceError
 from mediakit.sandbox.admin import seed as control
@@ -26,7 +26,9 @@ KITE = "text-to-video"
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
     folder = tmp_path_factory.mktemp("past")
-    running = start(Sandbox(folder / "data", balance_micro_usd=100_000_000, speed=20))
+    running = start(
+        Sandbox(folder / "data", balance_micro_usd=100_000_000, speed=20, sketch=True)
+    )
     yield running
     running.stop()
 
@@ -116,7 +118,7 @@ def test_a_past_ends_yesterday_and_its_clients_balance_stays(
 def test_the_same_call_adds_nothing_from_any_client_after_a_restart_and_a_day_later(
     tmp_path: Path,
 ) -> None:
-    settings = Sandbox(tmp_path / "data", speed=20)
+    settings = Sandbox(tmp_path / "data", speed=20, sketch=True)
     history = str(tmp_path / "shared.sqlite3")
     running = start(settings)
     with connected(running, tmp_path / "one", history=history) as client:

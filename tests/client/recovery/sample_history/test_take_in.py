@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mediakit.history import Entry, EntryState, History, Judgement
-from mediakit.history.entries.entries import fresh_entry
-from mediakit.history.entries.frozen import changed
+from mediakit.history.entries.entry import fresh_entry
+from mediakit.history.entries.fast_replace import changed
 from mediakit.history.storage.database import LONGEST_LIST
 from mediakit.records import JobStatus
 from tests.support.submissions import submission

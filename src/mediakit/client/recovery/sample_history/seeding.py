@@ -1,4 +1,4 @@
-"""Generate sample jobs in a sandbox and import them into the history."""
+"""Generates sample jobs in a sandbox and imports them into the history."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from anyio import to_thread
 
 from mediakit.catalog import Catalog
 from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.responses import error_of, parse
+from mediakit.client.http.response_parsing import error_of, parse
 from mediakit.client.http.service_client import READ_RETRY_FOR_S, ServiceClient
 from mediakit.client.records.account_history import AccountHistory
-from mediakit.client.recovery.sample_history.answer import PastAnswer
-from mediakit.client.recovery.sample_history.entries import entries_of, judgements_of
+from mediakit.client.recovery.sample_history.sample_entries import (
+    entries_of,
+    judgements_of,
+)
+from mediakit.client.recovery.sample_history.sandbox_response import PastAnswer
 from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.history import Entry, History, Judgement
@@ -135,7 +138,7 @@ async def _asked(transport: ServiceClient, asked: Mapping[str, int]) -> Answer:
         )
 
     try:
-        return await transport.again(once, for_s=READ_RETRY_FOR_S)
+        return await transport.retry_until_answered(once, for_s=READ_RETRY_FOR_S)
     except NoAnswerError as error:
         raise transport.silence(error) from error
 

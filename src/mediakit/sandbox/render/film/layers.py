@@ -9,7 +9,7 @@ from typing import Protocol
 
 from PIL import Image
 
-from mediakit.sandbox.render.film.film import FPS
+from mediakit.sandbox.render.film.film_file import FPS
 from mediakit.sandbox.render.film.pictures import read_picture
 from mediakit.sandbox.render.frames.planes import Planes, Stamp, Still
 from mediakit.sandbox.render.inputs.clips import Clip, clip_frames

@@ -11,7 +11,7 @@ from typing import BinaryIO
 import numpy as np
 from PIL import ExifTags, Image, ImageOps
 
-from mediakit.sandbox.render.film.film import sync
+from mediakit.sandbox.render.film.film_file import sync
 from mediakit.sandbox.render.protocol import RenderError
 from mediakit.sandbox.render.sizes import Size
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mediakit.sandbox.render.film.film import FPS, Shot
+from mediakit.sandbox.render.film.film_file import FPS, Shot
 from mediakit.sandbox.render.film.shots import Mark
 from mediakit.sandbox.render.frames.planes import Floats, Planes
 from mediakit.sandbox.render.frames.text import Caption, Clock

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Sequence
 from typing import Protocol
 
-from mediakit.sandbox.render.film.film import FPS
+from mediakit.sandbox.render.film.film_file import FPS
 from mediakit.sandbox.render.frames.planes import Planes, Still, tinted
 from mediakit.sandbox.render.inputs.clips import Clip, clip_frames
 from mediakit.sandbox.render.protocol import RenderError

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
-from mediakit.sandbox.render.film.film import FPS
+from mediakit.sandbox.render.film.film_file import FPS
 from mediakit.sandbox.render.protocol import RenderError, RenderRequest
 from mediakit.sandbox.render.sound.melody import SAMPLE_RATE_HZ
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from mediakit.media_limits import MediaLimits
-from mediakit.sandbox.render.film.film import Film, write_film
+from mediakit.sandbox.render.film.film_file import Film, write_film
 from mediakit.sandbox.render.film.layers import ClipLayer, Layer, PictureLayer, segments
 from mediakit.sandbox.render.film.pictures import picture_size
 from mediakit.sandbox.render.film.timeline import Keyframe, film_frames, read_keyframes
@@ -30,7 +30,7 @@ def render(request: RenderRequest) -> Rendered:
     layers = list(_layers(keyframes, clips, size, frames))
     voices = list(_voices(keyframes, clips))
     film = Film(size, segments(layers, frames), Mix(voices) if voices else None)
-    return write_film(film, request.output)
+    return write_film(film, request.output, sketch=request.sketch)
 
 
 def _size(keyframes: Sequence[Keyframe], clips: Clips) -> Size:

@@ -8,7 +8,8 @@ from itertools import groupby
 
 import numpy as np
 
-from mediakit.sandbox.render.film.film import (
+from mediakit.sandbox.render.film.common_fields import LONGEST_S, Medium, OpenBody
+from mediakit.sandbox.render.film.film_file import (
     FPS,
     HIGH_CRF,
     STANDARD_CRF,
@@ -16,8 +17,7 @@ from mediakit.sandbox.render.film.film import (
     sync,
     write_film,
 )
-from mediakit.sandbox.render.film.open_body import LONGEST_S, Medium, OpenBody
-from mediakit.sandbox.render.film.reels import (
+from mediakit.sandbox.render.film.reference_reel import (
     Given,
     Reel,
     Task,
@@ -52,7 +52,7 @@ def render_film(
         audible: Whether there is sound where the body says nothing about it.
     """
     reel = reel_of(request, resolution=resolution, audible=audible)
-    return write_film(film_of(reel), request.output)
+    return write_film(film_of(reel), request.output, sketch=request.sketch)
 
 
 def render_final(request: RenderRequest) -> Rendered:
@@ -60,7 +60,7 @@ def render_final(request: RenderRequest) -> Rendered:
     clips = _clips(request, _Media.of(request).videos[:1])
     if not clips:
         reel = reel_of(request, resolution=_FINAL, audible=True, fixed=True)
-        return write_film(film_of(reel), request.output)
+        return write_film(film_of(reel), request.output, sketch=request.sketch)
     clip = clips[0]
     if clip.seconds > LONGEST_S:
         raise RenderError.invalid(
@@ -71,7 +71,7 @@ def render_final(request: RenderRequest) -> Rendered:
     frames = max(round(clip.seconds * FPS), 1)
     shots = [ClipShot(clip, size, frames, marks=[])]
     sound = own_sound(clip, frames) if clip.has_sound else None
-    return write_film(Film(size, shots, sound), request.output)
+    return write_film(Film(size, shots, sound), request.output, sketch=request.sketch)
 
 
 def render_sound(request: RenderRequest) -> Rendered:

@@ -4,14 +4,14 @@ import av
 from av.video.reformatter import Colorspace
 from PIL import Image, ImageOps
 
-from mediakit.sandbox.render.film.open_body import OpenBody
+from mediakit.sandbox.render.film.common_fields import OpenBody
 from mediakit.sandbox.render.film.pictures import (
     LONGEST_JPEG_SIDE_PX,
     on_white,
     read_picture,
     save_picture,
 )
-from mediakit.sandbox.render.film.reels import MARK, Given
+from mediakit.sandbox.render.film.reference_reel import MARK, Given
 from mediakit.sandbox.render.frames.planes import Planes
 from mediakit.sandbox.render.frames.text import Caption, Label
 from mediakit.sandbox.render.landscapes.landscape import Landscape, Motion

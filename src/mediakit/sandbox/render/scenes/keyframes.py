@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from mediakit.sandbox.render.film.film import FPS, Film, write_film
+from mediakit.sandbox.render.film.film_file import FPS, Film, write_film
 from mediakit.sandbox.render.film.pictures import on_white, read_picture
 from mediakit.sandbox.render.frames.planes import Planes, Still
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
@@ -26,7 +26,7 @@ def render(request: RenderRequest) -> Rendered:
         Transition(start, end, round(length * FPS))
         for start, end, length in zip(stills, ends, seconds, strict=False)
     ]
-    return write_film(Film(size, shots), request.output)
+    return write_film(Film(size, shots), request.output, sketch=request.sketch)
 
 
 def transition_seconds(request: RenderRequest, transitions: int) -> list[float]:

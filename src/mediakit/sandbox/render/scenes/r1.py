@@ -2,8 +2,8 @@
 
 import re
 
-from mediakit.sandbox.render.film.film import write_film
-from mediakit.sandbox.render.film.reels import Task, film_of
+from mediakit.sandbox.render.film.film_file import write_film
+from mediakit.sandbox.render.film.reference_reel import Task, film_of
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.scenes.default_film import reel_of
 
@@ -18,7 +18,7 @@ def render(request: RenderRequest) -> Rendered:
     reel = reel_of(
         request, resolution=resolution, audible=True, fixed=draft, task=task_of(request)
     )
-    return write_film(film_of(reel), request.output)
+    return write_film(film_of(reel), request.output, sketch=request.sketch)
 
 
 def task_of(request: RenderRequest) -> Task:

@@ -3,7 +3,7 @@
 import numpy as np
 from PIL import Image
 
-from mediakit.sandbox.render.film.film import FPS, Film, write_film
+from mediakit.sandbox.render.film.film_file import FPS, Film, write_film
 from mediakit.sandbox.render.film.pictures import on_white, read_picture
 from mediakit.sandbox.render.film.regions import (
     Patch,
@@ -11,7 +11,7 @@ from mediakit.sandbox.render.film.regions import (
     region_of_mask,
     region_of_words,
 )
-from mediakit.sandbox.render.film.sources import SourceShot
+from mediakit.sandbox.render.film.source_shot import SourceShot
 from mediakit.sandbox.render.frames.planes import rgb_of
 from mediakit.sandbox.render.inputs.clips import read_clip
 from mediakit.sandbox.render.landscapes.palettes import Palette, look_of
@@ -44,7 +44,7 @@ def render(request: RenderRequest) -> Rendered:
         shots=[SourceShot(clip, size, frames, marks=[patch])],
         sound=SoundFile(path, _FIELD, "video") if clip.has_sound else None,
     )
-    return write_film(film, request.output)
+    return write_film(film, request.output, sketch=request.sketch)
 
 
 def region_of(request: RenderRequest, size: Size) -> Region:

@@ -2,7 +2,7 @@
 
 import re
 
-from mediakit.sandbox.render.film.film import FPS, Film, write_film
+from mediakit.sandbox.render.film.film_file import FPS, Film, write_film
 from mediakit.sandbox.render.film.scenery import scene_shots, scene_sound
 from mediakit.sandbox.render.protocol import Rendered, RenderRequest
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, frame_size
@@ -23,7 +23,7 @@ def render(request: RenderRequest) -> Rendered:
     shots = scene_shots(captions, request.seed, size, frames)
     audible = request.text("audio", "off") == "native"
     sound = scene_sound(prompt, request.seed, frames) if audible else None
-    return write_film(Film(size, shots, sound), request.output)
+    return write_film(Film(size, shots, sound), request.output, sketch=request.sketch)
 
 
 def shot_captions(prompt: str, frames: int) -> list[str]:

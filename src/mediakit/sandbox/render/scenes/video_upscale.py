@@ -8,8 +8,8 @@ from math import sqrt
 import av
 import av.filter
 
-from mediakit.sandbox.render.film.film import FPS, Codec, Film, write_film
-from mediakit.sandbox.render.film.sources import SourceShot
+from mediakit.sandbox.render.film.film_file import FPS, Codec, Film, write_film
+from mediakit.sandbox.render.film.source_shot import SourceShot
 from mediakit.sandbox.render.inputs.clips import Clip, read_clip
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.sizes import Size
@@ -53,7 +53,7 @@ def render(request: RenderRequest) -> Rendered:
         codec=codec,
         fps=rate,
     )
-    return write_film(film, request.output)
+    return write_film(film, request.output, sketch=request.sketch)
 
 
 def output_size(source: Size, factor: int, model: str) -> Size:

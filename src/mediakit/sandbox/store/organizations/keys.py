@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.store.organizations.organizations import NewOrg, insert
+from mediakit.sandbox.store.organizations.organization_records import NewOrg, insert
 
 DEFAULT_ORG = "org_sandbox"
 

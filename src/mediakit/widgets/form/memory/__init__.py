@@ -1,4 +1,4 @@
-"""What a form holds, kept in the history so that it outlives its kernel.
+"""Drafts of forms in the history, which outlive the kernel.
 
 It depends on the form's state and on the history.
 """

@@ -1,4 +1,4 @@
-"""What a form holds, as text that outlives its kernel; pure."""
+"""The draft of a form as text, without secrets; pure."""
 
 from __future__ import annotations
 

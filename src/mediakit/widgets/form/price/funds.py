@@ -1,4 +1,4 @@
-"""What can be spent, and a price held against it; pure."""
+"""The available funds, and whether they cover a price; pure."""
 
 from dataclasses import dataclass
 from datetime import datetime

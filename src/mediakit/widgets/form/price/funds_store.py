@@ -1,4 +1,4 @@
-"""What can be spent, read once for everything that shows it."""
+"""The available funds, read once for all forms of a client."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mediakit.clock import SystemClock
 from mediakit.errors import MediakitError
 from mediakit.records import JobStatus
 from mediakit.widgets.form.price.funds import Funds
-from mediakit.widgets.toolkit.tasks import TaskRunner
+from mediakit.widgets.toolkit.background_tasks import TaskRunner
 
 Listener = Callable[[Funds], object]
 

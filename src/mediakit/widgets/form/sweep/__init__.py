@@ -1,4 +1,4 @@
-"""Fields of a form that turn into lists, and the sweep over their combinations.
+"""Sweeps in a form: fields with several values, and the sweep over all combinations.
 
 It depends on the form's state and on the plans of sweeps.
 """

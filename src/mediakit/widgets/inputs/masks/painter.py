@@ -1,4 +1,4 @@
-"""A button beside a mask's upload button, and the canvas that it opens."""
+"""The button that opens a canvas to paint a mask, and what it saves."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from mediakit.widgets.inputs.masks.strokes import (
     smaller_png,
 )
 from mediakit.widgets.inputs.masks.widget import widget_type
-from mediakit.widgets.inputs.picker import CSS, Run
-from mediakit.widgets.media.lists import MediaControl
-from mediakit.widgets.toolkit.factory import close_tree
-from mediakit.widgets.toolkit.html import line_html, style_tag
+from mediakit.widgets.inputs.result_picker import CSS, Run
+from mediakit.widgets.media.media_fields import MediaControl
+from mediakit.widgets.toolkit.styles import line_html, style_tag
+from mediakit.widgets.toolkit.widget_factory import close_tree
 
 FILE_NAME = "mask.png"
 NO_CLIP = "Choose the video first: the mask is painted on a frame of it."

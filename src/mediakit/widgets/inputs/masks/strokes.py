@@ -1,4 +1,4 @@
-"""From what people paint to a mask; pure.
+"""Draws the strokes of a user as a mask; pure.
 
 A stroke is what the browser sends: the name of a tool and some numbers, in pixels of
 the clip. What is no stroke changes nothing.

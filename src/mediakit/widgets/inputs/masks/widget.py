@@ -1,4 +1,4 @@
-"""The canvas in the browser, where anywidget is there to carry it."""
+"""The canvas of the mask painter in the browser, which needs anywidget."""
 
 from __future__ import annotations
 

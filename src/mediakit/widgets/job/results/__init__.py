@@ -1,4 +1,4 @@
-"""What people do with a result: read its facts, download it, compare it.
+"""A result in a job view: its facts, its download and its comparison.
 
 It depends on the text of jobs and on the player; the job view uses it.
 """

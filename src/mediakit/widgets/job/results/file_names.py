@@ -1,4 +1,4 @@
-"""The name under which a browser saves a result; pure."""
+"""The file name of a downloaded result; pure."""
 
 from __future__ import annotations
 

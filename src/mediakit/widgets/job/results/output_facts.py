@@ -1,4 +1,4 @@
-"""How large and how long a result is, read from its file."""
+"""The size and the length of a result, read from its file."""
 
 from __future__ import annotations
 

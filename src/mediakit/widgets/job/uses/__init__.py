@@ -1,4 +1,4 @@
-"""The functions that take a job's result, and the menu that opens their forms.
+"""Further uses of a result: the functions that accept it, and their forms.
 
 It depends on the text of jobs; who shows the menu hands in what opens a form.
 """

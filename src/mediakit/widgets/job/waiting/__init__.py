@@ -1,4 +1,4 @@
-"""Jobs that a cell waits for: a line a job, and one progress for many.
+"""Jobs that a cell waits for: a line for each, and one progress bar for many.
 
 It depends on the cards of jobs.
 """

@@ -1,4 +1,4 @@
-"""What a cell shows of the jobs that it waits for; one display for all of them."""
+"""The display of all jobs that a cell waits for."""
 
 from __future__ import annotations
 
@@ -17,11 +17,16 @@ from mediakit.widgets.job.waiting.html import (
     lines_html,
     set_html,
 )
+from mediakit.widgets.toolkit.background_tasks import NamedTasks
 from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.factory import WidgetFactory, close_tree
-from mediakit.widgets.toolkit.html import style_tag
-from mediakit.widgets.toolkit.outputs import CardHandle, Cell, current_cell, publish
-from mediakit.widgets.toolkit.tasks import NamedTasks
+from mediakit.widgets.toolkit.cell_outputs import (
+    CardHandle,
+    Cell,
+    current_cell,
+    publish,
+)
+from mediakit.widgets.toolkit.styles import style_tag
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory, close_tree
 
 TICK_S = 1.0
 NOTHING = '<span class="mk-none"></span>'

@@ -1,4 +1,4 @@
-"""The tab in which functions are found and used.
+"""The studio's tab with the model functions.
 
 It depends on the form.
 """

@@ -1,4 +1,4 @@
-"""The forms of a studio: one for each function, kept while others are shown."""
+"""The forms of a studio: one for each function, kept while another is shown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mediakit.catalog import Function
 from mediakit.client import Client, Job
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.form.controller import Form
-from mediakit.widgets.job.uses.menu import Elsewhere
+from mediakit.widgets.job.uses.use_menu import Elsewhere
 from mediakit.widgets.job.view import JobView
 
 

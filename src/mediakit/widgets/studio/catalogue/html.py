@@ -1,4 +1,4 @@
-"""Cards of functions as HTML; pure. Everything from outside is escaped."""
+"""Cards of functions as HTML; pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions of a service as they are offered in the studio; pure."""
+"""The functions of a service with title, price and purpose; pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Example pictures of functions: a small landscape, and what is done with it; pure.
+"""Drawings that illustrate the functions, as SVG; pure.
 
 They are drawings in SVG, made from the function's path alone, so that each function
 has always the same one; a drawing takes about 1 kB and no request.
@@ -14,7 +14,7 @@ from hashlib import sha256
 from markupsafe import Markup
 
 from mediakit.schema import Purpose
-from mediakit.widgets.toolkit.html import data_url
+from mediakit.widgets.toolkit.styles import data_url
 
 WIDTH, HEIGHT = 240, 120
 WHITE = 'fill="none" stroke="#fff" stroke-width="2"'

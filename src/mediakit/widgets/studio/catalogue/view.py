@@ -1,4 +1,4 @@
-"""The widgets of the catalogue: a search, and a card for each function."""
+"""The widgets of the catalogue: a search box, and a card for each function."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mediakit.widgets.studio.catalogue.offers import (
     grouped,
     matching,
 )
-from mediakit.widgets.toolkit.html import line_html
+from mediakit.widgets.toolkit.styles import line_html
 
 ASK = "What do you want to make?"
 NO_OFFER = "No matching functions. Try fewer words."

@@ -1,4 +1,4 @@
-"""The tab with the history: rows that are searched, opened and selected.
+"""The studio's tab with the history: search, results and a selection of jobs.
 
 It depends on the job view and the gallery.
 """

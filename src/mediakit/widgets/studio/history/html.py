@@ -1,4 +1,4 @@
-"""Rows of the history as HTML; pure. Everything from outside is escaped."""
+"""Rows of the history as HTML; pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from mediakit.markup import NO_HTML
 from mediakit.widgets.studio.history.rows import Row
-from mediakit.widgets.toolkit.html import data_url, line_html
+from mediakit.widgets.toolkit.styles import data_url, line_html
 
 
 def row_html(row: Row) -> Markup:

@@ -1,4 +1,4 @@
-"""Pictures of results for rows and walls: kept on this machine, or made again."""
+"""Posters of results for rows and walls: cached on this machine, or made again."""
 
 from __future__ import annotations
 

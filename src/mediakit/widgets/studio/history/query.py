@@ -1,4 +1,4 @@
-"""What is looked for in the history, and the page of it that is shown; pure."""
+"""The search of the history, and the page of results that it finds; pure."""
 
 from __future__ import annotations
 

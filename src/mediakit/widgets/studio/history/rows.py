@@ -1,4 +1,4 @@
-"""A submit of the history in words: state, charge, when; pure plain text."""
+"""A history entry as a row of text: state, charge, date; pure."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from mediakit.history import Entry, EntryState
 from mediakit.money import format_usd
 from mediakit.records import JobStatus
 from mediakit.widgets.controls.messages import short_name, title_of
-from mediakit.widgets.job.entry_text import date_text, function_of
+from mediakit.widgets.job.function_and_date import date_text, function_of
 from mediakit.widgets.job.player import web_url
 from mediakit.widgets.job.text import shortened
-from mediakit.widgets.toolkit.html import Tone
+from mediakit.widgets.toolkit.styles import Tone
 
 PROMPT_SHOWN = 160
 FACTS_SHOWN = 3

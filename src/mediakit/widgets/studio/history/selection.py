@@ -1,4 +1,4 @@
-"""The jobs that are selected in the history, and what can be done with them; pure."""
+"""The selected jobs, and which actions apply to them; pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The widgets of the history: a search, filters, rows that are used again, pages."""
+"""The widgets of the history: search, filters, rows and pages."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import ipywidgets as w
 from mediakit.history import Entry
 from mediakit.records import JobStatus
 from mediakit.widgets.controls.context import WidgetContext
-from mediakit.widgets.studio.history.bar_view import BarView, SelectionActs
 from mediakit.widgets.studio.history.html import row_html
 from mediakit.widgets.studio.history.query import ORDER_WORDS, PAGE_ROWS, HistoryPage
 from mediakit.widgets.studio.history.rows import Row
+from mediakit.widgets.studio.history.selection_bar import BarView, SelectionActs
 from mediakit.widgets.studio.state import StudioState
-from mediakit.widgets.toolkit.factory import close_tree
-from mediakit.widgets.toolkit.html import line_html
+from mediakit.widgets.toolkit.styles import line_html
+from mediakit.widgets.toolkit.widget_factory import close_tree
 
 TITLE_LENGTH = 60
 KEPT_ROWS = 4 * PAGE_ROWS

@@ -1,4 +1,4 @@
-"""The tab with the charges of the last days as a chart.
+"""The studio's tab with the charges of the last days as a chart.
 
 It depends on the dashboard, which reads the same sums.
 """

@@ -1,4 +1,4 @@
-"""The spend of the last days as HTML; pure. Everything from outside is escaped."""
+"""The charges of the last days as an HTML chart; pure."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from markupsafe import Markup
 from mediakit.markup import NO_HTML
 from mediakit.money import MICRO_PER_USD, format_usd
 from mediakit.widgets.dashboard.figures import cents_text
+from mediakit.widgets.studio.spend_summary import Fact, SpendSummary
 from mediakit.widgets.studio.spending.days import Part, SpendDays
-from mediakit.widgets.studio.summary import Fact, SpendSummary
 
 CHART_PX = 160
 BAR, STEP = 16, 20

@@ -1,0 +1,172 @@
+"""Creates the components of a client from its settings, and closes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+
+from mediakit.catalog import Catalog
+from mediakit.client.account.billing import Billing
+from mediakit.client.account.deliveries import AsyncDeliveries
+from mediakit.client.events.listener import Listener
+from mediakit.client.http.delay_messages import DelayMessages
+from mediakit.client.http.http_client import TIMEOUT_S, HttpClient
+from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.http.transports import UnclosedTransport
+from mediakit.client.jobs.registry import Jobs
+from mediakit.client.jobs.results import Outputs
+from mediakit.client.records.account_history import AccountHistory
+from mediakit.client.records.budgets import AnyBudget, budget_name, budget_of
+from mediakit.client.recovery.async_history_view import AsyncHistoryView
+from mediakit.client.recovery.rebuilder import Rebuilder
+from mediakit.client.requests.remote_media import RemoteMedia
+from mediakit.client.requests.repricing import Pricer
+from mediakit.client.requests.request_factory import RequestFactory
+from mediakit.client.requests.upload_once import Uploads
+from mediakit.client.runtime.io_thread import networked
+from mediakit.client.runtime.process_bound import ProcessBound
+from mediakit.client.runtime.progress import Progress
+from mediakit.client.runtime.service import Service
+from mediakit.client.submissions.admission import Admission
+from mediakit.client.submissions.sender import SUBMIT_RETRY_FOR_S, Sender
+from mediakit.client.submissions.submit_or_reuse import Submissions
+from mediakit.client.transfers.preview_cache import PreviewCache
+from mediakit.client.transfers.resumable_downloads import Downloader
+from mediakit.client.transfers.uploads import Files
+from mediakit.clock import Clock, SystemClock
+from mediakit.history import History
+
+
+class ClientComponents(ProcessBound):
+    """The components of an `AsyncClient`; its methods are in `async_client`.
+
+    Args:
+        service: The service.
+        history: Records every submission before it is sent.
+        catalog: The functions of the service; the sandbox's by default.
+        clock: Gives time; the system's by default.
+        project: A label for all submissions; None for none.
+        budget: The limit: of the project in all its clients and processes, or of this
+            client when there is no project; a `Budget` is shared by its name. None for
+            no limit.
+        submit_retry_for_s: Seconds to retry a submission while there is no response.
+        timeout_s: Seconds to wait for the next bytes before giving up.
+        transport: Sends all requests, as for `httpx.AsyncClient`; without it, the
+            environment's proxies and certificates apply. It is closed with the client.
+        home: The folder for previews of results and for outputs that are scored; None
+            keeps none.
+
+    Raises:
+        InputError: The budget is not an amount of US dollars.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        *,
+        history: History,
+        catalog: Catalog | None = None,
+        clock: Clock | None = None,
+        project: str | None = None,
+        budget: AnyBudget | None = None,
+        submit_retry_for_s: float = SUBMIT_RETRY_FOR_S,
+        timeout_s: float = TIMEOUT_S,
+        transport: httpx.AsyncBaseTransport | None = None,
+        home: Path | None = None,
+    ) -> None:
+        self.service = service
+        self.store = history
+        self.home = home
+        self._account_history = AccountHistory(history, service)
+        # A service without bound functions has an empty catalog.
+        self.catalog = Catalog.default() if catalog is None else catalog
+        self._clock = clock or SystemClock()
+        self._given_transport = transport
+        borrowed = None if transport is None else UnclosedTransport(transport)
+        self._transport = ServiceClient(
+            service, clock=self._clock, timeout_s=timeout_s, transport=borrowed
+        )
+        self._files_http = HttpClient(borrowed, timeout_s)
+        self.billing = Billing(self._transport, self._clock)
+        self.deliveries = AsyncDeliveries(self._transport, self._clock)
+        self.remote_media = RemoteMedia(self._files_http, self._clock)
+        self._progress = Progress()
+        files = Files(self._transport, self._files_http, self._clock)
+        self._requests = RequestFactory(
+            self.catalog,
+            self._account_history,
+            self.remote_media,
+            Uploads(files, self._account_history, self._progress),
+        )
+        downloader = Downloader(self._files_http, self._clock)
+        outputs = Outputs(
+            downloader,
+            self._account_history,
+            service,
+            self._clock,
+            self._progress,
+            PreviewCache(home / "looks" if home else None),
+        )
+        self._jobs = Jobs(
+            self._transport, self._account_history, self.catalog, self._clock, outputs
+        )
+        self._sender = Sender(
+            self._transport,
+            self._account_history,
+            self._clock,
+            retry_for_s=submit_retry_for_s,
+        )
+        self.delays = DelayMessages(
+            self._progress,
+            self._sender.asked_to_wait_s,
+            self._account_history.blocked_text,
+        )
+        self._listeners: list[Listener] = []
+        name = budget_name(project, budget)
+        self._admission = Admission(
+            self._account_history,
+            self.billing,
+            self._clock,
+            budget_of(name, budget),
+            name,
+        )
+        self._submissions = Submissions(
+            self._sender,
+            self._jobs,
+            self._account_history,
+            self._admission,
+            Pricer(self.catalog, self.remote_media),
+            self._clock,
+            project,
+        )
+        rebuilder = Rebuilder(
+            self._transport,
+            self._account_history,
+            self._jobs,
+            self.catalog,
+            self._clock,
+        )
+        self.history = AsyncHistoryView(history, service, rebuilder)
+
+    def __repr__(self) -> str:
+        # Error reporters may show a client whose __init__ failed.
+        of = f" of {self.service.label}" if "service" in vars(self) else ""
+        return f"<{type(self).__name__}{of}>"
+
+    @networked
+    async def aclose(self) -> None:
+        """Stop watching and close the connections, for good; jobs continue.
+
+        Waiting calls end with `WaitTimeoutError`; later ones report that the client is
+        closed. Its history can still be read. A second close does nothing.
+        """
+        while self._listeners:
+            await self._listeners.pop().aclose()
+        self._jobs.stop()
+        await self._account_history.flush()
+        await self._transport.aclose()
+        await self._files_http.aclose()
+        transport, self._given_transport = self._given_transport, None
+        if transport is not None:
+            await transport.aclose()

@@ -1,0 +1,217 @@
+"""Parses a response of the service: a record, or one of the typed errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from mediakit.client.http.exchange import Answer
+from mediakit.clock import Clock
+from mediakit.errors import (
+    AnswerError,
+    AuthError,
+    BalanceError,
+    ConflictError,
+    GoneError,
+    InputError,
+    MediakitError,
+    NotFoundError,
+    RateLimitError,
+    ServiceError,
+)
+from mediakit.records import ErrorCode, Job, Record
+from mediakit.rules import Problem
+
+R = TypeVar("R", bound=Record)
+
+BALANCE_CODES = {ErrorCode.INSUFFICIENT_BALANCE, ErrorCode.CYCLE_LIMIT_EXCEEDED}
+NOT_ADMITTED = {ErrorCode.ADMISSION_SUSPENDED, ErrorCode.MEMBERSHIP_REQUIRED}
+NOT_CHARGED = "Nothing was charged."
+SUBMITS_AGAIN = "the same call then submits it under a new key."
+NEXT_TAKE_SUBMITS = 'take="next" submits the request again.'
+LONGEST_RETRY_AFTER_S = 366 * 86_400.0
+
+
+def parse(record_type: type[R], answer: Answer) -> R:
+    """Parse a response as a record.
+
+    Raises:
+        ServiceError: The response is not such a record.
+    """
+    with suppress(ValidationError):
+        return record_type.model_validate_json(answer.content)
+    # The slower way accepts all that JSON allows, and reports what is wrong.
+    body = answer.json()
+    try:
+        return record_type.model_validate(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the whole"
+        raise ServiceError(
+            f"The service answered {answer.status} with something that is not a "
+            f"{record_type.__name__} ({where}: {first['msg']}).",
+            status=answer.status,
+        ) from None
+
+
+def failed_job(answer: Answer) -> Job | None:
+    """Return the failed job of a rejection envelope, if it is one (spec 7.1)."""
+    if answer.fields.get("status") != "failed" or "id" not in answer.fields:
+        return None
+    return parse(Job, answer)
+
+
+def retry_after_s(answer: Answer) -> float | None:
+    """Return the seconds of `Retry-After`; None when it is absent or unreadable.
+
+    A date is relative to the response's own `Date`, because two clocks seldom agree.
+    """
+    text = answer.headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII):
+        return min(float(text), LONGEST_RETRY_AFTER_S)
+    then, now = _instant(text), answered_at(answer)
+    if then is None or now is None:
+        return None
+    return min(max(0.0, (then - now).total_seconds()), LONGEST_RETRY_AFTER_S)
+
+
+def answered_at(answer: Answer) -> datetime | None:
+    """Return the `Date` of a response, UTC by the service's clock; None without it."""
+    instant = _instant(answer.headers.get("date", ""))
+    try:
+        return instant.astimezone(UTC) if instant else None
+    except OverflowError:  # on the first or last day that datetime supports
+        return None
+
+
+def _instant(http_date: str) -> datetime | None:
+    try:
+        instant = parsedate_to_datetime(http_date)
+    except (ValueError, OverflowError):
+        return None
+    return instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
+
+
+def leads_to(answer: Answer) -> str:
+    """Say where a redirect leads, without path and query; empty for other responses."""
+    location = answer.headers.get("location", "")
+    try:
+        parts = urlsplit(location)
+        place = parts.hostname and f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    except ValueError:
+        place = None
+    if not 300 <= answer.status < 400 or not place:
+        return ""
+    return f", which leads to {place}: is that the base URL?"
+
+
+def error_of(
+    answer: Answer, what: str, clock: Clock, *, then: str = ""
+) -> MediakitError:
+    """Return the typed error of a response that is not a success (spec 7.2).
+
+    Args:
+        answer: The response.
+        what: What was requested, such as "the job media_...".
+        clock: Turns `Retry-After` into an instant.
+        then: Sentences that follow: what was sent, and what to do.
+    """
+    job = failed_job(answer)
+    if job is not None:
+        return rejection(answer, job, clock)
+    if answer.status in (400, 422):
+        return refused_input(answer, what)
+    said = f" The service says: {answer.message}" if answer.message else ""
+    tail = f"{said} {then}".rstrip()
+    if answer.status == 429:
+        return _rate_limit(answer, f"Too many requests.{tail}", None, clock)
+    other = f"The service answered {answer.status} for {{}}{leads_to(answer) or '.'}"
+    error_type, text = _TYPED.get(answer.status, (ServiceError, other))
+    return error_type(f"{_capital(text.format(what))}{tail}", status=answer.status)
+
+
+_TYPED: Mapping[int, tuple[type[AnswerError], str]] = {
+    401: (AuthError, "The API key is missing or not valid; set MEDIAKIT_API_KEY."),
+    403: (AuthError, "This API key may not request {}."),
+    404: (NotFoundError, "The service does not know {}."),
+    409: (ConflictError, "{} is not in a state for that."),
+    410: (GoneError, "{} was erased."),
+}
+
+
+# Such as `tracks[0].keyframes[1].url`.
+_FIELD = re.compile(r"\w+(\[\d*\]|\.\w+)*")
+
+
+def refused_input(answer: Answer, what: str) -> InputError:
+    """Return the error for a body or parameter that the service refused."""
+    field = answer.message.split(":", 1)[0].strip() if ":" in answer.message else ""
+    words = answer.message.rstrip(".") or "it does not say why"
+    problem = Problem(
+        field if _FIELD.fullmatch(field) else what,
+        got=f"a refusal ({answer.status})",
+        accepted=words,
+        said=f"was not accepted by the service ({answer.status}): {words}",
+    )
+    return InputError.of([problem], sent=f"It was sent and refused. {NOT_CHARGED}")
+
+
+def rejection(answer: Answer, job: Job, clock: Clock) -> MediakitError:
+    """Return the error for a job that was rejected on submission (spec 4.3)."""
+    code = job.error.code if job.error else ErrorCode.PROVIDER_ERROR
+    words = job.error.message if job.error else ""
+    said = f" The service says: {words}" if words else ""
+    text = (
+        f"{_REJECTED.get(code, 'The service rejected the request')} ({code}).{said} "
+        f"It was sent and rejected as {job.id}. {NOT_CHARGED} "
+        f"{_ADVICE.get(code, NEXT_TAKE_SUBMITS)}"
+    )
+    if code in BALANCE_CODES:
+        return BalanceError(text, status=answer.status, job_id=job.id)
+    if code is ErrorCode.RATE_LIMITED:
+        return _rate_limit(answer, text, job.id, clock)
+    kind = AuthError if answer.status == 403 or code in NOT_ADMITTED else ServiceError
+    return kind(text, status=answer.status, job_id=job.id)
+
+
+_REJECTED: Mapping[ErrorCode, str] = {
+    ErrorCode.INSUFFICIENT_BALANCE: "The balance does not cover this request",
+    ErrorCode.CYCLE_LIMIT_EXCEEDED: "The balance does not cover this request",
+    ErrorCode.RATE_LIMITED: "The service is limiting requests",
+    ErrorCode.PROVIDER_UNAVAILABLE: "The service is not available at the moment",
+}
+_ADVICE: Mapping[ErrorCode, str] = {
+    ErrorCode.INSUFFICIENT_BALANCE: f"Top up, or request less; {SUBMITS_AGAIN}",
+    ErrorCode.CYCLE_LIMIT_EXCEEDED: f"Raise the cycle limit, or wait; {SUBMITS_AGAIN}",
+    ErrorCode.ADMISSION_SUSPENDED: f"Its owner has to lift that; {SUBMITS_AGAIN}",
+    ErrorCode.MEMBERSHIP_REQUIRED: f"Its owner has to grant that; {SUBMITS_AGAIN}",
+    ErrorCode.PROVIDER_UNAVAILABLE: f"Try later: {SUBMITS_AGAIN}",
+    ErrorCode.RATE_LIMITED: f"Wait, or raise the limit; {SUBMITS_AGAIN}",
+}
+
+
+def _rate_limit(
+    answer: Answer, text: str, job_id: str | None, clock: Clock
+) -> RateLimitError:
+    seconds = retry_after_s(answer)
+    if seconds is None:
+        return RateLimitError(text, status=answer.status, job_id=job_id)
+    retry_at = clock.now() + timedelta(seconds=seconds)
+    return RateLimitError(
+        f"{text} Try again in {seconds:,.0f} s, at {retry_at:%Y-%m-%d %H:%M:%S} UTC.",
+        retry_after_s=seconds,
+        retry_at=retry_at,
+        status=answer.status,
+        job_id=job_id,
+    )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,247 @@
+"""The history as users see it: submissions, charges and recovery; asynchronous."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, fields
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyio import to_thread
+
+from mediakit.client.account.deliveries import When
+from mediakit.client.account.delivery_range import instant_of
+from mediakit.client.recovery.rebuilder import OUTCOMES, SOURCES, Rebuilder, Rebuilt
+from mediakit.client.runtime.io_thread import networked
+from mediakit.client.runtime.service import Service
+from mediakit.history import Entry, History, Order
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class AsyncHistoryView:
+    """The submissions to one service, under any API key; awaited.
+
+    Args:
+        store: The history, which may hold other services, too.
+        service: The service.
+        rebuilder: Recovers jobs that the history lost.
+    """
+
+    def __init__(self, store: History, service: Service, rebuilder: Rebuilder) -> None:
+        self.store = store
+        self._service = service
+        self._rebuilder = rebuilder
+
+    def __repr__(self) -> str:
+        return f"<history of {self._service.label} in {self.store!r}>"
+
+    @property
+    def service(self) -> str:
+        """Return the name under which the store holds this service's entries."""
+        return self._service.identity
+
+    async def frame(
+        self,
+        *,
+        project: str | None = None,
+        kind: str | None = None,
+        status: str | None = None,
+        everywhere: bool = False,
+        params: bool = False,
+    ) -> pd.DataFrame:
+        """Return the submissions as a frame.
+
+        Args:
+            project: Only those with this label.
+            kind: Only of this kind of function.
+            status: Only in this status (spec 3.1).
+            everywhere: Include other services.
+            params: With the parameters of the requests, so that
+                `frame.groupby("resolution")` works.
+
+        Returns:
+            One row per submission, newest first; the same dtypes without rows. Money
+            is Int64 micro-USD with <NA> for unknown; instants are datetime64[us,
+            UTC]; closed sets are categories.
+
+            With `params` also runtime_s (float64, from submission to the end), rating
+            (Int8, 1 to 5), keep (boolean), and each parameter under its name: Int64,
+            float64, boolean, category for short texts, str for longer ones, JSON as
+            str for lists and objects. A parameter that has the name of another
+            column is called `param_` and its name.
+        """
+        return await to_thread.run_sync(
+            partial(
+                self.store.frame,
+                project=project,
+                kind=kind,
+                status=status,
+                service=self.scope(everywhere=everywhere),
+                params=params,
+            )
+        )
+
+    async def search(
+        self,
+        text: str,
+        *,
+        limit: int | None = None,
+        project: str | None = None,
+        kind: str | None = None,
+        status: str | None = None,
+        everywhere: bool = False,
+    ) -> pd.DataFrame:
+        """Return the submissions in which every word of a text occurs.
+
+        Args:
+            text: Words of the prompt, the function, the project, the job id or the
+                error, in any case.
+            limit: The most rows, newest first; all when omitted.
+            project: Only those with this label.
+            kind: Only of this kind of function.
+            status: Only in this status (spec 3.1).
+            everywhere: Include other services.
+
+        Returns:
+            The same columns as `frame`.
+        """
+        return await to_thread.run_sync(
+            partial(
+                self.store.search,
+                text,
+                limit=limit,
+                project=project,
+                kind=kind,
+                status=status,
+                service=self.scope(everywhere=everywhere),
+            )
+        )
+
+    async def page(
+        self,
+        *,
+        limit: int = 50,
+        before: Entry | None = None,
+        text: str | None = None,
+        project: str | None = None,
+        kind: str | None = None,
+        status: str | None = None,
+        everywhere: bool = False,
+        order: Order = "newest",
+    ) -> list[Entry]:
+        """Return a page of submissions, newest first; new ones do not shift the pages.
+
+        Args:
+            limit: The most entries, from 1.
+            before: The last entry of the previous page; None for the first page.
+            text: Only those in which every word of it occurs; see `search`.
+            project: Only those with this label.
+            kind: Only of this kind of function.
+            status: Only in this status (spec 3.1).
+            everywhere: Include other services.
+            order: "newest" or "oldest" first, or "dearest": the highest charge
+                first, entries without a charge last.
+
+        Raises:
+            InputError: The limit is below 1, or there is no such status or order.
+        """
+        return await to_thread.run_sync(
+            partial(
+                self.store.page,
+                limit=limit,
+                before=before,
+                text=text,
+                project=project,
+                kind=kind,
+                status=status,
+                service=self.scope(everywhere=everywhere),
+                order=order,
+            )
+        )
+
+    async def projects(self, *, everywhere: bool = False) -> list[str]:
+        """Return the labels of the projects, each once, in order.
+
+        Args:
+            everywhere: Include other services.
+        """
+        service = self.scope(everywhere=everywhere)
+        return await to_thread.run_sync(partial(self.store.projects, service=service))
+
+    async def settled_total_micro_usd(
+        self, *, since: When | None = None, everywhere: bool = False
+    ) -> int:
+        """Return the sum of the settled charges, in micro-USD (spec 2.2).
+
+        Args:
+            since: Only those that were first seen settled at this instant or later.
+            everywhere: Include other services.
+
+        Raises:
+            InputError: The instant cannot be read.
+        """
+        from_then = instant_of("since", since)
+        return await to_thread.run_sync(
+            partial(
+                self.store.settled_total_micro_usd,
+                from_then,
+                service=self.scope(everywhere=everywhere),
+            )
+        )
+
+    @networked
+    async def rebuild(
+        self,
+        job_ids: str | Iterable[str] = (),
+        folders: str | Path | Iterable[str | Path] = (),
+        *,
+        deliveries: bool = True,
+    ) -> pd.DataFrame:
+        """Recover jobs that the history lost, as far as the service knows them.
+
+        Each job is read from the service, with its outcome and its charge. The sidecar
+        of a result also has the request: the same call then finds its job again and
+        pays nothing.
+
+        Args:
+            job_ids: Jobs to read.
+            folders: Folders with saved results; includes their subfolders.
+            deliveries: Search the service's log of deliveries (spec 4.20).
+
+        Returns:
+            One row per job, oldest first, and one per file that cannot be read:
+            outcome (category: added; completed, if the request of an existing job is
+            known now; known; unknown, if the service does not know it; unreadable),
+            source (category: id, file, delivery), where, job_id and function (str),
+            charge_micro_usd (Int64, <NA> until it is settled).
+
+        Raises:
+            InputError: A job id or a folder is invalid; nothing was sent.
+            ServiceError: The service does not answer. Recovered jobs are kept.
+        """
+        rows = await self._rebuilder.rebuild(job_ids, folders, deliveries=deliveries)
+        return await to_thread.run_sync(rebuilt_frame, rows)
+
+    def scope(self, *, everywhere: bool) -> str | None:
+        """Return the service whose entries are included; None for all."""
+        return None if everywhere else self._service.identity
+
+
+def rebuilt_frame(rows: Iterable[Rebuilt]) -> pd.DataFrame:
+    """Return the outcomes of a recovery as a frame."""
+    import pandas as pd
+
+    plain = [asdict(row) for row in rows]
+    names = [field.name for field in fields(Rebuilt)]
+    columns: dict[str, list[Any]] = {n: [row[n] for row in plain] for n in names}
+    levels = {"outcome": OUTCOMES, "source": SOURCES}
+    typed: dict[str, Any] = {
+        name: pd.array(values, dtype="Int64" if name.endswith("_usd") else "str")
+        for name, values in columns.items()
+        if name not in levels
+    }
+    closed = {n: pd.Categorical(columns[n], categories=levels[n]) for n in levels}
+    return pd.DataFrame({name: (closed | typed)[name] for name in names})

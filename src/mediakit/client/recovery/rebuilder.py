@@ -1,0 +1,283 @@
+"""Rebuilds a lost history from the service and from sidecars."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from anyio import to_thread
+
+from mediakit.catalog import Catalog
+from mediakit.client.account.delivery_log import DELIVERIES_PATH, LogReading, text_in
+from mediakit.client.http.response_parsing import error_of, parse
+from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.jobs.poll_budget import PollBudget, process_budget
+from mediakit.client.jobs.registry import JOBS_PATH, Jobs, foreign, is_foreign
+from mediakit.client.records.account_history import AccountHistory
+from mediakit.client.records.found_jobs import JOB_ID, FoundJob, best_of
+from mediakit.client.records.found_jobs import found_by_sidecar as by_sidecar
+from mediakit.client.transfers.sidecar import SUFFIX, read_sidecar
+from mediakit.clock import Clock
+from mediakit.errors import AnswerError, InputError
+from mediakit.history import Entry, History
+from mediakit.history.admission.rebuilt_entries import REBUILT
+from mediakit.records import Job
+
+T = TypeVar("T")
+
+log = logging.getLogger("mediakit.client")
+
+PAGE = "100"
+LARGEST_SIDECAR_BYTES = 4_000_000
+
+ADDED = "added"
+COMPLETED = "completed"
+KNOWN = "known"
+UNKNOWN = "unknown"
+UNREADABLE = "unreadable"
+OUTCOMES = (ADDED, COMPLETED, KNOWN, UNKNOWN, UNREADABLE)
+SOURCES = ("id", "file", "delivery")
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """The outcome for one found job or file.
+
+    Args:
+        outcome: One of `OUTCOMES`.
+        source: One of `SOURCES`.
+        where: The file, or the delivery's id; None for a given id.
+        job_id: The job; None for an unreadable file.
+        function: The function's path; None if unknown.
+        charge_micro_usd: The settled charge; None until it is settled.
+    """
+
+    outcome: str
+    source: str
+    where: str | None = None
+    job_id: str | None = None
+    function: str | None = None
+    charge_micro_usd: int | None = None
+
+
+class Rebuilder:
+    """Finds jobs outside the history, reads them from the service, and adds them.
+
+    Args:
+        transport: Sends the reads.
+        account_history: Records the jobs.
+        jobs: Watches jobs whose charge is not settled.
+        catalog: The functions of the service.
+        clock: Gives the time for jobs without a known one.
+        budget: Limits the rate of reads; this process's own by default.
+    """
+
+    def __init__(
+        self,
+        transport: ServiceClient,
+        account_history: AccountHistory,
+        jobs: Jobs,
+        catalog: Catalog,
+        clock: Clock,
+        budget: PollBudget | None = None,
+    ) -> None:
+        self._transport = transport
+        self._service = transport.service
+        self._account_history = account_history
+        self._jobs = jobs
+        self._kinds = {function.path: function.kind for function in catalog}
+        self._clock = clock
+        self._budget = budget or process_budget()
+        account = f"{self._service.identity} {self._service.account}"
+        self._lane = self._budget.lane(account)
+
+    async def rebuild(
+        self,
+        job_ids: str | Iterable[str],
+        folders: str | Path | Iterable[str | Path],
+        *,
+        deliveries: bool,
+    ) -> list[Rebuilt]:
+        """Recover all found jobs; see `AsyncHistoryView.rebuild`."""
+        named = [FoundJob(job_id, "id") for job_id in _checked(job_ids)]
+        files = await to_thread.run_sync(lambda: list(_files(_folders(folders))))
+        found = named + [job for _, job in files if job is not None]
+        done = [
+            Rebuilt(UNREADABLE, "file", str(path)) for path, job in files if not job
+        ]
+        if deliveries:
+            try:
+                found += [job async for job in self._delivered()]
+            except AnswerError as error:
+                log.warning("the delivery log cannot be read: %s", error)
+                done.append(Rebuilt(UNREADABLE, "delivery", DELIVERIES_PATH))
+        return [await self._take_in(job) for job in best_of(found)] + done
+
+    async def _take_in(self, found: FoundJob) -> Rebuilt:
+        before = await self._account_history.ask(History.find, found.job_id)
+        if before is not None and not _tells_more(found, before):
+            return _rebuilt(KNOWN, found, before)
+        record = await self._read(found.job_id)
+        if record is None:
+            await self._account_history.write(History.mark_gone, found.job_id)
+            return Rebuilt(
+                UNKNOWN, found.source, found.where, found.job_id, found.function
+            )
+        if before is None and found.source == "delivery":
+            found = await self._with_event(found)
+        found = replace(found, function=found.function or record.model_id)
+        entry = await self._account_history.write(
+            History.adopt,
+            found.submission(self._service, self._kinds),
+            record,
+            created_at=found.submitted_at or found.finished_at or self._clock.now(),
+            submitted_at=found.submitted_at,
+            finished_at=found.finished_at,
+        )
+        await self._remember_inputs(found)
+        if entry.charge_micro_usd is None:
+            self._jobs.watched(await self._jobs.state_of(entry, record))
+        return _rebuilt(_outcome(before, entry), found, entry)
+
+    async def _remember_inputs(self, found: FoundJob) -> None:
+        """Record the URLs that the request names for its files."""
+        for sent in found.sidecar.inputs if found.sidecar else ():
+            await self._account_history.write(
+                History.remember_upload,
+                **self._account_history.owner,
+                sha256=sent.sha256,
+                size_bytes=sent.size_bytes,
+                content_type=sent.content_type,
+                url=sent.url,
+            )
+
+    async def _read(self, job_id: str) -> Job | None:
+        await self._budget.turn(self._lane, self._clock.monotonic_s())
+        answer = await self._transport.read(
+            f"{JOBS_PATH}/{job_id}", is_foreign=is_foreign
+        )
+        if is_foreign(answer):
+            raise foreign(self._service, job_id)
+        if answer.status == 404:
+            return None
+        if answer.status != 200:
+            raise error_of(answer, f"the job {job_id}", self._clock)
+        return parse(Job, answer)
+
+    # -- the delivery log ---------------------------------------------------------
+
+    async def _delivered(self) -> AsyncIterator[FoundJob]:
+        """Yield each job in the log once; its records have no fixed shape."""
+        seen: set[str] = set()
+        reading = LogReading(partial(self._log_of, DELIVERIES_PATH), {"limit": PAGE})
+        while (page := await reading.next_page()) is not None:
+            for row in page:
+                job_id = _job_id_in(row)
+                if job_id is not None and job_id not in seen:
+                    seen.add(job_id)
+                    yield FoundJob(job_id, "delivery", row.get("id"))
+
+    async def _with_event(self, found: FoundJob) -> FoundJob:
+        """Add the function and the end of the job from the delivered event."""
+        try:
+            body = await self._log_of(f"{DELIVERIES_PATH}/{found.where}", {})
+        except AnswerError as error:
+            log.debug("a delivery cannot be read: %s", error)
+            return found
+        event = body.get("event") if isinstance(body, dict) else None
+        data = event.get("data") if isinstance(event, dict) else None
+        ended_at = _instant(text_in(event, "timestamp"))
+        return replace(found, function=text_in(data, "model_id"), finished_at=ended_at)
+
+    async def _log_of(self, path: str, params: Mapping[str, str]) -> Any:
+        await self._budget.turn(self._lane, self._clock.monotonic_s())
+        answer = await self._transport.read(path, params=params)
+        if answer.status != 200:
+            raise error_of(answer, "the delivery log", self._clock)
+        return answer.json()
+
+
+def _tells_more(found: FoundJob, entry: Entry) -> bool:
+    """Return whether a found job adds to what the history has."""
+    if entry.charge_micro_usd is None and entry.gone_at is None:
+        return True
+    return entry.key.startswith(REBUILT) and found.worth > 2
+
+
+def _outcome(before: Entry | None, after: Entry) -> str:
+    if before is None:
+        return ADDED
+    return KNOWN if before.key == after.key else COMPLETED
+
+
+def _rebuilt(outcome: str, found: FoundJob, entry: Entry) -> Rebuilt:
+    return Rebuilt(
+        outcome,
+        found.source,
+        found.where,
+        found.job_id,
+        entry.function,
+        entry.charge_micro_usd,
+    )
+
+
+def _checked(job_ids: str | Iterable[str]) -> Sequence[str]:
+    accepted = "job ids: media_<uuid>"
+    ids = [job_ids] if isinstance(job_ids, str) else _all("job_ids", job_ids, accepted)
+    for job_id in ids:
+        if not JOB_ID.fullmatch(str(job_id)):
+            raise InputError("job_ids", got=job_id, accepted=accepted)
+    return ids
+
+
+def _all(field: str, given: Iterable[T], accepted: str) -> list[T]:
+    try:
+        return list(given)
+    except TypeError:
+        raise InputError(field, got=given, accepted=accepted) from None
+
+
+def _folders(folders: str | Path | Iterable[str | Path]) -> list[Path]:
+    accepted = "folders that results were saved to"
+    if isinstance(folders, str | Path):
+        folders = [folders]
+    given = _all("folders", folders, accepted)
+    paths = [Path(folder).expanduser() for folder in given]
+    for path in paths:
+        if not path.is_dir():
+            raise InputError("folders", got=str(path), accepted=accepted)
+    return paths
+
+
+def _files(folders: Iterable[Path]) -> Iterator[tuple[Path, FoundJob | None]]:
+    """Yield the sidecars in folders; other JSON files are skipped."""
+    for folder in folders:
+        for path in sorted(folder.rglob(f"*{SUFFIX}")):
+            try:
+                if not path.is_file() or path.stat().st_size > LARGEST_SIDECAR_BYTES:
+                    continue
+                fields = read_sidecar(path.read_bytes())
+            except OSError:
+                yield path, None
+                continue
+            if fields is not None:
+                yield path, by_sidecar(fields, str(path))
+
+
+def _job_id_in(row: dict[str, Any]) -> str | None:
+    values = [row.get("source_id"), *row.values()]
+    ids = (v for v in values if isinstance(v, str) and JOB_ID.fullmatch(v))
+    return next(ids, None)
+
+
+def _instant(text: str | None) -> datetime | None:
+    try:
+        instant = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return instant if instant.tzinfo is not None else None

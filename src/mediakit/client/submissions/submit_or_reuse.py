@@ -1,0 +1,346 @@
+"""Submits a request, or reuses the job that the same request already has."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Literal
+
+from mediakit.client.jobs.async_job import AsyncJob
+from mediakit.client.jobs.registry import Jobs
+from mediakit.client.records.account_history import AccountHistory
+from mediakit.client.records.budgets import Budget
+from mediakit.client.records.form_origin import current_origin
+from mediakit.client.records.idempotency import (
+    draw_of,
+    is_known,
+    next_attempt,
+    submission_of,
+    take_of,
+    was_rejected,
+)
+from mediakit.client.requests.repricing import Pricer
+from mediakit.client.requests.validated_request import ValidatedRequest
+from mediakit.client.submissions.admission import Admission
+from mediakit.client.submissions.keys_in_flight import IN_FLIGHT, ClaimedKeys
+from mediakit.client.submissions.lost_responses import may_resend_unasked
+from mediakit.client.submissions.sender import Sender
+from mediakit.clock import Clock
+from mediakit.errors import (
+    ConflictError,
+    GoneError,
+    InputError,
+    MediakitError,
+    NotFoundError,
+)
+from mediakit.history import Entry, EntryState, History, Parent, Submission
+from mediakit.rates import Estimate
+from mediakit.records import JobStatus
+
+log = logging.getLogger("mediakit.client")
+
+Take = int | Literal["next"]
+# The 404 may be a gateway's: a job that still exists gets its hold back.
+GONE_CHECKED_FOR = timedelta(days=1)
+HIGHEST_TAKE = 2**31 - 1  # what a column of a whole number holds in every database
+NEXT_TAKE = 'take="next" submits a new job, which is charged.'
+
+
+class Submissions:
+    """Turns validated requests into jobs, each submitted once.
+
+    Args:
+        sender: Sends submissions.
+        jobs: Reads existing jobs.
+        account_history: Records submissions.
+        admission: Claims submissions that balance and budget cover.
+        pricer: Prices a submission again.
+        clock: Gives the age of an unanswered submission.
+        project: A label for all submissions; None for none.
+    """
+
+    def __init__(
+        self,
+        sender: Sender,
+        jobs: Jobs,
+        account_history: AccountHistory,
+        admission: Admission,
+        pricer: Pricer,
+        clock: Clock,
+        project: str | None,
+    ) -> None:
+        self._sender = sender
+        self._jobs = jobs
+        self._service = jobs.service
+        jobs.retry = self.retry
+        jobs.next_take = self.next_take
+        self._account_history = account_history
+        self._admission = admission
+        self._pricer = pricer
+        self._clock = clock
+        self._project = project
+        self._submitted: set[str] = set()
+        self._place = account_history.history.place
+
+    def of(self, request: ValidatedRequest, sweep: str | None = None) -> Submission:
+        """Return the submission of a request, as its first take and attempt."""
+        return submission_of(
+            self._service,
+            request.function,
+            request.canonical_body,
+            request.estimate,
+            webhook_url=request.webhook_url,
+            project=self._project,
+            budget=self._admission.name,
+            sweep=sweep,
+        )
+
+    async def submit(
+        self,
+        request: ValidatedRequest,
+        take: Take,
+        *,
+        sweep: str | None = None,
+        budget: Budget | None = None,
+    ) -> AsyncJob:
+        """Return the existing job of a request, or submit the request.
+
+        Args:
+            request: The request; its files are uploaded.
+            take: Which draw of it; "next" submits another one.
+            sweep: The sweep that it is a cell of, by its id; None for none.
+            budget: What it counts against; None for the client's own budget.
+        """
+        first = self.of(request, sweep)
+        draw = draw_of(first)
+        if take == "next":
+            entry = await self._unanswered(draw)
+        else:
+            entry = await self._newest(draw, take)
+        if entry is not None and entry.job_id and not was_rejected(entry):
+            return await self._owned(entry, entry.job_id)
+        with self._claimed_keys(request.parents, budget) as keys:
+            entry, fresh = await self._claim(keys, first, take, entry)
+            return await self._send(
+                keys, entry, sent_before=not fresh, estimate=request.estimate
+            )
+
+    async def retry(
+        self, job_id: str, *, sweep: str | None = None, budget: Budget | None = None
+    ) -> AsyncJob:
+        """Submit a failed job's request again, under a fresh key (spec 4.3).
+
+        Returns a later attempt that has not failed, so that two calls do not pay
+        twice.
+
+        Args:
+            job_id: The job that failed.
+            sweep: The sweep that retries, by its id; None keeps the earlier one.
+            budget: What it counts against; None for the client's own budget.
+        """
+        failed = await self._known(job_id)
+        if failed.status is not JobStatus.FAILED:
+            raise ConflictError(
+                f"{job_id} has not failed, so there is nothing to retry. Nothing "
+                f"was sent. {NEXT_TAKE}",
+                job_id=job_id,
+            )
+        last = await self._last_attempt(failed)
+        with self._claimed_keys(budget=budget) as keys:
+            fresh = False
+            if last.status is JobStatus.FAILED:
+                again = next_attempt(last, self._service)
+                again = replace(again, sweep=sweep or again.sweep)
+                again = await self._pricer.repriced(again)
+                last, fresh = await keys.claim(again)
+            if last.job_id is not None:
+                return await self._owned(last, last.job_id)
+            return await self._send(keys, last, sent_before=not fresh)
+
+    async def next_take(self, job_id: str) -> AsyncJob:
+        """Submit another draw of a job's request, with the bytes that were sent.
+
+        It belongs to no sweep: the plan has no such cell.
+        """
+        before = await self._known(job_id)
+        draw = replace(take_of(before, self._service, take=1), sweep=None)
+        entry = await self._unanswered(draw_of(draw))
+        if entry is None and draw_of(before) != draw_of(draw):
+            entry = await self._unanswered(draw_of(before))
+        fresh = entry is None
+        with self._claimed_keys() as keys:
+            if entry is None:
+                draw = await self._pricer.repriced(draw)
+                entry = await self._claim_next(keys, draw)
+            return await self._send(keys, entry, sent_before=not fresh)
+
+    def _claimed_keys(
+        self, parents: Sequence[Parent] = (), budget: Budget | None = None
+    ) -> ClaimedKeys:
+        return ClaimedKeys(
+            self._place,
+            self._admission,
+            parents=parents,
+            budget=budget,
+            origin=current_origin(),
+        )
+
+    async def _known(self, job_id: str) -> Entry:
+        entry = await self._account_history.ask(History.find, job_id)
+        if entry is not None and is_known(entry):
+            return entry
+        is_there = "not" if entry is None else "without its request"
+        raise NotFoundError(
+            f"{job_id} is {is_there} in this history, so its request is not known. "
+            "Nothing was sent. Submit the request again.",
+            job_id=job_id,
+        )
+
+    async def _last_attempt(self, failed: Entry) -> Entry:
+        """Return the latest attempt at a failed request, under any API key."""
+        last = await self._newest(draw_of(failed), failed.take) or failed
+        ours = draw_of(take_of(failed, self._service, take=failed.take))
+        if last.status is not JobStatus.FAILED or ours == draw_of(failed):
+            return last
+        return await self._newest(ours, failed.take) or last
+
+    async def _send(
+        self,
+        keys: ClaimedKeys,
+        submission: Entry,
+        *,
+        sent_before: bool,
+        estimate: Estimate | None = None,
+    ) -> AsyncJob:
+        if sent_before:
+            submission = await keys.take_over(submission)
+        entry, record = await self._sender.send(
+            submission, sent_before=sent_before, claim=keys.claim_or_take_over
+        )
+        self._submitted.add(record.id)
+        state = await self._jobs.state_of(entry, record, estimate)
+        return await self._jobs.begun(state)
+
+    async def _newest(self, draw: dict[str, str], take: int) -> Entry | None:
+        return await self._account_history.ask(History.newest, **draw, take=take)
+
+    async def _last_take(self, draw: dict[str, str]) -> int:
+        return await self._account_history.ask(History.last_take, **draw)
+
+    async def _unanswered(self, draw: dict[str, str]) -> Entry | None:
+        """Return the latest take while its outcome is unknown; it has priority.
+
+        A user who presses Generate again after a lost response wants one job, not two.
+        """
+        last = await self._last_take(draw)
+        entry = await self._newest(draw, last) if last else None
+        if entry is None or not self._is_unanswered(entry):
+            return None
+        # Its sender may have had a response since the read.
+        entry = await self._account_history.ask(History.find_key, entry.key)
+        return entry if entry and self._is_unanswered(entry) else None
+
+    def _is_unanswered(self, entry: Entry) -> bool:
+        is_open = entry.state is EntryState.UNANSWERED
+        return is_open and not IN_FLIGHT.has(self._place, entry.key)
+
+    async def _claim(
+        self,
+        keys: ClaimedKeys,
+        first: Submission,
+        take: Take,
+        entry: Entry | None,
+    ) -> tuple[Entry, bool]:
+        """Return what to send, and whether it cannot have been sent before."""
+        if entry is not None and entry.state is EntryState.UNANSWERED:
+            return entry, False
+        if take == "next":
+            return await self._claim_next(keys, first), True
+        attempt = entry.attempt if entry else 1
+        if entry is not None and was_rejected(entry):
+            attempt += 1
+        wanted = take_of(first, self._service, take=take, attempt=attempt)
+        return await keys.claim(wanted)
+
+    async def _claim_next(self, keys: ClaimedKeys, draw: Submission) -> Entry:
+        while True:
+            take = await self._last_take(draw_of(draw)) + 1
+            its = take_of(draw, self._service, take=take)
+            entry, claimed = await keys.claim(its)
+            if claimed:
+                return entry
+            keys.release(entry.key)
+
+    async def _owned(self, entry: Entry, job_id: str) -> AsyncJob:
+        if entry.deleted_at is not None:
+            raise GoneError(
+                f"This request was already submitted as {job_id}, which was erased. "
+                f"Nothing was sent. {NEXT_TAKE}",
+                job_id=job_id,
+            )
+        try:
+            job = await self._jobs.job(job_id)
+        except NotFoundError:
+            raise GoneError(
+                f"This request was already submitted as {job_id}, which the service no "
+                f"longer knows. Nothing was sent. {NEXT_TAKE}",
+                job_id=job_id,
+            ) from None
+        if job_id not in self._submitted:
+            job.update(replace(job.state, reused=True))
+        return job
+
+    async def resume(self) -> list[AsyncJob]:
+        """Resume an earlier process's unanswered submissions and unsettled charges.
+
+        An unanswered submission is sent again under its own key, so that its job is
+        found, or created, once; it counts against its original budget.
+
+        Returns:
+            The jobs, oldest first; they are watched until their charge is settled.
+        """
+        unanswered = await self._account_history.ask(
+            History.unanswered_entries, **self._account_history.owner
+        )
+        resent = [await self._resent(entry) for entry in unanswered]
+        jobs = [job for job in resent if job is not None]
+        known = {job.id for job in jobs}
+        gone_since = self._clock.now() - GONE_CHECKED_FOR
+        for entry in await self._account_history.ask(
+            History.unsettled, **self._account_history.owner, gone_since=gone_since
+        ):
+            if entry.job_id and entry.job_id not in known:
+                jobs.append(await self._jobs.resume(entry))
+        return jobs
+
+    async def _resent(self, entry: Entry) -> AsyncJob | None:
+        if IN_FLIGHT.has(self._place, entry.key):
+            return None
+        if not may_resend_unasked(entry, self._clock.now()):
+            log.warning(
+                "a submission of %s was never answered and is too old to be sent "
+                "automatically; the same call sends it",
+                f"{entry.created_at:%Y-%m-%d %H:%M} UTC",
+            )
+            return None
+        try:
+            with ClaimedKeys(self._place, self._admission, is_promised=True) as keys:
+                return await self._send(keys, entry, sent_before=True)
+        except MediakitError as error:
+            log.warning("a submission of an earlier process: %s", error)
+            return None
+
+
+def check_take(take: Take) -> None:
+    """Reject a take that is neither a count nor "next".
+
+    Raises:
+        InputError: It is neither.
+    """
+    is_whole = isinstance(take, int) and not isinstance(take, bool)
+    is_count = is_whole and take in range(1, HIGHEST_TAKE + 1)
+    if take != "next" and not is_count:
+        accepted = f'a whole number from 1 to {HIGHEST_TAKE:,}, or "next"'
+        raise InputError("take", got=take, accepted=accepted)

@@ -1,4 +1,0 @@
-"""Comparing results: takes, lineage, ratings and scores.
-
-It depends on `storage` and `entries`.
-"""

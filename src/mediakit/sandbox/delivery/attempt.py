@@ -1,0 +1,175 @@
+"""An attempt of a delivery: posts an event, returns its outcome (spec 6.3, 6.5)."""
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from functools import cached_property
+
+import httpcore
+import httpx
+
+from mediakit.clock import Clock
+from mediakit.sandbox.delivery.callback_policy import check_callback_addresses
+from mediakit.sandbox.delivery.outbound_guard import GuardedBackend
+from mediakit.sandbox.delivery.outbound_policy import (
+    CONNECT_TIMEOUT_S,
+    USER_AGENT,
+    Address,
+    BlockedError,
+    UnresolvedError,
+    parsed,
+)
+from mediakit.sandbox.delivery.outcome import BLOCKED, CONNECT, TIMEOUT, TLS, Outcome
+
+MS_PER_S = 1_000
+MAX_ANSWER_BYTES = 64 * 1024
+OWN_HEADERS = {"content-type": "application/json", "user-agent": USER_AGENT}
+
+# The errors of httpcore, which have no common base.
+_NETWORK_ERRORS = (
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.TimeoutException,
+    OSError,
+)
+
+
+class CallbackBackend(GuardedBackend):
+    """Connects for one callback, to addresses that the policy currently accepts.
+
+    The addresses are checked again when connecting, because the host may have changed
+    its addresses since the URL was accepted.
+
+    Args:
+        url: The URL to post to.
+        own_port: The port of this service.
+        allow_loopback: Whether this machine itself may be reached.
+    """
+
+    def __init__(self, url: httpx.URL, *, own_port: int, allow_loopback: bool) -> None:
+        super().__init__(allow_loopback=allow_loopback)
+        self._url = url
+        self._own_port = own_port
+
+    async def checked(self, host: str, port: int) -> list[Address]:
+        """Resolve a host and check it as the target of this callback."""
+        addresses = await super().checked(host, port)
+        check_callback_addresses(self._url, addresses, self._own_port)
+        return addresses
+
+
+class Poster:
+    """Posts events to receivers: no redirects, no proxies, a new connection each time.
+
+    Args:
+        own_port: The port of this service.
+        allow_loopback: Whether receivers on this machine are allowed.
+        timeout_s: How long a receiver has to respond, real seconds.
+        system: The real clock.
+    """
+
+    def __init__(
+        self, *, own_port: int, allow_loopback: bool, timeout_s: float, system: Clock
+    ) -> None:
+        self._own_port = own_port
+        self._allow_loopback = allow_loopback
+        self._timeout_s = timeout_s
+        self._system = system
+
+    async def post(self, url: str, headers: dict[str, str], body: bytes) -> Outcome:
+        """Post an event once.
+
+        Args:
+            url: The receiver.
+            headers: The signed headers.
+            body: The exact bytes to send.
+        """
+        started_s = self._system.monotonic_s()
+        exchange, problem = _Exchange(), None
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                await self._exchange(exchange, url, headers, body)
+        except (BlockedError, *_NETWORK_ERRORS) as error:
+            problem = error
+        passed_ms = round((self._system.monotonic_s() - started_s) * MS_PER_S)
+        if exchange.response is None:
+            return Outcome(reason=exchange.reason(problem), duration_ms=passed_ms)
+        return _outcome_of(exchange.response, passed_ms)
+
+    async def _exchange(
+        self, exchange: "_Exchange", url: str, headers: dict[str, str], body: bytes
+    ) -> None:
+        target = parsed(url)
+        backend = CallbackBackend(
+            target, own_port=self._own_port, allow_loopback=self._allow_loopback
+        )
+        waits = {"connect": min(CONNECT_TIMEOUT_S, self._timeout_s)}
+        async with (
+            httpcore.AsyncConnectionPool(
+                network_backend=backend,
+                ssl_context=self._certificates if target.scheme == "https" else None,
+            ) as pool,
+            pool.stream(
+                "POST",
+                str(target),
+                headers=list((OWN_HEADERS | headers).items()),
+                content=body,
+                extensions={"timeout": waits, "trace": exchange.trace},
+            ) as response,
+        ):
+            exchange.response = response
+            await _drain(response)
+
+    @cached_property
+    def _certificates(self) -> ssl.SSLContext:
+        # Loaded once: it can take longer than a delivery.
+        return httpx.create_ssl_context()
+
+
+class _Exchange:
+    """The progress of one attempt."""
+
+    def __init__(self) -> None:
+        self.response: httpcore.Response | None = None
+        self._shaking_hands = False
+
+    async def trace(self, event: str, info: Mapping[str, object]) -> None:
+        """Track the TLS handshake."""
+        if event.startswith("connection.start_tls."):
+            self._shaking_hands = not event.endswith(".complete")
+
+    def reason(self, problem: Exception | None) -> str:
+        """Return why there was no response, in the words of spec 6.5."""
+        match problem:
+            case UnresolvedError():
+                return CONNECT
+            case BlockedError():
+                return BLOCKED
+            case TimeoutError():
+                return TIMEOUT
+            case ssl.SSLError():
+                return TLS
+        return TLS if self._shaking_hands else CONNECT
+
+
+async def _drain(response: httpcore.Response) -> None:
+    """Read and discard the receiver's response, up to a limit."""
+    size_bytes = 0
+    async for chunk in response.aiter_stream():
+        size_bytes += len(chunk)
+        if size_bytes >= MAX_ANSWER_BYTES:
+            return
+
+
+def _outcome_of(response: httpcore.Response, duration_ms: int) -> Outcome:
+    code = response.status
+    if 200 <= code < 300:
+        return Outcome(code, duration_ms=duration_ms)
+    headers = {name.lower(): value for name, value in response.headers}
+    retry_after = headers.get(b"retry-after")
+    return Outcome(
+        status_code=code,
+        reason=f"http_{code // 100}xx: {code}",
+        retry_after=None if retry_after is None else retry_after.decode("latin-1"),
+        duration_ms=duration_ms,
+    )

@@ -1,0 +1,231 @@
+"""Reads the body of any function by the names that fields commonly have."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from mediakit.sandbox.render.film.pictures import is_picture
+from mediakit.sandbox.render.film.reference_reel import Given
+from mediakit.sandbox.render.inputs.containers import kind_of
+from mediakit.sandbox.render.protocol import RenderError, RenderRequest
+from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, parse_ratio
+
+Medium = Literal["picture", "video", "sound"]
+
+LONGEST_S = 60
+LONGEST_SIDE_PX = 4096
+SHORTEST_SIDE_PX = 64
+
+_SHORTEST_S = 0.5
+_RATIOS = ("aspect_ratio", "ratio")
+_SIZES = ("size", "image_size", "resolution")
+_SECONDS = ("duration", "duration_s", "seconds")
+# R1 and R2 say `auto`, R4 says 0 (spec 4.8).
+_AUTOMATIC = ("auto", 0)
+_SOUNDS = ("generate_audio", "audio")
+_WATERMARKS = ("watermark", "aigc_watermark")
+_FORMATS = ("output_format", "format")
+_DECLARED: Mapping[str, Medium] = {
+    "image": "picture",
+    "video": "video",
+    "audio": "sound",
+}
+
+_PAIR = re.compile(r"(\d{1,5}) ?[x*] ?(\d{1,5})")
+_SPAN = re.compile(r"(\d{1,4}(?:\.\d{1,3})?) ?s?")
+_SIDES_PX = {name.lower(): side_px for name, side_px in SHORT_SIDES_PX.items()}
+# Pictures are named by the side of a square with as many pixels.
+_SQUARES_PX = {"1k": 1024, "2k": 2048, "4k": 4096}
+
+
+class GivenMedium(NamedTuple):
+    """A medium that a body names, and its detected type."""
+
+    medium: Medium
+    given: Given
+
+
+class OpenBody:
+    """Reads a body by common field names; a value of another type is ignored.
+
+    Args:
+        request: The request; fields of objects inside its body count like its own.
+    """
+
+    def __init__(self, request: RenderRequest) -> None:
+        self._request = request
+        self._fields = _flat(request.body)
+
+    @property
+    def prompt(self) -> str:
+        """The prompt; empty if there is none."""
+        return self._text("prompt")
+
+    @property
+    def short_side_px(self) -> int | None:
+        """The short side of a video's frame."""
+        if pair := self._pair():
+            return min(max(min(pair), SHORTEST_SIDE_PX), max(SHORT_SIDES_PX.values()))
+        return _SIDES_PX.get(self._text("resolution").lower())
+
+    @property
+    def ratio(self) -> Fraction | None:
+        """Width over height; None when it follows from the given media."""
+        if pair := self._pair():
+            return Fraction(*pair)
+        return self._ratio()
+
+    @property
+    def seconds(self) -> float | None:
+        """The length, limited to what the sandbox renders; None when not given."""
+        found = next(self._numbers(*_SECONDS), None)
+        return None if found is None else float(min(max(found, _SHORTEST_S), LONGEST_S))
+
+    @property
+    def automatic(self) -> bool:
+        """Whether the length is left to the model."""
+        return any(self._fields.get(name) in _AUTOMATIC for name in _SECONDS)
+
+    @property
+    def watermark(self) -> bool:
+        """Whether the output gets a watermark."""
+        return any(self._fields.get(name) is True for name in _WATERMARKS)
+
+    @property
+    def high_bitrate(self) -> bool:
+        """Whether a larger and better file is requested."""
+        return self._text("bitrate_mode") == "high"
+
+    @property
+    def output_format(self) -> str:
+        """The last part of the requested format, such as `jpeg` of `image/jpeg`."""
+        named = next(filter(None, map(self._text, _FORMATS)), "")
+        return named.lower().rpartition("/")[2]
+
+    def audible(self, *, default: bool) -> bool:
+        """Return whether sound is requested."""
+        for name in _SOUNDS:
+            match self._fields.get(name):
+                case bool(wanted):
+                    return wanted
+                case "off" | "none":
+                    return False
+                case "native" | "on":
+                    return True
+        return default
+
+    def picture_size(self) -> Size:
+        """Return the requested size of a picture, within limits."""
+        if pair := self._pair():
+            return _bounded(*pair)
+        ratio = float(self._ratio() or 1)
+        named = self._text("resolution").lower()
+        if named in _SIDES_PX and named not in _SQUARES_PX:
+            short = _SIDES_PX[named]
+            return _bounded(short * max(ratio, 1), short / min(ratio, 1))
+        side = _SQUARES_PX.get(named, _SQUARES_PX["1k"])
+        return _bounded(side * math.sqrt(ratio), side / math.sqrt(ratio))
+
+    def media(self) -> Iterator[GivenMedium]:
+        """Find the media that the body names at any depth, in order.
+
+        What a field declares is believed; other files are looked at.
+
+        Raises:
+            RenderError: `invalid_input` when a file is no medium that can be read.
+        """
+        for label, value in _texts(self._request.body):
+            if value in self._request.inputs:
+                given = Given(self._request.file(value), label)
+                declared = self._request.media.get(label)
+                medium = _DECLARED[declared] if declared else _medium(given)
+                yield GivenMedium(medium, given)
+
+    def _text(self, name: str) -> str:
+        value = self._fields.get(name)
+        return value if isinstance(value, str) else ""
+
+    def _numbers(self, *names: str) -> Iterator[int | float]:
+        for name in names:
+            match self._fields.get(name):
+                case bool():
+                    continue
+                case int(value) | float(value) if value > 0:
+                    yield value
+                case str(text) if span := _SPAN.fullmatch(text):
+                    yield float(span[1])
+
+    def _pair(self) -> tuple[int, int] | None:
+        """Return width and height when both are given, in one text or in two fields."""
+        for name in _SIZES:
+            if pair := _PAIR.fullmatch(self._text(name).lower()):
+                width, height = int(pair[1]), int(pair[2])
+                return (width, height) if width and height else None
+        width, height = (self._side_px(name) for name in ("width", "height"))
+        return (width, height) if width and height else None
+
+    def _side_px(self, name: str) -> int:
+        value = self._fields.get(name)
+        if isinstance(value, bool) or not isinstance(value, int):
+            return 0
+        return min(max(value, 0), 16 * LONGEST_SIDE_PX)
+
+    def _ratio(self) -> Fraction | None:
+        for name in _RATIOS:
+            try:
+                return parse_ratio(self._text(name))
+            except ValueError:  # `adaptive`, or nothing that is known
+                continue
+        return None
+
+
+def _bounded(width: float, height: float) -> Size:
+    """Shrink to the longest side that is allowed; each side keeps a few pixels."""
+    scale = min(LONGEST_SIDE_PX / max(width, height), 1)
+    sides = (max(round(side * scale), SHORTEST_SIDE_PX) for side in (width, height))
+    return Size(*sides)
+
+
+def _flat(body: Mapping[str, object]) -> dict[str, object]:
+    """Flatten the objects inside the body; an outer field hides an inner one."""
+    fields: dict[str, object] = {}
+    level = [body]
+    while level:
+        deeper: list[Mapping[str, object]] = []
+        for each in level:
+            fields = {**each, **fields}
+            deeper += [value for value in each.values() if isinstance(value, dict)]
+        level = deeper
+    return fields
+
+
+def _texts(body: object) -> Iterator[tuple[str, str]]:
+    """Find every text with its place, such as `input.images[0]`, in their order."""
+    rest: list[tuple[str, object]] = [("", body)]
+    while rest:
+        label, value = rest.pop()
+        match value:
+            case str():
+                yield label, value
+            case list():
+                items = [(f"{label}[{n}]", item) for n, item in enumerate(value)]
+                rest += reversed(items)
+            case dict():
+                inside = f"{label}." if label else ""
+                items = [(f"{inside}{name}", item) for name, item in value.items()]
+                rest += reversed(items)
+
+
+def _medium(given: Given) -> Medium:
+    if is_picture(given.path):
+        return "picture"
+    kind = kind_of(given.path)
+    if kind is None:
+        raise RenderError.invalid(
+            f"{given.field}: the file is no medium that can be read; accepted are "
+            "pictures (PNG, JPEG, WebP, GIF, BMP, AVIF), clips (mp4, mov) and sounds "
+            "(wav, mp3)."
+        )
+    return kind

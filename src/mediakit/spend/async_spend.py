@@ -1,0 +1,411 @@
+"""The spend reports of a client as frames, with asynchronous methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from anyio import to_thread
+
+from mediakit.catalog import Catalog
+from mediakit.client.account.billing import Billing
+from mediakit.client.records.budgets import AnyBudget, Budget, budget_of
+from mediakit.client.recovery.async_history_view import AsyncHistoryView
+from mediakit.clock import Clock
+from mediakit.errors import InputError
+from mediakit.spend.charges import charges_frame
+from mediakit.spend.daily import DailyReader, DayQuery
+from mediakit.spend.dates import (
+    day_range,
+    end_of_month,
+    month_of,
+    month_text,
+    read_day,
+)
+from mediakit.spend.days.grouping import By, Every
+from mediakit.spend.days.month_ranges import DEFAULT_DAYS, days_before
+from mediakit.spend.days.service_clock import ServiceClock
+from mediakit.spend.monthly import MonthlyReader, Months, write_bytes
+from mediakit.spend.rate_audit import audited
+from mediakit.spend.reconciliation import Reconciler, Reconciliation
+from mediakit.spend.usd import with_usd
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mediakit.spend.budget_status import BudgetStatus
+    from mediakit.spend.forecasting import Forecast
+
+
+class AsyncSpend:
+    """Reads what was spent; reading is free (spec 4.19).
+
+    Args:
+        billing: Reads the reports from the service.
+        history: The request history.
+        catalog: Names the functions.
+        clock: Gives today in UTC until the service's time is known.
+    """
+
+    def __init__(
+        self,
+        billing: Billing,
+        history: AsyncHistoryView,
+        catalog: Catalog,
+        clock: Clock,
+    ) -> None:
+        self._history = history
+        self._catalog = catalog
+        self._clock = clock
+        self._service_clock = ServiceClock(clock)
+        self._days = DailyReader(billing, catalog, self._service_clock)
+        self._months = MonthlyReader(billing, catalog, self._service_clock)
+        self._reconciler = Reconciler(billing, history, catalog, clock)
+
+    def __repr__(self) -> str:
+        return (
+            "<spend, read by daily(...), monthly(...), monthly_csv(...), "
+            "csv_bytes(...), to_csv(...), charges(...), reconcile(...), rates(...), "
+            "forecast(...), anomalies(...) and budget(...)>"
+        )
+
+    async def daily(
+        self,
+        start: str | date | None = None,
+        end: str | date | None = None,
+        *,
+        by: By = None,
+        api_key_id: str | None = None,
+        model: str | None = None,
+        every: Every = "day",
+        usd: bool = False,
+    ) -> pd.DataFrame:
+        """Read the spend of some days by key and function (spec 4.19).
+
+        A range is read by calendar month, a few months at a time. Days that
+        ended two days ago are kept in memory and not read again.
+
+        Args:
+            start: The first day, YYYY-MM-DD in UTC; 30 days up to `end` when omitted.
+            end: The last day, included; today in UTC by the service's clock when
+                omitted.
+            by: Sum by day and any of "function", "key", "model" and "project", one
+                name or a list; by day alone with an empty list.
+            api_key_id: Only what this key spent.
+            model: Only what this model cost.
+            every: "day", or "week" for sums of weeks that begin on Monday.
+            usd: Show exact US dollars (`Decimal`) in `*_usd` columns in place of
+                micro-USD.
+
+        Returns:
+            Columns day (datetime64, UTC), api_key_id, model and function (category),
+            jobs (Int64), charge_micro_usd (int64), whatever else the service sends,
+            kind (category: mediakit's name for the function, <NA> if its path is not
+            bound), and complete (bool: False for the service's today and later); no
+            rows but the same dtypes when nothing has settled.
+
+            With `by`: day, function and kind, api_key_id, model or project, then jobs,
+            charge_micro_usd and complete. Projects come from the history; charges that
+            are not in the history are in a row without a project, so that the sums
+            do not change.
+
+        Raises:
+            InputError: A day cannot be read, the end is before the start, all of the
+                range is in the future, or another argument is invalid.
+            ServiceError: The service does not respond.
+        """
+        asked = DayQuery(
+            None if start is None else read_day("start", start),
+            None if end is None else read_day("end", end),
+            api_key_id,
+            model,
+        )
+        frame = await self._days.summed(asked, by, every, self._charges_from)
+        return await _shown(frame, usd=usd)
+
+    async def monthly(self, month: Months = None, *, usd: bool = False) -> pd.DataFrame:
+        """Read the report of a calendar month by settlement date (spec 4.19).
+
+        Args:
+            month: YYYY-MM in UTC, or a pair of the first and the last month, both
+                included; this month by the service's clock when omitted.
+            usd: Show exact US dollars (`Decimal`) in `*_usd` columns in place of
+                micro-USD.
+
+        Returns:
+            One row per month and function; amounts are int64 micro-USD, kind
+            (category) is mediakit's name for the function. The report's other fields
+            are in `attrs["report"]`, by month in "months" for several months.
+
+        Raises:
+            InputError: A month cannot be read, the last is before the first, or it
+                is in the future.
+            ServiceError: The service does not respond.
+        """
+        return await _shown(await self._months.frame(month), usd=usd)
+
+    async def monthly_csv(
+        self, month: str | None = None, *, usd: bool = False
+    ) -> pd.DataFrame:
+        """Read the same month from its CSV, without the totals row (spec 4.19).
+
+        Args:
+            month: YYYY-MM in UTC; this month by the service's clock when omitted.
+            usd: Show exact US dollars (`Decimal`) in `*_usd` columns in place of
+                micro-USD.
+
+        Returns:
+            One row per function; the totals row is in `attrs["total_micro_usd"]`, and
+            a note in `attrs["notes"]` says where it differs from the rows.
+
+        Raises:
+            InputError: The month cannot be read, or is in the future.
+            ServiceError: The service does not respond.
+        """
+        return await _shown(await self._months.csv(month), usd=usd)
+
+    async def reconcile(
+        self, month: str | None = None, *, own_keys: str | Iterable[str] | None = None
+    ) -> Reconciliation:
+        """Compare this history with the bill of a month (spec 4.19).
+
+        The history, the daily report, the monthly report, its CSV and, for owners and
+        admins, the movements of the balance are compared by function. Each difference
+        has a verdict: match, pending (a job ended, but its charge is not read yet),
+        elsewhere (another API key was charged), missing_here, missing_there,
+        rate_changed.
+
+        Args:
+            month: YYYY-MM in UTC; this month by the service's clock when omitted.
+            own_keys: The IDs of the API keys that belong to this history, as in
+                `daily()`; when omitted, the keys whose spend best matches the history.
+
+        Returns:
+            `text` is a summary; `is_explained` is true only if everything could be
+            compared and nothing is missing on either side; `frame()` has the rows.
+
+        Raises:
+            InputError: The month cannot be read or has not begun.
+            AuthError: The API key may not read the bill.
+            ServiceError: The service does not respond.
+        """
+        return await self._reconciler.compare(month, own_keys)
+
+    async def rates(
+        self, *, by: Literal["function", "line"] = "function"
+    ) -> pd.DataFrame:
+        """Compare what was charged with what was estimated (spec 8).
+
+        Args:
+            by: "function" for one row per function and kind of estimate; "line" for
+                one per line of today's price list as well.
+
+        Returns:
+            Columns function and kind (category), line (str, by line only),
+            estimate_kind (category), jobs, charge_micro_usd, estimate_micro_usd,
+            difference_micro_usd (charge less estimate) and wrong_jobs (int64),
+            first_wrong_day (datetime64[us, UTC]), better_estimate_ppm (Int64) and
+            text (str). Only completed jobs whose charge and estimate are known count.
+            A job is wrong if its estimate was exact and its charge differs, or if it
+            cost more than its upper bound. `better_estimate_ppm` is the correction
+            factor for nominal estimates, in parts per million.
+
+        Raises:
+            InputError: There is no such grouping.
+        """
+        return await audited(self._history, self._catalog, by)
+
+    async def budget(self, budget: Budget, month: str | None = None) -> BudgetStatus:
+        """Report how much of a budget is used, over all clients of the history.
+
+        Args:
+            budget: The budget.
+            month: For a budget by month: which one, YYYY-MM; the current one by the
+                client's clock when omitted.
+
+        Returns:
+            What is spent, held and left in micro-USD, the warning level reached, and
+            `frame()`: the burn-down by day.
+
+        Raises:
+            InputError: It is not a budget, or it has no such month.
+        """
+        from mediakit.spend.budget_status import budget_status
+
+        history, now = self._history.store, self._clock.now()
+        return await to_thread.run_sync(budget_status, history, budget, now, month)
+
+    async def forecast(
+        self, month: str | None = None, budget: AnyBudget | None = None
+    ) -> Forecast:
+        """Forecast a month's total, with an 80 % interval.
+
+        The forecast uses the charges of the thirteen weeks before the month and of the
+        month so far. `text` summarizes it, and `method` says how it was made.
+
+        Args:
+            month: YYYY-MM in UTC; this month by the service's clock when omitted. For
+                a month that is over, the forecast is its exact sum.
+            budget: What to compare it with: a `mk.Budget`, or an amount such as "$5".
+
+        Raises:
+            InputError: The month cannot be read or has not begun, or the budget is not
+                an amount; nothing was sent.
+            ServiceError: The service does not respond.
+        """
+        from mediakit.spend.forecasting import forecast
+        from mediakit.spend.forecasting.weekday_medians import daily_totals, unread_text
+
+        compared = budget_of("forecast", budget)
+        asked = None if month is None else month_text(month)
+        today = await self._today()
+        asked = asked or month_of(today)
+        forecast.refuse_future(asked, today)
+        first, last = forecast.first_day_needed(asked), min(today, end_of_month(asked))
+        daily = await self.daily(first, last)
+        totals = daily_totals(daily, first, last)
+        return forecast.forecast_month(
+            asked, totals, today, compared, note=unread_text(daily)
+        )
+
+    async def anomalies(
+        self,
+        start: str | date | None = None,
+        end: str | date | None = None,
+        *,
+        by: str | Sequence[str] | None = None,
+    ) -> pd.DataFrame:
+        """Find the days that cost far more or less than their weekday usually does.
+
+        A day is compared with the median of its weekday over the eight weeks before.
+        Today is not complete and is not judged.
+
+        Args:
+            start: The first day, YYYY-MM-DD in UTC; 30 days up to `end` when omitted.
+            end: The last day, included; yesterday by the service's clock when omitted.
+            by: Judge each function, key, model or project on its own: one of
+                "function", "key", "model" and "project", or a list of these.
+
+        Returns:
+            One row per unusual day: day (datetime64, UTC), the columns `by` (category),
+            charge_micro_usd and usual_micro_usd (int64), factor (float64, charge by
+            usual), direction (category: high, low) and text, the explanation.
+            `attrs["notes"]` says what could not be judged.
+
+        Raises:
+            InputError: A day cannot be read, or there is no such column; nothing was
+                sent.
+            ServiceError: The service does not respond.
+        """
+        from mediakit.spend.forecasting import anomalies
+
+        columns = anomalies.by_columns(by)
+        first_day = None if start is None else read_day("start", start)
+        last_day = None if end is None else read_day("end", end)
+        yesterday = await self._today() - timedelta(days=1)
+        last = min(last_day or yesterday, yesterday)
+        first = first_day or days_before(last, DEFAULT_DAYS - 1)
+        day_range(first, last_day or max(first, last))
+        anomalies.refuse_incomplete(first, yesterday)
+        begin = first - timedelta(days=anomalies.HISTORY_DAYS)
+        return anomalies.anomalies_frame(
+            await self.daily(begin, last, by=by), first, last, columns
+        )
+
+    async def _today(self) -> date:
+        """Return today by the service's clock, from its responses."""
+        await self._days.rows(DayQuery(None, None))
+        return self._service_clock.today()
+
+    async def csv_bytes(self, month: str | None = None) -> bytes:
+        """Read the CSV of a month as the service sends it (spec 4.19).
+
+        Args:
+            month: YYYY-MM in UTC; this month by the service's clock when omitted.
+
+        Returns:
+            The bytes, unchanged.
+
+        Raises:
+            InputError: The month cannot be read, or is in the future.
+            ServiceError: The service does not respond.
+        """
+        return await self._months.csv_bytes(month)
+
+    async def to_csv(self, month: str | None, path: str | Path) -> Path:
+        """Save the CSV of a month as the service sends it (spec 4.19).
+
+        Args:
+            month: YYYY-MM in UTC; None for this month by the service's clock.
+            path: The file; an existing file is replaced once all is written.
+
+        Returns:
+            The path of the file.
+
+        Raises:
+            InputError: The month cannot be read or is in the future, or the file
+                cannot be written.
+            ServiceError: The service does not respond; no file is written.
+        """
+        content = await self._months.csv_bytes(month)
+        return await to_thread.run_sync(write_bytes, path, content)
+
+    async def charges(
+        self,
+        start: str | date | None = None,
+        end: str | date | None = None,
+        *,
+        project: str | None = None,
+        usd: bool = False,
+    ) -> pd.DataFrame:
+        """Return every settled charge in the history, with what it was for (spec 2.2).
+
+        Nothing is sent: the charges of all keys of this service are read from the
+        history.
+
+        Args:
+            start: The first day of settlement, YYYY-MM-DD in UTC; from the first
+                charge on when omitted.
+            end: The last day, included; up to the last charge when omitted.
+            project: Only of this project.
+            usd: Show exact US dollars (`Decimal`) in `*_usd` columns in place of
+                micro-USD.
+
+        Returns:
+            One row per charge, newest first: settled_at (when it was first read as
+            settled) and its day, what was asked for, estimate, charge_micro_usd
+            (int64), variance_micro_usd (charge less the upper estimate, <NA> when that
+            is unknown), runtime_s, rating and keep, then each parameter under its
+            name, or `param_` and its name where that is another column's. The same
+            dtypes without any row.
+
+        Raises:
+            InputError: A day cannot be read, the end is before the start, or the
+                start is in the future.
+        """
+        first = None if start is None else read_day("start", start)
+        last = None if end is None else read_day("end", end)
+        if first is not None and last is not None:
+            day_range(first, last)
+        today = self._service_clock.today()
+        if first is not None and first > today:
+            accepted = f"a day up to today, {today.isoformat()} in UTC"
+            raise InputError("start", got=first.isoformat(), accepted=accepted)
+        return await _shown(await self._charged(first, last, project), usd=usd)
+
+    async def _charges_from(self, first: date) -> pd.DataFrame:
+        return await self._charged(first, None, None)
+
+    async def _charged(
+        self, first: date | None, last: date | None, project: str | None
+    ) -> pd.DataFrame:
+        store, service = self._history.store, self._history.service
+        read = partial(charges_frame, store, service, first, last, project)
+        return await to_thread.run_sync(read)
+
+
+async def _shown(frame: pd.DataFrame, *, usd: bool) -> pd.DataFrame:
+    return await to_thread.run_sync(with_usd, frame) if usd else frame

@@ -1,0 +1,249 @@
+"""The sentences of a reconciliation: its notes and its summary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+
+from mediakit.money import format_usd
+from mediakit.spend.reconciliation.verdicts import Part, Reason, Verdict
+
+REBUILD = "client.history.rebuild(...)"
+REPORTS = {
+    Reason.DAILY.value: "daily report",
+    Reason.MONTHLY.value: "monthly report",
+    Reason.CSV.value: "month's CSV",
+}
+# The names do not depend on the machine's locale.
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+_MOST_NAMED = 3
+
+
+def month_name(month: str) -> str:
+    """Write a month, such as "October 2026"."""
+    year, number = month.split("-")
+    return f"{_MONTHS[int(number) - 1]} {year}"
+
+
+def listed(items: Sequence[str], most: int = _MOST_NAMED) -> str:
+    """Join items into a phrase; items beyond `most` are only counted."""
+    shown = list(items[:most])
+    if len(items) > most:
+        shown.append(f"{len(items) - most} more")
+    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
+
+
+def days_text(days: Sequence[date]) -> str:
+    """Join days into a phrase; days beyond the third are only counted."""
+    return listed([day.isoformat() for day in days])
+
+
+def note(part: Part, month: str) -> str:
+    """Explain why a part has its verdict; empty if both sides simply agree.
+
+    Args:
+        part: The part.
+        month: The month, "YYYY-MM".
+    """
+    if part.reason is Reason.UNREAD:
+        return part.detail
+    if part.reason.value in REPORTS:
+        return _report_note(part)
+    say = _NOTES.get(part.reason)
+    return say(part, month_name(month)) if say else ""
+
+
+def _more(micro_usd: int) -> str:
+    word = "more" if micro_usd > 0 else "less"
+    return f"{format_usd(abs(micro_usd))} {word}"
+
+
+def _near(part: Part, _: str) -> str:
+    return (
+        f"Dated differently here: {listed(part.job_ids)}. The history dates a charge "
+        "by when it first read it as settled, which can differ from the service's "
+        "settlement day."
+    )
+
+
+def _came_in(part: Part, month: str) -> str:
+    return (
+        f"Settled on the other side of midnight: the service counts "
+        f"{listed(part.job_ids)} in {month}; this history dates it in another month."
+    )
+
+
+def _went_out(part: Part, month: str) -> str:
+    return (
+        f"Settled on the other side of midnight: this history dates "
+        f"{listed(part.job_ids)} in {month}; the service counts it in another month."
+    )
+
+
+def _rate(part: Part, _: str) -> str:
+    jobs = _jobs(part.job_ids)
+    return (
+        f"{jobs} cost {_more(part.difference)} than the exact estimate, first on "
+        f"{part.day}: {listed(part.job_ids)}. The price list of mediakit no longer "
+        "matches the service's; client.spend.rates() shows since when."
+    )
+
+
+def _restated(part: Part, _: str) -> str:
+    return (
+        f"The service has changed this charge since it was first read: "
+        f"{listed(part.job_ids)}; {_more(part.difference)} than expected."
+    )
+
+
+def _pending(part: Part, month: str) -> str:
+    what = f"The charge for {listed(part.job_ids)} has not been read yet"
+    if part.daily:
+        return f"{what}; it may account for {format_usd(part.daily)} of the bill."
+    most = "" if part.bound is None else f" (at most {format_usd(part.bound)})"
+    return f"{what}{most}, and the service has not counted it in {month}."
+
+
+def _elsewhere(_: Part, __: str) -> str:
+    return "Charged to another API key; this history does not record it."
+
+
+def _no_local_job(part: Part, _: str) -> str:
+    return (
+        f"The service charged this on {days_text(part.days)}, but this history has no "
+        f"job for it. {REBUILD} restores jobs by ID, from saved files or from the "
+        "delivery log."
+    )
+
+
+def _twice(part: Part, _: str) -> str:
+    return (
+        f"This history counts {listed(part.job_ids)} more than once; the service "
+        "charged it once."
+    )
+
+
+def _not_there(part: Part, _: str) -> str:
+    if part.job_ids:
+        return f"The service does not report the charge for {listed(part.job_ids)}."
+    return (
+        f"This history has more on {days_text(part.days)} than the service reports, "
+        "and no combination of that day's charges adds up to the difference."
+    )
+
+
+def _total(part: Part, _: str) -> str:
+    name = REPORTS[part.detail]
+    return f"The total of the {name} is {_more(part.difference)} than its rows."
+
+
+def _balance(part: Part, _: str) -> str:
+    return f"The balance fell by {_more(part.difference)} than the amount charged."
+
+
+_NOTES: Mapping[Reason, Callable[[Part, str], str]] = {
+    Reason.NEAR: _near,
+    Reason.CAME_IN: _came_in,
+    Reason.WENT_OUT: _went_out,
+    Reason.RATE: _rate,
+    Reason.RESTATED: _restated,
+    Reason.PENDING: _pending,
+    Reason.ELSEWHERE: _elsewhere,
+    Reason.NO_LOCAL_JOB: _no_local_job,
+    Reason.TWICE: _twice,
+    Reason.NOT_THERE: _not_there,
+    Reason.TOTAL: _total,
+    Reason.BALANCE: _balance,
+}
+
+
+def _report_note(part: Part) -> str:
+    name = REPORTS[part.reason.value]
+    row = "a row may be duplicated" if part.difference > 0 else "a row may be missing"
+    when = f" on {days_text(part.days)}" if part.days else ""
+    return (
+        f"The {name} has {_more(part.difference)} for this function{when} than the "
+        f"other reports: {row}."
+    )
+
+
+def _jobs(job_ids: Sequence[str]) -> str:
+    return "1 job" if len(job_ids) == 1 else f"{len(job_ids)} jobs"
+
+
+# -- the summary sentence --------------------------------------------------------------
+
+
+def sentence(
+    parts: Iterable[Part],
+    *,
+    month: str,
+    charged_micro_usd: int | None,
+    is_so_far: bool,
+    kinds: Mapping[str, str],
+) -> str:
+    """Summarize in one sentence what was charged and whether it is explained.
+
+    Args:
+        parts: The parts of the month.
+        month: The month, "YYYY-MM".
+        charged_micro_usd: The total charge; None if it could not be read.
+        is_so_far: Whether the month is still running.
+        kinds: Our names of the functions, by path.
+    """
+    parts = list(parts)
+    when = f"{month_name(month)}{' so far' if is_so_far else ''}"
+    open_parts = [p for p in parts if p.verdict in MISSING]
+    open_parts.sort(key=lambda part: -abs(part.difference))
+    unread = [part.detail.rstrip(".") for part in parts if part.verdict is None]
+    if charged_micro_usd is None:
+        return f"{when} cannot be reconciled: {'; '.join(dict.fromkeys(unread))}."
+    if not parts and not charged_micro_usd:
+        return f"Nothing was charged in {when}, and this history has no charge for it."
+    charged = f"{format_usd(charged_micro_usd)} charged in {when}"
+    said = []
+    if open_parts:
+        apart = sum(abs(part.difference) for part in open_parts)
+        reasons = listed([_open_text(part, kinds) for part in open_parts])
+        said.append(f"{format_usd(apart)} is not explained: {reasons}")
+    if unread:
+        said.append(f"not everything could be compared: {listed(unread)}")
+    return f"{charged}; {'; '.join(said) or 'all of it is explained'}."
+
+
+MISSING = (Verdict.MISSING_HERE, Verdict.MISSING_THERE)
+
+
+def _open_text(part: Part, kinds: Mapping[str, str]) -> str:
+    amount = format_usd(abs(part.difference))
+    what = f"{amount} for {kinds.get(part.path, part.path)}" if part.path else amount
+    return f"{what} {_open_reason(part)}"
+
+
+def _open_reason(part: Part) -> str:
+    on = f" on {days_text(part.days)}" if part.days else ""
+    ids = f" ({listed(part.job_ids)})" if part.job_ids else ""
+    more = "too much" if part.difference > 0 else "too little"
+    name = REPORTS.get(part.detail or part.reason.value)
+    texts = {
+        Reason.NO_LOCAL_JOB: f"is missing here{on} ({REBUILD} can restore it)",
+        Reason.TWICE: f"is counted twice here{ids}",
+        Reason.NOT_THERE: f"is missing in the service's reports{ids or on}",
+        Reason.BALANCE: f"{more} was taken from the balance (contact the service)",
+        Reason.TOTAL: f"{more} is in the total of the {name} (contact the service)",
+    }
+    in_report = f"{more} is in the {name}{on} (contact the service)"
+    return texts.get(part.reason, in_report)

@@ -1,0 +1,193 @@
+"""Saves a form's draft and jobs in the history, and restores them in a new kernel."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import logging
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mediakit.client import AsyncJob, Client, Job
+from mediakit.client.submissions.lost_responses import may_resend_unasked
+from mediakit.clock import Clock
+from mediakit.errors import MediakitError
+from mediakit.history import Entry, EntryState, History
+from mediakit.schema import canonical_json
+from mediakit.widgets.form.memory.draft import Draft
+from mediakit.widgets.form.state import FormState
+from mediakit.widgets.toolkit.cell_identity import CellPlace
+from mediakit.widgets.toolkit.cell_outputs import in_kernel
+
+log = logging.getLogger("mediakit.widgets")
+
+MOST_JOBS = 100
+"""How many jobs come back; older ones are in the history."""
+ANSWER_PAUSE_S = 1.0
+ANSWER_LOOKS = 300
+
+FormKey = tuple[tuple[str, str, str], CellPlace]
+"""Service, function and name of a form, and its place among the cells."""
+
+
+def current_notebook() -> str | None:
+    """Return the path of the notebook whose kernel this is; None where it is unknown.
+
+    A Jupyter server tells it. Voilà does not, and there visitors must not see what
+    others typed.
+    """
+    path = Path(os.environ.get("JPY_SESSION_NAME") or ".")
+    if not in_kernel() or not path.is_absolute() or path.is_dir():
+        return None
+    return str(path.resolve())
+
+
+def origin_of(store: History, key: FormKey) -> str | None:
+    """Return what names a form in the history, the same after a restart.
+
+    Args:
+        store: The history. Other people may use a database behind a network, too.
+        key: The form.
+
+    Returns:
+        None where the notebook is not known: nothing is kept then.
+    """
+    notebook = current_notebook()
+    if notebook is None:
+        return None
+    kind, place = key
+    return json.dumps(["" if store.is_local else _person(), notebook, *place, *kind])
+
+
+def is_over(entry: Entry) -> bool:
+    """Tell whether nothing more is to come of a request."""
+    return entry.state in (EntryState.SETTLED, EntryState.REFUSED)
+
+
+def is_same(state: FormState, entry: Entry) -> bool:
+    """Tell whether a form holds the request of an entry, without local files."""
+    if state.media.files or state.problems:
+        return False
+    body = state.function.canonical_body(state.body())
+    return canonical_json(body) == entry.body
+
+
+def _person() -> str:
+    hub_user = os.environ.get("JUPYTERHUB_USER")
+    return hub_user or f"{getpass.getuser()}@{platform.node()}"
+
+
+class FormMemory:
+    """Reads and writes what one form keeps.
+
+    Args:
+        client: The client of the form.
+        origin: Names the form; None keeps nothing.
+    """
+
+    def __init__(self, client: Client[Job], origin: str | None) -> None:
+        self._core = client.core
+        self._store = client.core.store
+        self._secret = client.service.api_key
+        self.origin = origin
+        self._saved: str | None = None
+        self._after = 0
+
+    @property
+    def keeps(self) -> bool:
+        """Tell whether anything is kept."""
+        return self.origin is not None
+
+    def begin(self, *, fresh: bool = False) -> Draft | None:
+        """Return what the form held last; None when nothing is known.
+
+        Args:
+            fresh: Forget it, and the jobs that were made until now.
+        """
+        if self.origin is None:
+            return None
+        self._saved = self._store.draft(self.origin)
+        draft = Draft.read(self._saved)
+        self._after = 0 if draft is None else draft.after
+        if not fresh:
+            return draft
+        newest = self._store.asked_from(self.origin, limit=1)
+        self._after = newest[0].number if newest else 0
+        return None
+
+    def entries(self) -> list[Entry]:
+        """Return what the form asked for, newest first."""
+        if self.origin is None:
+            return []
+        return self._store.asked_from(self.origin, limit=MOST_JOBS, after=self._after)
+
+    def recalled(self, entry: Entry) -> AsyncJob:
+        """Return a job as the history knows it, without the network."""
+        return self._core._jobs.recalled(entry)
+
+    def draft_of(self, state: FormState, given: Mapping[str, str]) -> Draft:
+        """Return what a form holds now.
+
+        Args:
+            state: What it shows.
+            given: What its cell's code gave, as digests.
+        """
+        return Draft(
+            state.values, given, state.touched, state.submitted, after=self._after
+        )
+
+    def skip(self, draft: Draft) -> None:
+        """Write nothing before the form differs from this."""
+        if self._saved is None:
+            self._saved = draft.text(self._secret)
+
+    def save(self, draft: Draft) -> None:
+        """Write what the form holds, where it has changed; it may block.
+
+        A history that cannot be written now is written at the next change.
+        """
+        if self.origin is None:
+            return
+        text = draft.text(self._secret)
+        if text == self._saved:
+            return
+        try:
+            self._store.save_draft(self.origin, text)
+            self._saved = text
+        except MediakitError as error:
+            log.warning("what a form holds was not saved: %s", error)
+
+    async def watch(self, entries: Sequence[Entry]) -> None:
+        """Watch the jobs again whose charge is not settled."""
+        for entry in entries:
+            if entry.job_id is not None and not is_over(entry):
+                await self._core._jobs.resume(entry)
+
+    async def answered(self, entries: Sequence[Entry], clock: Clock) -> Sequence[Entry]:
+        """Wait for the jobs of requests that an earlier kernel left unanswered.
+
+        The client asks for them again; see `resume`.
+
+        Returns:
+            Those that have a job by now.
+        """
+        keys = [
+            entry.key
+            for entry in entries
+            if entry.state is EntryState.UNANSWERED
+            and may_resend_unasked(entry, clock.now())
+        ]
+        found: list[Entry] = []
+        for _ in range(ANSWER_LOOKS if keys else 0):
+            read = [
+                await self._core._account_history.ask(History.find_key, k) for k in keys
+            ]
+            known = [entry for entry in read if entry is not None]
+            found += [entry for entry in known if entry.job_id is not None]
+            keys = [e.key for e in known if e.state is EntryState.UNANSWERED]
+            if not keys:
+                break
+            await clock.sleep(ANSWER_PAUSE_S)
+        return found

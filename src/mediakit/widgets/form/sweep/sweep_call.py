@@ -1,0 +1,315 @@
+"""The values of a form's sweep, and the `client.sweep` call that they make; pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import partial
+from typing import Any, Literal
+
+from mediakit.schema import FieldSpec
+from mediakit.sweep.grid import slots_in
+from mediakit.widgets.controls.json_values import (
+    FURTHER,
+    NotJson,
+    read_json,
+    unreadable,
+)
+from mediakit.widgets.controls.messages import label_of, within
+from mediakit.widgets.form.python_code import is_argument, is_default
+from mediakit.widgets.form.state import FormState
+
+Way = Literal["choices", "both", "numbers", "lines", "lists", "json"]
+"""How the values of an axis are given: ticked, typed as numbers, or one a line."""
+Entry = str | tuple[object, ...]
+"""What stands in the control of an axis: a text, or the choices that are ticked."""
+
+MOST_VALUES = 1_000
+RESERVED = ("function", "zip", "rows", "sample", "takes", "take")
+"""What `client.sweep` takes for its own, or a cell's frame names so."""
+NUMBERS = "3, 5, 10 or 3-9 step 2"
+_NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
+_ONE = re.compile(_NUMBER)
+_SPAN = re.compile(
+    rf"({_NUMBER})\s*(?:-|–|to)\s*({_NUMBER})(?:\s*step\s*({_NUMBER}))?"  # noqa: RUF001 - a dash that people type
+)
+_BETWEEN_MEDIA = re.compile(r",\s+")
+
+
+@dataclass(frozen=True)
+class SweepChoice:
+    """What people chose to vary.
+
+    Args:
+        varied: The fields that vary, in the order in which they were ticked.
+        entries: What stands in the control of each axis, by field or slot; those of
+            fields that do not vary any more too.
+        takes: How many draws of each combination.
+    """
+
+    varied: tuple[str, ...] = ()
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+    takes: int = 1
+
+    def with_varied(self, spec: FieldSpec, value: object) -> SweepChoice:
+        """Return the choice after a field was ticked.
+
+        Args:
+            spec: The field.
+            value: Its value in the form, with which its axis begins.
+        """
+        entries = {spec.name: first_entry(spec, value), **self.entries}
+        varied = (*(n for n in self.varied if n != spec.name), spec.name)
+        return replace(self, varied=varied, entries=entries)
+
+    def without(self, name: str) -> SweepChoice:
+        """Return the choice after a field is not ticked any more."""
+        return replace(self, varied=tuple(n for n in self.varied if n != name))
+
+    def with_entry(self, name: str, entry: Entry) -> SweepChoice:
+        """Return the choice after the values of an axis were changed."""
+        return replace(self, entries={**self.entries, name: entry})
+
+    def with_takes(self, takes: int) -> SweepChoice:
+        """Return the choice with another number of draws."""
+        return replace(self, takes=takes)
+
+
+@dataclass(frozen=True)
+class SweepCall:
+    """The call of `client.sweep` that a choice makes.
+
+    Args:
+        axes: The fields and slots, those that do not vary too.
+        takes: How many draws of each combination.
+        slots: The slots of the templates that have no field of their own.
+        problems: Sentences by field or slot; with any the call cannot be made.
+    """
+
+    axes: Mapping[str, object]
+    takes: int
+    slots: tuple[str, ...]
+    problems: Mapping[str, str]
+
+    @property
+    def arguments(self) -> dict[str, object]:
+        """Return what `client.sweep` takes by name."""
+        takes = {"takes": self.takes} if self.takes > 1 else {}
+        return {**self.axes, **takes}
+
+
+def axes_of(state: FormState) -> dict[str, FieldSpec]:
+    """Return what can vary in a form, by name.
+
+    These are the fields of the kind of body that is chosen, and what an open function
+    is given beyond its fields.
+    """
+    fields = state.function.of(state.values).fields
+    return {**{n: FieldSpec(n, "json") for n in state.further}, **fields}
+
+
+def way_of(spec: FieldSpec) -> Way:
+    """Return how the values of a field are given."""
+    item = spec.item
+    if spec.kind == "list" and item is not None and item.media_kind:
+        return "lists"
+    return _WAYS.get(spec.kind, "json")
+
+
+_WAYS: Mapping[str, Way] = {
+    "choice": "choices",
+    "boolean": "both",
+    "integer": "numbers",
+    "number": "numbers",
+    "text": "lines",
+    "media": "lines",
+}
+
+
+def first_entry(spec: FieldSpec, value: object) -> Entry:
+    """Return what stands in the control of an axis at first: the form's own value."""
+    way = way_of(spec)
+    if way == "choices":
+        return tuple(choice for choice in spec.choices if choice == value)
+    if value is None or way == "both" or isinstance(value, NotJson):
+        return ""
+    if way == "lists" and isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    if way == "json":
+        return json.dumps(value, ensure_ascii=False)
+    return " ".join(str(value).split("\n"))
+
+
+def call_of(state: FormState, choice: SweepChoice) -> SweepCall:
+    """Return the call that a form and a choice make.
+
+    Fields that hold their default are left out, as in the call of one request.
+
+    Args:
+        state: The form.
+        choice: What varies.
+    """
+    specs, body = axes_of(state), state.body()
+    problems: dict[str, str] = {}
+    given: dict[str, object] = {}
+    for name in choice.varied:
+        if name in specs:
+            entry = choice.entries.get(name, "")
+            given |= _read(partial(_values, specs[name]), name, entry, problems)
+    for name in specs.keys() - given.keys() - problems.keys():
+        if name in body and not is_default(state.function, name, body[name]):
+            given[name] = _fixed(specs[name], body[name])
+    problems |= _unreadable(state, {*specs, FURTHER.name} - {*choice.varied})
+    axes = {name: given[name] for name in specs if name in given}
+    problems |= _refused(axes, "field")
+    slots = _slots(state, specs, axes)
+    problems |= _refused(slots, "slot")
+    for name in slots:
+        axes |= _read(_lines, name, choice.entries.get(name, ""), problems)
+    return SweepCall(axes, choice.takes, slots, problems)
+
+
+def _read(
+    read: Callable[[Any], list[Any]], name: str, entry: Entry, problems: dict[str, str]
+) -> dict[str, object]:
+    """Return an axis by its name; note the problem when it cannot be read."""
+    try:
+        return {name: read(entry)}
+    except ValueError as error:
+        problems.setdefault(name, str(error))
+        return {}
+
+
+def _fixed(spec: FieldSpec, value: object) -> object:
+    """Return a value that does not vary, as a sweep takes it."""
+    if not isinstance(value, list | tuple):
+        return value
+    holds_lists = any(isinstance(each, list | tuple) for each in value)
+    # A list is an axis, except in a field that takes a list.
+    return value if spec.kind == "list" and not holds_lists else [value]
+
+
+def _unreadable(state: FormState, names: Iterable[str]) -> dict[str, str]:
+    """Return sentences for the boxes of fields that hold what cannot be sent."""
+    found = {}
+    for name in names:
+        if name not in state.disabled:
+            for problem in unreadable(name, state.values.get(name)):
+                reason = problem.accepted
+                found[name] = f"{reason[:1].upper()}{reason[1:]}."
+    return found
+
+
+def _refused(names: Iterable[str], what: str) -> dict[str, str]:
+    """Return sentences for names that cannot be arguments of `client.sweep`."""
+    return {
+        name: f"A sweep cannot have a {what} named {name}."
+        for name in names
+        if name in RESERVED or not is_argument(name)
+    }
+
+
+def _slots(
+    state: FormState, specs: Mapping[str, FieldSpec], axes: Mapping[str, object]
+) -> tuple[str, ...]:
+    """Return the slots without a field, in the order in which they appear."""
+    found: list[str] = []
+    for name, value in axes.items():
+        spec = specs[name]
+        if spec.kind == "text" or name in state.further:
+            values = value if isinstance(value, list) else [value]
+            found += [slot for each in values for slot in _in_order(each)]
+    return tuple(dict.fromkeys(slot for slot in found if slot not in specs))
+
+
+def _in_order(value: object) -> list[str]:
+    return sorted(slots_in(value), key=lambda slot: str(value).index(f"{{{slot}}}"))
+
+
+# -- values -----------------------------------------------------------------------
+
+
+def _values(spec: FieldSpec, entry: Entry) -> list[Any]:
+    """Read the values of an axis.
+
+    Raises:
+        ValueError: They cannot be read; the message is a sentence.
+    """
+    way = way_of(spec)
+    if way == "both":
+        return [False, True]
+    if way == "choices":
+        chosen = [choice for choice in spec.choices if choice in entry]
+        if not chosen:
+            raise ValueError(f"Tick at least one {within(label_of(spec))}.")
+        return chosen
+    if way == "numbers":
+        return numbers_in(str(entry), whole=spec.kind == "integer", step=spec.step)
+    lines = _lines(str(entry))
+    if way == "lists":
+        return [_BETWEEN_MEDIA.split(line.rstrip(",")) for line in lines]
+    if way == "json":
+        return [_json(line, at) for at, line in enumerate(lines, 1)]
+    return lines
+
+
+def _lines(text: str) -> list[str]:
+    found = [line.strip() for line in text.splitlines() if line.strip()]
+    if not found:
+        raise ValueError("Give at least one value, one a line.")
+    return found
+
+
+def _json(line: str, number: int) -> object:
+    value = read_json(line)
+    if isinstance(value, NotJson):
+        raise ValueError(f"Line {number}: {value.reason}.")
+    return value
+
+
+def numbers_in(text: str, *, whole: bool, step: float | None = None) -> list[float]:
+    """Read numbers such as "3, 5, 10" or "3-9 step 2".
+
+    Whether a number will do is for the plan to say, cell by cell.
+
+    Args:
+        text: What was typed.
+        whole: Whether the field takes whole numbers, which are 1 apart by default.
+        step: What the field's numbers are multiples of; None for any.
+
+    Raises:
+        ValueError: It cannot be read; the message is a sentence.
+    """
+    usual = Decimal(str(step)) if step else Decimal(1) if whole else None
+    found: list[Decimal] = []
+    for part in re.split(r"[,;\n]", text):
+        if part.strip():
+            found += _numbers(part.strip(), usual, MOST_VALUES - len(found))
+    if not found:
+        raise ValueError(f"Write numbers, such as {NUMBERS}.")
+    return [_plain(number) for number in dict.fromkeys(found)]
+
+
+def _numbers(part: str, usual: Decimal | None, room: int) -> list[Decimal]:
+    if _ONE.fullmatch(part):
+        return [Decimal(part)]
+    span = _SPAN.fullmatch(part)
+    if span is None:
+        raise ValueError(f'"{part}" is not a number. Write {NUMBERS}.')
+    first, last = Decimal(span[1]), Decimal(span[2])
+    step = Decimal(span[3]) if span[3] else usual
+    if step is None:
+        raise ValueError(f"Add the step, such as {first}-{last} step 0.25.")
+    if step <= 0 or last < first:
+        raise ValueError(f"Write {part} from the least to the greatest number.")
+    count = (last - first) // step + 1
+    if count > room:
+        raise ValueError(f"Write at most {MOST_VALUES:,} numbers.")
+    return [first + step * place for place in range(int(count))]
+
+
+def _plain(number: Decimal) -> float:
+    return int(number) if number == number.to_integral_value() else float(number)

@@ -1,0 +1,157 @@
+"""The layout of a wall: the place and the caption of each cell; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from mediakit.errors import InputError
+from mediakit.widgets.gallery.cells import PROMPT, TAKE, WallCell
+
+PAGE_CELLS = 48
+CAPTION_LENGTH = 40
+BARE_WORDS = ("true", "false", "none")
+
+Place = tuple[int, int]
+"""A row and a column, from 0."""
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """Rows and columns, and what stands in them.
+
+    Args:
+        row_axis: The axis down the side; None for a single row without a name.
+        col_axis: The axis along the top; None for a flow without columns.
+        rows: The texts of the rows, in order.
+        cols: The texts of the columns, in order.
+        places: Where each cell is, in the order of the cells.
+        captions: What tells the cells of one place apart, for each cell.
+        names: What each cell is called by those who cannot see where it is.
+        shows_prompt: Whether a cell needs its prompt beside it.
+    """
+
+    row_axis: str | None
+    col_axis: str | None
+    rows: tuple[str, ...]
+    cols: tuple[str, ...]
+    places: tuple[Place, ...]
+    captions: tuple[str, ...]
+    names: tuple[str, ...]
+    shows_prompt: bool
+
+    def pages(self, positions: Iterable[int] | None = None) -> list[list[int]]:
+        """Split cells into pages of whole rows, of 48 cells at most.
+
+        Args:
+            positions: Which cells, by their position; all unless given.
+        """
+        chosen = range(len(self.places)) if positions is None else positions
+        pages: list[list[int]] = []
+        by_row: dict[int, list[int]] = {}
+        for position in sorted(chosen, key=lambda at: (self.places[at], at)):
+            by_row.setdefault(self.places[position][0], []).append(position)
+        for row in by_row.values():
+            if pages and len(pages[-1]) + len(row) <= PAGE_CELLS:
+                pages[-1].extend(row)
+                continue
+            starts = range(0, len(row), PAGE_CELLS)
+            pages.extend(row[start : start + PAGE_CELLS] for start in starts)
+        return pages
+
+
+def arranged(
+    cells: Sequence[WallCell], rows: str | None = None, cols: str | None = None
+) -> Arrangement:
+    """Arrange cells by up to two axes.
+
+    Args:
+        cells: The cells.
+        rows: The axis down the side.
+        cols: The axis along the top.
+
+    Raises:
+        InputError: There is no such axis, or both are the same.
+    """
+    axes = list(dict.fromkeys(axis for cell in cells for axis in cell.labels))
+    _check(cells, axes, rows, cols)
+    row_of, col_of = _numbers(cells, rows), _numbers(cells, cols)
+    places = tuple(
+        (row_of[cell.text(rows)] if rows else 0, col_of[cell.text(cols)] if cols else 0)
+        for cell in cells
+    )
+    shows_prompt = _needs_prompt(cells, places, rows, cols)
+    varying = [axis for axis in dict.fromkeys((*axes, TAKE)) if _varies(cells, axis)]
+    captioned = [axis for axis in varying if axis not in (rows, cols, PROMPT)]
+    if shows_prompt:
+        captioned = [axis for axis in captioned if not _is_in_prompt(cells, axis)]
+    return Arrangement(
+        row_axis=rows,
+        col_axis=cols,
+        rows=tuple(row_of),
+        cols=tuple(col_of),
+        places=places,
+        captions=tuple(_words(cell, captioned, " · ") for cell in cells),
+        names=tuple(
+            _words(cell, varying, ", ") or f"cell {cell.index + 1}" for cell in cells
+        ),
+        shows_prompt=shows_prompt,
+    )
+
+
+def _check(
+    cells: Sequence[WallCell], axes: list[str], rows: str | None, cols: str | None
+) -> None:
+    known = [*axes, *(axis for axis in (TAKE, PROMPT) if axis not in axes)]
+    accepted = f"one of the axes {', '.join(known)}"
+    for name, axis in (("rows", rows), ("cols", cols)):
+        if axis is not None and cells and axis not in known:
+            raise InputError(name, got=axis, accepted=accepted)
+    if rows is not None and rows == cols:
+        raise InputError("cols", got=cols, accepted="another axis than the rows have")
+
+
+def _numbers(cells: Sequence[WallCell], axis: str | None) -> Mapping[str, int]:
+    if axis is None:
+        return {}
+    texts = dict.fromkeys(cell.text(axis) for cell in cells)
+    if axis == TAKE:
+        texts = dict.fromkeys(sorted(texts, key=lambda text: (len(text), text)))
+    return {text: number for number, text in enumerate(texts)}
+
+
+def _varies(cells: Sequence[WallCell], axis: str) -> bool:
+    return len({cell.text(axis) for cell in cells}) > 1
+
+
+def _needs_prompt(
+    cells: Sequence[WallCell],
+    places: Sequence[Place],
+    rows: str | None,
+    cols: str | None,
+) -> bool:
+    """Tell whether the headers leave open which prompt a cell has."""
+    if PROMPT in (rows, cols) or not _varies(cells, PROMPT):
+        return False
+    seen: dict[Place, str | None] = {}
+    return any(
+        seen.setdefault(place, cell.prompt) != cell.prompt
+        for place, cell in zip(places, cells, strict=True)
+    )
+
+
+def _is_in_prompt(cells: Sequence[WallCell], axis: str) -> bool:
+    return all(cell.text(axis) in (cell.prompt or "") for cell in cells)
+
+
+def _words(cell: WallCell, axes: Sequence[str], between: str) -> str:
+    return between.join(text for axis in axes if (text := _word(cell, axis)))
+
+
+def _word(cell: WallCell, axis: str) -> str:
+    text = cell.text(axis)
+    if len(text) > CAPTION_LENGTH:
+        text = f"{text[: CAPTION_LENGTH - 1]}…"
+    # A bare number says nothing, and neither does a yes or a no.
+    bare = text.replace(".", "", 1).isdigit() or text.lower() in BARE_WORDS
+    return f"{axis} {text}" if bare else text

@@ -1,0 +1,367 @@
+"""A wall as static HTML for a saved notebook; pure.
+
+Like a job's card it is read without a kernel, in untrusted copies and in exports,
+each of which strips something: no style sheet, no class, colours given twice. Its size
+is bounded, whatever the number of cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+
+from markupsafe import Markup
+
+from mediakit.markup import NO_HTML, html_text
+from mediakit.widgets.gallery.cells import (
+    BEST_RATING,
+    WallCell,
+    WallSummary,
+    header_of,
+    price_text,
+)
+from mediakit.widgets.gallery.layout import Arrangement, arranged
+from mediakit.widgets.gallery.payload import NO_ADDRESS, prompts_of
+from mediakit.widgets.gallery.posters import is_embedded, small_posters
+from mediakit.widgets.gallery.text_differences import Marked, marked
+from mediakit.widgets.job.card import BAD, LINE, QUIET
+from mediakit.widgets.job.player import NO_ENVIRONMENT, browser_url, link_html, web_url
+
+# A notebook of 0.3 MB has room for it, and for the code beside it.
+WALL_BYTES = 275_000
+PAGE_BYTES = 140_000
+POSTERS_BYTES = 100_000
+TEXT_SHOWN = 160
+PROMPT_SHOWN = 280
+NOTE_SHOWN = 300
+# A player that is narrower shows none of its controls.
+TILE_PX, LEAST_TILE_PX, PAGE_PX = 220, 160, 1_000
+
+KEPT = "color:#1e7bd6;color:var(--jp-brand-color1,#1e7bd6)"
+TABLE = "border-collapse:collapse;margin:6px 0;font-size:12px"
+CELL = f"vertical-align:top;text-align:left;padding:4px;border:1px solid {LINE}"
+HEAD = f"{CELL};font-weight:normal;max-width:{TILE_PX}px;{QUIET}"
+STATUS = {
+    "planned": "not sent yet",
+    "queued": "queued",
+    "running": "running",
+    "unsent": "unsent",
+    "invalid": "invalid",
+    "failed": "failed",
+    "completed": "completed",
+}
+
+
+def static_html(
+    cells: Sequence[WallCell],
+    rows: str | None = None,
+    cols: str | None = None,
+    *,
+    title: str = "",
+    summary: WallSummary | None = None,
+    environment: Mapping[str, str] = NO_ENVIRONMENT,
+) -> Markup:
+    """Write a wall as HTML that stays readable whatever is stripped from it.
+
+    The first page is a table with players and small posters; further cells are rows
+    of a folded table, as many as fit.
+
+    Args:
+        cells: The cells.
+        rows: The axis down the side.
+        cols: The axis along the top.
+        title: What is above it.
+        summary: The figures of the header that the cells do not tell.
+        environment: See `player.browser_url`.
+
+    Raises:
+        InputError: There is no such axis.
+    """
+    arrangement = arranged(cells, rows, cols)
+    pages = arrangement.pages()
+    first = pages[0] if pages else []
+    later = [position for page in pages[1:] for position in page]
+    wall = _Wall(cells, arrangement, first, environment)
+    page = _header_html(cells, summary or WallSummary()) + wall.table_html()
+    if title:
+        page = Markup("<div><b>{}</b></div>{}").format(html_text(_brief(title)), page)
+    room = WALL_BYTES - len(page.encode()) - page.count('"')
+    return page + _later_html(cells, arrangement, later, environment, room)
+
+
+def static_text(
+    cells: Sequence[WallCell], title: str = "", summary: WallSummary | None = None
+) -> str:
+    """Write the header of a wall as plain text."""
+    header = header_of(cells, summary or WallSummary())
+    figures = (f"{figure} {name}" for figure, name in header.figures)
+    return "\n".join(filter(None, (title, ", ".join(figures), header.progress)))
+
+
+def _header_html(cells: Sequence[WallCell], summary: WallSummary) -> Markup:
+    header = header_of(cells, summary)
+    pair = Markup('<b>{}</b> <span style="{}">{}</span>')
+    figures = Markup(" &nbsp; ").join(
+        pair.format(html_text(figure), QUIET, html_text(name))
+        for figure, name in header.figures
+    )
+    html = Markup("<div>{}</div>").format(figures)
+    if header.progress:
+        progress = Markup('<div style="{}">{}</div>')
+        html += progress.format(QUIET, html_text(header.progress))
+    return html
+
+
+class _Wall:
+    """The first page of a wall, being written.
+
+    Args:
+        cells: All cells.
+        arrangement: Where they are.
+        page: The positions of those that are written.
+        environment: See `player.browser_url`.
+    """
+
+    def __init__(
+        self,
+        cells: Sequence[WallCell],
+        arrangement: Arrangement,
+        page: Sequence[int],
+        environment: Mapping[str, str],
+    ) -> None:
+        self._cells = cells
+        self._at = arrangement
+        self._page = page
+        self._environment = environment
+        cols = {arrangement.places[at][1] for at in page}
+        fitting_px = PAGE_PX // max(1, len(cols))
+        self._tile_px = max(LEAST_TILE_PX, min(TILE_PX, fitting_px))
+        prompts = prompts_of(cells)
+        self._prompts = dict(zip(prompts, marked(prompts), strict=True))
+        shown = [cells[at] for at in page if cells[at].status == "completed"]
+        room = PAGE_BYTES - 2 * sum(len(cell.url or "") for cell in shown)
+        # Each is written twice: for the player, and for where a player is dropped.
+        room = max(0, min(room, POSTERS_BYTES)) // 2
+        self._posters = small_posters([cell.poster for cell in shown], room)
+
+    def table_html(self) -> Markup:
+        if not self._page:
+            return Markup('<div style="{}">There are no cells.</div>').format(QUIET)
+        if self._at.col_axis is None and self._at.row_axis is None:
+            return self._flow_html(self._page)
+        cols = sorted({self._at.places[at][1] for at in self._page})
+        body = NO_HTML.join(
+            self._row_html(row, list(group), cols)
+            for row, group in groupby(self._page, lambda at: self._at.places[at][0])
+        )
+        table = Markup('<table style="{}">{}{}</table>')
+        return table.format(TABLE, self._head_html(cols), body)
+
+    def _head_html(self, cols: Sequence[int]) -> Markup:
+        if self._at.col_axis is None:
+            return NO_HTML
+        heads = NO_HTML.join(_head_html(self._at.cols[col], "col") for col in cols)
+        corner = Markup("<td></td>") if self._at.row_axis is not None else NO_HTML
+        return Markup("<thead><tr>{}</tr></thead>").format(corner + heads)
+
+    def _row_html(self, row: int, page: list[int], cols: Sequence[int]) -> Markup:
+        at_col = {
+            col: [at for at in page if self._at.places[at][1] == col] for col in cols
+        }
+        head = _head_html(self._at.rows[row], "row") if self._at.row_axis else ""
+        write = self._flow_html if self._at.col_axis is None else self._tiles_html
+        td = Markup('<td style="{}">{}</td>')
+        tiles = NO_HTML.join(td.format(CELL, write(found)) for found in at_col.values())
+        return Markup("<tr>{}{}</tr>").format(head, tiles)
+
+    def _tiles_html(self, positions: Sequence[int]) -> Markup:
+        return NO_HTML.join(map(self._tile_html, positions))
+
+    def _flow_html(self, positions: Sequence[int]) -> Markup:
+        flow = Markup('<div style="display:flex;flex-wrap:wrap;gap:10px">{}</div>')
+        return flow.format(self._tiles_html(positions))
+
+    def _tile_html(self, position: int) -> Markup:
+        cell = self._cells[position]
+        said = [
+            self._media_html(cell, position),
+            _facts_html(cell),
+            self._prompt_html(cell),
+            _quiet_html(self._at.captions[position]),
+            _quiet_html(_brief(" ".join(f"#{tag}" for tag in cell.tags))),
+            _quiet_html(_brief(cell.note, NOTE_SHOWN)),
+        ]
+        rows = NO_HTML.join(map(Markup("<div>{}</div>").format, filter(None, said)))
+        tile = Markup('<div style="width:{}px;margin:0 0 4px">{}</div>')
+        return tile.format(self._tile_px, rows)
+
+    def _media_html(self, cell: WallCell, position: int) -> Markup:
+        address = web_url(cell.url) if cell.url else None
+        if cell.status != "completed" or address is None:
+            unopened = cell.status == "completed" and cell.url
+            return _state_html(cell, NO_ADDRESS if unopened else cell.problem)
+        src = browser_url(address, self._environment)
+        name = self._at.names[position]
+        return _TAGS.get(cell.media_type or "", _link)(src, name, self._poster(cell))
+
+    def _poster(self, cell: WallCell) -> str:
+        poster = self._posters.get(cell.poster or "", "")
+        if poster and not is_embedded(poster):
+            poster = browser_url(poster, self._environment)
+        return poster
+
+    def _prompt_html(self, cell: WallCell) -> Markup:
+        if not (self._at.shows_prompt and cell.prompt):
+            return NO_HTML
+        return marked_html(_shortened(self._prompts[cell.prompt]))
+
+
+def _shortened(pieces: Marked, most: int = PROMPT_SHOWN) -> Marked:
+    short: Marked = []
+    for text, differs in pieces:
+        short.append((_brief(text, most), differs))
+        most -= len(text)
+        if most <= 0:
+            break
+    return short
+
+
+def marked_html(pieces: Marked) -> Markup:
+    """Write a text with what differs in bold."""
+    bold = Markup("<b>{}</b>").format
+    return NO_HTML.join(
+        bold(html_text(text)) if differs else html_text(text)
+        for text, differs in pieces
+    )
+
+
+def _head_html(text: str, scope: str) -> Markup:
+    head = Markup('<th scope="{}" style="{}">{}</th>')
+    return head.format(scope, HEAD, html_text(_brief(text)))
+
+
+def _facts_html(cell: WallCell) -> Markup:
+    facts = [html_text(price_text(cell))]
+    if cell.keep:
+        facts.insert(0, Markup('<b style="{}">kept</b>').format(KEPT))
+    if cell.rating:
+        facts.insert(0, Markup("<span>{}</span>").format(stars(cell.rating)))
+    return Markup(" ").join(filter(None, facts))
+
+
+def _state_html(cell: WallCell, problem: str | None) -> Markup:
+    said = _quiet_html(STATUS[cell.status])
+    if not problem:
+        return said
+    tone = BAD if cell.status == "failed" else QUIET
+    return said + Markup(' <span style="{}">{}</span>').format(
+        tone, html_text(_brief(problem))
+    )
+
+
+def _quiet_html(text: str) -> Markup:
+    if not text:
+        return NO_HTML
+    return Markup('<span style="{}">{}</span>').format(QUIET, html_text(text))
+
+
+def stars(rating: int | None) -> str:
+    """Write a rating as stars; those that are missing are hollow."""
+    full = rating or 0
+    return "★" * full + "☆" * (BEST_RATING - full)
+
+
+def _brief(text: str | None, most: int = TEXT_SHOWN) -> str:
+    text = text or ""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+_PLACE = "display:block;width:100%;height:auto;border-radius:3px"
+
+
+def _video(src: str, name: str, poster: str) -> Markup:
+    # Where a sanitiser drops the player it keeps what is inside.
+    picture, still = "", name
+    if poster:
+        picture = Markup(' poster="{}"').format(poster)
+        still = Markup('<img src="{}" alt="{}" style="{}">').format(
+            poster, name, _PLACE
+        )
+    return Markup(
+        '<video controls preload="none" playsinline src="{}"{} '
+        'aria-label="{}" style="{}">{}</video><div>{}</div>'
+    ).format(src, picture, name, _PLACE, still, link_html(src, "Open the video"))
+
+
+def _image(src: str, name: str, poster: str) -> Markup:
+    picture = Markup('<img loading="lazy" src="{}" alt="{}" style="{}">')
+    return link_html(src, picture.format(poster or src, name, _PLACE))
+
+
+def _audio(src: str, name: str, poster: str) -> Markup:
+    return Markup(
+        '<audio controls preload="none" src="{}" aria-label="{}" '
+        'style="width:100%"></audio><div>{}</div>'
+    ).format(src, name, link_html(src, "Open the sound"))
+
+
+def _link(src: str, name: str, poster: str) -> Markup:
+    return link_html(src, name)
+
+
+_TAGS: Mapping[str, Callable[[str, str, str], Markup]] = {
+    "video": _video,
+    "image": _image,
+    "audio": _audio,
+}
+
+
+def _later_html(
+    cells: Sequence[WallCell],
+    arrangement: Arrangement,
+    later: Sequence[int],
+    environment: Mapping[str, str],
+    room: int,
+) -> Markup:
+    """Write the cells behind the first page as rows, as many as there is room for."""
+    if not later:
+        return NO_HTML
+    written: list[Markup] = []
+    for row in _plain_rows(cells, arrangement, later, environment):
+        room -= len(row.encode())
+        if room < 0:
+            break
+        written.append(row)
+    left = len(later) - len(written)
+    more = Markup("<div>{:,} more cells are not written here.</div>").format(left)
+    return Markup(
+        "<details><summary>{:,} more cells, after the first page of "
+        "{}</summary><table><tr><th>Cell<th>Judged<th>USD{}</table>{}</details>"
+    ).format(
+        len(later), len(cells) - len(later), NO_HTML.join(written), more if left else ""
+    )
+
+
+def _plain_rows(
+    cells: Sequence[WallCell],
+    arrangement: Arrangement,
+    later: Sequence[int],
+    environment: Mapping[str, str],
+) -> Iterator[Markup]:
+    # As few bytes as will do: double quotes would take two in a notebook's file.
+    for position in later:
+        cell = cells[position]
+        name = html_text(_brief(arrangement.names[position]))
+        address = web_url(cell.url) if cell.url else None
+        if address is not None:
+            link = Markup("<a href='{}'>{}</a>")
+            name = link.format(browser_url(address, environment), name)
+        facts = [
+            STATUS[cell.status] if cell.status != "completed" else "",
+            f"{cell.rating}★" if cell.rating else "",
+            "kept" if cell.keep else "",
+            _brief(cell.problem),
+        ]
+        said = html_text(" ".join(filter(None, facts)))
+        price = price_text(cell).replace("$", "")
+        yield Markup("<tr><td>{}<td>{}<td>{}").format(name, said, price)

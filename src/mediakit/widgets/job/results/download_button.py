@@ -1,0 +1,145 @@
+"""The button with which the browser downloads a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import ipywidgets as w
+from markupsafe import Markup
+
+from mediakit.client import AsyncJob, JobState
+from mediakit.errors import MediakitError
+from mediakit.widgets.job.player import browser_url, web_url
+from mediakit.widgets.job.results.browser_download import PageSink
+from mediakit.widgets.job.results.file_names import file_name_of
+from mediakit.widgets.job.text import has_output
+from mediakit.widgets.toolkit.anywidgets import has_anywidget
+from mediakit.widgets.toolkit.background_tasks import NamedTasks
+from mediakit.widgets.toolkit.callbacks import sentence_of
+
+DOWNLOAD = "Download"
+HERE = Path(__file__).parent
+
+
+class Panel(Protocol):
+    """Where the button stands, as `job_panel.JobPanel` does it."""
+
+    def make(self, widget_type: Any, **traits: Any) -> Any:
+        """Make a widget."""
+
+    def note(self, text: str) -> None:
+        """Show a sentence."""
+
+    def complain(self, sentence: str) -> None:
+        """Show what went wrong."""
+
+
+class Download:
+    """A button that lets the browser save a result.
+
+    The page fetches the file; where it may not, the kernel passes it on in pieces.
+    Without anywidget it is a link, which browsers may open in place of saving.
+
+    Args:
+        job: The job.
+        tasks: Runs what the kernel does.
+        panel: Makes the button, and shows what became of it.
+        environment: See `player.browser_url`.
+    """
+
+    def __init__(
+        self,
+        job: AsyncJob,
+        tasks: NamedTasks,
+        panel: Panel,
+        environment: Mapping[str, str],
+    ) -> None:
+        self._job = job
+        self._tasks = tasks
+        self._panel = panel
+        self._environment = environment
+        self._sinks: dict[int, PageSink] = {}
+        self.widget: Any = self._make()
+        self.show(job.state)
+
+    def _make(self) -> Any:
+        if not has_anywidget():
+            return self._panel.make(w.HTML)
+        button = self._panel.make(download_button_type())
+        button.on_msg(self._hear)
+        return button
+
+    def show(self, state: JobState) -> None:
+        """Offer the file where it is now."""
+        output = state.record.output
+        file = output.file if output is not None else None
+        if file is None or not has_output(state) or web_url(file.url) is None:
+            return
+        name, url = file_name_of(state), browser_url(file.url, self._environment)
+        if isinstance(self.widget, w.HTML):
+            self.widget.value = _link_html(url, name)
+        else:
+            traits = {"url": url, "name": name, "content_type": file.content_type or ""}
+            for trait, value in traits.items():
+                setattr(self.widget, trait, value)
+
+    def _hear(self, _: object, said: Mapping[str, Any], __: object) -> None:
+        """Take what the page says; it comes from outside, and is not relied on."""
+        sink = self._sinks.get(said.get("took") or said.get("stop") or 0)
+        if isinstance(said.get("want"), int):
+            self._tasks.start(
+                f"download {said['want']}", partial(self._pass_on, said["want"])
+            )
+        elif sink is not None and "took" in said:
+            sink.took()
+        elif sink is not None:
+            sink.stop()
+        elif "downloaded" in said:
+            self._panel.note(f"Your browser saved {self.widget.name}.")
+        elif "failed" in said:
+            self._panel.complain(str(said["failed"])[:500])
+
+    async def _pass_on(self, stream: int) -> None:
+        sink = PageSink(stream, self._send)
+        self._sinks[stream] = sink
+        try:
+            await self._job.pass_output(sink)
+            sink.end()
+        except MediakitError as error:
+            sink.fail(sentence_of(error))
+        finally:
+            del self._sinks[stream]
+
+    def _send(self, content: dict[str, Any], buffers: list[bytes]) -> None:
+        self.widget.send(content, buffers)
+
+    def close(self) -> None:
+        """End what is under way, and close the button."""
+        for sink in tuple(self._sinks.values()):
+            sink.stop()
+        self.widget.close()
+
+
+def _link_html(url: str, name: str) -> Markup:
+    return Markup(
+        '<a class="mk-link-button" href="{}" download="{}" target="_blank" '
+        'rel="noopener noreferrer">{}</a>'
+    ).format(url, name, DOWNLOAD)
+
+
+@cache
+def download_button_type() -> Any:
+    """Return the class of the button; only where anywidget is installed."""
+    import anywidget
+    from traitlets import Unicode
+
+    class DownloadButton(anywidget.AnyWidget):
+        _esm = HERE / "download_button.js"
+        url = Unicode().tag(sync=True)
+        name = Unicode().tag(sync=True)
+        content_type = Unicode().tag(sync=True)
+
+    return DownloadButton

@@ -1,0 +1,129 @@
+"""Finds the functions that accept a result, and the field for it; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from mediakit.catalog import Function
+from mediakit.client.requests.job_inputs import JobOutput
+from mediakit.schema import FieldSpec, MediaName
+from mediakit.widgets.controls.messages import label_of, title_of
+from mediakit.widgets.timeline.edits import edited, is_blank
+from mediakit.widgets.timeline.time_axis import MS_PER_S, Axis
+
+
+@dataclass(frozen=True)
+class Use:
+    """A field of a function that takes a result.
+
+    Args:
+        function: The function.
+        spec: The field.
+        medium: What the result is.
+    """
+
+    function: Function
+    spec: FieldSpec
+    medium: MediaName
+
+    @property
+    def title(self) -> str:
+        """Return the function's name for people."""
+        return title_of(self.function)
+
+    @property
+    def tooltip(self) -> str:
+        """Say what choosing it does."""
+        return f"Open a form with this result in {label_of(self.spec)}"
+
+    def value(self, made: JobOutput, before: object = None) -> object:
+        """Return the field's value with a result in it.
+
+        Args:
+            made: The result.
+            before: What the field held; the result comes behind what a list holds.
+        """
+        if self.spec.media_kind is not None:
+            return made.url
+        held = list(before) if isinstance(before, list) else []
+        if self.spec.item is not None and self.spec.item.media_kind is not None:
+            return [*held, *([] if made.url in held else [made.url])]
+        axis = Axis.of(self.spec, self.function.rules)
+        return None if axis is None else _placed(axis, self.medium, made, held)
+
+
+def uses_of(functions: Iterable[Function], medium: MediaName) -> list[Use]:
+    """Return the functions that take a medium, each with the field for it.
+
+    A field that must be given comes before one that may be, a medium before a
+    mask of it.
+
+    Args:
+        functions: The functions, such as a catalogue.
+        medium: "video", "image" or "audio".
+    """
+    found = (_use_of(function, medium) for function in functions)
+    uses = [use for use in found if use is not None]
+    # What needs this medium and no more is the likeliest.
+    return sorted(uses, key=lambda use: not (use.spec.to_fill_in and not use.spec.item))
+
+
+def _use_of(function: Function, medium: MediaName) -> Use | None:
+    fields = [s for s in function.fields.values() if _takes(function, s, medium)]
+    fields.sort(key=lambda spec: (not spec.to_fill_in, bool(spec.mask_of)))
+    return Use(function, fields[0], medium) if fields else None
+
+
+def _takes(function: Function, spec: FieldSpec, medium: MediaName) -> bool:
+    if medium in (spec.media_kind, spec.item.media_kind if spec.item else None):
+        return True
+    axis = Axis.of(spec, function.rules)
+    return axis is not None and any(_kinds_for(axis, medium))
+
+
+def _kinds_for(axis: Axis, medium: MediaName) -> Iterator[str]:
+    """Give the kinds of items whose stretches hold a medium."""
+    tag = axis.spec.item.tag if axis.spec.item else None
+    for kind in axis.kinds:
+        takes = axis.medium_of({tag: kind} if tag else {})
+        if takes is not None and takes[1] == medium:
+            yield kind
+
+
+def _placed(
+    axis: Axis, medium: MediaName, made: JobOutput, held: list[Any]
+) -> list[Any]:
+    """Place a medium behind the last one of its kind, as long as it is."""
+    kind = next(_kinds_for(axis, medium))
+    held = [item for item in held if not is_blank(axis, item)]
+    rows = [at for at, item in enumerate(held) if axis.kind_of(item) == kind]
+    if not rows:
+        added = edited(axis, held, {"edit": "add-item", "kind": kind})
+        held = held if added is None else added.value
+        rows = [len(held) - 1]
+    placed = edited(axis, held, {"edit": "add", "row": rows[-1]})
+    if placed is None or placed.chosen is None:
+        return held
+    row, at = placed.chosen
+    item = placed.value[row]
+    span = _filled(axis, item, axis.inner(item)[at], made)
+    spans = axis.inner(item)
+    spans[at] = span
+    return [
+        each | {axis.spans.inner: spans} if place == row else each
+        for place, each in enumerate(placed.value)
+    ]
+
+
+def _filled(
+    axis: Axis, item: dict[str, Any], span: dict[str, Any], made: JobOutput
+) -> dict[str, Any]:
+    takes = axis.medium_of(item)
+    filled = span if takes is None else span | {takes[0]: made.url}
+    if made.length_s is None:
+        return filled
+    name = axis.spans.length
+    length = axis.number(axis.fields_of(item)[name], made.length_s * MS_PER_S)
+    return filled | {name: length}

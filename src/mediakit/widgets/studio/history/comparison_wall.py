@@ -1,0 +1,66 @@
+"""The wall that compares the selected results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from mediakit.client import Client, Job
+from mediakit.history import Entry, History
+from mediakit.widgets.gallery import Gallery, WallActions, WallCell
+from mediakit.widgets.studio.history.rows import Row
+from mediakit.widgets.toolkit.styles import data_url
+
+TITLE = "Compare results"
+POSTER_PX = 320
+
+
+def wall_of(
+    client: Client[Job], entries: Sequence[Entry], rows: Sequence[Row]
+) -> Gallery:
+    """Return a wall of results, on which they are played together and rated.
+
+    Args:
+        client: The client; its history keeps the ratings.
+        entries: Submits with results.
+        rows: The same in words.
+    """
+    account_history = client.core._account_history
+
+    async def judge(job_id: str, /, **changes: Any) -> None:
+        owner: dict[str, Any] = {**account_history.owner, "job_id": job_id}
+        await account_history.write(History.judge, **owner, **changes)
+
+    store = client.core.store
+    ids = [str(entry.job_id) for entry in entries]
+    judged = store.judgements(**account_history.owner, job_ids=ids)
+    known = {each.job_id: each for each in judged}
+    cells = [
+        _cell(number, entry, row, known.get(entry.job_id or ""))
+        for number, (entry, row) in enumerate(zip(entries, rows, strict=True))
+    ]
+    return Gallery(cells, title=TITLE, judge=judge, actions=WallActions())
+
+
+def _cell(number: int, entry: Entry, row: Row, said: Any) -> WallCell:
+    return WallCell(
+        number,
+        job_id=entry.job_id,
+        labels={"function": row.function},
+        prompt=row.prompt,
+        take=entry.take,
+        status="completed",
+        media_type=entry.media_type,
+        url=entry.output_url,
+        charge_micro_usd=entry.charge_micro_usd,
+        rating=said.rating if said else None,
+        keep=bool(said and said.keep),
+        tags=said.tags if said else (),
+        note=said.note if said else "",
+    )
+
+
+def with_poster(cell: WallCell, jpeg: bytes) -> WallCell:
+    """Return a cell with a poster."""
+    return replace(cell, poster=data_url(jpeg))

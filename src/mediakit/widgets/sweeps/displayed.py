@@ -1,0 +1,71 @@
+"""Plans and results of sweeps that display themselves in a notebook."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mediakit import sweep
+
+if TYPE_CHECKING:
+    from mediakit.widgets.gallery import Gallery
+
+
+class _ShownPlan(sweep.BasePlan):
+    """A plan that shows itself: cells, money, and buttons that run it."""
+
+    def _ipython_display_(self) -> None:
+        from mediakit.widgets.sweeps.plan_view import PlanView
+
+        PlanView(self).display()
+
+
+class _ShownResults:
+    """Results that show themselves as a wall."""
+
+    core: Any
+
+    def _ipython_display_(self) -> None:
+        self.gallery()._ipython_display_()
+
+    def gallery(self, rows: str | None = None, cols: str | None = None) -> Gallery:
+        """Return the wall of all cells, to be shown in the cell.
+
+        It follows the run. Results are rated, kept and compared in it, and what is
+        written of them is kept in the history.
+
+        Args:
+            rows: The axis down the side, or "take" or "prompt"; the first axis when
+                both are omitted.
+            cols: The axis along the top; the second one when both are omitted.
+
+        Raises:
+            InputError: There is no such axis.
+        """
+        from mediakit.widgets.sweeps.wall import wall_of
+
+        return wall_of(self.core, rows, cols)
+
+
+class AsyncResults(_ShownResults, sweep.AsyncResults):
+    """The results of a run, awaited, and shown as a wall."""
+
+    @property
+    def core(self) -> sweep.AsyncResults:
+        """Return the results as they are awaited: these."""
+        return self
+
+
+class Results(_ShownResults, sweep.Results[Any]):
+    """The results of a run, shown as a wall."""
+
+
+class AsyncPlan(_ShownPlan, sweep.AsyncPlan):
+    """A plan whose run is awaited, and that shows itself."""
+
+    async_results_type = AsyncResults
+
+
+class Plan(_ShownPlan, sweep.Plan):
+    """A plan that shows itself."""
+
+    results_type = Results

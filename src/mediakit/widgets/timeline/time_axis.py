@@ -1,0 +1,177 @@
+"""Finds the time spans in a field's value, such as keyframes of tracks; pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from mediakit.rules import EndsBy, NoOverlap, Problem, Rule, Spans, UniqueIn
+from mediakit.schema import FieldSpec, MediaName
+
+MS_PER_S = 1000
+PER_S: Mapping[str, int] = {"ms": MS_PER_S, "s": 1}
+"""How many of a unit make a second; other units have no timeline."""
+
+Item = dict[str, Any]
+
+
+class Stretch(NamedTuple):
+    """A start and a length on the timeline."""
+
+    start_ms: float
+    length_ms: float
+
+    @property
+    def end_ms(self) -> float:
+        """Return where it ends."""
+        return round(self.start_ms + self.length_ms, 6)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A list of items with stretches of time, as a function's rules tell of it.
+
+    Args:
+        spec: The list, such as "tracks".
+        spans: What the stretches are called in it.
+        rules: What is asked of the stretches.
+        name: The property by which items differ, such as "id"; "" for none.
+    """
+
+    spec: FieldSpec
+    spans: Spans
+    rules: tuple[NoOverlap | EndsBy, ...]
+    name: str = ""
+
+    @classmethod
+    def of(cls, spec: FieldSpec, rules: Iterable[Rule]) -> Axis | None:
+        """Find the stretches of a field; None when no rule tells of any.
+
+        Args:
+            spec: The field.
+            rules: The rules of its function, which may be read from a document.
+        """
+        here = [rule for rule in rules if spec.name in rule.reads]
+        timed = [rule for rule in here if isinstance(rule, NoOverlap | EndsBy)]
+        if not timed:
+            return None
+        spans = timed[0].spans
+        names = (rule.name for rule in here if isinstance(rule, UniqueIn))
+        same = tuple(rule for rule in timed if rule.spans == spans)
+        axis = cls(spec, spans, same, next(names, ""))
+        return axis if axis._fits else None
+
+    @property
+    def _fits(self) -> bool:
+        """Tell whether the field is what the rules say."""
+        item = self.spec.item
+        kinds = () if item is None else (item, *item.variants.values())
+        objects = [kind for kind in kinds if kind.kind == "object"]
+        wanted = {self.spans.start, self.spans.length}
+        return (
+            self.spans.unit in PER_S
+            and bool(objects)
+            and all(wanted <= set(self._fields_of(each)) for each in objects)
+        )
+
+    def _fields_of(self, item: FieldSpec) -> Mapping[str, FieldSpec]:
+        inner = item.fields.get(self.spans.inner)
+        return inner.item.fields if inner is not None and inner.item else {}
+
+    # The kinds of items.
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Return the kinds of items, by what tells them apart; "" for the only one."""
+        item = self.spec.item
+        return tuple(item.variants) if item and item.variants else ("",)
+
+    def kind_of(self, item: Item) -> str:
+        """Return the kind of an item."""
+        tag = self.spec.item.tag if self.spec.item else None
+        return str(item.get(tag, "")) if tag else ""
+
+    def fields_of(self, item: Item) -> Mapping[str, FieldSpec]:
+        """Return the fields of a stretch in an item; none for an unknown kind."""
+        kind = self.spec.item.chosen(item) if self.spec.item else None
+        return {} if kind is None else self._fields_of(kind)
+
+    def medium_of(self, item: Item) -> tuple[str, MediaName] | None:
+        """Return the field that holds the medium of a stretch, and which it takes."""
+        for name, field in self.fields_of(item).items():
+            if field.media_kind is not None:
+                return name, field.media_kind
+        return None
+
+    def most_in(self, item: Item) -> int | None:
+        """Return how many stretches an item may hold; None for any number."""
+        kind = self.spec.item.chosen(item) if self.spec.item else None
+        inner = None if kind is None else kind.fields.get(self.spans.inner)
+        return None if inner is None else inner.max_length
+
+    # The items and their stretches.
+
+    def items(self, value: object) -> Iterator[Item]:
+        """Give the items of a value; what is no object is an empty one."""
+        for item in value if isinstance(value, list) else ():
+            yield item if isinstance(item, dict) else {}
+
+    def inner(self, item: Item) -> list[Item]:
+        """Return the stretches of an item, those without a time included."""
+        inner = item.get(self.spans.inner)
+        if not isinstance(inner, list):
+            return []
+        return [each if isinstance(each, dict) else {} for each in inner]
+
+    def stretch(self, span: Item) -> Stretch | None:
+        """Return a stretch's times; None while it has none that can be drawn."""
+        start = self._ms(span.get(self.spans.start))
+        length = self._ms(span.get(self.spans.length))
+        if start is None or length is None or start < 0 or length <= 0:
+            return None
+        return Stretch(start, length)
+
+    def stretches(self, item: Item) -> list[Stretch]:
+        """Return the times of an item's stretches, in the order of time."""
+        found = (self.stretch(span) for span in self.inner(item))
+        return sorted(each for each in found if each is not None)
+
+    @property
+    def end_ms(self) -> float | None:
+        """Return where the last stretch must end; None when that is free."""
+        ends = (rule.end for rule in self.rules if isinstance(rule, EndsBy))
+        return min((ms for end in ends if (ms := self._ms(end))), default=None)
+
+    def problems(self, value: object) -> list[Problem]:
+        """Return what the rules say of the stretches that have a time.
+
+        The whole request is held against its rules only once it is filled in.
+        """
+        nowhere = {self.spans.start: 0, self.spans.length: 0}
+        timed = [
+            {
+                self.spans.inner: [
+                    nowhere if self.stretch(span) is None else span
+                    for span in self.inner(item)
+                ]
+            }
+            for item in self.items(value)
+        ]
+        values = {self.spec.name: timed}
+        return [each for rule in self.rules for each in rule.problems(values)]
+
+    def _ms(self, number: object) -> float | None:
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            return None
+        # Whole numbers may be typed that no float can hold.
+        if abs(number) > 2**53 or not math.isfinite(number):
+            return None
+        return round(number * MS_PER_S / PER_S[self.spans.unit], 6)
+
+    def number(self, field: FieldSpec, ms: float) -> float:
+        """Write a time in the stretches' own unit, to the millisecond."""
+        number = round(ms) * PER_S[self.spans.unit] / MS_PER_S
+        whole = field.kind == "integer" or number == int(number)
+        return round(number) if whole else number

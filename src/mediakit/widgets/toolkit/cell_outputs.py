@@ -1,0 +1,247 @@
+"""The outputs of a cell: cards that are updated through a display handle.
+
+A live widget dies with its kernel, and a display handle freezes when the page is
+loaded again; a cell therefore holds both. The widget carries a style that hides the
+cards for as long as it is there, so that a living page shows everything once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from contextvars import Context
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+from uuid import uuid4
+
+from IPython.core.interactiveshell import InteractiveShell
+from markupsafe import Markup
+
+from mediakit.widgets.toolkit.styles import style_tag
+
+Publish = Callable[..., object]
+GROUP_SIZE = 8
+"""How many cards share an output."""
+
+
+class HasCard(Protocol):
+    """Whatever gives a card and tells when it has changed."""
+
+    @property
+    def card_html(self) -> str:
+        """The card as HTML."""
+
+    @property
+    def card_text(self) -> str:
+        """The card as plain text."""
+
+    def on_card(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call a function whenever the card has changed; return what ends it."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell that is being executed.
+
+    Args:
+        id: The cell, where the notebook tells it; the same when it is run again.
+        run: This execution of it.
+    """
+
+    id: str
+    run: str
+
+    @property
+    def is_known(self) -> bool:
+        """Tell whether the notebook tells which cell it is."""
+        return self.id != self.run
+
+
+def _kernel() -> Any:
+    if not InteractiveShell.initialized():
+        return None
+    return getattr(InteractiveShell.instance(), "kernel", None)
+
+
+def in_kernel() -> bool:
+    """Tell whether this process is a notebook's kernel."""
+    return _kernel() is not None
+
+
+def current_cell() -> Cell | None:
+    """Return the cell that is being executed; a terminal has none."""
+    kernel = _kernel()
+    if kernel is None:
+        return None
+    request: Mapping[str, Any] = kernel.get_parent("shell") or {}
+    run = str(request.get("header", {}).get("msg_id", ""))
+    return Cell(str(request.get("metadata", {}).get("cellId") or run), run)
+
+
+def _outputs_parent() -> Any:
+    """Return what outputs of the cell that is being executed are answers to."""
+    if _kernel() is None:
+        return None
+    return getattr(InteractiveShell.instance().display_pub, "parent_header", None)
+
+
+def publish(
+    data: Mapping[str, Any],
+    *,
+    transient: Mapping[str, str] | None = None,
+    update: bool = False,
+    parent: Any = None,
+) -> None:
+    """Send an output to the notebook; outside of one there is nowhere to.
+
+    Args:
+        data: The output in each of its types.
+        transient: Its display id, where it is to be written again.
+        update: Write the output of that id again.
+        parent: What a new output is an answer to; by default what is being executed.
+    """
+    if _kernel() is None:
+        return
+    publisher: Any = InteractiveShell.instance().display_pub
+    transient = dict(transient or {})
+    send = partial(publisher.publish, dict(data), transient=transient, update=update)
+    if update:
+        # A task on the I/O thread stands in the context of the cell that started it,
+        # and what executes notebooks without a page takes an update only from the
+        # cell that is being executed. An empty context stands in that one.
+        Context().run(send)
+    elif parent:
+        # Its cell has ended, and the page still takes its outputs.
+        content = {"data": dict(data), "metadata": {}, "transient": transient}
+        to = {"parent": parent, "ident": publisher.topic}
+        publisher.session.send(publisher.pub_socket, "display_data", content, **to)
+    else:
+        send()
+
+
+class CardHandle:
+    """Outputs of a cell that can be written again, from any thread.
+
+    A head, where there is one, and below it a card for each view that is followed. A
+    few share an output, which has a display id of its own: what is written does not
+    grow with their number. JupyterLab shows the first 50 outputs of a cell only.
+
+    Args:
+        publish: Sends outputs; the notebook's own way by default.
+    """
+
+    def __init__(self, *, publish: Publish = publish) -> None:
+        self.id = uuid4().hex
+        self._publish = publish
+        self._lock = threading.RLock()
+        self._head = ("", "")
+        self._followed: dict[HasCard, str] = {}
+        self._groups: dict[str, list[HasCard]] = {}
+        self._ends: list[Callable[[], None]] = []
+        self._sent: dict[str, tuple[str, str]] = {}
+        self._parent: Any = None
+        self._is_closed = False
+        self.is_displayed = False
+
+    @property
+    def live_style(self) -> str:
+        """Return the tag that hides the cards; it belongs into the live widget."""
+        return style_tag(self.live_rules)
+
+    @property
+    def live_rules(self) -> str:
+        """Return the rules that hide the cards, without a tag."""
+        mine = f".mediakit-cards-{self.id}"
+        return f"{mine}{{display:none}}.jp-OutputArea-child:has({mine}){{display:none}}"
+
+    def display(self) -> None:
+        """Create the outputs, in the cell that is being executed."""
+        with self._lock:
+            self.is_displayed = True
+            self._parent = None
+            self._sent.clear()
+            self._write(self.id, *self._head)
+            for group in tuple(self._groups):
+                self._write_group(group)
+            self._parent = _outputs_parent()
+
+    def another(self) -> CardHandle:
+        """Return a handle whose outputs stand in the same cell, behind these.
+
+        Nothing stands there before something is written.
+        """
+        with self._lock:
+            made = CardHandle(publish=self._publish)
+            made.is_displayed, made._parent = self.is_displayed, self._parent
+            return made
+
+    def show(self, html: str, text: str = "") -> None:
+        """Write the head; the same is not sent again.
+
+        Args:
+            html: The head as HTML.
+            text: The same as plain text.
+        """
+        with self._lock:
+            self._head = (html, text)
+            self._write(self.id, html, text)
+
+    def follow(self, *views: HasCard) -> None:
+        """Add a card for each view, below the others, and write each change of it.
+
+        Many views that are added together share outputs.
+        """
+        with self._lock:
+            new = [view for view in views if view not in self._followed]
+            size = GROUP_SIZE if len(new) > GROUP_SIZE else 1
+            for first in range(0, len(new), size):
+                group = uuid4().hex
+                self._groups[group] = new[first : first + size]
+                for view in self._groups[group]:
+                    self._followed[view] = group
+                    self._ends.append(view.on_card(partial(self._write_card, view)))
+                self._write_group(group)
+
+    def close(self) -> None:
+        """Write nothing more; what is there stays in the notebook."""
+        with self._lock:
+            self._is_closed = True
+            ends, self._ends = self._ends, []
+            self._followed.clear()
+            self._groups.clear()
+        for end in ends:
+            end()
+
+    def _write_card(self, view: HasCard) -> None:
+        with self._lock:
+            if view in self._followed:
+                self._write_group(self._followed[view])
+
+    def _write_group(self, group: str) -> None:
+        views = self._groups[group]
+        html = "".join(view.card_html for view in views)
+        self._write(group, html, "\n\n".join(view.card_text for view in views))
+
+    def _write(self, display_id: str, html: str, text: str) -> None:
+        before = self._sent.get(display_id, ("", ""))
+        if not self.is_displayed or self._is_closed or (html, text) == before:
+            return
+        update = display_id in self._sent
+        self._sent[display_id] = (html, text)
+        self._publish(
+            {"text/html": self._wrapped(html), "text/plain": text},
+            transient={"display_id": display_id},
+            update=update,
+            parent=self._parent,
+        )
+
+    def _wrapped(self, html: str) -> str:
+        # Where the kernel is gone, the widget beside the cards is one line, an error
+        # or "Loading widget..." for good, that the cards make needless. It alone has
+        # neither an element in it nor a type, as every other output does.
+        area = f".jp-OutputArea:has(.mediakit-cards-{self.id})"
+        dead = ".jp-OutputArea-output:not([data-mime-type]):not(:has(*))"
+        style = style_tag(f"{area} {dead}{{display:none}}")
+        cards = Markup('<div class="mediakit-cards-{}">{}</div>')
+        return str(style + cards.format(self.id, Markup(html)))

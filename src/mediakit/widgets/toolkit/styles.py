@@ -1,0 +1,45 @@
+"""The style sheet of the widgets, and small pieces of HTML."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from pathlib import Path
+from typing import Literal
+
+from markupsafe import Markup
+
+from mediakit.markup import NO_HTML
+
+Tone = Literal["plain", "quiet", "warn", "bad", "good"]
+
+
+CSS = (Path(__file__).parent / "widgets.css").read_text("utf-8")
+
+
+def style_block() -> Markup:
+    """Return the style sheet as a tag; one in each form is enough."""
+    return style_tag(CSS)
+
+
+def style_tag(css: str) -> Markup:
+    """Return a style sheet of ours as a tag; nothing in it is escaped."""
+    return Markup(f"<style>{css}</style>")
+
+
+def line_html(text: str, tone: Tone = "quiet") -> Markup:
+    """Write one line of outside text in a tone; no text is no line."""
+    return (
+        Markup('<span class="mk-{}">{}</span>').format(tone, text) if text else NO_HTML
+    )
+
+
+def error_html(text: str) -> Markup:
+    """Write an error for people; it is announced by screen readers."""
+    if not text:
+        return NO_HTML
+    return Markup('<div class="mk-error" role="alert">{}</div>').format(text)
+
+
+def data_url(data: bytes, media_type: str = "image/jpeg") -> str:
+    """Write a file as a URL that holds all of it."""
+    return f"data:{media_type};base64,{b64encode(data).decode()}"

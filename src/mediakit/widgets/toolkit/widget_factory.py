@@ -1,0 +1,69 @@
+"""Makes the widgets of one form, and closes a tree of widgets.
+
+Sizes and places are rules of the style sheet, so that a control needs no Layout and
+no Style of its own: each of those would be a message to the browser.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ipywidgets as w
+
+
+class WidgetFactory:
+    """Makes widgets that share one Layout, and one Style of each kind."""
+
+    def __init__(self) -> None:
+        self._layout = w.Layout()
+        self._styles: dict[type, Any] = {}
+
+    def make(self, widget_type: Any, classes: str = "", **traits: Any) -> Any:
+        """Make a widget with the shared objects and some style classes.
+
+        Args:
+            widget_type: A widget class.
+            classes: Names of the style sheet, separated by spaces.
+            traits: The widget's traits.
+        """
+        style = widget_type.class_traits().get("style")
+        if style is not None:
+            if style.klass not in self._styles:
+                self._styles[style.klass] = style.klass()
+            traits["style"] = self._styles[style.klass]
+        widget = widget_type(
+            layout=self._layout, _dom_classes=tuple(classes.split()), **traits
+        )
+        keep_in_order(widget.comm)
+        return widget
+
+    def close(self) -> None:
+        """Close the shared objects; only after the widgets that use them."""
+        for shared in (self._layout, *self._styles.values()):
+            shared.close()
+
+
+def keep_in_order(comm: Any) -> None:
+    """Let the browser alone choose the thread that hears a widget.
+
+    ipykernel 7.4 sends what people do with a widget to the thread that last wrote to
+    it. So a click on Generate could be heard on one thread while an older change of a
+    slider still waits on another, behind a running cell, and the wrong values would
+    be submitted. The browser sends all widgets to one thread, in order.
+
+    Args:
+        comm: The widget's connection; other kernels have nothing to switch off.
+    """
+    if hasattr(comm, "_reply_subshell_for"):
+        comm._reply_subshell_for = _as_sent
+
+
+def _as_sent(data: object, subshell_id: str | None) -> str | None:
+    return subshell_id
+
+
+def close_tree(widget: Any) -> None:
+    """Close a widget and everything inside it; shared objects stay open."""
+    for child in getattr(widget, "children", ()):
+        close_tree(child)
+    widget.close()

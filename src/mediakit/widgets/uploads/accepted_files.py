@@ -1,0 +1,103 @@
+"""Which files a field accepts, by name, type and size; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from mimetypes import guess_type
+from pathlib import PurePath
+
+from mediakit.errors import MediakitError
+from mediakit.media import size_text
+from mediakit.rules import any_of
+from mediakit.schema import FieldSpec, MediaName
+
+_SUFFIXES: Mapping[str, tuple[str, ...]] = {
+    "mp4": (".mp4", ".m4v"),
+    "mov": (".mov", ".qt"),
+    "wav": (".wav",),
+    "mp3": (".mp3",),
+    "png": (".png",),
+    "jpeg": (".jpg", ".jpeg"),
+    "webp": (".webp",),
+}
+_ANY: Mapping[MediaName, tuple[str, ...]] = {
+    "image": (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff"),
+    "video": (".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".ts"),
+    "audio": (".wav", ".mp3", ".m4a", ".aac", ".ogg", ".flac"),
+}
+_NAMES: Mapping[MediaName, str] = {
+    "image": "a picture",
+    "video": "a video",
+    "audio": "a sound file",
+}
+# The sound of a clip will do where any sound does.
+_TYPES: Mapping[MediaName, tuple[str, ...]] = {
+    "image": ("image/",),
+    "video": ("video/",),
+    "audio": ("audio/", "video/"),
+}
+
+
+class UploadRefusedError(MediakitError):
+    """A file from the browser is not taken; its sentence says why."""
+
+
+def suffixes(spec: FieldSpec) -> tuple[str, ...]:
+    """Return the endings of the file names that a field of media takes."""
+    formats = _formats(spec)
+    if not formats:
+        return _ANY[_medium(spec)]
+    return tuple(suffix for each in formats for suffix in _SUFFIXES[each])
+
+
+def accept_text(spec: FieldSpec) -> str:
+    """Write which files a dialog for a field of media shows, as browsers read it."""
+    return ",".join(suffixes(spec)) if _formats(spec) else f"{_medium(spec)}/*"
+
+
+def refusal(
+    spec: FieldSpec, name: str, size_bytes: int, content_type: str
+) -> str | None:
+    """Say why a field does not take a file, before a byte of it is sent.
+
+    Args:
+        spec: The field, of one medium or of several.
+        name: The file's name.
+        size_bytes: Its length.
+        content_type: What the browser takes it for; nothing where it does not know.
+
+    Returns:
+        A sentence; None when it may be sent. What is in it is looked at later.
+    """
+    if not _is_accepted(spec, name, content_type):
+        formats, kind = _formats(spec), _medium(spec)
+        wanted = any_of(formats) if formats else f"for example {any_of(_ANY[kind][:2])}"
+        return f"{name} is not {_NAMES[kind]} that this field takes ({wanted})."
+    if size_bytes == 0:
+        return f"{name} is empty. Choose another file."
+    limits = spec.limits
+    most = limits.max_size_bytes if limits else None
+    if most is not None and size_bytes > most:
+        return (
+            f"{name} is {size_text(size_bytes)}. "
+            f"This field takes files of up to {most / 1e6:g} MB."
+        )
+    return None
+
+
+def _formats(spec: FieldSpec) -> tuple[str, ...]:
+    return spec.limits.formats if spec.limits else ()
+
+
+def _medium(spec: FieldSpec) -> MediaName:
+    kind = (spec.item or spec).media_kind
+    if kind is None:
+        raise TypeError(f"{spec.name} does not say which medium it takes")
+    return kind
+
+
+def _is_accepted(spec: FieldSpec, name: str, content_type: str) -> bool:
+    if _formats(spec) and PurePath(name).suffix:
+        return PurePath(name).suffix.lower() in suffixes(spec)
+    guess = content_type or guess_type(name)[0]
+    return guess is None or guess.startswith(_TYPES[_medium(spec)])

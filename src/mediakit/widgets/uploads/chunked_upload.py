@@ -1,0 +1,180 @@
+"""Receives an uploaded file from the browser in chunks.
+
+The page offers a file, with its name, length and type. The kernel refuses it in a
+sentence, or asks for its first piece, and for each further one when the one before has
+been written. So one piece is under way at a time, whatever the file's length: the
+kernel's memory stays flat, no message comes near a server's limit, and a slow disk
+slows the page.
+
+    page    {kind: "offer", id, name, size, type}
+    kernel  {kind: "refused", id, text}     or     {kind: "want", id, at, length}
+    page    {kind: "piece", id, at} and a buffer   or   {kind: "cancel", id}
+    kernel  {kind: "done", id}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mediakit.media import size_text
+from mediakit.widgets.uploads.path_completion import Work
+from mediakit.widgets.uploads.upload_folder import Spool, UploadFolder
+
+PIECE_BYTES = 1 << 19
+"""Some front ends lose messages of 1 MB; more than this makes nothing faster."""
+
+Check = Callable[[str, int, str], str | None]
+"""Says why a file is not taken, by its name, length and type; None when it is."""
+
+
+@dataclass
+class Incoming:
+    """A file that is in flight.
+
+    Args:
+        name: Its own name.
+        size_bytes: Its length.
+        folder: Where it will be kept.
+        at: How much of it is written.
+        over: Whether it was cancelled; nothing more is written then.
+    """
+
+    name: str
+    size_bytes: int
+    folder: UploadFolder
+    at: int = 0
+    over: bool = False
+    spool: Spool | None = field(default=None, repr=False)
+
+    def begin(self) -> None:
+        """Make room for it.
+
+        Raises:
+            OSError: The disk does not take it.
+        """
+        if not self.folder.has_room(self.size_bytes):
+            size = size_text(self.size_bytes)
+            raise OSError(f"the disk has no room for it ({size})")
+        self.spool = self.folder.spool(self.name)
+
+    def write(self, content: memoryview) -> Path | None:
+        """Write a piece; return where the file is, once it is whole."""
+        if self.spool is None or self.over:
+            return None
+        self.spool.write(content)
+        self.at += len(content)
+        return self.spool.finish() if self.at == self.size_bytes else None
+
+    def discard(self) -> None:
+        """Remove what was written."""
+        if self.spool is not None:
+            self.spool.discard()
+
+
+class Receiver:
+    """Takes files that a page sends through one widget.
+
+    Args:
+        send: Sends a message to the page.
+        folder: Where the files are kept.
+        work: Writes on a worker thread.
+        check: Says why a file is not taken.
+        take: Hears where a file is that has arrived.
+    """
+
+    def __init__(
+        self,
+        send: Callable[[dict[str, object]], object],
+        folder: UploadFolder,
+        work: Work,
+        *,
+        check: Check,
+        take: Callable[[Path], object],
+    ) -> None:
+        self._send = send
+        self._folder = folder
+        self._work = work
+        self._check = check
+        self._take = take
+        self._incoming: dict[str, Incoming] = {}
+
+    def hear(
+        self, _: object, content: Mapping[str, Any], buffers: Sequence[memoryview]
+    ) -> None:
+        """Take a message of the page."""
+        upload = str(content.get("id"))
+        match content.get("kind"):
+            case "offer":
+                self._offered(upload, content)
+            case "piece":
+                self._came(upload, content.get("at"), buffers)
+            case "cancel":
+                self._cancel(upload)
+
+    def close(self) -> None:
+        """Remove what has not arrived in full."""
+        for upload in tuple(self._incoming):
+            self._cancel(upload)
+
+    def _offered(self, upload: str, content: Mapping[str, Any]) -> None:
+        name, size_bytes = str(content["name"]), int(content["size"])
+        problem = self._check(name, size_bytes, str(content["type"]))
+        if problem is not None:
+            self._refuse(upload, problem)
+            return
+        file = self._incoming[upload] = Incoming(name, size_bytes, self._folder)
+        self._write(upload, file, file.begin)
+
+    def _came(self, upload: str, at: object, buffers: Sequence[memoryview]) -> None:
+        file = self._incoming.get(upload)
+        if file is None:
+            return  # it was cancelled meanwhile
+        content = memoryview(buffers[0]).cast("B") if buffers else memoryview(b"")
+        fits = 0 < len(content) <= min(PIECE_BYTES, file.size_bytes - file.at)
+        if at != file.at or not fits:
+            self._fail(upload, file, "it did not arrive as it was sent")
+            return
+        self._write(upload, file, lambda: file.write(content))
+
+    def _write(
+        self, upload: str, file: Incoming, step: Callable[[], Path | None]
+    ) -> None:
+        def work() -> Path | OSError | None:
+            try:
+                return step()
+            except OSError as error:
+                return error
+
+        self._work(work, lambda found: self._written(upload, file, found))
+
+    def _written(
+        self, upload: str, file: Incoming, found: Path | OSError | None
+    ) -> None:
+        if file.over:
+            file.discard()
+        elif isinstance(found, OSError):
+            self._fail(upload, file, found.strerror or str(found))
+        elif found is not None:
+            del self._incoming[upload]
+            self._send({"kind": "done", "id": upload})
+            self._take(found)
+        else:
+            length = min(PIECE_BYTES, file.size_bytes - file.at)
+            wanted = {"kind": "want", "at": file.at, "length": length}
+            self._send({"id": upload, **wanted})
+
+    def _cancel(self, upload: str) -> None:
+        file = self._incoming.pop(upload, None)
+        if file is not None:
+            file.over = True
+            file.discard()
+
+    def _fail(self, upload: str, file: Incoming, why: str) -> None:
+        self._cancel(upload)
+        self._refuse(upload, f"{file.name} was not uploaded: {why}.")
+
+    def _refuse(self, upload: str, text: str) -> None:
+        self._send({"kind": "refused", "id": upload, "text": text})

@@ -1,0 +1,217 @@
+"""The folder that keeps uploaded files, so that code can name them again."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import threading
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from uuid import uuid4
+
+from mediakit.clock import Clock, SystemClock
+from mediakit.media import is_url, plain_name
+from mediakit.widgets.uploads.accepted_files import UploadRefusedError
+
+FOLDER = "uploads"
+KEPT_DAYS = 90
+MAX_BYTES = 20_000_000_000
+DAY_S = 86_400.0
+MIN_FREE_BYTES = 200_000_000
+HASH_LENGTH = 16
+_HASH = re.compile(rf"[0-9a-f]{{{HASH_LENGTH}}}")
+
+
+def own_name(value: str) -> str | None:
+    """Return the name that an uploaded file had in the browser.
+
+    Args:
+        value: A path or URL.
+
+    Returns:
+        None for everything that is no path of an uploaded file.
+    """
+    *_, folder, digest, name = ("", "", *value.replace("\\", "/").split("/"))
+    is_kept = folder == FOLDER and _HASH.fullmatch(digest) and not is_url(value)
+    return name if is_kept else None
+
+
+def shown_path(value: str) -> str:
+    """Write a path for people: an uploaded file by its own name."""
+    return own_name(value) or value
+
+
+def with_own_names(value: object) -> object:
+    """Return a value of a form with uploaded files by their own names."""
+    if isinstance(value, str):
+        return shown_path(value)
+    if isinstance(value, list | tuple):
+        return [with_own_names(each) for each in value]
+    if isinstance(value, dict):
+        return {name: with_own_names(each) for name, each in value.items()}
+    return value
+
+
+def note_use(value: str) -> None:
+    """Note that a file is in use, so that it stays where it was uploaded.
+
+    Args:
+        value: Its path; other files are not concerned.
+    """
+    if own_name(value) is not None:
+        with suppress(OSError):
+            # The folder's time: the file's own tells whether it has changed.
+            os.utime(Path(value).parent)
+
+
+class UploadFolder:
+    """Keeps files from the browser beside the history, each under its own name.
+
+    A file is at `uploads/<hash of its bytes>/<its own name>` in the folder that
+    `home=` and `MEDIAKIT_HOME` name. So the path that "Copy as Python" writes is good
+    in another process and on another day, and a form that comes back still finds it.
+
+    What has not been used in any form for 90 days is removed when another file is
+    kept; so are the longest unused ones while there are more than 20 GB, but none that
+    was used within the last day. All of it may be removed by hand at any time: what was
+    sent to the service stays there.
+
+    Args:
+        home: The folder in which the uploads are.
+        clock: Tells how old they are.
+        max_bytes: How much they may be in all.
+    """
+
+    def __init__(
+        self, home: Path, clock: Clock | None = None, max_bytes: int = MAX_BYTES
+    ) -> None:
+        self._folder = home.absolute() / FOLDER
+        self._clock = clock or SystemClock()
+        self._max_bytes = max_bytes
+
+    def spool(self, name: str) -> Spool:
+        """Begin to keep a file that comes in pieces."""
+        return Spool(self, name)
+
+    def keep(self, name: str, content: bytes) -> Path:
+        """Keep a file and return where it is; the same one has the same place.
+
+        Raises:
+            UploadRefusedError: The disk does not take it.
+        """
+        try:
+            spool = self.spool(name)
+            try:
+                spool.write(content)
+                return spool.finish()
+            except OSError:
+                spool.discard()
+                raise
+        except OSError as error:
+            why = error.strerror or error
+            raise UploadRefusedError(f"{name} was not uploaded: {why}.") from None
+
+    def find(self, digest: str) -> Path | None:
+        """Return the file whose bytes have this hash, by its newest name."""
+        folder = self._folder / digest[:HASH_LENGTH]
+        try:
+            return max(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+        except (OSError, ValueError):  # there is none, or none any more
+            return None
+
+    def has_room(self, size_bytes: int) -> bool:
+        """Tell whether the disk can take a file of this length and continue."""
+        self._make()
+        return shutil.disk_usage(self._folder).free >= size_bytes + MIN_FREE_BYTES
+
+    def _make(self) -> Path:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return self._folder
+
+    def _part(self) -> Path:
+        return self._make() / f"{uuid4().hex}.part"
+
+    def _publish(self, part: Path, name: str, digest: str) -> Path:
+        folder = self._folder / digest[:HASH_LENGTH]
+        folder.mkdir(mode=0o700, exist_ok=True)
+        path = folder / plain_name(name)
+        if path.exists():
+            part.unlink()
+        else:
+            part.replace(path)
+        note_use(str(path))
+        self._make_room()
+        return path
+
+    def _make_room(self) -> None:
+        now_s = self._clock.now().timestamp()
+        entries = []
+        for path in self._folder.iterdir():
+            with suppress(OSError):  # another process may have removed it
+                entries.append((now_s - path.stat().st_mtime, path, _size(path)))
+        total = 0
+        for age_s, path, size_bytes in sorted(entries):
+            total += size_bytes
+            is_old = age_s > (KEPT_DAYS * DAY_S if path.is_dir() else DAY_S)
+            if is_old or (total > self._max_bytes and age_s > DAY_S):
+                _remove(path)
+
+
+class Spool:
+    """A file that is being written, and is there only when it is whole.
+
+    Args:
+        folder: Where it will be kept.
+        name: Its own name.
+    """
+
+    def __init__(self, folder: UploadFolder, name: str) -> None:
+        self._folder = folder
+        self._name = name
+        self._digest = sha256()
+        self._lock = threading.Lock()
+        self._gone = False
+        self._part = folder._part()
+        self._file = self._part.open("xb")
+        self.size_bytes = 0
+
+    def write(self, content: bytes | memoryview) -> None:
+        """Add a piece; it may block. Nothing is written once it was discarded."""
+        with self._lock:
+            if self._gone:
+                return
+            self._file.write(content)
+            self._digest.update(content)
+            self.size_bytes += len(content)
+
+    def finish(self) -> Path:
+        """Keep what was written and return where it is."""
+        with self._lock:
+            self._file.close()
+            return self._folder._publish(
+                self._part, self._name, self._digest.hexdigest()
+            )
+
+    def discard(self) -> None:
+        """Remove what was written of a file that is not to be kept."""
+        with self._lock:
+            self._gone = True
+            with suppress(OSError):
+                self._file.close()
+            with suppress(OSError):
+                self._part.unlink()
+
+
+def _size(path: Path) -> int:
+    files = path.iterdir() if path.is_dir() else (path,)
+    return sum(file.stat().st_size for file in files)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+        return
+    with suppress(OSError):  # somebody else has removed it, or has it open
+        path.unlink()

@@ -1,0 +1,384 @@
+"""Uploads: streamed as they were hashed, each byte sent once, without the key."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit import Client
+from mediakit.client import AsyncClient, Service
+from mediakit.client.http.http_client import BLOCK_BYTES
+from mediakit.client.requests.validation import validate
+from mediakit.client.runtime.progress import Transfer
+from mediakit.client.runtime.single_flight import SingleFlight
+from mediakit.errors import InputError, ServiceError
+from mediakit.history import History
+from tests.support.fast_clock import FastClock
+from tests.support.samples.media_samples import make_png, make_wav
+from tests.support.servers.storage import SIGNATURE, Storage
+
+API_KEY = "key-0123456789abcdef"
+QUICK = 1_000.0
+
+
+def client_of(storage: Storage, home: Path, clock: FastClock | None = None) -> Any:
+    return AsyncClient(
+        Service(storage.base_url, API_KEY),
+        history=History(home / "history.sqlite3"),
+        clock=clock or FastClock(QUICK),
+        timeout_s=5,
+    )
+
+
+def run(client: AsyncClient, *works: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    """Run all at once on one loop, and close the client there."""
+
+    async def scenario() -> Any:
+        try:
+            return await asyncio.gather(*(work() for work in works))
+        finally:
+            await client.aclose()
+
+    with asyncio.Runner() as runner:
+        results = runner.run(scenario())
+    return results[0] if len(results) == 1 else results
+
+
+def sound(folder: Path, name: str = "a.wav", megabytes: float = 1.0) -> Path:
+    """Write a sound of about this number of megabytes."""
+    return make_wav(folder / name, megabytes * 5.5)
+
+
+def test_the_grants_headers_are_sent_verbatim_with_a_length_and_without_the_key(
+    tmp_path: Path,
+) -> None:
+    file = sound(tmp_path, megabytes=2.5)
+    with Storage() as storage:
+        client = client_of(storage, tmp_path)
+        url = run(client, lambda: client.upload(file))
+
+    assert url == f"{storage.base_url}/files/1"
+    [headers] = storage.headers_of("PUT")
+    sent = {name.casefold(): value for name, value in headers.items()}
+    assert sent["content-type"] == "audio/wav"
+    assert sent["content-length"] == str(file.stat().st_size)
+    assert sent["x-granted"] == "grant 1"
+    assert "transfer-encoding" not in sent
+    assert not any(API_KEY in value for value in sent.values())
+    assert storage.taken["/put/1"] == file.read_bytes()
+
+
+def test_an_expired_grant_is_renewed_once(tmp_path: Path) -> None:
+    file = sound(tmp_path)
+    with Storage() as storage:
+        client = client_of(storage, tmp_path)
+        storage.puts = [403]
+        assert run(client, lambda: client.upload(file)).endswith("/files/2")
+
+        storage.puts = [403, 403, None]
+        other = client_of(storage, tmp_path / "other")
+        with pytest.raises(ServiceError, match="refused") as caught:
+            run(other, lambda: other.upload(file))
+    assert caught.value.status == 403
+    assert storage.grants == 4
+    assert SIGNATURE not in str(caught.value)
+
+
+@pytest.fixture(autouse=True)
+def _other_home(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+
+
+def test_a_refusal_is_heard_although_the_storage_does_not_read_on(
+    tmp_path: Path,
+) -> None:
+    file = sound(tmp_path, megabytes=16)
+    with Storage() as storage:
+        client = client_of(storage, tmp_path)
+        storage.puts = [-403]
+        url = run(client, lambda: client.upload(file))
+
+    assert url.endswith("/files/2")
+    assert storage.grants == 2
+    assert list(storage.taken) == ["/put/2"]
+
+
+def test_a_broken_connection_is_tried_again_with_the_same_grant(
+    tmp_path: Path,
+) -> None:
+    file = sound(tmp_path)
+    clock = FastClock(50)  # a grant stays young for five seconds
+    with Storage() as storage:
+        client = client_of(storage, tmp_path, clock)
+        storage.puts = [0, 503, 0]
+        url = run(client, lambda: client.upload(file))
+
+    assert url.endswith("/files/1")
+    assert storage.grants == 1
+    assert len(storage.headers_of("PUT")) == 4
+    assert len(clock.slept_s) == 3
+
+
+def test_after_a_few_broken_connections_it_is_one_sentence_without_the_url(
+    tmp_path: Path,
+) -> None:
+    file = sound(tmp_path)
+    with Storage() as storage:
+        client = client_of(storage, tmp_path)
+        storage.puts = [0] * 10
+        with pytest.raises(ServiceError, match=r"a\.wav could not be uploaded") as e:
+            run(client, lambda: client.upload(file))
+
+    assert len(storage.headers_of("PUT")) == 4
+    assert "was not sent" in str(e.value)
+    assert storage.base_url not in str(e.value)
+
+
+def test_a_grant_that_is_no_longer_young_is_not_tried_again(tmp_path: Path) -> None:
+    file = sound(tmp_path)
+    clock = FastClock(QUICK)
+    with Storage() as storage:
+        client = client_of(storage, tmp_path, clock)
+        storage.puts = [0]
+        clock.at_sleep = lambda: setattr(clock, "_started_s", clock._started_s - 1)
+        url = run(client, lambda: client.upload(file))
+
+    assert url.endswith("/files/2")
+    assert storage.grants == 2
+
+
+def test_a_put_never_follows_a_redirect(tmp_path: Path) -> None:
+    file = sound(tmp_path)
+    with Storage() as storage:
+        client = client_of(storage, tmp_path)
+        storage.puts = [307]
+        with pytest.raises(ServiceError, match="307"):
+            run(client, lambda: client.upload(file))
+    assert {path for _, path, _ in storage.asked} == {"/v1/media/uploads", "/put/1"}
+
+
+def appended(file: Path) -> None:
+    with file.open("ab") as more:
+        more.write(b"more")
+
+
+def rewritten(file: Path) -> None:
+    with file.open("rb+") as same_length:
+        same_length.seek(-2, os.SEEK_END)
+        same_length.write(b"!!")
+    os.utime(file, ns=(1, 1))  # a clock that ticks slowly might not tell
+
+
+def shortened(file: Path) -> None:
+    os.truncate(file, file.stat().st_size - 10)
+
+
+@pytest.mark.parametrize("change", [appended, rewritten, shortened])
+def test_a_file_that_changes_while_it_is_sent_is_never_sent_whole(
+    tmp_path: Path, change: Callable[[Path], None]
+) -> None:
+    file = sound(tmp_path, megabytes=24)
+    with Storage() as storage:
+        client = client_of(storage, tmp_path)
+        storage.halfway = lambda: change(file)
+        with pytest.raises(InputError, match="changed while it was sent") as caught:
+            run(client, lambda: client.upload(file, field="audio_url"))
+
+    assert caught.value.field == "audio_url"
+    assert "was not sent" in str(caught.value)
+    assert storage.taken == {}
+    assert storage.grants == 1
+
+
+@pytest.mark.parametrize("change", [appended, rewritten, shortened])
+def test_a_file_that_changes_after_it_was_priced_is_not_sent(
+    tmp_path: Path, change: Callable[[Path], None]
+) -> None:
+    file = sound(tmp_path)
+    with Storage() as storage:
+        client = client_of(storage, tmp_path)
+        fields = {"prompt": "a song", "audio_urls": [str(file)]}
+        prepared = validate(client.catalog.function("r5"), fields)
+        change(file)
+        with pytest.raises(InputError, match="after it was checked and priced") as no:
+            run(client, lambda: client._requests.uploads.of(prepared))
+
+    assert no.value.field == "audio_urls[0]"
+    assert storage.grants == 0
+
+
+def test_at_most_three_are_sent_at_once_and_each_grant_is_fresh(
+    tmp_path: Path,
+) -> None:
+    files = [sound(tmp_path, f"{n}.wav", 0.3 + n / 50) for n in range(7)]
+    three = threading.Barrier(3)
+    with Storage() as storage:
+        # On a fast clock, a grant would be too old after a moment.
+        client = client_of(storage, tmp_path, FastClock(1))
+        waits = [lambda: three.wait(10)] * 6
+
+        def halfway() -> None:
+            with storage.lock:
+                wait = waits.pop() if waits else None
+            if wait:
+                wait()
+
+        storage.halfway = halfway
+        urls = run(client, *[lambda file=file: client.upload(file) for file in files])
+
+    assert len(set(urls)) == len(files)
+    assert storage.most_putting == 3
+    methods = [method for method, _, _ in storage.asked]
+    for end in range(len(methods)):
+        so_far = methods[: end + 1]
+        assert so_far.count("POST") - so_far.count("PUT") <= 3
+
+
+def test_the_files_of_one_request_go_together_and_the_same_bytes_once(
+    tmp_path: Path, client: Client
+) -> None:
+    pictures = [make_png(tmp_path / f"{n}.png", (64, 48 + n)) for n in (1, 2, 3)]
+    copy = tmp_path / "copy.png"
+    copy.write_bytes(pictures[0].read_bytes())
+    sent: list[Transfer] = []
+    stop = client.on_transfer(sent.append)
+
+    fields: dict[str, Any] = {"transition_duration_s": 1, "resolution": "720p"}
+    job = client.submit("keyframes", images=[*pictures, copy, pictures[1]], **fields)
+    stop()
+    client.upload(make_png(tmp_path / "later.png", (70, 70)))
+
+    urls = job.state.body["images"]
+    assert isinstance(urls, list)
+    assert urls[0] == urls[3]
+    assert urls[1] == urls[4]
+    assert len(set(urls)) == 3
+    whole = [each for each in sent if each.done_bytes == each.total_bytes]
+    assert len(whole) == 3
+
+
+def test_two_that_need_the_same_bytes_at_once_send_them_once(tmp_path: Path) -> None:
+    file = sound(tmp_path, megabytes=3)
+    with Storage() as storage:
+        client = client_of(storage, tmp_path)
+        one, two = run(client, *[lambda: client.upload(file)] * 2)
+
+    assert one == two
+    assert storage.grants == 1
+
+
+def test_giving_up_ends_the_upload_and_nothing_is_remembered(tmp_path: Path) -> None:
+    file = sound(tmp_path, megabytes=24)
+    half, proceed = threading.Event(), threading.Event()
+
+    def halfway() -> None:
+        half.set()
+        proceed.wait(10)
+
+    async def scenario(client: AsyncClient) -> str:
+        given_up = asyncio.ensure_future(client.upload(file))
+        await asyncio.to_thread(half.wait, 10)
+        given_up.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await given_up
+        proceed.set()
+        url = await client.upload(file)
+        await client.aclose()
+        return url
+
+    with Storage() as storage, asyncio.Runner() as runner:
+        storage.halfway = halfway
+        url = runner.run(scenario(client_of(storage, tmp_path)))
+    assert url == f"{storage.base_url}/files/2"
+    assert list(storage.taken) == ["/put/2"]
+
+
+def test_work_is_shared_until_the_last_who_waits_gives_up() -> None:
+    async def scenario() -> None:
+        flight: SingleFlight[int] = SingleFlight()
+        proceed = asyncio.Event()
+        ended: list[str] = []
+
+        async def work() -> int:
+            try:
+                await proceed.wait()
+            except asyncio.CancelledError:
+                ended.append("given up")
+                raise
+            ended.append("done")
+            return len(ended)
+
+        async def waiters(count: int) -> list[asyncio.Task[int]]:
+            tasks = [
+                asyncio.create_task(flight.once("key", work)) for _ in range(count)
+            ]
+            await asyncio.sleep(0.01)
+            return tasks
+
+        first, second, third = await waiters(3)
+        first.cancel()
+        proceed.set()
+        assert [await second, await third] == [1, 1]
+        proceed.clear()
+        for task in await waiters(2):
+            task.cancel()
+            await asyncio.wait([task])
+        await asyncio.sleep(0)
+        assert ended == ["done", "given up"]
+        proceed.set()
+        assert await flight.once("key", work) == 3
+
+    with asyncio.Runner() as runner:
+        runner.run(scenario())
+
+
+def test_progress_counts_up_to_the_whole_of_each_file(tmp_path: Path) -> None:
+    file = sound(tmp_path, megabytes=2.5)
+    seen: list[Transfer] = []
+    with Storage() as storage:
+        client = client_of(storage, tmp_path)
+        client.on_transfer(seen.append)
+        run(client, lambda: client.upload(file))
+
+    size = file.stat().st_size
+    assert {(x.direction, x.name, x.total_bytes) for x in seen} == {
+        ("upload", "a.wav", size)
+    }
+    done = [each.done_bytes for each in seen]
+    assert done == [0, BLOCK_BYTES, 2 * BLOCK_BYTES, size]
+
+
+def test_no_log_and_no_error_holds_a_signed_url(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    file = sound(tmp_path)
+    with Storage() as storage:
+        client = client_of(storage, tmp_path)
+        storage.puts = [0, 403, 403]
+        with pytest.raises(ServiceError) as caught:
+            run(client, lambda: client.upload(file))
+        again = client_of(storage, tmp_path)
+        run(again, lambda: again.upload(file))
+
+    assert len(storage.taken) == 3
+    said = [record.getMessage() for record in caplog.records]
+    said += [repr(caught.value), repr(caught.value.__context__)]
+    assert not any(SIGNATURE in line or API_KEY in line for line in said)
+
+
+def test_a_grant_for_another_length_is_not_used(tmp_path: Path) -> None:
+    from mediakit.client.transfers.uploads import Fingerprint, Upload, with_length
+
+    upload = Upload(tmp_path / "a.wav", "audio/wav", Fingerprint("00", 7, 0), "file")
+    assert with_length({"A": "b"}, upload) == {"A": "b", "Content-Length": "7"}
+    assert with_length({"content-LENGTH": "7"}, upload) == {"content-LENGTH": "7"}
+    with pytest.raises(ServiceError, match="8 bytes"):
+        with_length({"Content-Length": "8"}, upload)

@@ -1,0 +1,283 @@
+"""Places of a history: accepted ones, errors, and file permissions."""
+
+import os
+import sqlite3
+import sys
+
+import psycopg
+import pytest
+from sqlalchemy import text
+
+from mediakit.errors import InputError, MediakitError
+from mediakit.history import History
+from mediakit.history.entries import queries
+from mediakit.history.storage import engines
+from tests.support.submissions import HERE, job, start, submission
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "home" / "history.db"
+
+
+@pytest.fixture
+def history(path):
+    with History(path) as opened:
+        yield opened
+
+
+# -- SQLite -----------------------------------------------------------------------
+
+
+def test_it_is_a_sqlite_file_in_wal_that_waits_for_other_writers(path, history):
+    history.claim(submission())
+    with sqlite3.connect(path) as plain:
+        assert plain.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    plain.close()
+    with history._database.transaction() as connection:
+        settings_ = [
+            connection.execute(text(f"PRAGMA {name}")).one()[0]
+            for name in ("synchronous", "busy_timeout")
+        ]
+    assert settings_ == [1, 30_000]
+
+
+def test_a_file_that_is_closed_during_a_read_is_closed_after_it(history):
+    database = history._database
+    with database._pooled("read") as connection:
+        driver = connection.connection.driver_connection
+        history.close()
+        assert connection.execute(text("SELECT 1")).one() == (1,)
+    with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+        driver.execute("SELECT 1")
+
+
+@pytest.mark.parametrize("place", ["", "  "])
+def test_an_empty_place_is_refused(place):
+    with pytest.raises(InputError, match=r"history must be .*Nothing was changed"):
+        History(place)
+
+
+def test_a_file_that_is_not_a_database_is_refused_and_not_changed(tmp_path):
+    notes = tmp_path / "notes.txt"
+    notes.write_text("not a database, and longer than one header " * 100)
+    before = notes.read_bytes()
+    with pytest.raises(InputError, match="file is not a database"):
+        History(notes)
+    assert notes.read_bytes() == before
+
+
+def test_a_folder_in_place_of_the_file_is_refused(tmp_path):
+    with pytest.raises(InputError, match="unable to open database file"):
+        History(tmp_path)
+
+
+def test_a_parent_that_is_a_file_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="Set MEDIAKIT_HISTORY to another file"):
+        History(tmp_path / "file" / "history.db")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+asyncpg://me:hunter2@db.example/team?password=hunter2",
+        "mysql://me:hunter2@db.example/team",
+        "://hunter2",
+    ],
+)
+def test_a_database_that_is_not_supported_is_named_without_its_password(url):
+    with pytest.raises(InputError, match="must be a file's path") as caught:
+        History(url)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_path_with_odd_characters_is_that_path(tmp_path):
+    path = tmp_path / "100% kite?mode=ro #1.db"
+    History(path).close()
+    assert path.is_file()
+
+
+def test_a_repr_names_the_place_without_a_query():
+    with History("sqlite:///:memory:?uri=true") as history:
+        assert repr(history) == "History(':memory:')"
+
+
+def test_a_locked_database_is_a_readable_error_without_the_body(path, monkeypatch):
+    monkeypatch.setattr(engines, "BUSY_TIMEOUT_S", 0.01)
+    with History(path) as history:
+        plain = sqlite3.connect(path, isolation_level=None)
+        plain.execute("BEGIN IMMEDIATE")
+        with pytest.raises(MediakitError, match="could not be written: database is lo"):
+            history.claim(submission(body=b"hunter2"))
+        plain.close()
+        assert history.find_key("k1") is None
+        assert history.claim(submission())[1]
+
+
+def test_reading_continues_while_another_process_writes(path, history):
+    history.claim(submission())
+    plain = sqlite3.connect(path, isolation_level=None)
+    plain.execute("BEGIN IMMEDIATE")
+    assert history.find_key("k1").prompt == "a kite"
+    plain.close()
+
+
+def test_opening_a_history_imports_neither_pandas_nor_matplotlib(path):
+    script = """
+import sys
+from mediakit.history import History
+History(sys.argv[1]).close()
+print(sorted({"pandas", "numpy", "matplotlib"} & set(sys.modules)))
+"""
+    assert start(script, path).communicate()[0] == "[]\n"
+
+
+def rights(path):
+    return oct(path.stat().st_mode & 0o777)
+
+
+def test_only_the_user_can_read_new_files_and_folders(tmp_path):
+    before = os.umask(0o022)
+    try:
+        with History(tmp_path / "new" / "home" / "history.db") as history:
+            history.claim(submission())
+            files = sorted((tmp_path / "new" / "home").iterdir())
+            assert [file.suffix for file in files] == [".db", ".db-shm", ".db-wal"]
+            assert {rights(file) for file in files} == {"0o600"}
+    finally:
+        os.umask(before)
+    assert rights(tmp_path / "new") == rights(tmp_path / "new" / "home") == "0o700"
+
+
+def test_existing_files_and_folders_keep_their_permissions(tmp_path):
+    folder = tmp_path / "team"
+    folder.mkdir()
+    folder.chmod(0o770)
+    (folder / "history.db").touch()
+    (folder / "history.db").chmod(0o660)
+    with History(folder / "history.db") as history:
+        history.claim(submission())
+        assert {rights(file) for file in folder.iterdir()} == {"0o660"}
+    assert rights(folder) == "0o770"
+
+
+def test_a_file_and_memory_are_local_and_postgres_is_not(history, postgres_url):
+    with History("sqlite://") as in_memory, History(postgres_url) as team:
+        places = (history, in_memory, team)
+        assert [place.is_local for place in places] == [True, True, False]
+
+
+# -- Postgres ---------------------------------------------------------------------
+
+
+def test_any_of_the_usual_postgres_urls_opens_the_same_history(postgres_url):
+    with History(postgres_url) as history:
+        entry, _ = history.claim(submission())
+    for scheme in ("postgres", "postgresql+psycopg"):
+        url = postgres_url.replace("postgresql", scheme, 1)
+        with History(url) as again:
+            assert again.find_key("k1") == entry
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:hunter2@127.0.0.1:{port}/team",
+        "postgresql://127.0.0.1:{port}/team?user=me&password=hunter2",
+        "postgresql://me:hunter2@127.0.0.1:{port}/team?sslmode=hunter2",
+        "postgresql://me:hunter2@127.0.0.1:{port}/team?connect_timeout=hunter2",
+    ],
+)
+def test_a_postgres_out_of_reach_is_named_without_its_password(url, free_port):
+    with pytest.raises(InputError) as caught:
+        History(url.format(port=free_port))
+    assert "history must be a database" in str(caught.value)
+    assert "(got '127.0.0.1/team')" in str(caught.value)
+    assert "Nothing was changed. Set MEDIAKIT_HISTORY to another" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.fixture
+def free_port():
+    from tests.support.servers.serving import free_port
+
+    return free_port()
+
+
+def test_a_password_with_an_at_sign_is_not_taken_for_a_host_and_shown():
+    with pytest.raises(InputError, match="written %40") as caught:
+        History("postgresql://me:hun@ter2@db.example/team")
+    assert "ter2" not in str(caught.value)
+
+
+def test_a_postgres_without_its_driver_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(InputError, match=r"pip install 'mediakit\[team\]'"):
+        History("postgresql://me:hunter2@db.example/team")
+
+
+def test_a_repr_of_a_postgres_history_shows_no_user_and_no_password(postgres_url):
+    url = postgres_url.replace("postgres@", "postgres:hunter2@")
+    with History(url) as history:
+        assert repr(history).startswith("History('test_")
+        assert "hunter2" not in repr(history)
+
+
+def cut_all_connections(postgres_url):
+    with psycopg.connect(postgres_url, autocommit=True) as other:
+        other.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
+            "application_name = 'mediakit' AND datname = current_database()"
+        )
+
+
+def test_a_connection_that_was_lost_between_two_calls_is_opened_again(postgres_url):
+    with History(postgres_url) as history:
+        history.claim(submission())
+        cut_all_connections(postgres_url)
+        assert history.find_key("k1").prompt == "a kite"
+        cut_all_connections(postgres_url)
+        assert history.record_job("k1", job()).job_id == "media_1"
+
+
+def test_a_connection_that_is_lost_during_a_claim_is_a_readable_error(
+    postgres_url, monkeypatch
+):
+    def cut_first(connection, *_):
+        cut_all_connections(postgres_url)
+        connection.execute(queries.TOTAL, {"name": "any"})
+
+    with History(postgres_url) as history:
+        with monkeypatch.context() as patch:
+            patch.setattr("mediakit.history.admission.holds.add_to_totals", cut_first)
+            with pytest.raises(MediakitError, match="could not be written") as caught:
+                history.claim(submission(body=b"hunter2"))
+        assert "Repeating the call is safe" in str(caught.value)
+        assert "hunter2" not in str(caught.value)
+        assert history.find_key("k1") is None
+        assert history.claim(submission())[1]
+
+
+def test_the_wait_for_a_lock_is_limited(postgres_url, monkeypatch):
+    monkeypatch.setattr(engines, "BUSY_TIMEOUT_S", 1.0)
+    with History(postgres_url) as history, psycopg.connect(postgres_url) as other:
+        other.execute("LOCK TABLE mediakit_entries")
+        with pytest.raises(MediakitError, match="due to lock timeout"):
+            history.claim(submission())
+        other.rollback()
+        assert history.claim(submission())[1]
+
+
+def test_characters_that_postgres_cannot_store_are_replaced(postgres_url):
+    with History(postgres_url) as history:
+        history.claim(submission(prompt="a\0b", project="half \ud83d of a pair"))
+        message = "no \0 luck"
+        history.record_refusal("k1", code="422", message=message)
+        entry = history.find_key("k1")
+        assert (entry.prompt, entry.project) == ("a\ufffdb", "half ? of a pair")
+        assert entry.error_message == "no \ufffd luck"
+        assert entry.body == submission().body
+        assert len(history.frame(project="half \ud83d of a pair")) == 1
+        assert history.unsettled(**HERE) == []

@@ -1,0 +1,220 @@
+"""Every line of the README that a check can keep true: code, links, tables, figures."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from PIL import Image
+
+import mediakit as mk
+from mediakit.catalog import Bindings
+from mediakit.rates import Per
+from tests.packaging.test_docs import blocks
+from tests.spec import accepted
+from tests.support.rows import assert_each
+from tests.support.servers.serving import ROOT
+
+README = ROOT / "README.md"
+TEXT = README.read_text("utf-8")
+PROSE = re.sub(r"^```.*?^```$", "", TEXT, flags=re.DOTALL | re.MULTILINE)
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+BENCHMARKS = (ROOT / "benchmarks" / "README.md").read_text("utf-8")
+MAX_MOVING_BYTES = 400_000
+LINES_OF_THE_JOB = 8
+FEWEST_NAMED_TESTS = 10
+
+LINK = re.compile(r"!?\[([^\]]*)\]\(([^)\s]+)\)")
+PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
+CODE = re.compile(r"`([^`\n]+)`")
+CALL = re.compile(r"`(client|mk)\.([\w.]+)")
+MODULE = re.compile(r"python -m ([\w.]+)")
+VARIABLE = re.compile(r"MEDIAKIT_[A-Z_]+")
+PEER = re.compile(r"([A-Za-z][\w-]*) (\d+\.\d+\.\d+)\b")
+FIGURE = re.compile(r"\$\d+(?:[.,]\d+)*|\d+(?:[.,]\d+)* (?:ms|s|min|kB|MB|GB|GiB|%)")
+MEASURED = re.compile(r"\(\d+ cores, \d+ GiB, [A-Z][a-z]+ 20\d\d\)")
+UNITS = {
+    "the second": Per.MILLISECOND,
+    "the request": Per.REQUEST,
+    "the image": Per.IMAGE,
+    "some inputs": Per.IMAGE,
+    "reported tokens": Per.TOKEN,
+}
+NO_RATE = "what you configure"
+
+
+def table(heading: str) -> list[list[str]]:
+    """Return the cells of each row of the table whose first heading this is."""
+    _, found, rest = TEXT.partition(f"\n| {heading} |")
+    assert found, f"there is no table of {heading}"
+    lines = rest.partition("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines]
+
+
+def linked(text: str) -> Iterator[tuple[str, Path, str]]:
+    """Yield the label, file and anchor of each link to a file of the repository."""
+    for label, target in LINK.findall(text):
+        parts = urlsplit(target)
+        if not parts.scheme:
+            yield label, ROOT / parts.path, parts.fragment
+
+
+def test_it_begins_with_three_sentences_and_a_moving_picture() -> None:
+    _, summary, picture, *_ = TEXT.split("\n\n")
+    [(described, place)] = PICTURE.findall(picture)
+
+    assert len(re.findall(r"\.(?:\s|$)", summary)) == 3
+    assert len(described) > 100
+    assert (ROOT / place).stat().st_size < MAX_MOVING_BYTES
+    with Image.open(ROOT / place) as moving:
+        assert getattr(moving, "n_frames", 1) > 20
+
+
+def test_every_link_leads_to_a_file() -> None:
+    def check(link: tuple[str, Path, str]) -> None:
+        _, path, anchor = link
+        assert path.exists()
+        assert not anchor, "an anchor that no check resolves"
+
+    assert_each(list(linked(TEXT)), check)
+
+
+def test_the_same_job_has_eight_lines() -> None:
+    [code] = blocks("python", README)
+
+    assert len([line for line in code.splitlines() if line]) == LINES_OF_THE_JOB
+
+
+def test_every_call_in_it_exists(tmp_path: Path) -> None:
+    refuse = httpx.MockTransport(lambda _: httpx.Response(500))
+    client = mk.Client(
+        "https://media.example.com", "a-key", transport=refuse, home=tmp_path
+    )
+
+    def check(call: tuple[str, str]) -> None:
+        owner, path = call
+        found: object = {"client": client, "mk": mk}[owner]
+        for name in path.split("."):
+            found = getattr(found, name)
+
+    assert_each(CALL.findall(PROSE), check)
+    client.close()
+
+
+def test_every_module_variable_and_extra_in_it_exists() -> None:
+    page = (ROOT / "docs" / "reference" / "configuration.md").read_text("utf-8")
+    extras = PROJECT["optional-dependencies"]
+
+    for module in MODULE.findall(TEXT):
+        assert find_spec(f"{module}.__main__"), module
+    assert set(VARIABLE.findall(TEXT)) <= set(VARIABLE.findall(page))
+    assert set(re.findall(r"(?:mediakit|\.)\[(\w+)\]", TEXT)) <= set(extras)
+
+
+def test_the_python_that_it_asks_for_is_the_one_of_the_project() -> None:
+    [asked] = re.findall(r"Python (\d+\.\d+) or newer", TEXT)
+
+    assert PROJECT["requires-python"] == f">={asked}"
+
+
+def test_its_bindings_are_accepted(tmp_path: Path) -> None:
+    [text] = blocks("toml", README)
+    (tmp_path / "mediakit.toml").write_text(text, "utf-8")
+
+    catalog = Bindings.read(tmp_path).catalog()
+    assert [each.kind for each in catalog] == ["text-to-video"]
+
+
+def test_every_test_that_it_names_is_in_the_file_that_it_links() -> None:
+    named = [
+        (label.strip("`"), path)
+        for label, path, _ in linked(TEXT)
+        if label.startswith("`test_")
+    ]
+
+    def check(row: tuple[str, Path]) -> None:
+        name, path = row
+        assert f"def {name}(" in path.read_text("utf-8")
+
+    assert_each(named, check)
+    assert len(named) >= FEWEST_NAMED_TESTS
+    assert {name for name, _ in named} == {
+        code for code in CODE.findall(PROSE) if code.startswith("test_")
+    }
+
+
+def test_it_lists_every_notebook() -> None:
+    listed = [next(linked(row[0]))[1] for row in table("notebook")]
+
+    assert listed == sorted(ROOT.glob("notebooks/*.ipynb"))
+
+
+def test_it_lists_every_function_and_what_its_charge_is_counted_by() -> None:
+    catalog = mk.Catalog.default()
+    rows = [(CODE.findall(kinds), by) for kinds, _, by in table("function")]
+
+    def check(row: tuple[list[str], str]) -> None:
+        kinds, charged_by = row
+        counted = {
+            line.per
+            for kind in kinds
+            for case in accepted(kind)
+            for line in catalog.function(kind).estimate(case.body).lines
+        }
+        said = [] if charged_by == NO_RATE else charged_by.split(", ")
+        assert counted == {UNITS[each] for each in said}
+
+    assert_each(rows, check)
+    assert sorted(k for kinds, _ in rows for k in kinds) == sorted(
+        function.kind for function in catalog
+    )
+
+
+def test_it_compares_with_the_versions_of_the_benchmarks() -> None:
+    peers = PEER.findall(PROSE)
+
+    assert peers
+    for name, version in peers:
+        assert f"{name} {version}" in BENCHMARKS
+
+
+def test_the_sdks_that_it_says_pay_twice_do_so_in_the_benchmark() -> None:
+    [sentence] = re.findall(r"one job after a lost answer \(two with (.*?)\)", TEXT)
+    heading, _, *rows = BENCHMARKS.partition("| what goes wrong |")[2].splitlines()
+    [row] = [row for row in rows if row.startswith("| dropped after the job is made |")]
+    sdks = [each.split()[0] for each in heading.strip("| ").split(" | ")]
+    made = dict(zip(sdks, row.split(" | ")[1:], strict=True))
+
+    twice = [sdk for sdk, jobs in made.items() if jobs.startswith("**2**")]
+    assert re.split(", | and ", sentence) == twice
+    assert made["mediakit"].startswith("1 ")
+
+
+@pytest.mark.parametrize(
+    "section",
+    re.split(r"^## ", PROSE, flags=re.MULTILINE),
+    ids=lambda section: section.partition("\n")[0],
+)
+def test_a_figure_is_on_a_linked_page_or_has_its_machine_and_date(
+    section: str,
+) -> None:
+    pages = " ".join(
+        path.read_text("utf-8")
+        for _, path, _ in linked(section)
+        if path.suffix in {".md", ".ipynb"}
+    )
+    strange = [
+        figure
+        for paragraph in section.split("\n\n")
+        if not MEASURED.search(paragraph)
+        for figure in FIGURE.findall(paragraph)
+        if figure not in pages
+    ]
+
+    assert strange == []

@@ -1,0 +1,233 @@
+"""Media in a form: rows, what is known of them, and files from the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit.catalog import Catalog
+from mediakit.media import MediaInfo, write_kernel_file
+from mediakit.rules import Problem
+from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.media_inspection import Inspection
+from mediakit.widgets.form.control_factory import build
+from mediakit.widgets.media.media_fields import MediaControl
+from mediakit.widgets.media.media_row import facts_text, found_html
+from mediakit.widgets.toolkit.callbacks import guarded
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
+
+CATALOG = Catalog.default()
+A_URL = "https://a.test/1.png"
+CANARY = "https://a.test/\"><script>alert('x')</script>"
+
+
+def fail(sentence: str) -> None:
+    raise AssertionError(sentence)
+
+
+def control_of(kind: str, field: str) -> MediaControl:
+    context = WidgetContext(
+        WidgetFactory(),
+        guarded(fail),
+        lambda name, content, done: done(Path(name)),
+        prompts="Cite references as @Image1." if kind == "r1" else "",
+    )
+    control = build(CATALOG.function(kind).fields[field], context)
+    assert isinstance(control, MediaControl)
+    return control
+
+
+def names(control: MediaControl) -> list[str]:
+    return [row.box.description for row in control.rows]
+
+
+def below(control: MediaControl, index: int = 0) -> str:
+    """Return what stands below a row, as HTML."""
+    return str(control.rows[index].widget.children[1].value)
+
+
+def upload_of(control: MediaControl) -> Any:
+    return control.parts[-1]
+
+
+def give_file(control: MediaControl, name: str, content: bytes = b"jpeg") -> None:
+    """Hand a file to the upload button, as the browser does."""
+    file = {
+        "name": name,
+        "type": "image/jpeg",
+        "size": len(content),
+        "content": memoryview(content),
+        "last_modified": 0,
+    }
+    upload_of(control).set_state({"value": [file]})
+
+
+def test_a_field_that_must_have_pictures_begins_with_an_empty_row() -> None:
+    assert names(control_of("keyframes", "images")) == ["new"]
+    assert names(control_of("r1", "image_urls")) == []
+
+
+def test_rows_are_numbered_as_prompts_cite_them() -> None:
+    references, keyframes = (
+        control_of("r1", "image_urls"),
+        control_of("keyframes", "images"),
+    )
+
+    references.value = ["a.png", "b.png"]
+    keyframes.value = ["a.png", "b.png"]
+    assert names(references) == ["@Image1", "@Image2"]
+    assert names(keyframes) == ["Image 1", "Image 2"]
+
+
+def test_a_row_without_a_value_has_no_number_and_is_not_sent() -> None:
+    images = control_of("r1", "image_urls")
+    images.value = ["a.png", "b.png", "c.png"]
+
+    images.rows[1].box.value = " "
+    assert images.value == ["a.png", "c.png"]
+    assert names(images) == ["@Image1", "new", "@Image2"]
+
+
+def test_rows_move_and_go_by_their_buttons() -> None:
+    images = control_of("r1", "image_urls")
+    images.value = ["a.png", "b.png", "c.png"]
+    values: list[object] = []
+    images.listen(lambda: values.append(images.value))
+
+    first_up, first_down, _ = images.rows[0].buttons
+    assert first_up.disabled
+    first_down.click()
+    _, _, second_remove = images.rows[1].buttons
+    second_remove.click()
+    assert values == [["b.png", "a.png", "c.png"], ["b.png", "c.png"]]
+    assert names(images) == ["@Image1", "@Image2"]
+
+
+def test_a_field_takes_no_more_rows_than_it_may() -> None:
+    images = control_of("keyframes", "images")
+    *_, add, upload = images.parts
+
+    images.value = [f"{n}.png" for n in range(5)]
+    assert add.disabled
+    assert upload.disabled
+    assert "5 of 5" in images.named.value
+    images.rows[0].buttons[2].click()
+    assert not images.parts[-2].disabled
+
+
+def test_the_limit_of_an_upload_is_said_before_it_is_met() -> None:
+    limit = "Upload takes up to about 10 MB; larger files by path"
+
+    assert limit in control_of("keyframes", "images").named.value
+    picture = control_of("image-upscale", "image_url")
+    assert picture.note.text == limit
+    assert limit in upload_of(picture).tooltip
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        ("image-upscale", "image_url", "cat.jpg"),
+        ("keyframes", "images", ["cat.jpg"]),
+        ("r1", "image_urls", ["cat.jpg"]),
+    ],
+)
+def test_an_uploaded_file_becomes_a_path_and_the_button_is_made_again(
+    kind: str, field: str, value: object
+) -> None:
+    control = control_of(kind, field)
+    used = upload_of(control)
+    values: list[object] = []
+    control.listen(lambda: values.append(control.value))
+
+    give_file(control, "cat.jpg")
+    assert values == [value]
+    assert upload_of(control) is not used
+    assert used.comm is None
+    assert upload_of(control).value == ()
+
+
+def test_a_local_picture_shows_itself_and_its_facts() -> None:
+    picture = control_of("image-upscale", "image_url")
+    picture.value = "cat.png"
+    info = MediaInfo("image", "image/png", 12_345, width=640, height=360)
+
+    picture.show_found({})
+    assert "looking at the file" in below(picture)
+    picture.show_found({("image", "cat.png"): Inspection(info, thumbnail=b"\xff\xd8")})
+    assert '<img src="data:image/jpeg;base64,/9g="' in below(picture)
+    assert "640 x 360 · 12 kB" in below(picture)
+
+
+def test_the_facts_of_a_clip_name_its_length() -> None:
+    clip = MediaInfo("video", "video/mp4", 2_500_000, 1280, 720, 7.5, 24.0)
+
+    assert facts_text(clip) == "1280 x 720 · 2.5 MB · 7.5 s · 24 frames per s"
+
+
+def test_a_clip_behind_a_url_shows_its_facts_once_they_are_known() -> None:
+    clip = MediaInfo("video", "video/mp4", 2_500_000, 1280, 720, 7.5, 24.0)
+    url = "https://a.test/1.mp4"
+
+    for unknown in (None, Inspection()):
+        assert "its length is not known here" in found_html("video", url, unknown)
+    assert "remote · 1280 x 720 · 2.5 MB · 7.5 s" in found_html(
+        "video", url, Inspection(clip)
+    )
+
+
+def test_what_was_found_goes_with_the_value_that_it_belongs_to() -> None:
+    picture = control_of("image-upscale", "image_url")
+    picture.value = A_URL
+    picture.show_found({})
+    assert A_URL in below(picture)
+
+    picture.rows[0].box.value = "cat.png"
+    assert below(picture) == ""
+
+
+def test_a_remote_picture_is_fetched_by_the_browser_and_never_becomes_markup() -> None:
+    html = found_html("image", CANARY, None)
+
+    assert "<script" not in html
+    assert "&lt;script&gt;" in html
+    assert "script" not in found_html("video", CANARY, None)
+
+
+def test_the_problem_of_one_medium_stands_in_its_row_and_escaped() -> None:
+    images = control_of("keyframes", "images")
+    images.value = ["a.png", "", "<b>.png"]
+    whole = Problem("images", ["a"], "more of them")
+
+    rest = images.place_problems(
+        (whole, Problem("images[1]", None, "<b>.png: no such file"))
+    )
+    assert rest == (whole,)
+    assert "&lt;b&gt;.png: no such file" in below(images, 2)
+    assert below(images, 0) == below(images, 1) == ""
+    images.place_problems(())
+    assert below(images, 2) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("cat.png", "cat.png"),
+        ("../../etc/passwd", "passwd"),
+        ("C:\\pictures\\cat.png", "cat.png"),
+        ("a;b|<c>.png", "a_b__c_.png"),
+        ("..", "file"),
+        ("x" * 300 + ".png", "x" * 76 + ".png"),
+    ],
+)
+def test_a_file_from_the_browser_is_kept_under_a_plain_name(
+    name: str, kept: str
+) -> None:
+    path = write_kernel_file(name, b"bytes")
+
+    assert path.name == kept
+    assert path.read_bytes() == b"bytes"
+    assert write_kernel_file(name, b"bytes") == path
+    assert write_kernel_file(name, b"others") != path
