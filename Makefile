@@ -1,7 +1,11 @@
 # The two main commands: `make lab` opens JupyterLab, `make test` checks everything.
 
 PYTHON ?= python3
-VENV ?= .venv
+# `make test CONSTRAINTS=lowest` takes the lowest versions that pyproject.toml accepts,
+# which need Python 3.11 or 3.12.
+CONSTRAINTS ?=
+PINNED := constraints$(addprefix -,$(CONSTRAINTS)).txt
+VENV ?= .venv$(addprefix -,$(CONSTRAINTS))
 BIN := $(VENV)/bin
 LAB_READY := $(VENV)/ready-lab
 DEV_READY := $(VENV)/ready-dev
@@ -13,7 +17,11 @@ SOAKED := $(shell grep -rlE "support.soak import|mark.soak" tests --include="tes
 	--exclude-dir=browser)
 
 # What installs an environment of its own is tried there too, and only there.
-INSTALLED := tests/packaging/test_binder.py
+INSTALLED := tests/packaging/test_binder.py tests/packaging/test_build.py \
+	tests/packaging/test_environments.py
+
+# The newest versions alone decide about lint, types and the browser.
+TESTED := $(if $(CONSTRAINTS),unit,check unit browser)
 
 # Arguments for the programs behind the targets, for example
 #   make lab LAB_ARGS="--no-browser --port=9000"
@@ -54,7 +62,7 @@ voila: $(VOILA_READY) ## Serve the studio and the spend dashboard as pages
 
 test: $(DEV_READY) ## Check everything, as continuous integration does
 	@echo "Checks, tests and browser tests run at the same time; each prints its output at its end."
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target check unit browser
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target $(TESTED)
 
 check: $(DEV_READY) ## Lint, types and import layers
 	$(BIN)/ruff check .
@@ -64,7 +72,7 @@ check: $(DEV_READY) ## Lint, types and import layers
 
 # Some tests run make, which must not believe that it is a part of this one.
 unit: $(DEV_READY) ## Tests without a browser; every notebook is executed
-	MAKEFLAGS= $(BIN)/python -m pytest --ignore=tests/browser --ignore=$(INSTALLED) \
+	MAKEFLAGS= $(BIN)/python -m pytest $(addprefix --ignore=,tests/browser $(INSTALLED)) \
 		-n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 soak: $(DEV_READY) ## Tests in full counts, rare cases in the browser, new environments
@@ -112,14 +120,10 @@ bench: $(DEV_READY) ## Run every benchmark
 	@for script in benchmarks/*.py; do \
 		if [ -e "$$script" ]; then $(BIN)/python "$$script" || exit 1; fi; done
 
-constraints: ## Update constraints.txt to the newest compatible versions
-	rm -rf build/constraints
-	$(PYTHON) -m venv build/constraints
-	build/constraints/bin/pip install --quiet --upgrade pip
-	build/constraints/bin/pip install --quiet '.[dev]' \
-		$$(sed -n '/^[a-z]/p' binder/requirements.txt)
-	build/constraints/bin/pip freeze --exclude mediakit > constraints.txt
-	rm -rf build/constraints
+constraints: ## Update both files of constraints to the newest and the lowest versions
+	$(call freeze,constraints.txt)
+	$(PYTHON) tools/write_floors.py > build/floors.txt
+	$(call freeze,constraints-lowest.txt,--constraint build/floors.txt)
 
 clean: ## Remove build results and caches, but not the environment
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
@@ -136,7 +140,7 @@ $(VENV)/bin/python:
 		+ "; set another: make PYTHON=/path/to/python3.12")'
 	$(PYTHON) -m venv $(VENV)
 
-$(LAB_READY): pyproject.toml constraints.txt tools/lab_overrides.json | $(VENV)/bin/python
+$(LAB_READY): pyproject.toml $(PINNED) tools/lab_overrides.json | $(VENV)/bin/python
 	$(call install,lab)
 	mkdir -p $(VENV)/share/jupyter/lab/settings
 	cp tools/lab_overrides.json $(VENV)/share/jupyter/lab/settings/overrides.json
@@ -155,5 +159,15 @@ $(VOILA_READY): $(LAB_READY)
 
 define install
 $(BIN)/python -m pip install --quiet --upgrade pip
-$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(1)]'
+$(BIN)/python -m pip install --quiet --constraint $(PINNED) --editable '.[$(1)]'
+endef
+
+define freeze
+rm -rf build/constraints
+$(PYTHON) -m venv build/constraints
+build/constraints/bin/pip install --quiet --upgrade pip
+build/constraints/bin/pip install --quiet $(2) '.[dev]' \
+	$$(sed -n '/^[a-z]/p' binder/requirements.txt)
+build/constraints/bin/pip freeze --exclude mediakit > $(1)
+rm -rf build/constraints
 endef

@@ -203,17 +203,22 @@ FindOffer = Callable[[str, Mapping[str, object]], Offer | None]
 def offer_in(shell: Any, find: FindOffer, name: str = MATCHER_ID) -> None:
     """Register completions with an IPython shell or a notebook kernel.
 
+    IPython before 8.6, as in Colab, takes no such completions: nothing is offered.
+
     Args:
         shell: The running shell.
         find: Finds the completions at the end of the code.
         name: The matcher's name; an existing matcher of this name is replaced.
     """
-    from IPython.core.completer import (
-        CompletionContext,
-        SimpleCompletion,
-        SimpleMatcherResult,
-        context_matcher,
-    )
+    try:
+        from IPython.core.completer import (
+            CompletionContext,
+            SimpleCompletion,
+            SimpleMatcherResult,
+            context_matcher,
+        )
+    except ImportError:
+        return
 
     @context_matcher(identifier=name, priority=100)  # type: ignore[untyped-decorator]
     def matcher(context: CompletionContext) -> SimpleMatcherResult:

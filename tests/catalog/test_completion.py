@@ -7,6 +7,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+import IPython
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +25,9 @@ from mediakit.sandbox.server.running import RunningSandbox
 
 CATALOG = Catalog.default()
 Complete = Callable[[str], list[str]]
+takes_completions = pytest.mark.skipif(
+    IPython.version_info < (8, 6), reason="IPython before 8.6 takes no completions"
+)
 
 
 @pytest.fixture
@@ -51,6 +55,7 @@ def complete(shell: Any) -> Complete:
     return at_the_end
 
 
+@takes_completions
 @pytest.mark.parametrize(
     ("code", "offered"),
     [
@@ -99,6 +104,7 @@ def test_the_tab_key_offers_names_and_choices(
     assert complete(code) == offered
 
 
+@takes_completions
 def test_fields_that_are_given_are_not_offered_again(complete: Complete) -> None:
     code = 'client.submit("text-to-video", prompt="a", '
 
@@ -162,6 +168,7 @@ def test_a_client_is_found_in_attributes_without_evaluating_them(
     assert offer_at('bench.other.form("te', {"bench": Bench()}) is None
 
 
+@takes_completions
 def test_loading_twice_offers_everything_once(shell: Any) -> None:
     load(shell)
     load(shell)
@@ -170,6 +177,17 @@ def test_loading_twice_offers_everything_once(shell: Any) -> None:
     assert len(shell.Completer.custom_matchers) == 2
 
 
+def test_an_ipython_that_takes_no_completions_is_left_as_it_is(
+    shell: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("IPython.core.completer.context_matcher", raising=False)
+    load(shell)
+    offer_in(shell, offer_at)
+
+    assert shell.Completer.custom_matchers == []
+
+
+@takes_completions
 def test_connecting_is_enough_for_calls_to_be_completed(
     shell: Any,
     sandbox: RunningSandbox,

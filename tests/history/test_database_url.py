@@ -42,6 +42,16 @@ def test_it_is_a_sqlite_file_in_wal_that_waits_for_other_writers(path, history):
     assert settings_ == [1, 30_000]
 
 
+def test_a_file_that_is_closed_during_a_read_is_closed_after_it(history):
+    database = history._database
+    with database._pooled("read") as connection:
+        driver = connection.connection.driver_connection
+        history.close()
+        assert connection.execute(text("SELECT 1")).one() == (1,)
+    with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+        driver.execute("SELECT 1")
+
+
 @pytest.mark.parametrize("place", ["", "  "])
 def test_an_empty_place_is_refused(place):
     with pytest.raises(InputError, match=r"history must be .*Nothing was changed"):

@@ -14,6 +14,7 @@ from mediakit.errors import InputError, NotFoundError, ServiceError
 from mediakit.history import Entry, EntryState, History
 from mediakit.history.storage import tables
 from mediakit.records import BillingState, JobStatus
+from tests.support.frames import types
 from tests.support.soak import trials
 from tests.support.submissions import (
     HERE,
@@ -499,13 +500,13 @@ def test_the_frame_has_the_same_types_with_and_without_rows(history):
     history.claim(submission())
     full = history.frame()
     assert len(empty) == 0
-    types = {name: str(kind) for name, kind in full.dtypes.items()}
-    assert {name: str(kind) for name, kind in empty.dtypes.items()} == types
-    assert {types[name] for name in UNKNOWN_MONEY} == {"Int64"}
-    assert types["created_at"] == types["gone_at"] == "datetime64[us, UTC]"
-    assert types["prompt"] == types["job_id"] == "str"
-    assert types["take"] == "int64"
-    assert types["state"] == types["kind"] == "category"
+    kinds = types(full)
+    assert types(empty) == kinds
+    assert {kinds[name] for name in UNKNOWN_MONEY} == {"Int64"}
+    assert kinds["created_at"] == kinds["gone_at"] == "datetime64[us, UTC]"
+    assert kinds["prompt"] == kinds["job_id"] == "str"
+    assert kinds["take"] == "int64"
+    assert kinds["state"] == kinds["kind"] == "category"
     assert list(empty["state"].cat.categories) == [state.value for state in EntryState]
 
 

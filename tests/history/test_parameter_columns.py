@@ -15,6 +15,7 @@ from mediakit import AsyncClient, Client
 from mediakit.clock import VirtualClock
 from mediakit.history import History
 from mediakit.sandbox.server.running import RunningSandbox
+from tests.support.frames import TEXT
 from tests.support.submissions import HERE, START, completed, job, submission
 
 MINE: dict[str, Any] = {**HERE}
@@ -63,15 +64,14 @@ def test_each_parameter_is_a_typed_column_of_its_own(history: History) -> None:
     assert listed(frame["images"]) == [None, '["a", {"b": 1}]', None]
     assert listed(frame["seed"]) == [None, None, float(2**63)]
     kinds = {name: str(frame[name].dtype) for name in frame.columns[-7:]}
-    text = "str" if int(pd.__version__.partition(".")[0]) >= 3 else "object"
     assert kinds == {
         "audio": "boolean",
         "cfg": "float64",
         "duration": "Int64",
-        "images": text,
+        "images": TEXT,
         "resolution": "category",
         "seed": "float64",
-        "text": text,
+        "text": TEXT,
     }
 
 

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 import mediakit
 
@@ -176,30 +174,6 @@ def test_every_module_has_a_docstring() -> None:
         if not ast.get_docstring(ast.parse((ROOT / path).read_text("utf-8")))
     ]
     assert bare == []
-
-
-def test_constraints_are_exact_versions_and_nothing_else() -> None:
-    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
-    assert [
-        line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.+!]+", line)
-    ] == []
-
-
-def test_constraints_hold_every_dependency() -> None:
-    metadata = project_metadata()
-    extras = metadata["optional-dependencies"]
-    assert isinstance(extras, dict)
-    binder = (ROOT / "binder" / "requirements.txt").read_text("utf-8").splitlines()
-    wanted = [metadata["dependencies"], *extras.values(), [binder[-1]]]
-    names = {
-        canonicalize_name(Requirement(text).name)
-        for group in wanted
-        if isinstance(group, list)
-        for text in group
-    }
-    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
-    pinned = {canonicalize_name(line.partition("==")[0]) for line in lines}
-    assert names - pinned == {"mediakit"}
 
 
 def test_importing_mediakit_loads_nothing_heavy() -> None:

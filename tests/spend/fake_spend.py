@@ -13,6 +13,7 @@ import pandas as pd
 from mediakit.errors import ServiceError
 from mediakit.spend.dates import month_text, read_day
 from mediakit.spend.responses.columns import as_category
+from tests.support.frames import TEXT
 
 TODAY = date(2026, 10, 20)
 FUNCTIONS = {
@@ -47,8 +48,8 @@ COLUMN_NAMES = (
 CATEGORY_NAMES = "function kind model project budget sweep estimate_kind account status"
 COLUMNS, CATEGORIES = COLUMN_NAMES.split(), CATEGORY_NAMES.split()
 DTYPES = {
-    "job_id": "str",
-    "prompt": "str",
+    "job_id": TEXT,
+    "prompt": TEXT,
     "take": "int64",
     "attempt": "int64",
     "estimate_low_micro_usd": "Int64",

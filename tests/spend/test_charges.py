@@ -23,6 +23,7 @@ from mediakit.history import History
 from mediakit.history.charges import settled_between
 from mediakit.spend.charges import COLUMNS
 from tests.spend.books import PATH, SERVICE, Books, charged, spend_of
+from tests.support.frames import types
 from tests.support.submissions import completed, failed, job, submission
 
 START = datetime(2026, 11, 1, 23, 59, 58, tzinfo=UTC)
@@ -56,15 +57,6 @@ TYPES = {
     "account": "category",
     "status": "category",
 }
-IS_PANDAS_3 = int(pd.__version__.split(".")[0]) >= 3
-
-
-def types(frame: pd.DataFrame) -> dict[str, str]:
-    """Return dtypes as pandas 3 names them; texts are objects before it."""
-    kinds = {str(name): str(kind) for name, kind in frame.dtypes.items()}
-    return {
-        n: "str" if k == "object" and not IS_PANDAS_3 else k for n, k in kinds.items()
-    }
 
 
 @pytest.fixture

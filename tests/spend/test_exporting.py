@@ -20,6 +20,7 @@ from openpyxl import load_workbook
 from mediakit.errors import InputError
 from mediakit.spend.exporting import add_usd, export, export_bytes, files, to_focus
 from tests.spend.fake_spend import FORMULA, charges_frame
+from tests.support.frames import IS_PANDAS_3
 
 SUM = "charge_micro_usd"
 
@@ -57,6 +58,9 @@ def test_a_parquet_file_read_again_is_the_same_frame(
     charges = charges.assign(usd=add_usd(charges)["charge_usd"])
     charges.attrs["not as JSON"] = object()
     again = pd.read_parquet(export(charges, tmp_path / "spend.parquet"))
+    if not IS_PANDAS_3:  # categories without any text are then read as objects
+        empty = [name for name in ("budget", "sweep") if charges[name].isna().all()]
+        again = again.astype({name: charges[name].dtype for name in empty})
     pd.testing.assert_frame_equal(again, charges, check_categorical=False)
     assert sum(again["usd"]) == Decimal(int(charges[SUM].sum())).scaleb(-6)
 

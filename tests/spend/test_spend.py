@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from mediakit.errors import InputError, ServiceError
 from mediakit.spend import csv_frame, daily_frame, day_range, month_text, monthly_frame
+from tests.support.frames import types
 
 KIND = "text-to-video"
 
@@ -36,13 +37,6 @@ def daily(*rows, total_micro_usd=None):
         "rows": list(rows),
         "total_micro_usd": total if total_micro_usd is None else total_micro_usd,
     }
-
-
-TEXT = str(pd.Series(["a"]).dtype)  # str on pandas 3, object before it
-
-
-def types(frame):
-    return {name: str(kind) for name, kind in frame.dtypes.items()}
 
 
 # -- days -------------------------------------------------------------------------
@@ -146,7 +140,7 @@ def test_columns_that_nobody_knows_are_kept_with_their_types():
         ]
     )
     kinds = types(frame)
-    assert kinds["region"] == TEXT
+    assert kinds["region"] == "str"
     assert kinds["seconds"] == "float64"
     assert kinds["rush"] == "boolean"
     assert kinds["seats"] == "Int64"

@@ -23,19 +23,20 @@ from mediakit.sweep.statistics import (
     pareto,
 )
 from mediakit.sweep.statistics.comparing import t_quantile
+from tests.support.frames import TEXT, types
 from tests.support.soak import trials
 
 SIMULATED = trials(60, soak=150)
 NO_FLOAT_HOLDS_IT = 2**53 + 1
 COLUMNS: dict[str, tuple[Any, Any]] = {
     "take": ("int64", 1),
-    "status": ("str", "completed"),
+    "status": (TEXT, "completed"),
     "charge_micro_usd": ("Int64", None),
     "runtime_s": ("float64", None),
     "rating": ("Int8", None),
     "keep": ("boolean", None),
-    "job_id": ("str", None),
-    "parent_job_id": ("str", None),
+    "job_id": (TEXT, None),
+    "parent_job_id": (TEXT, None),
 }
 
 
@@ -185,7 +186,7 @@ def test_a_ranking_has_the_same_types_without_a_comparison() -> None:
 
     assert len(without) == 0
     pd.testing.assert_series_equal(with_rows.dtypes, without.dtypes)
-    assert with_rows.dtypes.astype(str).to_dict() == {
+    assert types(with_rows) == {
         "item": "str",
         **dict.fromkeys(["strength", "low", "high"], "float64"),
         **dict.fromkeys(["wins", "losses", "ties", "group"], "int64"),

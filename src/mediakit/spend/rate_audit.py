@@ -17,7 +17,7 @@ from mediakit.history import Entry, History
 from mediakit.money import PER_MILLION, divide_half_up, format_usd
 from mediakit.rates import EstimateKind
 from mediakit.records import JobStatus
-from mediakit.spend.responses.columns import as_category, as_days, as_texts
+from mediakit.spend.responses.columns import as_category, as_days
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,11 +98,13 @@ def _frame(
 ) -> pd.DataFrame:
     import pandas as pd
 
+    from mediakit.history.entries.parameter_columns import text_array
+
     audits = [_Audit(names["estimate_kind"], rows) for names, rows in groups]
     columns: dict[str, Any] = {}
     for name in by:
         values = [_text(names[name]) for names, _ in groups]
-        columns[name] = (as_texts if name == "line" else as_category)(values)
+        columns[name] = (text_array if name == "line" else as_category)(values)
     columns["estimate_kind"] = pd.Categorical(
         columns["estimate_kind"], categories=[kind.value for kind in EstimateKind]
     )

@@ -18,6 +18,7 @@ from mediakit.catalog import Function
 from mediakit.client import AnyBudget, AsyncClient, Client
 from mediakit.client.records.budgets import Budget
 from mediakit.errors import InputError, MediakitError
+from mediakit.history.entries.parameter_columns import text_array
 from mediakit.media import file_of
 from mediakit.money import format_usd
 from mediakit.rates import Estimate, EstimateKind
@@ -302,7 +303,7 @@ class BasePlan:
         """
         columns: dict[str, Any] = axis_columns(self.grid)
         columns["valid"] = self.valid
-        texts = pd.array([*self.problems.texts, None], dtype="str")
+        texts = text_array([*self.problems.texts, None])
         columns["problem"] = texts.take(self.problems.codes)  # -1 is the last: none
         columns["owned"] = self.owned
         columns["low_micro_usd"] = _money(self.low_micro_usd)

@@ -223,6 +223,8 @@ class AsyncResults(ProcessBound):
     def _frame(self) -> pd.DataFrame:
         import pandas as pd
 
+        from mediakit.history.entries.parameter_columns import text_array
+
         if self._axes is None:
             self._axes = self.plan.frame()[[*self.plan.axes, "take"]]
         columns = self.runner.cells.copied()
@@ -235,15 +237,15 @@ class AsyncResults(ProcessBound):
         found["runtime_s"] = columns.runtime_s
         for name, values in self._judged(job_ids).items():
             found[name] = values
-        found["job_id"] = pd.array(columns.column("job_id"), dtype="str")
-        found["problem"] = pd.array(self._problems(columns), dtype="str")
-        found["output_url"] = pd.array(columns.column("output_url"), dtype="str")
+        found["job_id"] = text_array(columns.column("job_id"))
+        found["problem"] = text_array(self._problems(columns))
+        found["output_url"] = text_array(columns.column("output_url"))
         found["media_type"] = pd.Categorical(
             columns.column("media_type"), categories=pd.Index(MEDIA_TYPES)
         )
         if "prompt" not in self.plan.axes:
-            found["prompt"] = pd.array(self._prompts(), dtype="str")
-        found["parent_job_id"] = pd.array(self._parents(job_ids), dtype="str")
+            found["prompt"] = text_array(self._prompts())
+        found["parent_job_id"] = text_array(self._parents(job_ids))
         found = self._with_repairs(found)
         for name, values in self._scores.items():
             found[name] = found["job_id"].map(values).astype("float64")

@@ -33,6 +33,7 @@ SILENCE_DBFS = -120.0
 HASH_WIDTH, HASH_HEIGHT = 8, 8
 HASH_CONTRAST = 0.5  # grey levels: less is noise, and would make flat pictures differ
 HALF_BITS = 32
+HASH_BITS = 2 * HALF_BITS
 HASH_COLUMNS = ("dhash_high", "dhash_low")
 NEAR_BITS = 6
 
@@ -177,10 +178,13 @@ def near_duplicates(
         raise InputError("distance", got=distance, accepted="a whole number, 0 to 64")
     by_label = hashes if isinstance(hashes, Mapping) else _hashes_of(hashes)
     labels = list(by_label)
-    bits = np.array([by_label[label] for label in labels], dtype=np.uint64)
+    words = np.array([by_label[label] for label in labels], dtype=np.uint64)
+    bits = np.unpackbits(words.view(np.uint8)).reshape(-1, HASH_BITS)
+    signs = 2 * bits.astype(np.float32) - 1
     group = np.arange(len(labels))
     for index in range(1, len(labels)):
-        near = np.bitwise_count(bits[:index] ^ bits[index]) <= distance
+        # Each bit that differs takes 2 from the product; NumPy 1 cannot count bits.
+        near = signs[:index] @ signs[index] >= HASH_BITS - 2 * distance
         met = np.unique(group[:index][near])
         if met.size:
             group[: index + 1][np.isin(group[: index + 1], met)] = met[0]

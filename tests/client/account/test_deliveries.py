@@ -25,6 +25,7 @@ from mediakit.client.account.delivery_range import in_range, instant_of
 from mediakit.errors import ConflictError, InputError, NotFoundError, ServiceError
 from mediakit.records import Attempt, Delivery
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from tests.support.frames import types
 from tests.support.sandbox.receivers import Answer, receiving
 from tests.support.servers.lossy_proxy import LossyProxy
 
@@ -283,10 +284,10 @@ def test_a_replay_whose_answer_is_lost_is_found_pending(
 
 def test_a_log_without_deliveries_has_no_rows_and_the_same_types() -> None:
     empty = deliveries_frame([])
-    assert {name: str(kind) for name, kind in empty.dtypes.items()} == TYPES
+    assert types(empty) == TYPES
     row = {"id": "delivery_1", "created_at": "2026-01-02T03:04:05+02:00"}
     one = deliveries_frame([row])
-    assert {name: str(kind) for name, kind in one.dtypes.items()} == TYPES
+    assert types(one) == TYPES
     assert one["created_at"][0].isoformat() == "2026-01-02T01:04:05+00:00"
 
 

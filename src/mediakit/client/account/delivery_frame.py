@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from mediakit.client.account.delivery_log import Row
+from mediakit.history.entries.parameter_columns import text_array
 from mediakit.records import Delivery, DeliveryStatus
 
 _INSTANTS = ("created_at", "next_attempt_at", "ended_at")
@@ -58,12 +59,12 @@ def _typed(name: str, values: list[Any]) -> Any:
     if name in _INSTANTS:
         return pd.DatetimeIndex(pd.to_datetime(values, utc=True)).as_unit("us")
     if name in _CATEGORIES:
-        return pd.Categorical(pd.array(values, dtype="str"))
+        return pd.Categorical(text_array(values))
     if name == "attempts":
         return pd.array(values, dtype="Int64")
     if name == "url":
         values = [without_query(url) for url in values]
-    return pd.array(values, dtype="str")
+    return text_array(values)
 
 
 def _as_sent(values: list[Any]) -> Any:

@@ -126,8 +126,11 @@ class Database:
 
     @contextmanager
     def _pooled(self, verb: str) -> Iterator[Connection]:
+        pool = self._engine.pool
         with _ReadableErrors(self, verb), FORKS, self._single.connect() as connection:
             yield connection
+        if pool is not self._engine.pool:  # closed meanwhile, by another thread
+            pool.dispose()
 
     def lend(self) -> Lent:
         """Lend a connection to the file; one is kept outside the pool."""

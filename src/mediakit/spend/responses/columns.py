@@ -85,26 +85,20 @@ def as_sent(values: Sequence[Any]) -> Any:
     import numpy as np
     import pandas as pd
 
+    from mediakit.history.entries.parameter_columns import text_array
+
     kinds = set(map(type, values)) - {_NONE}
     if kinds == {int}:
         whole = as_whole(values)
         if int(pd.isna(whole).sum()) == values.count(None):
             return whole
     if kinds == {str}:
-        return as_texts(values)
+        return text_array(values)
     if kinds == {bool}:
         return pd.array(list(values), dtype="boolean")
     if float in kinds and kinds <= {int, float}:
         return np.array(values, dtype="float64")
     return pd.Series(list(values), dtype="object").array
-
-
-def as_texts(values: Sequence[Any]) -> Any:
-    """Return texts: str on pandas 3, object before it, where "str" has no None."""
-    import pandas as pd
-
-    is_new = int(pd.__version__.partition(".")[0]) >= 3
-    return pd.Series(list(values), dtype="str" if is_new else "object").array
 
 
 def whole_number(value: object) -> int | None:

@@ -40,7 +40,7 @@ BATCH = 25
 FETCHED_AT_ONCE = 8
 EXECUTORS = (
     "a concurrent.futures.Executor, such as ProcessPoolExecutor() or "
-    "get_executor() of a dask.distributed.Client"
+    "get_executor() of a dask.distributed.Client (pip install 'mediakit[dask]')"
 )
 
 

@@ -1,0 +1,95 @@
+"""What is declared is what is imported, and what the constraints hold."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Collection, Iterator
+from itertools import chain
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from tests.packaging.test_project import ROOT, project_metadata
+
+CONSTRAINTS = ("constraints.txt", "constraints-lowest.txt")
+# Packages that belong to another one, or to a distribution of another name.
+HOMES = {
+    "PIL": "pillow",
+    "httpcore": "httpx",
+    "pydantic_core": "pydantic",
+    "traitlets": "ipywidgets",
+}
+
+
+@pytest.mark.parametrize("file", CONSTRAINTS)
+def test_constraints_are_exact_versions_and_nothing_else(file: str) -> None:
+    lines = (ROOT / file).read_text("utf-8").splitlines()
+    assert [
+        line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.+!]+", line)
+    ] == []
+
+
+@pytest.mark.parametrize("file", CONSTRAINTS)
+def test_constraints_hold_every_dependency(file: str) -> None:
+    binder = (ROOT / "binder" / "requirements.txt").read_text("utf-8").splitlines()
+    names = {canonicalize_name(one.name) for one in requirements()}
+    names.add(canonicalize_name(binder[-1]))
+    assert names - pinned(file).keys() == {"mediakit"}
+
+
+def test_the_lowest_constraints_are_the_floors_of_what_people_install() -> None:
+    floors = {
+        canonicalize_name(one.name): Version(floor.version)
+        for one in requirements(without={"dev", "docs"})
+        for floor in one.specifier
+        if floor.operator == ">="
+    }
+    lowest = pinned("constraints-lowest.txt")
+    assert {name: lowest[name] for name in floors} == floors
+
+
+def test_the_core_imports_each_of_its_dependencies_and_no_other() -> None:
+    extras = project_metadata()["optional-dependencies"]
+    assert isinstance(extras, dict)
+    core = {canonicalize_name(one.name) for one in requirements(without=set(extras))}
+    others = {canonicalize_name(one.name) for one in requirements()} - core
+    imported = {
+        canonicalize_name(HOMES.get(name, name)) for name in imported_packages()
+    }
+
+    assert core - imported == set()
+    # allow_nested_loops() takes the fork where it is installed.
+    assert imported - core - others == {"nest-asyncio2"}
+
+
+def requirements(without: Collection[str] = ()) -> Iterator[Requirement]:
+    """Yield the dependencies of the core, and of all extras but some."""
+    metadata = project_metadata()
+    core, extras = metadata["dependencies"], metadata["optional-dependencies"]
+    assert isinstance(core, list)
+    assert isinstance(extras, dict)
+    chosen = (lines for extra, lines in extras.items() if extra not in without)
+    for text in chain(core, *chosen):
+        yield Requirement(text)
+
+
+def pinned(file: str) -> dict[str, Version]:
+    lines = (ROOT / file).read_text("utf-8").splitlines()
+    pairs = (line.split("==") for line in lines)
+    return {canonicalize_name(name): Version(version) for name, version in pairs}
+
+
+def imported_packages() -> set[str]:
+    """Return the packages, of other people, that the source imports anywhere."""
+    found = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            if isinstance(node, ast.ImportFrom):
+                found.add(str(node.module).partition(".")[0])
+    return found - sys.stdlib_module_names - {"_typeshed"}

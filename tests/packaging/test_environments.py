@@ -1,0 +1,289 @@
+"""The wheel in environments of its own: alone, with each extra, on other Pythons.
+
+`make soak` runs these tests, because they install packages.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tomllib
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import indent
+
+import pytest
+
+from mediakit.sandbox.server.running import RunningSandbox
+from tests.support.environments import (
+    LOWEST,
+    NEWEST,
+    Environment,
+    builder,
+    built_once,
+    find_python,
+    pyenv_versions,
+)
+from tests.support.servers.proxies import SOCKSProxy
+from tests.support.servers.serving import ROOT
+
+LOWEST_MINOR = 11
+OTHER_MINORS = (12, 13, 14)
+SETS = {"dev", "docs", "lab"}  # extras that are sets of others
+TEST_PACKAGES = ("hypothesis", "jsonschema", "pytest", "respx", "trustme")
+QUICK_TESTS = (
+    "tests/base",
+    "tests/schema",
+    "tests/catalog/test_catalog.py",
+    "tests/catalog/test_prices.py",
+    "tests/catalog/test_spec_tables.py",
+    "tests/client/jobs/test_schedule.py",
+    "tests/client/records/test_idempotency.py",
+    "tests/history/test_params.py",
+    "tests/widgets/form/test_state.py",
+    "tests/spend/test_charges.py",
+    "tests/spend/test_daily.py",
+    "tests/spend/test_spend.py",
+)
+
+ALONE = """
+import mediakit as mk
+
+client = mk.connect()
+form = client.form("text-to-video")
+form.values.prompt, form.values.duration = "a kite", 3
+body = form.request()
+estimate = client.estimate("text-to-video", **body)
+job = client.run("text-to-video", **body)
+charge_micro_usd = job.settle().charge_micro_usd
+assert charge_micro_usd == estimate.low == estimate.high
+assert job.download("kite.mp4").stat().st_size
+assert client.spend.charges()["charge_micro_usd"].tolist() == [charge_micro_usd]
+assert client.spend.monthly()["charge_micro_usd"].sum() >= charge_micro_usd
+print(mk.__file__, mk.doctor())
+"""
+RUN = """
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+import mediakit as mk
+from mediakit.diagnosis.installed import missing_modules
+
+try:
+{code}
+except mk.MediakitError as error:
+    print(error)
+    assert missing_modules("{extra}")
+else:
+    assert not missing_modules("{extra}")
+"""
+EXPORT = """
+from mediakit.spend.exporting import export
+print(export(mk.connect().spend.monthly(), "month{suffix}").read_bytes()[:4])
+"""
+
+
+@dataclass(frozen=True)
+class Use:
+    """What is done without an extra, and then with it.
+
+    Args:
+        code: Statements that raise an error of mediakit without the extra.
+        result: Part of what they print with the extra.
+        absence: Part of the sentence that names it.
+    """
+
+    code: str
+    result: str
+    absence: str
+
+
+USES = {
+    "dask": Use(
+        """
+from mediakit.sweep.scoring import Output, score_outputs
+def size(path):
+    return Path(path).stat().st_size
+executor = "Dask"
+if find_spec("distributed"):
+    from distributed import Client
+    executor = Client(processes=False, dashboard_address=None).get_executor()
+outputs, read = [Output("kite", __file__)], lambda output: Path(output.source)
+print(list(score_outputs(outputs, size, fetch=read, executor=executor)))
+""",
+        "['job_id', 'size', 'problem']",
+        "pip install 'mediakit[dask]'",
+    ),
+    "excel": Use(
+        EXPORT.format(suffix=".xlsx"),
+        "b'PK",
+        "pip install 'mediakit[excel]'",
+    ),
+    "parquet": Use(
+        EXPORT.format(suffix=".parquet"),
+        "b'PAR1'",
+        "pip install 'mediakit[parquet]'",
+    ),
+    "remote": Use(
+        """
+job = mk.connect().run("text-to-video", prompt="a kite", duration=3)
+print(job.download("memory://kites/kite.mp4"))
+""",
+        "memory://kites/kite.mp4",
+        'pip install "mediakit[remote]"',
+    ),
+    "sandbox": Use(
+        """
+del os.environ["MEDIAKIT_BASE_URL"], os.environ["MEDIAKIT_API_KEY"]
+print(mk.connect().balance())
+""",
+        "$100.00",
+        "install mediakit[sandbox]",
+    ),
+    "socks": Use(
+        """
+os.environ.update(ALL_PROXY=os.environ["TEST_PROXY"], NO_PROXY="")
+os.environ["MEDIAKIT_BASE_URL"] = "http://service.example"
+print(mk.connect().balance())
+""",
+        "$",
+        "pip install 'mediakit[socks]'",
+    ),
+    "team": Use(
+        """
+print(len(mk.connect(history=os.environ["TEST_POSTGRES"]).history.frame()), "entries")
+""",
+        "0 entries",
+        "pip install 'mediakit[team]'",
+    ),
+    "timeline": Use(
+        """
+from unittest.mock import patch
+with patch("mediakit.diagnosis.checks.in_notebook", lambda: True):
+    advice = mk.doctor().advice
+if advice:
+    raise mk.ServiceError(*advice)
+from mediakit.widgets.timeline.widget import widget_type
+print(widget_type()().comm)
+""",
+        " object at ",
+        'pip install "mediakit[timeline]"',
+    ),
+    "voila": Use(
+        """
+import sys
+from mediakit.voila.__main__ import main
+try:
+    main(["--version"])
+except SystemExit as ended:
+    if isinstance(ended.code, str):
+        raise mk.ServiceError(ended.code)
+""",
+        "0.5.",
+        'pip install "mediakit[voila]"',
+    ),
+}
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel."""
+
+    def build(folder: Path) -> None:
+        backend = builder(tmp_path_factory)
+        backend.run("-m", "hatchling", "build", "-t", "wheel", "-d", folder)
+
+    [built] = built_once(tmp_path_factory, "wheel", build).glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="session")
+def alone(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """Install the wheel where nothing else is."""
+
+    def build(folder: Path) -> None:
+        Environment.make(folder).install(wheel)
+
+    return Environment(built_once(tmp_path_factory, "alone", build))
+
+
+@pytest.fixture
+def variables(sandbox: RunningSandbox, tmp_path: Path) -> dict[str, str]:
+    """Bind a service that another process serves, which is the one of this test."""
+    return {
+        "MEDIAKIT_BASE_URL": sandbox.base_url,
+        "MEDIAKIT_API_KEY": sandbox.api_key,
+        "MEDIAKIT_HOME": str(tmp_path / "home"),
+    }
+
+
+def test_the_wheel_alone_gives_connect_forms_and_spend(
+    alone: Environment, variables: dict[str, str], tmp_path: Path
+) -> None:
+    printed = " ".join(alone.run("-c", ALONE, cwd=tmp_path, **variables).split())
+
+    assert f" {alone.folder}" in printed
+    assert f"Extras none (not installed: {', '.join(sorted(USES))})" in printed
+
+
+def test_every_extra_is_used_here() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert USES.keys() == project["optional-dependencies"].keys() - SETS
+
+
+@pytest.mark.parametrize("extra", USES)
+def test_an_extra_works_alone_and_its_absence_is_one_sentence(
+    extra: str,
+    wheel: Path,
+    alone: Environment,
+    sandbox: RunningSandbox,
+    variables: dict[str, str],
+    postgres_url: str,
+    tmp_path: Path,
+) -> None:
+    use, script = USES[extra], tmp_path / "use.py"
+    script.write_text(RUN.format(code=indent(use.code, "    "), extra=extra), "utf-8")
+    port = int(sandbox.base_url.rpartition(":")[2])
+    with SOCKSProxy(port) as proxy:
+        variables |= {"TEST_PROXY": proxy.url(), "TEST_POSTGRES": postgres_url}
+        without = alone.run(script, cwd=tmp_path, **variables)
+        layer = Environment.make(tmp_path / "layer", over=alone)
+        layer.install(f"{wheel}[{extra}]")
+        with_it = layer.run(script, cwd=tmp_path, **variables)
+
+    [sentence] = [line for line in without.splitlines() if "mediakit[" in line]
+    assert use.absence in sentence
+    assert use.result in with_it
+
+
+# What is not at hand is said in the summary: the marks keep it from being an error.
+@pytest.mark.filterwarnings("default:Not tested")
+@pytest.mark.parametrize(
+    ("minor", "constraints"),
+    [(LOWEST_MINOR, LOWEST), *((minor, NEWEST) for minor in OTHER_MINORS)],
+)
+def test_quick_tests_pass_on_another_python_and_on_the_lowest_versions(
+    minor: int, constraints: str, wheel: Path, tmp_path: Path
+) -> None:
+    python = find_python(minor)
+    if python is None:
+        missing = f"Not tested: Python 3.{minor} is not on this machine."
+        warnings.warn(missing, stacklevel=1)
+        return
+    environment = Environment.make(tmp_path / "environment", python)
+    packages = (f"{wheel}[sandbox,team]", *TEST_PACKAGES)
+    environment.install(*packages, constraints=constraints)
+
+    where = environment.run("-c", "import mediakit; print(mediakit.__file__)")
+    assert where.startswith(str(tmp_path))
+    options = ("-q", "-p", "no:cacheprovider", "--basetemp", tmp_path / "tests")
+    without_server = ("-k", "not postgres")
+    environment.run("-m", "pytest", *options, *without_server, *QUICK_TESTS)
+
+
+def test_another_python_than_this_one_is_at_hand_where_pyenv_is() -> None:
+    others = [find_python(minor) for minor in (LOWEST_MINOR, *OTHER_MINORS)]
+    if "CI" in os.environ and pyenv_versions():
+        assert set(others) - {None, sys.executable}
