@@ -118,7 +118,7 @@ def test_every_module_variable_and_extra_in_it_exists() -> None:
 
 
 def test_the_python_that_it_asks_for_is_the_one_of_the_project() -> None:
-    [asked] = re.findall(r"Python (\d+\.\d+) or newer", TEXT)
+    [asked] = re.findall(r"\bPython (\d+\.\d+) or newer", TEXT)
 
     assert PROJECT["requires-python"] == f">={asked}"
 

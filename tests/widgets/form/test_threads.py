@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,10 @@ def kernel(tmp_path: Path) -> Any:
     manager.shutdown_kernel(now=True)
 
 
+@pytest.mark.skipif(
+    int(version("ipykernel").split(".")[0]) < 7,
+    reason="ipykernel has subshells from version 7 on",
+)
 def test_nothing_that_people_do_is_lost_while_a_real_kernel_is_busy(
     sandbox: RunningSandbox, tmp_path: Path, kernel: Kernel
 ) -> None:
