@@ -31,7 +31,7 @@ SANDBOX_ARGS ?=
 PYTEST_ARGS ?=
 SITE_ARGS ?=
 # The number of test processes, for two cores: tests often wait.
-WORKERS ?= 5
+WORKERS ?= 4
 BROWSERS ?= 2
 SOAKERS ?= 3
 

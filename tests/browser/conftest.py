@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.browser.harness import Lab, LabServer, serve_lab
 
 FINDER = Path(__file__).parents[2] / "tools" / "find_chromium.py"
@@ -51,6 +52,21 @@ def browser(chromium_path: str) -> Iterator[Browser]:
         )
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="session")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
+    """Serve a sandbox that draws whole films, and takes as long as that takes."""
+    running = start(
+        Sandbox(
+            tmp_path_factory.mktemp("sandbox"),
+            balance_micro_usd=1_000_000_000,
+            speed=20,
+            allow_loopback_callbacks=True,
+        )
+    )
+    yield running
+    running.stop()
 
 
 @pytest.fixture(scope="session")
