@@ -94,6 +94,8 @@ def test_a_region_is_painted_by_mouse_and_keys_and_replaced_there_alone(
     for index in range(3):
         lab.run_cell(index, timeout_s=JOB_S)
     form = lab.cell(2)
+    # The picture of the clip moves what is below it when it arrives.
+    expect(form.get_by_text("a quiet lake · Text to video")).to_be_visible()
     form.locator("textarea").first.fill("a red tent")
     canvas = open_canvas(lab)
     status = form.locator(".mk-mask-says[role=status]")
