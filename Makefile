@@ -16,10 +16,6 @@ COURSE := notebooks/README.md
 SOAKED := $(shell grep -rlE "support.soak import|mark.soak" tests --include="test_*.py" \
 	--exclude-dir=browser)
 
-# What installs an environment of its own is tried there too, and only there.
-INSTALLED := tests/packaging/test_binder.py tests/packaging/test_build.py \
-	tests/packaging/test_environments.py
-
 # The newest versions alone decide about lint, types and the browser.
 TESTED := $(if $(CONSTRAINTS),unit,check unit browser)
 
@@ -72,7 +68,7 @@ check: $(DEV_READY) ## Lint, types and import layers
 
 # Some tests run make, which must not believe that it is a part of this one.
 unit: $(DEV_READY) ## Tests without a browser; every notebook is executed
-	MAKEFLAGS= $(BIN)/python -m pytest $(addprefix --ignore=,tests/browser $(INSTALLED)) \
+	MAKEFLAGS= $(BIN)/python -m pytest --ignore=tests/browser \
 		-n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 soak: $(DEV_READY) ## Tests in full counts, rare cases in the browser, new environments
@@ -80,11 +76,11 @@ soak: $(DEV_READY) ## Tests in full counts, rare cases in the browser, new envir
 
 soak-counts: $(DEV_READY)
 	MAKEFLAGS= MEDIAKIT_SOAK=1 $(BIN)/python -m pytest -n $(SOAKERS) --dist worksteal \
-		$(SOAKED) $(INSTALLED) $(PYTEST_ARGS)
+		$(SOAKED) $(PYTEST_ARGS)
 
 soak-browser: $(DEV_READY)
 	@$(BIN)/python tools/find_chromium.py --install || true
-	MEDIAKIT_SOAK=1 $(BIN)/python -m pytest tests/browser -m soak -n $(BROWSERS) \
+	MEDIAKIT_SOAK=1 $(BIN)/python -m pytest tests/browser -n $(BROWSERS) \
 		--dist worksteal $(PYTEST_ARGS)
 
 browser: $(DEV_READY) ## Tests in JupyterLab and a real Chromium

@@ -39,13 +39,20 @@ def _settings_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
 
 
 def pytest_collection_modifyitems(
-    config: pytest.Config, items: list[pytest.Item]
+    config: pytest.Config, items: list[pytest.Function]
 ) -> None:
-    """Leave tests that are marked `soak` to `make soak`."""
-    left = [item for item in items if item.get_closest_marker("soak")]
-    if left and not IS_SOAK:
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in left]
+    """Leave to `make soak` what is marked `soak`, and to `make test` what is not.
+
+    Modules that ask which of the two it is run in both.
+    """
+    left = {
+        item
+        for item in items
+        if bool(item.get_closest_marker("soak")) is not IS_SOAK
+        if not (IS_SOAK and {"trials", "IS_SOAK"} & vars(item.module).keys())
+    }
+    config.hook.pytest_deselected(items=list(left))
+    items[:] = [item for item in items if item not in left]
 
 
 @pytest.fixture

@@ -19,6 +19,8 @@ import websocket
 from mediakit.widgets.job.player import HUB_PREFIX, browser_url
 from tests.support.servers.serving import ROOT, apart, free_port, serving
 
+pytestmark = pytest.mark.soak
+
 INSTALL_S = 600
 CELL_S = 120
 QUICKSTART = "notebooks/01_quickstart.ipynb"

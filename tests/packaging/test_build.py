@@ -17,6 +17,8 @@ import mediakit
 from tests.packaging.test_project import ROOT, project_files, project_metadata
 from tests.support.environments import builder
 
+pytestmark = pytest.mark.soak
+
 NAME = f"mediakit-{mediakit.__version__}"
 
 

@@ -50,6 +50,8 @@ QUICK_TESTS = (
 ALONE = """
 import mediakit as mk
 
+pytestmark = pytest.mark.soak
+
 client = mk.connect()
 form = client.form("text-to-video")
 form.values.prompt, form.values.duration = "a kite", 3

@@ -159,7 +159,7 @@ def test_what_make_test_leaves_out_runs_in_make_soak() -> None:
         if "browser" not in path.parts
     ]
     assert [path for path in marked if path not in soak] == []
-    assert "-m pytest tests/browser -m soak" in soak
+    assert "MEDIAKIT_SOAK=1 .venv/bin/python -m pytest tests/browser" in soak
 
 
 @pytest.mark.parametrize("script", [".ci/run", "binder/postBuild"])
