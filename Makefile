@@ -29,7 +29,7 @@ SITE_ARGS ?=
 # The number of test processes, for two cores: tests often wait.
 WORKERS ?= 4
 BROWSERS ?= 2
-SOAKERS ?= 3
+SOAKERS ?= 5
 
 # The tests start hundreds of processes, which share compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
