@@ -27,9 +27,9 @@ SANDBOX_ARGS ?=
 PYTEST_ARGS ?=
 SITE_ARGS ?=
 # The number of test processes, for two cores: tests often wait.
-WORKERS ?= 4
+WORKERS ?= 3
 BROWSERS ?= 2
-SOAKERS ?= 5
+SOAKERS ?= 4
 
 # The tests start hundreds of processes, which share compiled modules.
 unexport PYTHONDONTWRITEBYTECODE

@@ -57,6 +57,8 @@ def test_results_and_typed_words_are_there_after_restart_and_run_all(
     generate(form).click()
     lab.see(1, "as estimated", timeout_s=JOB_S)
     form.get_by_label("prompt").first.fill(TYPED)
+    expect(generate(form)).to_have_text("Generate · $0.20")  # it has arrived
+    lab.page.wait_for_timeout(READ_MS)
 
     lab.restart_kernel()
     banner = form.evaluate("e => getComputedStyle(e, '::before').content")
