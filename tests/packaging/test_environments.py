@@ -47,10 +47,10 @@ QUICK_TESTS = (
     "tests/spend/test_spend.py",
 )
 
+pytestmark = pytest.mark.soak
+
 ALONE = """
 import mediakit as mk
-
-pytestmark = pytest.mark.soak
 
 client = mk.connect()
 form = client.form("text-to-video")
