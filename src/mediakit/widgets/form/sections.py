@@ -15,7 +15,7 @@ from mediakit.widgets.controls.control import Control
 
 
 def is_main(function: Function, spec: FieldSpec) -> bool:
-    """Tell whether a field stands in the open, or under "More settings".
+    """Return whether a field is always shown, not under "More settings".
 
     In the open is what must be given, it or another field, what the price is made
     from, media, the prompt, and what has a default that is more than on or off; but
