@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -441,18 +442,37 @@ def test_the_button_says_when_the_same_would_be_paid_again(
 
 
 def test_a_second_click_before_the_button_could_be_read_submits_nothing(
-    kernels: Kernels,
+    kernels: Kernels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     form = kernels.form(**KITE)
     press_generate(form)
-    generate_button(form).click()
-    until(lambda: not form.state.sending, form)
-    assert len(ids(form)) == 1
-    assert "already" in error_of(form)
+    with monkeypatch.context() as patch:
+        patch.setattr(form_module, "ARRIVES_S", PATIENCE_S)  # however slow the machine
+        generate_button(form).click()
+        until(lambda: not form.state.sending, form)
+        assert len(ids(form)) == 1
+        assert "already" in error_of(form)
 
     press_generate(form)
     assert len(ids(form)) == 2
     assert error_of(form) == ""
+
+
+def test_a_button_cannot_be_read_before_all_of_a_submission_is_saved(
+    kernels: Kernels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = kernels.form(**KITE)
+    save, saved_at_s = form._save_draft, []
+
+    async def save_slowly() -> None:
+        await asyncio.sleep(0.1)
+        await save()
+        saved_at_s.append(form._clock.monotonic_s())
+
+    monkeypatch.setattr(form, "_save_draft", save_slowly)
+    press_generate(form)
+    assert form._another_since_s is not None
+    assert form._another_since_s >= saved_at_s[0]
 
 
 def test_a_last_key_does_not_turn_a_click_into_another_take(

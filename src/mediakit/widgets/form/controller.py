@@ -627,8 +627,8 @@ class Form:
     def _show(self) -> None:
         if not self._closed:
             self._view.show(self._state)
-            if not self._state.is_another_take:
-                self._another_since_s = None
+            if not self._state.is_another_take or self._state.sending is not None:
+                self._another_since_s = None  # nobody can read it on the button yet
             elif self._another_since_s is None:
                 self._another_since_s = self._clock.monotonic_s()
             self._seen.show(self._state.estimate, self._clock.monotonic_s())
