@@ -1,13 +1,11 @@
-"""Retries with backoff, using tenacity and the injected clock."""
+"""Retries with backoff, using the injected clock."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TypeVar
-
-import tenacity
-from tenacity import RetryCallState
 
 from mediakit.client.http.exchange import NoAnswerError
 from mediakit.clock import Clock
@@ -17,6 +15,26 @@ T = TypeVar("T")
 FIRST_BACKOFF_S = 0.3
 LONGEST_BACKOFF_S = 8.0
 LONGEST_RETRY_AFTER_S = 120.0
+
+
+@dataclass(frozen=True)
+class FailedAttempt:
+    """An attempt that failed.
+
+    Args:
+        number: Which attempt, from 1.
+        error: Its error.
+        idle_s: The pauses before it, in all.
+    """
+
+    number: int
+    error: BaseException
+    idle_s: float
+
+    @property
+    def retry_after_s(self) -> float:
+        """Return the seconds that the response asked to wait; 0 if it did not."""
+        return getattr(self.error, "retry_after_s", None) or 0.0
 
 
 def is_transient(error: BaseException) -> bool:
@@ -30,23 +48,17 @@ def jittered_backoff_s(tries: int) -> float:
     return random.uniform(0.0, min(LONGEST_BACKOFF_S, longest_s))
 
 
-def backoff_s(state: RetryCallState) -> float:
+def backoff_s(failed: FailedAttempt) -> float:
     """Return the pause before the next attempt: full jitter, or `Retry-After`."""
-    return max(jittered_backoff_s(state.attempt_number), retry_after_of(state))
-
-
-def retry_after_of(state: RetryCallState) -> float:
-    """Return the seconds that the last response asked to wait; 0 if it did not."""
-    error = state.outcome.exception() if state.outcome else None
-    return getattr(error, "retry_after_s", None) or 0.0
+    return max(jittered_backoff_s(failed.number), failed.retry_after_s)
 
 
 async def retry(
     once: Callable[[], Awaitable[T]],
     *,
     clock: Clock,
-    stop: Callable[[RetryCallState], bool],
-    wait: Callable[[RetryCallState], float] = backoff_s,
+    stop: Callable[[FailedAttempt], bool],
+    wait: Callable[[FailedAttempt], float] = backoff_s,
     on: Callable[[BaseException], bool] = is_transient,
 ) -> T:
     """Retry until it succeeds.
@@ -61,26 +73,29 @@ async def retry(
     Raises:
         BaseException: The error of the last attempt.
     """
-    retrying = tenacity.AsyncRetrying(
-        retry=tenacity.retry_if_exception(on),
-        wait=wait,
-        stop=stop,
-        sleep=clock.sleep,
-        reraise=True,
-    )
+    number, idle_s = 0, 0.0
+    while True:
+        number += 1
+        try:
+            return await once()
+        except BaseException as error:
+            failed = FailedAttempt(number, error, idle_s)
+            try:
+                if not on(error) or stop(failed):
+                    raise
+                pause_s = wait(failed)
+            finally:
+                del failed  # its traceback holds this frame
+        await clock.sleep(pause_s)
+        idle_s += pause_s
 
-    async def attempt() -> T:
-        return await once()
 
-    return await retrying(attempt)
-
-
-def stop_after_attempts(count: int) -> Callable[[RetryCallState], bool]:
+def stop_after_attempts(count: int) -> Callable[[FailedAttempt], bool]:
     """Return a stop rule for a number of attempts."""
-    return tenacity.stop_after_attempt(count)
+    return lambda failed: failed.number >= count
 
 
-def stop_after_s(seconds: float, clock: Clock) -> Callable[[RetryCallState], bool]:
+def stop_after_s(seconds: float, clock: Clock) -> Callable[[FailedAttempt], bool]:
     """Return a stop rule for a number of seconds.
 
     The waits that the service requests are added, up to two minutes in all.
@@ -88,9 +103,9 @@ def stop_after_s(seconds: float, clock: Clock) -> Callable[[RetryCallState], boo
     until_s = clock.monotonic_s() + seconds
     asked_in_all_s = 0.0
 
-    def is_over(state: RetryCallState) -> bool:
+    def is_over(failed: FailedAttempt) -> bool:
         nonlocal asked_in_all_s
-        asked_in_all_s += retry_after_of(state)
+        asked_in_all_s += failed.retry_after_s
         is_late = clock.monotonic_s() >= until_s + asked_in_all_s
         return is_late or asked_in_all_s > LONGEST_RETRY_AFTER_S
 

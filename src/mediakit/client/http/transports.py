@@ -24,13 +24,28 @@ class UnclosedTransport(httpx.AsyncBaseTransport):
         return await self._transport.handle_async_request(request)
 
 
+class _NoCookies(httpx.Cookies):
+    """A jar that stays empty; a refused cookie costs httpx as much as an accepted."""
+
+    def extract_cookies(self, response: httpx.Response) -> None:
+        """Ignore the cookies of a response."""
+
+
 class AiohttpClient(httpx.AsyncClient):
-    """An httpx client that uses aiohttp where no proxy applies."""
+    """An httpx client without cookies that uses aiohttp where no proxy applies."""
+
+    @property
+    def cookies(self) -> httpx.Cookies:
+        """Return an empty jar."""
+        return _NO_COOKIES
 
     # Not `transport=`: httpx would ignore the environment's proxies then.
     def _init_transport(self, *_: Any, **settings: Any) -> httpx.AsyncBaseTransport:
         given: httpx.AsyncBaseTransport | None = settings.pop("transport")
         return _AiohttpTransport(**settings) if given is None else given
+
+
+_NO_COOKIES = _NoCookies()
 
 
 class _AiohttpTransport(AiohttpTransport):

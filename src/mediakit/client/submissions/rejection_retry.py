@@ -6,11 +6,9 @@ import random
 from dataclasses import dataclass
 from enum import Enum
 
-from tenacity import RetryCallState
-
 from mediakit.client.http.exchange import Answer
 from mediakit.client.http.response_parsing import retry_after_s
-from mediakit.client.http.retry import retry_after_of
+from mediakit.client.http.retry import FailedAttempt
 from mediakit.records import ErrorCode, Job, JobStatus
 
 LONGEST_S = 120.0
@@ -77,29 +75,29 @@ class TemporarilyRejectedError(Exception):
         self.retry_after_s = retry_after_s(said.answer)
 
 
-def submit_backoff_s(state: RetryCallState) -> float:
+def submit_backoff_s(failed: FailedAttempt) -> float:
     """Return the seconds before a submission is sent again.
 
     Uses full jitter when the service is unavailable, and doubles the pause when it is
     rate limited. Honors `Retry-After`; a call waits two minutes in all.
     """
-    grown_s = FIRST_PAUSE_S * float(1 << min(state.attempt_number, 10))
-    floor_s = grown_s / 2 if _reason(state) is RejectionReason.RATE_LIMITED else 0.0
-    wanted_s = max(retry_after_of(state), random.uniform(floor_s, grown_s))
-    return min(wanted_s, LONGEST_S - state.idle_for)
+    grown_s = FIRST_PAUSE_S * float(1 << min(failed.number, 10))
+    floor_s = grown_s / 2 if _reason(failed) is RejectionReason.RATE_LIMITED else 0.0
+    wanted_s = max(failed.retry_after_s, random.uniform(floor_s, grown_s))
+    return min(wanted_s, LONGEST_S - failed.idle_s)
 
 
-def submit_should_stop(state: RetryCallState) -> bool:
+def submit_should_stop(failed: FailedAttempt) -> bool:
     """Return whether to stop retrying a rejected submission."""
-    left_s = LONGEST_S - state.idle_for
-    if left_s <= 0 or retry_after_of(state) > left_s:
+    left_s = LONGEST_S - failed.idle_s
+    if left_s <= 0 or failed.retry_after_s > left_s:
         return True
     return (
-        _reason(state) is RejectionReason.UNAVAILABLE
-        and state.attempt_number >= MAX_UNAVAILABLE_ATTEMPTS
+        _reason(failed) is RejectionReason.UNAVAILABLE
+        and failed.number >= MAX_UNAVAILABLE_ATTEMPTS
     )
 
 
-def _reason(state: RetryCallState) -> RejectionReason | None:
-    error = state.outcome.exception() if state.outcome else None
+def _reason(failed: FailedAttempt) -> RejectionReason | None:
+    error = failed.error
     return error.reason if isinstance(error, TemporarilyRejectedError) else None
