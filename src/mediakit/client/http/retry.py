@@ -71,21 +71,21 @@ async def retry(
         on: Which errors are retried.
 
     Raises:
-        BaseException: The error of the last attempt.
+        Exception: The error of the last attempt.
     """
     number, idle_s = 0, 0.0
     while True:
         number += 1
         try:
             return await once()
-        except BaseException as error:
+        except Exception as error:
+            if not on(error):
+                raise
             failed = FailedAttempt(number, error, idle_s)
-            try:
-                if not on(error) or stop(failed):
-                    raise
-                pause_s = wait(failed)
-            finally:
-                del failed  # its traceback holds this frame
+            pause_s = None if stop(failed) else wait(failed)
+            del failed  # the traceback of its error holds this frame
+            if pause_s is None:
+                raise
         await clock.sleep(pause_s)
         idle_s += pause_s
 

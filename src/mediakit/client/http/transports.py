@@ -34,7 +34,7 @@ class _NoCookies(httpx.Cookies):
 class AiohttpClient(httpx.AsyncClient):
     """An httpx client without cookies that uses aiohttp where no proxy applies."""
 
-    @property
+    @property  # type: ignore[misc] # nobody sets it
     def cookies(self) -> httpx.Cookies:
         """Return an empty jar."""
         return _NO_COOKIES
