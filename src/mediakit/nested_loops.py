@@ -15,9 +15,6 @@ def allow_nested_loops() -> None:
     function uses the maintained fork `nest-asyncio2` if it is installed, and always on
     Python 3.14 and later, where the original breaks every request. With `nest-asyncio`
     1.6.0, clicks made during a nested wait are lost and text boxes can stop responding.
-
-    Raises:
-        ModuleNotFoundError: The fork is required and not installed.
     """
     forced = sys.version_info >= FIRST_VERSION_OF_THE_FORK_ONLY
     if forced or find_spec("nest_asyncio2") is not None:
