@@ -67,7 +67,7 @@ check: $(DEV_READY) ## Lint, types and import layers
 	$(BIN)/lint-imports
 
 # Some tests run make, which must not believe that it is a part of this one.
-unit: $(DEV_READY) ## Tests without a browser; every notebook is executed
+unit: $(DEV_READY) ## Tests without a browser; the first notebook is executed
 	MAKEFLAGS= $(BIN)/python -m pytest --ignore=tests/browser \
 		-n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
@@ -104,6 +104,7 @@ site: $(DEV_READY) ## Build the documentation site in build/site; notebooks are 
 
 notebooks: $(DEV_READY) ## Execute every notebook and check its format
 	$(BIN)/python -m pytest tests/packaging/test_notebooks.py $(PYTEST_ARGS)
+	MEDIAKIT_SOAK=1 $(BIN)/python -m pytest tests/packaging/test_notebooks.py $(PYTEST_ARGS)
 
 gallery: $(DEV_READY) ## Export the executed notebooks as HTML to build/gallery
 	MEDIAKIT_HOME=$(CURDIR)/build/gallery-home $(BIN)/jupyter nbconvert \

@@ -59,7 +59,11 @@ def run(path: Path, tmp_path: Path, **settings: str) -> Any:
     return notebook
 
 
-@each_notebook
+@pytest.mark.parametrize(
+    "path",
+    [PATHS[0], *(pytest.param(path, marks=pytest.mark.soak) for path in PATHS[1:])],
+    ids=[path.stem for path in PATHS],
+)
 def test_a_notebook_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
     notebook = run(path, tmp_path)
     assert all(cell.execution_count for cell in code_cells(notebook))
