@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+
+from anyio import CapacityLimiter
 
 from mediakit.clock import Clock
 
@@ -26,8 +27,7 @@ class SubmitConcurrency:
     def __init__(self, clock: Clock, *, start_n: int = START_N) -> None:
         self._clock = clock
         self._limit_n = float(start_n)
-        self._slots = asyncio.Semaphore(start_n)
-        self._slots_n = start_n
+        self._limiter = CapacityLimiter(start_n)
         self._round = 0
         self._closed_until_s = 0.0
 
@@ -45,12 +45,9 @@ class SubmitConcurrency:
     async def slot(self) -> AsyncIterator[int]:
         """Wait for a free slot and hold it; yields the round that it belongs to."""
         await self._open()
-        await self._slots.acquire()
-        try:
+        async with self._limiter:
             await self._open()
             yield self._round
-        finally:
-            self._release()
 
     def accepted(self) -> None:
         """Note that a submission was accepted: a full round raises the limit by one."""
@@ -72,15 +69,7 @@ class SubmitConcurrency:
 
     def _set(self, limit_n: float) -> None:
         self._limit_n = limit_n
-        while self._slots_n < self.at_once_n:
-            self._slots_n += 1
-            self._slots.release()
-
-    def _release(self) -> None:
-        if self._slots_n > self.at_once_n:  # the limit fell meanwhile
-            self._slots_n -= 1
-        else:
-            self._slots.release()
+        self._limiter.total_tokens = int(limit_n)
 
     async def _open(self) -> None:
         while (left_s := self.closed_for_s) > 0:
