@@ -476,10 +476,11 @@ def test_a_button_cannot_be_read_before_all_of_a_submission_is_saved(
 
 
 def test_a_last_key_does_not_turn_a_click_into_another_take(
-    kernels: Kernels,
+    kernels: Kernels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     form = kernels.form(**KITE)
     press_generate(form)
+    monkeypatch.setattr(form_module, "CLICK_PAUSE_S", 1.0)  # on a slow machine, too
     box(form, "prompt").value = "a kit"
     generate_button(form).click()
     box(form, "prompt").value = "a kite"
