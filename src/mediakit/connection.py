@@ -15,7 +15,7 @@ import platformdirs
 from mediakit.catalog import Bindings, Catalog
 from mediakit.client import Service
 from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.http_client import HttpClient
+from mediakit.client.http.http_client import TIMEOUT_S, HttpClient
 from mediakit.client.http.transports import UnclosedTransport
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.client.runtime.process_bound import ProcessBound
@@ -245,14 +245,20 @@ def _is_sandbox(service: Service, transport: httpx.AsyncBaseTransport | None) ->
     if not service.on_this_machine:
         return False
     try:
-        answer = _read(f"{service.base_url}/sandbox/status", transport)
+        status_url = f"{service.base_url}/sandbox/status"
+        answer = _read(status_url, transport, timeout_s=STATUS_TIMEOUT_S)
     except NoAnswerError:
         return False
     # A login page may respond 200 to any path; an unhealthy sandbox responds 503.
     return "identity" in answer.fields
 
 
-def _read(url: str, transport: httpx.AsyncBaseTransport | None) -> Answer:
+def _read(
+    url: str,
+    transport: httpx.AsyncBaseTransport | None,
+    *,
+    timeout_s: float = TIMEOUT_S,
+) -> Answer:
     """GET a URL that needs no key.
 
     Raises:
@@ -261,7 +267,7 @@ def _read(url: str, transport: httpx.AsyncBaseTransport | None) -> Answer:
     borrowed = None if transport is None else UnclosedTransport(transport)
 
     async def read() -> Answer:
-        http = HttpClient(borrowed, STATUS_TIMEOUT_S)
+        http = HttpClient(borrowed, timeout_s)
         try:
             return await http.send("GET", url, headers={})
         finally:

@@ -425,8 +425,9 @@ def test_a_running_sweep_moves_the_wall_while_nobody_runs_a_cell(
     lab: Lab, lab_server: LabServer, media: str
 ) -> None:
     wall = show(lab, lab_server, media, RUNNING)
-    expect(tile(wall, 0)).to_contain_text("running · 3 s")
-    expect(tile(wall, 5)).to_contain_text("running · 5 s")
+    # From 3 s on; the first three tiles end after 2 s, perhaps before a look at them.
+    expect(tile(wall, 5)).to_contain_text(re.compile(r"running · \d+ s"))
+    expect(tile(wall, 5)).to_contain_text(re.compile(r"running · ([5-9]|\d\d+) s"))
 
     expect(wall.locator("video")).to_have_count(3)
     expect(wall).to_contain_text("3 of 6 done · 3 running")

@@ -21,7 +21,7 @@ from weakref import WeakSet
 import anyio
 from anyio.from_thread import BlockingPortal
 
-STOP_TIMEOUT_S = 2.0
+STOP_TIMEOUT_S = 5.0
 PAUSE_TIMEOUT_S = 1.0
 
 P = ParamSpec("P")
