@@ -23,8 +23,8 @@ INTRODUCTION = f"""# Reference
 All functions, generated from their declarations by `make docs`. Names in `code` are
 literal. Paths are the sandbox's; a hosted service has its own, bound in
 `mediakit.toml`. Prices are estimates for the example, and for the example with one
-changed field; clips and sounds in them last {EXAMPLE_S} s. A note such as (spec 4.9) names
-the section of the service's interface specification that a rule comes from.
+changed field; clips and sounds in them last {EXAMPLE_S} s. A note such as (spec 4.9)
+names the section of the service's interface specification that a rule comes from.
 """
 
 
