@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
+from textwrap import fill
 
 import numpy as np
 import pandas as pd
@@ -35,6 +36,7 @@ DIFFERENCE_COLUMNS = {
     "pairs": "int64",
     "spread": "float64",
 }
+LINE_WIDTH = 88
 VERDICTS = ("exceeds", "within", "unknown")
 
 
@@ -56,7 +58,7 @@ class Comparison:
     text: str
 
     def __str__(self) -> str:
-        return self.text
+        return fill(self.text, LINE_WIDTH)  # Jupyter breaks long lines inside words
 
 
 def compare(
