@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +21,7 @@ from tests.browser.harness.wait import screenshot, within
 OPEN_S = 180.0
 RUN_S = 120.0
 STEP_S = 90.0
-MOST_SAVES, SETTLES_MS = 20, 300
+SETTLES_MS = 300
 NO_ARGS: Mapping[str, object] = MappingProxyType({})
 PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 # JupyterLab's own, when a kernel ends while questions to it are open; and anywidget's,
@@ -146,13 +147,13 @@ class Lab:
     def save(self) -> dict[str, Any]:
         """Save the notebook and return it as it is on the disk."""
         clean = f"() => !{NOTEBOOK}.context.model.dirty"
-        for _ in range(MOST_SAVES):
-            self._command("docmanager:save", timeout_s=STEP_S)
-            if self.page.evaluate(clean):
-                break
+        until_s = time.monotonic() + STEP_S
+        self._command("docmanager:save", timeout_s=STEP_S)
+        while not self.page.evaluate(clean):
             # An output changed meanwhile, which the file does not have yet.
+            assert time.monotonic() < until_s, "the notebook changes after each save"
             self.page.wait_for_timeout(SETTLES_MS)
-        self._wait_for(clean, "a saved file", STEP_S)
+            self._command("docmanager:save", timeout_s=STEP_S)
         return self.server.read_notebook(self.notebook)
 
     def kernel_id(self) -> str:
