@@ -77,10 +77,6 @@ class FileWriter:
         if self._is_busy or not self._waiting:
             return
         self._is_busy = True
-        # After the tasks that are ready, because they may write, too.
-        self._loop.call_soon(self._begin)
-
-    def _begin(self) -> None:
         self._warning = self._loop.call_later(WARN_AFTER_S, self._warn)
         self._signal.put(None)
         if not self._has_thread:
