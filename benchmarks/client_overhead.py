@@ -125,7 +125,7 @@ def plan() -> list[Measured]:
     ]
     ours = [("mediakit", way) for way in (ONE, ONE_ASYNC, THREADS, TASKS)]
     sdks = [(name, way) for name in SDKS for way in (ONE, THREADS, TASKS)]
-    # The speed of a machine changes by the minute.
+    # By way: what is compared runs within seconds, because a machine's speed drifts.
     order = sorted((*raw, *ours, *sdks), key=lambda each: each[1])
     return [Measured(*each) for each in order]
 
