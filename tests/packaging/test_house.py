@@ -1,4 +1,4 @@
-"""The house: few modules in a folder, each folder explained, and no circles."""
+"""The house: each folder explained, and no circles."""
 
 from __future__ import annotations
 
@@ -10,24 +10,12 @@ from pathlib import Path
 import mediakit
 
 SOURCE = Path(mediakit.__file__).parent
-UNLIMITED = {SOURCE / "catalog" / "functions"}  # one module for each model function
-MOST_MODULES = 12
 
 FOLDERS = sorted({path.parent for path in SOURCE.rglob("*.py")})
 MODULES = {
     ".".join(("mediakit", *path.relative_to(SOURCE).with_suffix("").parts)): path
     for path in SOURCE.rglob("*.py")
 }
-
-
-def test_no_folder_holds_more_than_twelve_modules() -> None:
-    held = {
-        folder: len([p for p in folder.glob("*.py") if p.name != "__init__.py"])
-        for folder in FOLDERS
-        if folder not in UNLIMITED
-    }
-
-    assert {f: n for f, n in held.items() if n > MOST_MODULES} == {}
 
 
 def test_every_folder_says_what_it_is_for_and_what_it_depends_on() -> None:
