@@ -73,6 +73,7 @@ def submission(key: str) -> Submission:
     return Submission(
         key=key,
         draw_key=key,
+        asked_key=key,
         function="example/text-to-video/text-to-video",
         kind="text-to-video",
         body=b'{"duration": 5, "prompt": "a kite over the dunes"}',

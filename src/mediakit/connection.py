@@ -155,7 +155,10 @@ def locate(
     if settings.base_url is None or settings.api_key is None:
         return _embedded(settings, catalog)
     service = Service(settings.base_url, settings.api_key)
-    is_sandbox = _is_sandbox(service, transport)
+    identity = _sandbox_identity(service, transport)
+    is_sandbox = identity is not None
+    if identity is not None:
+        service = replace(service, identity=identity)
     if catalog is not None:
         return Place(service, catalog, is_sandbox)
     if is_sandbox:
@@ -240,17 +243,23 @@ def _document(url: str, transport: httpx.AsyncBaseTransport) -> dict[str, Any]:
     return dict(answer.fields)
 
 
-def _is_sandbox(service: Service, transport: httpx.AsyncBaseTransport | None) -> bool:
-    """Tell whether a mediakit sandbox responds on this machine."""
+def _sandbox_identity(
+    service: Service, transport: httpx.AsyncBaseTransport | None
+) -> str | None:
+    """Return the name of the mediakit sandbox on this machine; None for none.
+
+    A sandbox with another data directory is another service, even at the same URL.
+    """
     if not service.on_this_machine:
-        return False
+        return None
     try:
         status_url = f"{service.base_url}/sandbox/status"
         answer = _read(status_url, transport, timeout_s=STATUS_TIMEOUT_S)
     except NoAnswerError:
-        return False
+        return None
     # A login page may respond 200 to any path; an unhealthy sandbox responds 503.
-    return "identity" in answer.fields
+    identity = answer.fields.get("identity")
+    return None if identity is None else str(identity)
 
 
 def _read(

@@ -12,7 +12,7 @@ from mediakit.errors import InputError, MediakitError
 from mediakit.history import History
 from mediakit.history.entries import queries
 from mediakit.history.storage import engines
-from tests.support.submissions import HERE, job, start, submission
+from tests.support.submissions import job, start, submission
 
 
 @pytest.fixture
@@ -280,4 +280,4 @@ def test_characters_that_postgres_cannot_store_are_replaced(postgres_url):
         assert entry.error_message == "no \ufffd luck"
         assert entry.body == submission().body
         assert len(history.frame(project="half \ud83d of a pair")) == 1
-        assert history.unsettled(**HERE) == []
+        assert history.unsettled(service="sandbox") == []

@@ -193,7 +193,7 @@ def test_a_billing_that_is_not_settled_is_not_a_charge(history, billing):
     assert entry.charge_micro_usd is None
     assert entry.state is EntryState.TERMINAL
     assert history.settled_total_micro_usd() == 0
-    assert history.unsettled(**HERE) == [entry]
+    assert history.unsettled(service="sandbox") == [entry]
 
 
 @pytest.mark.spec("2.2")
@@ -204,7 +204,7 @@ def test_a_failed_job_settles_at_a_real_zero(history):
     )
     assert (entry.state, entry.charge_micro_usd) == (EntryState.SETTLED, 0)
     assert entry.error_code == "provider_error"
-    assert history.unsettled(**HERE) == []
+    assert history.unsettled(service="sandbox") == []
 
 
 def test_a_late_queued_record_does_not_undo_completed(history):
@@ -279,7 +279,7 @@ def test_a_job_that_the_service_lost_holds_nothing_until_it_is_seen_again(histor
     history.mark_gone("media_1")
     gone = history.find("media_1")
     assert gone.gone_at == START
-    assert history.unsettled(**HERE) == []
+    assert history.unsettled(service="sandbox") == []
     assert history.reserved_micro_usd(**HERE) == 0
     assert history.record_job("k1", job("running")).gone_at is None
     assert history.reserved_micro_usd(**HERE) == 340_000
@@ -429,12 +429,25 @@ def test_the_settled_total_can_begin_at_an_instant(place):
 def test_newest_is_the_last_attempt_of_a_take_and_last_take_the_highest(history):
     for take, attempt in [(1, 1), (1, 2), (3, 1)]:
         history.claim(submission(f"{take}.{attempt}", take=take, attempt=attempt))
-    history.claim(submission("elsewhere", account="other", take=9))
-    draw = {**HERE, "draw_key": "d1"}
+    history.claim(submission("elsewhere", account="other", draw_key="d2", take=9))
+    draw = {"asked_key": "nobody asked", "draw_key": "d1"}
     assert history.newest(**draw, take=1).key == "1.2"
     assert history.newest(**draw, take=2) is None
     assert history.last_take(**draw) == 3
-    assert history.last_take(**HERE, draw_key="never asked") == 0
+    assert history.last_take(asked_key="elsewhere", draw_key="d1") == 9
+    assert history.last_take(asked_key="no", draw_key="never asked") == 0
+
+
+def test_one_attempt_is_written_once_although_its_exact_content_has_changed(history):
+    wanted = {"asked_key": "the clip of media_1"}
+    first, is_new = history.claim(submission("k1", draw_key="d1", **wanted))
+    again, is_new_again = history.claim(submission("k2", draw_key="d2", **wanted))
+    assert (is_new, is_new_again) == (True, False)
+    assert again == first
+    history.record_refusal("k1", code="422", message="no")
+    fresh, is_new = history.claim(submission("k2", draw_key="d2", **wanted))
+    assert (fresh.key, fresh.number, is_new) == ("k2", first.number, True)
+    assert len(history.page()) == 1
 
 
 def test_unanswered_entries_and_unsettled_jobs_come_oldest_first(history):
@@ -443,7 +456,7 @@ def test_unanswered_entries_and_unsettled_jobs_come_oldest_first(history):
     history.record_job("k3", job(job_id="media_3"))
     history.record_job("k1", failed(job_id="media_1"))
     assert [entry.key for entry in history.unanswered_entries(**HERE)] == ["k0", "k2"]
-    assert [entry.key for entry in history.unsettled(**HERE)] == ["k1", "k3"]
+    assert [entry.key for entry in history.unsettled(service="sandbox")] == ["k1", "k3"]
 
 
 def test_pages_go_back_without_gaps_or_repeats_while_new_entries_arrive(history):
@@ -534,7 +547,7 @@ def test_money_in_the_frame_is_exact_beyond_the_range_of_floats(history):
 
 # -- uploads ----------------------------------------------------------------------
 
-CAT = {**HERE, "sha256": "ab" * 32, "content_type": "image/png"}
+CAT = {"service": "sandbox", "sha256": "ab" * 32, "content_type": "image/png"}
 
 
 def test_the_same_bytes_keep_their_first_url(history):
@@ -544,7 +557,7 @@ def test_the_same_bytes_keep_their_first_url(history):
         assert history.remember_upload(**CAT, size_bytes=10, url=url) == first
     assert history.uploaded(**CAT) == first
     assert history.uploaded(**{**CAT, "content_type": "image/jpeg"}) is None
-    assert history.uploaded(**{**CAT, "account": "other"}) is None
+    assert history.uploaded(**{**CAT, "service": "other"}) is None
 
 
 # -- the database -----------------------------------------------------------------

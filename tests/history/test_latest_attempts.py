@@ -11,7 +11,6 @@ import pytest
 from mediakit.clock import VirtualClock
 from mediakit.history import History, OwnedDraw
 from tests.support.submissions import (
-    HERE,
     START,
     URL,
     completed,
@@ -21,7 +20,7 @@ from tests.support.submissions import (
 )
 
 FUNCTION = submission().function
-MINE = {**HERE, "function": FUNCTION}
+MINE = {"service": "sandbox", "function": FUNCTION}
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -40,6 +39,7 @@ def test_a_draw_has_the_values_of_its_entry(history: History) -> None:
     assert history.owned_draws(**MINE) == [
         OwnedDraw(
             draw_key="d1",
+            asked_key="k1",
             take=1,
             state="settled",
             status="completed",
@@ -58,11 +58,12 @@ def test_a_draw_has_the_values_of_its_entry(history: History) -> None:
 
 
 def test_only_the_newest_attempt_at_each_take_is_read(history: History) -> None:
-    history.claim(submission("k1"))
+    kite = {"asked_key": "a kite"}
+    history.claim(submission("k1", **kite))
     history.record_job("k1", failed())
-    history.claim(submission("k2", take=2))
+    history.claim(submission("k2", take=2, **kite))
     history.claim(submission("k3", draw_key="d2"))
-    history.claim(submission("k4", attempt=2))
+    history.claim(submission("k4", attempt=2, **kite))
     history.record_job("k4", job("running", "media_4"))
 
     found = [
@@ -92,14 +93,15 @@ def test_failed_vanished_and_erased_draws_are_marked(history: History) -> None:
     assert (four.state, four.error_code) == ("refused", "422")
 
 
-def test_only_this_function_of_this_account_is_read(history: History) -> None:
+def test_only_this_function_of_this_service_is_read(history: History) -> None:
     history.claim(submission("k1"))
     history.claim(submission("k2", function="sandbox/r1/text-to-video"))
     history.claim(submission("k3", account="other"))
     history.claim(submission("k4", service="hosted"))
 
-    assert len(history.owned_draws(**MINE)) == 1
-    assert history.owned_draws(**HERE, function="sandbox/r9/none") == []
+    found = [draw.asked_key for draw in history.owned_draws(**MINE)]
+    assert found == ["k1", "k3"]
+    assert history.owned_draws(service="sandbox", function="sandbox/r9/none") == []
 
 
 def test_many_draws_are_read_in_one_query(

@@ -26,6 +26,7 @@ def submission(key: str = "k1", **changes: Any) -> Submission:
     plain = Submission(
         key=key,
         draw_key="d1",
+        asked_key=key,
         function="sandbox/text-to-video/text-to-video",
         kind="text-to-video",
         body=json.dumps(KITE).encode(),

@@ -95,7 +95,6 @@ class ClientComponents(ProcessBound):
         files = Files(self._transport, self._files_http, self._clock)
         self._requests = RequestFactory(
             self.catalog,
-            self._account_history,
             self.remote_media,
             Uploads(files, self._account_history, self._progress),
         )

@@ -1,10 +1,10 @@
 """Settled charges of a service, selected by the time of settlement."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Row, Select, func, select
+from sqlalchemy import ColumnElement, Select
 
 from mediakit.history.storage.database import Database
 from mediakit.history.storage.tables import entries
@@ -43,28 +43,14 @@ class Charges:
         """
         from mediakit.history.entries import frame
 
-        rows: list[Row[Any]] = []
-        for account in self._accounts(service):
-            query = settled_between(service, account, since, before)
-            if project is not None:
-                query = query.where(entries.c.project == project)
-            rows += self._database.rows(query)
-        # Within one instant the newest entry comes first, as in the query.
-        rows.sort(key=lambda row: row.settled_at, reverse=True)
-        return frame.params_frame(rows, taken)
-
-    def _accounts(self, service: str) -> Iterator[str]:
-        """Yield the accounts of a service, with one index lookup for each."""
-        column = entries.c.account
-        query = select(func.min(column)).where(entries.c.service == service)
-        account: str | None = self._database.rows(query)[0][0]
-        while account is not None:
-            yield account
-            account = self._database.rows(query.where(column > account))[0][0]
+        query = settled_between(service, since, before)
+        if project is not None:
+            query = query.where(entries.c.project == project)
+        return frame.params_frame(self._database.rows(query), taken)
 
 
 def settled_between(
-    service: str, account: str, since: datetime | None, before: datetime | None
+    service: str, since: datetime | None, before: datetime | None
 ) -> Select[Any]:
     """Select, for `params_frame`, the charges settled in an interval."""
     from mediakit.history.entries.frame import params_query
@@ -77,7 +63,7 @@ def settled_between(
         bounds.append(settled_at < before)
     return (
         params_query()
-        .where(entries.c.service == service, entries.c.account == account, *bounds)
+        .where(entries.c.service == service, *bounds)
         .where(entries.c.charge_micro_usd.is_not(None))
         .order_by(None)
         .order_by(settled_at.desc(), entries.c.number.desc())

@@ -16,7 +16,6 @@ _AT = select(
     uploads.c.url, uploads.c.sha256, uploads.c.size_bytes, uploads.c.content_type
 ).where(
     uploads.c.service == bindparam("its_service"),
-    uploads.c.account == bindparam("its_account"),
     uploads.c.url.in_(bindparam("its_urls", expanding=True)),
 )
 
@@ -54,7 +53,6 @@ class UploadedFiles:
         self,
         *,
         service: str,
-        account: str,
         sha256: str,
         size_bytes: int,
         content_type: str,
@@ -67,7 +65,6 @@ class UploadedFiles:
 
         Args:
             service: The service that has them.
-            account: The account.
             sha256: The SHA-256 hash of the bytes, in hex.
             size_bytes: Their number.
             content_type: The content type of the upload.
@@ -79,7 +76,6 @@ class UploadedFiles:
         now = self._clock.now()
         statement = insert_into(uploads, self._database.dialect).values(
             service=service,
-            account=account,
             sha256=sha256,
             content_type=content_type,
             size_bytes=size_bytes,
@@ -87,33 +83,22 @@ class UploadedFiles:
             created_at=now,
         )
         self._database.write(statement.on_conflict_do_nothing())
-        first = self.uploaded(
-            service=service, account=account, sha256=sha256, content_type=content_type
-        )
+        first = self.uploaded(service=service, sha256=sha256, content_type=content_type)
         return first or url
 
-    def uploaded(
-        self, *, service: str, account: str, sha256: str, content_type: str
-    ) -> str | None:
+    def uploaded(self, *, service: str, sha256: str, content_type: str) -> str | None:
         """Return the permanent URL of uploaded bytes; None without an upload."""
-        bytes_ = _its(service, account, sha256, content_type)
+        bytes_ = {
+            "its_service": service,
+            "its_sha256": sha256,
+            "its_content_type": content_type,
+        }
         row = self._database.first(_URL, bytes_)
         return None if row is None else str(row.url)
 
-    def uploads_at(
-        self, urls: Iterable[str], *, service: str, account: str
-    ) -> list[Upload]:
+    def uploads_at(self, urls: Iterable[str], *, service: str) -> list[Upload]:
         """Return the uploads with some URLs, sorted by URL."""
-        owner = {"its_service": service, "its_account": account}
-        rows = self._database.rows(_AT, {**owner, "its_urls": sorted(set(urls))})
+        values = {"its_service": service, "its_urls": sorted(set(urls))}
+        rows = self._database.rows(_AT, values)
         sent = (Upload(**row._mapping) for row in rows)
         return sorted(sent, key=lambda upload: upload.url)
-
-
-def _its(service: str, account: str, sha256: str, content_type: str) -> dict[str, str]:
-    return {
-        "its_service": service,
-        "its_account": account,
-        "its_sha256": sha256,
-        "its_content_type": content_type,
-    }

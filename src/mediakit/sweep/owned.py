@@ -16,16 +16,15 @@ from mediakit.client.records.idempotency import REJECTIONS, draw_keys
 from mediakit.client.requests.validation import plain_body
 from mediakit.errors import InputError
 from mediakit.history import EntryState, OwnedDraw
-from mediakit.media import is_url
 from mediakit.records import JobStatus
 from mediakit.schema import canonical_json, text_json
 from mediakit.sweep.checking import Sources, fields_at
 from mediakit.sweep.parameter_grid import FIRST_SEED, Grid, Source
 
-NOT_UPLOADED = object()
+UNREADABLE = object()
 Texts = list[str | None]
-"""The JSON of each named value: "" for an omitted value, None while a file is not
-uploaded."""
+"""The JSON of each named value: "" for an omitted value, None for a file that cannot
+be read."""
 
 
 class CellState(StrEnum):
@@ -90,14 +89,14 @@ def draws_of(function: Function, sources: Mapping[str, Source]) -> Draws:
 
 
 class Keys:
-    """The draw key of each cell's request.
+    """The key of each cell's request as it is given: see `Submission.asked_key`.
 
     The JSON of each value is written once; a cell's body joins these texts.
 
     Args:
         service: The service.
         function: The function.
-        sources: The sources of the values, with local files as URLs.
+        sources: The sources of the values, with jobs and local files by name.
         grid: The grid.
         draws: How takes differ.
     """
@@ -114,7 +113,7 @@ class Keys:
         self._sources = sources
         self._grid = grid
         self._draws = draws
-        self._key_of = draw_keys(service.identity, service.account, function.path)
+        self._key_of = draw_keys(service.identity, function.path)
         self._is_plain = function.request_type.one_of is None
         self._texts: dict[str, Texts] = {}
         if self._is_plain:
@@ -123,23 +122,17 @@ class Keys:
             self._texts |= {name: self._texts_of(name) for name in sources}
         self._looked_up: tuple[Set[str], list[tuple[int, str]]] = (set(), [])
 
-    @property
-    def is_incomplete(self) -> bool:
-        """Tell whether a file was not uploaded when the keys were made."""
-        values = (value for s in self._sources.values() for value in s.values)
-        return any(value is NOT_UPLOADED for value in values)
-
     def _texts_of(self, name: str) -> Texts:
         found: Texts = []
         for value in self._sources[name].values:
-            given = {} if value is NOT_UPLOADED else {name: value}
+            given = {} if value is UNREADABLE else {name: value}
             body = self._function.canonical_body(plain_body(self._function, given))
             text = _text(name, body[name]) if name in body else ""
-            found.append(None if value is NOT_UPLOADED else text)
+            found.append(None if value is UNREADABLE else text)
         return found
 
     def of(self, cell: int) -> str | None:
-        """Return the key of a cell's request; None while a file is not uploaded."""
+        """Return the key of a cell's request; None if a file cannot be read."""
         take = self._grid.take_of(cell)
         if not self._is_plain:
             return self._key_of_fields(cell, take)
@@ -208,7 +201,7 @@ class Keys:
             name: source.values[self._grid.code_of(cell, source.dimensions)]
             for name, source in self._sources.items()
         }
-        if any(value is NOT_UPLOADED for value in values.values()):
+        if any(value is UNREADABLE for value in values.values()):
             return None
         seed = self._draws.fields_of(take)
         body = plain_body(self._function, {**values, **seed})
@@ -224,29 +217,29 @@ def _text(name: str, value: object) -> str:
 async def keys_of(
     client: AsyncClient, function: Function, sources: Sources, grid: Grid, draws: Draws
 ) -> Keys:
-    """Return the keys of all cells; None where a file is not uploaded."""
-    sent = await uploaded_sources(client, function, sources, grid)
-    return await to_thread.run_sync(Keys, client.service, function, sent, grid, draws)
+    """Return the keys of all cells; None where a file cannot be read."""
+    given = await named_sources(client, function, sources, grid)
+    return await to_thread.run_sync(Keys, client.service, function, given, grid, draws)
 
 
-async def uploaded_sources(
+async def named_sources(
     client: AsyncClient, function: Function, sources: Sources, grid: Grid
 ) -> dict[str, Source]:
-    """Return the sources with local files replaced by the URLs of their uploads.
+    """Return the sources with jobs and local files by name; this uploads nothing.
 
-    A file that has not been uploaded is `NOT_UPLOADED`; this uploads nothing.
+    A file that cannot be read is `UNREADABLE`.
     """
     found: dict[str, Source] = {}
     for name, source in sources.items():
         values = []
         for code, value in enumerate(source.values):
             fields = fields_at(sources, grid, source.dimensions, code)
-            values.append(await _uploaded(client, function, fields, name, value))
+            values.append(await _named(client, function, fields, name, value))
         found[name] = replace(source, values=tuple(values))
     return found
 
 
-async def _uploaded(
+async def _named(
     client: AsyncClient,
     function: Function,
     fields: Mapping[str, object],
@@ -261,22 +254,26 @@ async def _uploaded(
         request = await client._requests.validated(
             function.path, fields, price_only=True
         )
-        urls = await client._requests.uploads.known(request)
-    except InputError:
-        return NOT_UPLOADED
-    body = function.with_media(request.body, urls)
-    its_media = function.media({name: body.get(name)})
-    return body.get(name) if all(is_url(m.value) for m in its_media) else NOT_UPLOADED
+        files = await client._requests.uploads.names(request)
+    except (InputError, OSError):
+        return UNREADABLE
+    return function.with_media(request.body, request.names | files).get(name)
 
 
 async def owned_draws(
     client: AsyncClient, function: Function
 ) -> dict[tuple[str, int], OwnedDraw]:
-    """Read the draws of a function from the history, by draw key and take."""
-    owner = {"service": client.service.identity, "account": client.service.account}
-    read = client.store.owned_draws
-    rows = await to_thread.run_sync(lambda: read(**owner, function=function.path))
-    return {(row.draw_key, row.take): row for row in rows}
+    """Read the draws of a function from the history, by key and take.
+
+    A URL that the user gives may be that of a job or a file that was sent before, so
+    each draw has the key of its exact content, too.
+    """
+    read, service = client.store.owned_draws, client.service.identity
+    rows = await to_thread.run_sync(
+        lambda: read(service=service, function=function.path)
+    )
+    exact = {(row.draw_key, row.take): row for row in rows}
+    return exact | {(row.asked_key, row.take): row for row in rows}
 
 
 def state_of(draw: OwnedDraw | None) -> CellState:

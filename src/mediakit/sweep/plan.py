@@ -86,7 +86,7 @@ class BasePlan:
         problems: The cells that cannot be sent, and why.
         prices: The price of each cell.
         draws: How takes differ.
-        keys: The draw key of each cell.
+        keys: The key of each cell's request.
         spendable_micro_usd: The spendable amount when it was made; None is unknown.
     """
 
@@ -154,7 +154,7 @@ class BasePlan:
         """
         service = self.client.service
         fields = {n: sorted({*map(_text, s.values)}) for n, s in self.sources.items()}
-        parts = [service.identity, service.account, self.function.path, fields]
+        parts = [service.identity, self.function.path, fields]
         chosen = self.grid.chosen
         sample = None if chosen is None else chosen.tolist()
         together = [sorted(_rows_of(d)) for d in self.grid.dimensions]
@@ -192,7 +192,7 @@ class BasePlan:
         return self.problems.of(cell)
 
     def key(self, cell: int) -> str | None:
-        """Return the key of a cell's request; None while a file is not uploaded."""
+        """Return the key of a cell's request; None if a file cannot be read."""
         return self._keys.of(cell)
 
     # -- ownership ----------------------------------------------------------------
@@ -206,16 +206,12 @@ class BasePlan:
 
     async def read_ownership(self) -> Ownership:
         """Read again what the history has."""
-        if self._keys.is_incomplete:
-            self._keys = await keys_of(
-                self.client, self.function, self.sources, self.grid, self.draws
-            )
         known = await owned_draws(self.client, self.function)
         self._ownership = await to_thread.run_sync(self._compared, known)
         return self._ownership
 
     def _compared(self, known: Mapping[tuple[str, int], OwnedDraw]) -> Ownership:
-        """Compare the cells with the history, by draw key and take."""
+        """Compare the cells with the history, by what they ask for, and take."""
         valid = self.valid
         new, invalid = STATES.index(CellState.NEW), STATES.index(CellState.INVALID)
         states = np.where(valid, new, invalid).astype("int8")

@@ -7,7 +7,7 @@ import heapq
 import logging
 import os
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ import numpy as np
 
 from mediakit.client import AsyncClient, AsyncJob, JobState
 from mediakit.client.records.budgets import Budget
-from mediakit.client.records.idempotency import was_rejected
+from mediakit.client.records.idempotency import draw_of, was_rejected
 from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.client.runtime.listeners import notify
 from mediakit.client.runtime.process_bound import CLOSED, ClosedError
@@ -386,14 +386,17 @@ class Runner:
 
     async def _found_or_submitted(self, cell: int) -> AsyncJob | None:
         key = self.plan.key(cell)
-        entry = None if key is None else await self._entry(cell, key)
+        entry = None
+        if key is not None:
+            entry = await self._entry(cell, {"asked_key": key, "draw_key": key})
         if entry is not None and self._is_known(cell, entry):
             return None
         if _is_new(entry) or _is_unanswered(entry):
             await self._reserve(cell, self._unheld_micro_usd(cell, entry))
         request = await self._request_of(cell)
-        if key is None:
-            entry = await self._entry(cell, self.core._submissions.of(request).draw_key)
+        if entry is None:
+            draw = draw_of(self.core._submissions.of(request))
+            entry = await self._entry(cell, draw)
             if entry is not None and self._is_known(cell, entry):
                 self._reservations.dropped(cell)
                 return None
@@ -458,12 +461,15 @@ class Runner:
         else:
             self._sent_n += 1
 
-    async def _entry(self, cell: int, key: str) -> Entry | None:
+    async def _entry(self, cell: int, draw: Mapping[str, str]) -> Entry | None:
+        """Return the latest attempt at a cell; None without one.
+
+        Args:
+            cell: The cell.
+            draw: The keys of its request; see `draw_of`.
+        """
         return await self.core._account_history.ask(
-            History.newest,
-            **self.core._account_history.owner,
-            draw_key=key,
-            take=self.plan.take(cell),
+            History.newest, **draw, take=self.plan.take(cell)
         )
 
     def _is_known(self, cell: int, entry: Entry) -> bool:

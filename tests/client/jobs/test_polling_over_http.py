@@ -383,7 +383,7 @@ def test_what_an_earlier_process_left_is_read_at_the_next_start(
             at_first.extend(job.state.record.status.value for job in jobs)
             waiting = (job.settle(PATIENCE_S) for job in jobs)
             await asyncio.gather(*waiting, return_exceptions=True)
-            assert history.unsettled(**owner) == []
+            assert history.unsettled(service=owner["service"]) == []
             assert history.settled_total_micro_usd(**owner) == 2 * 340_000
             return jobs
 

@@ -11,6 +11,7 @@ from mediakit.client import Service
 from mediakit.client.records.idempotency import (
     draw_key_of,
     key_of,
+    name_of_job,
     next_attempt,
     submission_of,
     take_of,
@@ -63,14 +64,41 @@ def test_the_order_of_the_fields_does_not_matter(names: list[str]) -> None:
         request(duration=6),
         request(webhook_url="https://hook.test/1"),
         request(service=Service("https://other.test", "key-1")),
-        request(service=Service("https://api.media.test", "key-2")),
         request(function=Catalog.default().function("r1")),
     ],
 )
-def test_another_content_service_account_or_function_is_another_request(
+def test_another_content_service_or_function_is_another_request(
     other: Submission,
 ) -> None:
     assert other.draw_key != request().draw_key
+
+
+def test_another_api_key_is_the_same_request() -> None:
+    rotated = request(service=Service("https://api.media.test", "key-2"))
+
+    assert rotated.key == request().key
+    assert rotated.account != request().account
+
+
+def test_a_job_and_a_file_count_by_name_although_their_urls_are_part_of_the_key() -> (
+    None
+):
+    function = Catalog.default().function("video-upscale")
+
+    def upscaled(url: str, name: str | None = None) -> Submission:
+        body = function.canonical_body({"video_url": url})
+        names = {} if name is None else {url: name}
+        return submission_of(SERVICE, function, body, Estimate.of([]), names=names)
+
+    first, second = (
+        upscaled(f"https://media.test/a.mp4?signature={n}", name_of_job("media_1"))
+        for n in (1, 2)
+    )
+    assert first.asked_key == second.asked_key
+    assert first.key != second.key
+    assert first.asked_key != first.draw_key
+    for url in ("https://media.test/a.mp4", "https://media.test/b.mp4"):
+        assert upscaled(url).asked_key == upscaled(url).draw_key != first.asked_key
 
 
 def test_takes_and_attempts_have_keys_of_their_own() -> None:
@@ -132,8 +160,8 @@ def test_a_key_is_the_digest_of_its_parts_as_canonical_json(
     service: str, draw_key: str, take: int, attempt: int
 ) -> None:
     """A key that changed with the version would pay again for existing jobs."""
-    parts = ["mediakit-1", service, "mine", "a/b/c", '{"prompt":"a kite"}']
-    found = draw_key_of(service, "mine", "a/b/c", b'{"prompt":"a kite"}')
+    parts = ["mediakit-2", service, "a/b/c", '{"prompt":"a kite"}']
+    found = draw_key_of(service, "a/b/c", b'{"prompt":"a kite"}')
     key = key_of(draw_key, take, attempt)
 
     assert found == sha256(canonical_json(parts)).hexdigest()

@@ -198,7 +198,7 @@ A_JOB = {"job_id": "media_a"}
     [
         {"mediakit": 1},
         SOMEWHERE | {"job_id": "../../billing/balance"},
-        SOMEWHERE | A_JOB | {"account": 7},
+        SOMEWHERE | A_JOB | {"service": 7},
         SOMEWHERE | A_JOB | {"take": 0},
     ],
 )
@@ -421,6 +421,7 @@ def a_submission(key: str = "k1", **changes: Any) -> Submission:
     plain: dict[str, Any] = {
         "key": key,
         "draw_key": "d1",
+        "asked_key": key,
         "service": "s",
         "account": "a",
         "function": "sandbox/text-to-video/text-to-video",

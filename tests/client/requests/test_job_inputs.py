@@ -13,7 +13,7 @@ import pytest
 
 from mediakit import AsyncClient, Client, InputError, Job
 from mediakit.client.jobs.async_job import AsyncJob
-from mediakit.client.requests.job_inputs import JobOutput, lasting_url
+from mediakit.client.requests.job_inputs import JobOutput
 from mediakit.history import History, Parent
 from mediakit.records import Job as Record
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
@@ -219,29 +219,6 @@ def test_after_a_restart_on_another_port_the_same_chain_pays_nothing(
     assert second[1:] == first[1:]
 
 
-@pytest.mark.parametrize(
-    ("url", "earlier", "lasting"),
-    [
-        ("http://127.0.0.1:2/files/a", None, "http://127.0.0.1:2/files/a"),
-        (
-            "http://127.0.0.1:2/files/a",
-            "http://localhost:1/files/a",
-            "http://localhost:1/files/a",
-        ),
-        (
-            "http://127.0.0.1:2/files/b",
-            "http://127.0.0.1:1/files/a",
-            "http://127.0.0.1:2/files/b",
-        ),
-        ("https://b.example/a", "https://a.example/a", "https://b.example/a"),
-    ],
-)
-def test_only_the_port_of_this_machine_may_differ(
-    url: str, earlier: str | None, lasting: str
-) -> None:
-    assert lasting_url(url, earlier) == lasting
-
-
 def test_parents_are_written_with_the_claim_once_for_all_takes(
     history: History,
 ) -> None:
@@ -258,7 +235,6 @@ def test_parents_are_written_with_the_claim_once_for_all_takes(
         "media_1": its,
         "media_2": its,
     }
-    assert history.input_urls(["media_b", "media_1"]) == {
-        "media_b": "https://a.example/b"
-    }
+    assert history.input_jobs("d1") == list(found)
+    assert history.input_jobs("d2") == []
     assert history.parents([]) == {}

@@ -217,13 +217,12 @@ class Jobs:
         return await self._end(job, record)
 
     async def _known(self, record: JobRecord) -> AsyncJob | None:
-        """Return the one object of a job of this account; None for any other job."""
+        """Return the one object of a job of this service; None for any other job."""
         entry = await self._account_history.ask(History.find, record.id)
         job = self._jobs.get(record.id)
         if job is not None or entry is None:
             return job
-        owner = {"service": entry.service, "account": entry.account}
-        if owner != self._account_history.owner:
+        if entry.service != self.service.identity:
             return None
         known = record_of_entry(entry, self.service)
         return self._one(await self.state_of(entry, known))
@@ -274,7 +273,7 @@ class Jobs:
             raise foreign(self.service, job_id)
         if answer.status == 404:
             await self._account_history.write_or_defer(
-                job_id, History.mark_gone, job_id
+                job_id, History.mark_gone, job_id, account=self.service.account
             )
         if answer.status != 200:
             then = CONTINUES if answer.status == 429 else ""

@@ -111,9 +111,16 @@ class Outputs:
         saved = Saved(store.size_bytes, store.sha256, self._clock.now())
         entry = await self._account_history.ask(History.find, job.id)
         inputs = await self._account_history.ask(
-            History.uploads_at, urls_in(job.state.body), **self._account_history.owner
+            History.uploads_at,
+            urls_in(job.state.body),
+            service=self._account_history.service,
         )
-        sidecar = sidecar_of(job.state, entry, self._service, saved, inputs)
+        parents = []
+        if entry is not None:
+            parents = await self._account_history.ask(
+                History.input_jobs, entry.draw_key
+            )
+        sidecar = sidecar_of(job.state, entry, self._service, saved, inputs, parents)
         content = written(sidecar)
 
         def publish() -> None:

@@ -29,6 +29,7 @@ class AccountHistory:
 
     def __init__(self, history: History, service: Service) -> None:
         self.history = history
+        self.service = service.identity
         self.owner = {"service": service.identity, "account": service.account}
         self._file: FileWriter | None = None
 

@@ -10,7 +10,14 @@ from typing import Annotated, Any
 
 from pydantic import AwareDatetime, Field, ValidationError
 
-from mediakit.client.records.idempotency import NOTHING_KNOWN, draw_key_of, key_of
+from mediakit.client.records.idempotency import (
+    NOTHING_KNOWN,
+    draw_key_of,
+    key_of,
+    name_of_file,
+    name_of_job,
+    named,
+)
 from mediakit.client.runtime.service import Service
 from mediakit.history import Submission
 from mediakit.history.admission.rebuilt_entries import rebuilt_key
@@ -35,12 +42,18 @@ class Input(Record):
     content_type: str
 
 
+class ParentJob(Record):
+    """A job whose output a request names by its URL."""
+
+    job_id: Annotated[str, Field(pattern=f"^{JOB_ID.pattern}$")]
+    url: str
+
+
 class Sidecar(Record):
     """The content of a sidecar; None for unknown values."""
 
     job_id: Annotated[str, Field(pattern=f"^{JOB_ID.pattern}$")]
     service: str
-    account: str
     function: str | None = None
     kind: str | None = None
     body: dict[str, Any] | None = None
@@ -54,6 +67,7 @@ class Sidecar(Record):
     budget: str | None = None
     sweep: str | None = None
     inputs: tuple[Input, ...] = ()
+    parents: tuple[ParentJob, ...] = ()
     submitted_at: AwareDatetime | None = None
     finished_at: AwareDatetime | None = None
 
@@ -71,13 +85,20 @@ class Sidecar(Record):
             content = canonical_json(self.body or {})
         except ValueError:  # such as NaN, which no request can hold
             return None
-        draw_key = self.draw_key(self.service, self.account, content)
+        draw_key = self.draw_key(self.service, content)
         key = key_of(draw_key, self.take or 1, self.attempt or 1)
         return content if key == self.key else None
 
-    def draw_key(self, service: str, account: str, content: bytes) -> str:
-        """Return the key of this request for an account of a service."""
-        return draw_key_of(service, account, self.function or "", content)
+    @property
+    def asked(self) -> bytes:
+        """Return the content as the user gave it, with jobs and files by name."""
+        names = {each.url: name_of_file(each.sha256) for each in self.inputs}
+        names |= {each.url: name_of_job(each.job_id) for each in self.parents}
+        return canonical_json(named(self.body, names))
+
+    def draw_key(self, service: str, content: bytes) -> str:
+        """Return the key of a content of this request."""
+        return draw_key_of(service, self.function or "", content)
 
 
 @dataclass(frozen=True)
@@ -118,11 +139,12 @@ class FoundJob:
         """
         path = self.function or UNKNOWN
         content = self.sidecar.content if self.sidecar else None
-        sidecar = self.sidecar or Sidecar(job_id=self.job_id, service="", account="")
+        sidecar = self.sidecar or Sidecar(job_id=self.job_id, service="")
         low, high = sidecar.estimate_low_micro_usd, sidecar.estimate_high_micro_usd
         plain = Submission(
             key=rebuilt_key(self.job_id),
             draw_key=rebuilt_key(self.job_id),
+            asked_key=rebuilt_key(self.job_id),
             service=service.identity,
             account=service.account,
             function=path,
@@ -146,9 +168,7 @@ class FoundJob:
 
 
 def _with_request(plain: Submission, sidecar: Sidecar, content: bytes) -> Submission:
-    # The service has confirmed the job to this account, so the request belongs to this
-    # account, even if the file was written under another of its keys.
-    draw_key = sidecar.draw_key(plain.service, plain.account, content)
+    draw_key = sidecar.draw_key(plain.service, content)
     take, attempt = sidecar.take or 1, sidecar.attempt or 1
     body = sidecar.body or {}
     prompt = body.get("prompt")
@@ -156,6 +176,7 @@ def _with_request(plain: Submission, sidecar: Sidecar, content: bytes) -> Submis
         plain,
         key=key_of(draw_key, take, attempt),
         draw_key=draw_key,
+        asked_key=sidecar.draw_key(plain.service, sidecar.asked),
         body=content,
         prompt=prompt if isinstance(prompt, str) else None,
         take=take,

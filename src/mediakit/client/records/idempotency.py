@@ -16,7 +16,7 @@ from mediakit.rates import Estimate
 from mediakit.records import ErrorCode, JobStatus
 from mediakit.schema import canonical_json, text_json
 
-KEY_VERSION = "mediakit-1"
+KEY_VERSION = "mediakit-2"
 NOTHING_KNOWN = b"{}"
 
 # Rejected on submission: no generation ran, so the next call submits a new attempt.
@@ -38,6 +38,7 @@ def submission_of(
     body: Mapping[str, object],
     estimate: Estimate,
     *,
+    names: Mapping[str, str] | None = None,
     webhook_url: str | None = None,
     project: str | None = None,
     budget: str | None = None,
@@ -50,6 +51,7 @@ def submission_of(
         function: The function.
         body: The canonical body, its media as URLs.
         estimate: Its price.
+        names: What stands for its jobs and local files, by URL; see `named`.
         webhook_url: Where the service posts the job's end; None for nowhere.
         project: The user's label; None for none.
         budget: The budget that it counts against, by name; None for none.
@@ -57,11 +59,16 @@ def submission_of(
     """
     whole = body if webhook_url is None else {**body, "webhook_url": webhook_url}
     content = canonical_json(whole)
-    draw_key = draw_key_of(service.identity, service.account, function.path, content)
+    draw_key = draw_key_of(service.identity, function.path, content)
+    asked_key = draw_key
+    if names:
+        asked = canonical_json(named(whole, names))
+        asked_key = draw_key_of(service.identity, function.path, asked)
     prompt = body.get("prompt")
     return Submission(
         key=key_of(draw_key, take=1, attempt=1),
         draw_key=draw_key,
+        asked_key=asked_key,
         service=service.identity,
         account=service.account,
         function=function.path,
@@ -97,14 +104,44 @@ def priced_at(submission: Submission, estimate: Estimate) -> Submission:
     return replace(submission, **_price(estimate))
 
 
-def draw_key_of(service: str, account: str, path: str, content: bytes) -> str:
-    """Return the key of a request for an account of a service."""
-    return draw_keys(service, account, path)(content.decode())
+def name_of_job(job_id: str) -> str:
+    """Return what stands for the output of a job, whatever its URL."""
+    return f"https://job.invalid/{job_id}"
 
 
-def draw_keys(service: str, account: str, path: str) -> Callable[[str], str]:
+def name_of_file(sha256_hex: str) -> str:
+    """Return what stands for the bytes of a file, wherever they were uploaded."""
+    return f"https://sha256.invalid/{sha256_hex}"
+
+
+def named(value: object, names: Mapping[str, str]) -> object:
+    """Return a body with the names of jobs and files in place of their URLs.
+
+    Args:
+        value: The body, or a value in it.
+        names: The names, by URL.
+    """
+    if isinstance(value, str):
+        return names.get(value, value)
+    if isinstance(value, Mapping):
+        return {key: named(each, names) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [named(each, names) for each in value]
+    return value
+
+
+def draw_key_of(service: str, path: str, content: bytes) -> str:
+    """Return the key of a request to a service.
+
+    The API key is no part of it: an organization may have several, and changes them,
+    and the service keeps idempotency keys by organization.
+    """
+    return draw_keys(service, path)(content.decode())
+
+
+def draw_keys(service: str, path: str) -> Callable[[str], str]:
     """Return a function from canonical JSON to the key of a request to one function."""
-    parts = (KEY_VERSION, service, account, path)
+    parts = (KEY_VERSION, service, path)
     head = ",".join(map(text_json, parts))
 
     def key_of(content: str) -> str:
@@ -120,9 +157,7 @@ def key_of(draw_key: str, take: int, attempt: int) -> str:
 
 def draw_of(submission: Submission) -> dict[str, str]:
     """Return the arguments that identify a request in the history's methods."""
-    return {
-        name: getattr(submission, name) for name in ("service", "account", "draw_key")
-    }
+    return {"asked_key": submission.asked_key, "draw_key": submission.draw_key}
 
 
 def next_attempt(submission: Submission, service: Service) -> Submission:
@@ -137,29 +172,24 @@ def take_of(
     """Return another draw of a submission's request, under a key of its own.
 
     Args:
-        submission: The submission, perhaps under an earlier API key of the account.
+        submission: The submission, perhaps by another account or to another service.
         service: The service, and the account that submits now.
         take: The number of the draw.
         attempt: The number of the attempt at it.
     """
-    draw_key = _draw_key(submission, service)
+    draw = draw_of(submission)
+    is_made_up = submission.draw_key.startswith((REBUILT, PAST))
+    if is_made_up or submission.service != service.identity:
+        draw_key = draw_key_of(service.identity, submission.function, submission.body)
+        draw = dict.fromkeys(draw, draw_key)
     again = {
         "service": service.identity,
         "account": service.account,
-        "draw_key": draw_key,
         "take": take,
         "attempt": attempt,
-        "key": key_of(draw_key, take, attempt),
+        "key": key_of(draw["draw_key"], take, attempt),
     }
-    return Submission(**plain_values(submission) | again)
-
-
-def _draw_key(submission: Submission, service: Service) -> str:
-    owner = (service.identity, service.account)
-    has_own_key = not submission.draw_key.startswith((REBUILT, PAST))
-    if owner == (submission.service, submission.account) and has_own_key:
-        return submission.draw_key
-    return draw_key_of(*owner, submission.function, submission.body)
+    return Submission(**plain_values(submission) | draw | again)
 
 
 def is_known(submission: Submission) -> bool:

@@ -125,7 +125,9 @@ class Rebuilder:
             return _rebuilt(KNOWN, found, before)
         record = await self._read(found.job_id)
         if record is None:
-            await self._account_history.write(History.mark_gone, found.job_id)
+            await self._account_history.write(
+                History.mark_gone, found.job_id, account=self._service.account
+            )
             return Rebuilt(
                 UNKNOWN, found.source, found.where, found.job_id, found.function
             )
@@ -150,7 +152,7 @@ class Rebuilder:
         for sent in found.sidecar.inputs if found.sidecar else ():
             await self._account_history.write(
                 History.remember_upload,
-                **self._account_history.owner,
+                service=self._service.identity,
                 sha256=sent.sha256,
                 size_bytes=sent.size_bytes,
                 content_type=sent.content_type,

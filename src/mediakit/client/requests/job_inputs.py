@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, TypeGuard
-from urllib.parse import urlsplit
 
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.job import Job
@@ -121,32 +118,15 @@ def _is_length(value: Any) -> TypeGuard[int | float]:
     return is_number and math.isfinite(value) and value > 0
 
 
-def jobs_in(values: object) -> Iterator[AnyJob]:
-    """Return the jobs among nested values."""
-    if is_job(values):
-        yield values
-    elif isinstance(values, Mapping):
-        for value in values.values():
-            yield from jobs_in(value)
-    elif isinstance(values, list | tuple):
-        for value in values:
-            yield from jobs_in(value)
-
-
 def id_of(job: AnyJob) -> str:
     """Return the id of a job, or of the job that made an output."""
     return job.job_id if isinstance(job, JobOutput) else job.id
 
 
 class Inputs:
-    """Turns media objects and jobs into paths and URLs, and collects the jobs.
+    """Turns media objects and jobs into paths and URLs, and collects the jobs."""
 
-    Args:
-        earlier_urls: The URLs of job outputs that were inputs before, by job.
-    """
-
-    def __init__(self, earlier_urls: Mapping[str, str] | None = None) -> None:
-        self._earlier_urls = earlier_urls or {}
+    def __init__(self) -> None:
         self.parents: list[Parent] = []
         self.infos: dict[str, MediaInfo] = {}
 
@@ -160,34 +140,8 @@ class Inputs:
         if not is_job(value):
             return file_of(value, field)
         made = output_of(value, medium, field)
-        url = lasting_url(made.url, self._earlier_urls.get(made.job_id))
-        self.parents.append(Parent(field, made.job_id, url))
+        self.parents.append(Parent(field, made.job_id, made.url))
         info = made.info(medium)
         if info is not None:
-            self.infos[url] = info
-        return url
-
-
-def lasting_url(url: str, earlier: str | None) -> str:
-    """Return the URL of an output as an input.
-
-    A service on this machine may serve the same file on another port after each start.
-    The request must stay the same, so the earlier URL is used then.
-
-    Args:
-        url: The current URL of the output.
-        earlier: The URL under which it was an input before; None for none.
-    """
-    if earlier is None or earlier == url:
-        return url
-    now, then = urlsplit(url), urlsplit(earlier)
-    is_here = _is_of_this_machine(now.hostname) and _is_of_this_machine(then.hostname)
-    is_same = (now.path, now.query) == (then.path, then.query)
-    return earlier if is_here and is_same else url
-
-
-def _is_of_this_machine(host: str | None) -> bool:
-    try:
-        return host == "localhost" or ip_address(host or "").is_loopback
-    except ValueError:
-        return False
+            self.infos[made.url] = info
+        return made.url

@@ -9,8 +9,6 @@ from functools import partial
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.records.account_history import AccountHistory
-from mediakit.client.requests.job_inputs import id_of, jobs_in
 from mediakit.client.requests.remote_media import RemoteMedia
 from mediakit.client.requests.upload_or_reuse import Uploads
 from mediakit.client.requests.validated_request import ValidatedRequest
@@ -20,7 +18,6 @@ from mediakit.client.requests.validation import (
     reads_files,
     validate,
 )
-from mediakit.history import History
 
 
 class RequestFactory:
@@ -28,7 +25,6 @@ class RequestFactory:
 
     Args:
         catalog: Knows the functions.
-        account_history: Has the URLs of outputs that were inputs before.
         remote_media: Reads the lengths that prices depend on.
         uploads: Sends local files.
     """
@@ -36,12 +32,10 @@ class RequestFactory:
     def __init__(
         self,
         catalog: Catalog,
-        account_history: AccountHistory,
         remote_media: RemoteMedia,
         uploads: Uploads,
     ) -> None:
         self._catalog = catalog
-        self._account_history = account_history
         self._remote_media = remote_media
         self.uploads = uploads
 
@@ -67,7 +61,6 @@ class RequestFactory:
             seconds=seconds,
             extra=extra,
             price_only=price_only,
-            earlier_urls=await self._input_urls(fields),
         )
         # Without a file to read, this takes less time than starting a thread.
         reads = reads_files(found, fields)
@@ -91,12 +84,5 @@ class RequestFactory:
         """
         check_webhook_url(webhook_url)
         request = await self.validated(function, fields, seconds=seconds, extra=extra)
-        urls = await self.uploads.of(request)
-        return replace(request, urls=urls, webhook_url=webhook_url)
-
-    async def _input_urls(self, fields: Mapping[str, object]) -> dict[str, str]:
-        """Return the URLs of job outputs that were inputs before, by job."""
-        job_ids = [id_of(job) for job in jobs_in(fields)]
-        if not job_ids:
-            return {}
-        return await self._account_history.ask(History.input_urls, job_ids)
+        sent = await self.uploads.of(request)
+        return replace(request, sent=sent, webhook_url=webhook_url)

@@ -10,7 +10,11 @@ from typing import TypeVar
 from anyio import CapacityLimiter, to_thread
 
 from mediakit.client.records.account_history import AccountHistory
-from mediakit.client.requests.validated_request import ValidatedRequest
+from mediakit.client.records.idempotency import name_of_file
+from mediakit.client.requests.validated_request import (
+    UploadedFile,
+    ValidatedRequest,
+)
 from mediakit.client.runtime.progress import Progress
 from mediakit.client.runtime.single_flight import SingleFlight
 from mediakit.client.transfers.uploads import (
@@ -51,10 +55,10 @@ class Uploads:
     async def upload(self, path: str | Path, field: str) -> str:
         """Upload a local file and return its permanent URL (spec 4.2)."""
         file, info = await to_thread.run_sync(_probe_any, path, field)
-        return await self._upload(file, info, field)
+        return (await self._upload(file, info, field)).url
 
-    async def of(self, request: ValidatedRequest) -> dict[str, str]:
-        """Upload the local files of a request; return their URLs by their paths."""
+    async def of(self, request: ValidatedRequest) -> dict[str, UploadedFile]:
+        """Upload the local files of a request; return them by their paths."""
         labels: dict[str, str] = {}
         for item in request.function.media(request.body):
             if not is_url(item.value):
@@ -62,24 +66,25 @@ class Uploads:
         if not labels:
             return {}
         paths = request.paths
-        urls = await _all(
+        sent = await _all(
             self._upload(paths[value], request.infos[value], label)
             for value, label in labels.items()
         )
-        return dict(zip(labels, urls, strict=True))
+        return dict(zip(labels, sent, strict=True))
 
-    async def known(self, request: ValidatedRequest) -> dict[str, str]:
-        """Return the URLs of those local files that were uploaded before."""
+    async def names(self, request: ValidatedRequest) -> dict[str, str]:
+        """Return what stands for the local files of a request, by their paths.
+
+        Raises:
+            OSError: A file cannot be read.
+        """
         found = {}
         for value, path in request.paths.items():
-            info = request.infos[value]
             seen = await to_thread.run_sync(fingerprint, path)
-            url = await self._known(Upload(path, info.content_type, seen, value))
-            if url is not None:
-                found[value] = url
+            found[value] = name_of_file(seen.sha256)
         return found
 
-    async def _upload(self, file: Path, info: MediaInfo, field: str) -> str:
+    async def _upload(self, file: Path, info: MediaInfo, field: str) -> UploadedFile:
         try:
             seen = await to_thread.run_sync(fingerprint, file)
         except OSError as error:
@@ -87,12 +92,10 @@ class Uploads:
         if (seen.size_bytes, seen.changed_ns) != (info.size_bytes, info.changed_ns):
             raise unsent(field, file, "changed after it was checked and priced")
         upload = Upload(file, info.content_type, seen, field)
-        known = await self._known(upload)
-        if known is not None:
-            return known
-        return await self._sending.once(
+        url = await self._known(upload) or await self._sending.once(
             (seen.sha256, info.content_type), lambda: self._send(upload)
         )
+        return UploadedFile(url, seen.sha256)
 
     async def _send(self, upload: Upload) -> str:
         name, size_bytes = upload.path.name, upload.seen.size_bytes
@@ -105,7 +108,7 @@ class Uploads:
                 url = await self._files.put(upload, tell)
         return await self._account_history.write(
             History.remember_upload,
-            **self._account_history.owner,
+            service=self._account_history.service,
             sha256=upload.seen.sha256,
             size_bytes=size_bytes,
             content_type=upload.content_type,
@@ -115,7 +118,7 @@ class Uploads:
     async def _known(self, upload: Upload) -> str | None:
         return await self._account_history.ask(
             History.uploaded,
-            **self._account_history.owner,
+            service=self._account_history.service,
             sha256=upload.seen.sha256,
             content_type=upload.content_type,
         )

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from mediakit.catalog import Function, MediaItem
+from mediakit.client.records.idempotency import name_of_file, name_of_job
 from mediakit.errors import InputError
 from mediakit.history import Parent
 from mediakit.media import (
@@ -25,6 +27,18 @@ from mediakit.rules import Problem
 from mediakit.schema import InputFacts, MediaRequest
 
 
+class UploadedFile(NamedTuple):
+    """A local file that was uploaded.
+
+    Args:
+        url: Its URL.
+        sha256: The hash of its content, in hex.
+    """
+
+    url: str
+    sha256: str
+
+
 @dataclass(frozen=True)
 class ValidatedRequest:
     """A request that was checked and priced.
@@ -39,7 +53,7 @@ class ValidatedRequest:
         read: The parsed body; None while it is invalid.
         extra: Additional properties, sent as given.
         parents: The jobs whose outputs are among its media.
-        urls: The URL of each uploaded file, by its value in the body.
+        sent: The upload of each local file, by its value in the body.
         webhook_url: Where the service posts the job's end; None for nowhere.
     """
 
@@ -52,14 +66,22 @@ class ValidatedRequest:
     read: MediaRequest | None = None
     extra: Mapping[str, object] = field(default_factory=dict)
     parents: tuple[Parent, ...] = ()
-    urls: Mapping[str, str] = field(default_factory=dict)
+    sent: Mapping[str, UploadedFile] = field(default_factory=dict)
     webhook_url: str | None = None
 
     @cached_property
     def canonical_body(self) -> dict[str, object]:
         """Return the canonical body, its media as URLs."""
-        body = self.function.with_media(self.body, self.urls)
+        urls = {value: file.url for value, file in self.sent.items()}
+        body = self.function.with_media(self.body, urls)
         return self.function.canonical_body({**body, **self.extra})
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Return what stands for each job and uploaded file, by its URL."""
+        jobs = {each.url: name_of_job(each.job_id) for each in self.parents}
+        files = {file.url: name_of_file(file.sha256) for file in self.sent.values()}
+        return jobs | files
 
     @property
     def paths(self) -> dict[str, Path]:

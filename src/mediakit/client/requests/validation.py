@@ -37,7 +37,6 @@ def validate(
     seconds: Seconds | None = None,
     extra: Mapping[str, object] | None = None,
     price_only: bool = False,
-    earlier_urls: Mapping[str, str] | None = None,
 ) -> ValidatedRequest:
     """Check a request and price it.
 
@@ -47,12 +46,11 @@ def validate(
         seconds: Known durations of media, seconds by URL or path.
         extra: Additional properties to send.
         price_only: Allow invalid fields that do not affect the price.
-        earlier_urls: The URLs of job outputs that were inputs before, by job.
 
     Raises:
         InputError: The request is invalid; the error has all problems.
     """
-    inputs = Inputs(earlier_urls)
+    inputs = Inputs()
     body = plain_body(function, fields, inputs)
     lengths = known_lengths(seconds)
     beside = plain_fields(function, _properties(extra))

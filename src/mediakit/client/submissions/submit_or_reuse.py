@@ -91,6 +91,7 @@ class Submissions:
             request.function,
             request.canonical_body,
             request.estimate,
+            names=request.names,
             webhook_url=request.webhook_url,
             project=self._project,
             budget=self._admission.name,
@@ -167,8 +168,6 @@ class Submissions:
         before = await self._known(job_id)
         draw = replace(take_of(before, self._service, take=1), sweep=None)
         entry = await self._unanswered(draw_of(draw))
-        if entry is None and draw_of(before) != draw_of(draw):
-            entry = await self._unanswered(draw_of(before))
         fresh = entry is None
         with self._claimed_keys() as keys:
             if entry is None:
@@ -199,12 +198,9 @@ class Submissions:
         )
 
     async def _last_attempt(self, failed: Entry) -> Entry:
-        """Return the latest attempt at a failed request, under any API key."""
-        last = await self._newest(draw_of(failed), failed.take) or failed
-        ours = draw_of(take_of(failed, self._service, take=failed.take))
-        if last.status is not JobStatus.FAILED or ours == draw_of(failed):
-            return last
-        return await self._newest(ours, failed.take) or last
+        """Return the latest attempt at a failed request."""
+        draw = draw_of(take_of(failed, self._service, take=failed.take))
+        return await self._newest(draw, failed.take) or failed
 
     async def _send(
         self,
@@ -262,6 +258,9 @@ class Submissions:
         if entry is not None and was_rejected(entry):
             attempt += 1
         wanted = take_of(first, self._service, take=take, attempt=attempt)
+        if entry is not None:
+            # It may have been found by its exact content, under another name.
+            wanted = replace(wanted, asked_key=entry.asked_key)
         return await keys.claim(wanted)
 
     async def _claim_next(self, keys: ClaimedKeys, draw: Submission) -> Entry:
@@ -271,7 +270,7 @@ class Submissions:
             entry, claimed = await keys.claim(its)
             if claimed:
                 return entry
-            keys.release(entry.key)
+            keys.release(its.key)
 
     async def _owned(self, entry: Entry, job_id: str) -> AsyncJob:
         if entry.deleted_at is not None:
@@ -283,9 +282,15 @@ class Submissions:
         try:
             job = await self._jobs.job(job_id)
         except NotFoundError:
+            is_ours = entry.account == self._service.account
             raise GoneError(
                 f"This request was already submitted as {job_id}, which the service no "
-                f"longer knows. Nothing was sent. {NEXT_TAKE}",
+                f"longer knows. Nothing was sent. {NEXT_TAKE}"
+                if is_ours
+                else f"This request was already submitted as {job_id} with another API "
+                "key, and the service does not know that job for this key. Nothing was "
+                f"sent. If both keys are of one organization, the job is gone. "
+                f"{NEXT_TAKE}",
                 job_id=job_id,
             ) from None
         if job_id not in self._submitted:
@@ -309,7 +314,7 @@ class Submissions:
         known = {job.id for job in jobs}
         gone_since = self._clock.now() - GONE_CHECKED_FOR
         for entry in await self._account_history.ask(
-            History.unsettled, **self._account_history.owner, gone_since=gone_since
+            History.unsettled, service=self._service.identity, gone_since=gone_since
         ):
             if entry.job_id and entry.job_id not in known:
                 jobs.append(await self._jobs.resume(entry))

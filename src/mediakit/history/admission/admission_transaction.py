@@ -21,6 +21,7 @@ from mediakit.history.entries.entry import (
     Entry,
     EntryState,
     Submission,
+    attempt_of,
     fresh_entry,
 )
 from mediakit.history.entries.fast_replace import changed
@@ -66,7 +67,8 @@ class Admissions:
             created_at: When it was first requested; None for now.
 
         Returns:
-            The entry, and whether it is new. False: the key already has this entry.
+            The entry, and whether it is new. False: this attempt already has this
+            entry, perhaps with another key, if a medium had another URL then.
 
         Raises:
             BalanceError: The balance does not cover it; nothing was written.
@@ -82,10 +84,8 @@ class Admissions:
             statement = queries.claim(self._database.dialect)
             row = connection.execute(statement, values).first()
             if row is None:
-                known = connection.execute(
-                    queries.BY_KEY, {"key": submission.key}
-                ).one()
-                return queries.entry_of(known), False
+                known = connection.execute(queries.BY_ATTEMPT, attempt_of(submission))
+                return queries.entry_of(known.one()), False
             entry = fresh_entry(
                 submission, number=row.number, created_at=row.created_at
             )

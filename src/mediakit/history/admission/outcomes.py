@@ -67,10 +67,16 @@ class Outcomes(RebuiltEntries, Lookups):
             key, lambda entry: changes_from_refusal(entry, code=code, message=message)
         )
 
-    def mark_gone(self, job_id: str) -> None:
-        """Record that the service no longer has this job; its hold ends."""
+    def mark_gone(self, job_id: str, *, account: str | None = None) -> None:
+        """Record that the service no longer has this job; its hold ends.
+
+        Args:
+            job_id: The job.
+            account: Whom the service told so. A job of another account does not
+                change: it may belong to another organization. None for anybody.
+        """
         entry, now = self.find(job_id), self._clock.now()
-        if entry is not None:
+        if entry is not None and account in (None, entry.account):
             self._change(entry.key, lambda e: {} if e.gone_at else {"gone_at": now})
 
     def forget(self, job_id: str) -> None:

@@ -10,7 +10,9 @@ from mediakit.history.admission import holds
 from mediakit.history.entries import queries
 from mediakit.history.entries.entry import (
     Entry,
+    EntryState,
     Submission,
+    attempt_of,
     fresh_entry,
     plain_values,
 )
@@ -139,21 +141,32 @@ def _claim(
     connection: Connected, submission: Submission, job: Job, created_at: datetime
 ) -> str:
     """Write the request, or find it unanswered; return the key of its entry."""
+    known = _known(connection, submission)
+    if known is not None and known.state is not EntryState.REFUSED:
+        if known.job_id is None and known.key == submission.key:
+            return known.key
+        # One request has two jobs, or may have: both are charged, so both are kept.
+        name = rebuilt_key(job.id)
+        plain = replace(submission, key=name, draw_key=name, asked_key=name)
+        return _claim(connection, plain, job, created_at)
+    if known is not None:
+        submission = replace(submission, asked_key=known.asked_key)
     statement = queries.claim(connection.dialect.name)
     row = connection.execute(
         statement, queries.claim_values(submission, created_at)
-    ).first()
-    if row is not None:
-        entry = fresh_entry(submission, number=row.number, created_at=row.created_at)
-        holds.add_to_totals(connection, holds.of_entry(entry))
-    else:
-        row = connection.execute(queries.BY_KEY, {"key": submission.key}).one()
-        if queries.entry_of(row).job_id is not None:
-            # One request has two jobs: both are charged, so both are kept.
-            name = rebuilt_key(job.id)
-            plain = replace(submission, key=name, draw_key=name)
-            return _claim(connection, plain, job, created_at)
+    ).one()
+    entry = fresh_entry(submission, number=row.number, created_at=row.created_at)
+    holds.add_to_totals(connection, holds.of_entry(entry))
     return submission.key
+
+
+def _known(connection: Connected, submission: Submission) -> Entry | None:
+    """Return the entry with the key of a request, or of the same attempt at it."""
+    its_key = {"key": submission.key}
+    row = connection.execute(queries.BY_KEY, its_key).first()
+    if row is None:
+        row = connection.execute(queries.BY_ATTEMPT, attempt_of(submission)).first()
+    return None if row is None else queries.entry_of(row)
 
 
 def _completes_the_request(
@@ -161,4 +174,4 @@ def _completes_the_request(
 ) -> bool:
     if not entry.key.startswith(REBUILT) or submission.key.startswith(REBUILT):
         return False
-    return connection.execute(queries.BY_KEY, {"key": submission.key}).first() is None
+    return _known(connection, submission) is None

@@ -33,8 +33,9 @@ class Submission:
 
     Args:
         key: The idempotency key (spec 4.3).
-        draw_key: The content without `take` and `attempt`: what makes two requests
-            the same.
+        draw_key: The exact content without `take` and `attempt`.
+        asked_key: The content as the user gave it, also without them: a job by its id
+            and a file by its hash, in place of URLs. What makes two requests the same.
         service: The stable name of the service.
         account: The opaque name of the account; never the API key.
         function: The path `vendor/model/function`.
@@ -55,6 +56,7 @@ class Submission:
 
     key: str
     draw_key: str
+    asked_key: str
     service: str
     account: str
     function: str
@@ -119,6 +121,7 @@ class Entry(Submission):
     gone_at: datetime | None
 
 
+ATTEMPT = ("asked_key", "take", "attempt")
 SUBMISSION_FIELDS = tuple(item.name for item in fields(Submission))
 ENTRY_FIELDS = tuple(item.name for item in fields(Entry))
 _NOTHING_YET: dict[str, Any] = dict.fromkeys(set(ENTRY_FIELDS) - set(SUBMISSION_FIELDS))
@@ -128,6 +131,11 @@ def plain_values(submission: Submission) -> dict[str, Any]:
     """Return the fields of a submission by name, without those that an entry adds."""
     values = vars(submission)
     return {name: values[name] for name in SUBMISSION_FIELDS}
+
+
+def attempt_of(submission: Submission) -> dict[str, Any]:
+    """Return what identifies one attempt at one take of a request, by name."""
+    return {name: getattr(submission, name) for name in ATTEMPT}
 
 
 def fresh_entry(submission: Submission, *, number: int, created_at: datetime) -> Entry:

@@ -24,16 +24,20 @@ class Lookups:
         """Return the entry of an idempotency key; None when it was never claimed."""
         return self._first(queries.BY_KEY, {"key": key})
 
-    def newest(
-        self, *, service: str, account: str, draw_key: str, take: int
-    ) -> Entry | None:
-        """Return the latest attempt at one take of a content; None without one."""
-        draw = {"service": service, "account": account, "draw_key": draw_key}
+    def newest(self, *, asked_key: str, draw_key: str, take: int) -> Entry | None:
+        """Return the latest attempt at one take of a request; None without one.
+
+        Args:
+            asked_key: The content as the user gave it.
+            draw_key: The exact content.
+            take: The number of the draw.
+        """
+        draw = {"asked_key": asked_key, "draw_key": draw_key}
         return self._first(queries.LATEST_ATTEMPT, {**draw, "take": take})
 
-    def last_take(self, *, service: str, account: str, draw_key: str) -> int:
-        """Return the highest take of a content; 0 if it was never submitted."""
-        draw = {"service": service, "account": account, "draw_key": draw_key}
+    def last_take(self, *, asked_key: str, draw_key: str) -> int:
+        """Return the highest take of a request; 0 if it was never submitted."""
+        draw = {"asked_key": asked_key, "draw_key": draw_key}
         return self._database.whole(queries.LAST_TAKE, draw)
 
     def unanswered_entries(self, *, service: str, account: str) -> list[Entry]:
@@ -42,20 +46,20 @@ class Lookups:
         return self._all(queries.UNANSWERED, owner)
 
     def unsettled(
-        self, *, service: str, account: str, gone_since: datetime | None = None
+        self, *, service: str, gone_since: datetime | None = None
     ) -> list[Entry]:
         """Return the jobs without a recorded charge, oldest first (spec 2.2).
 
         They include failed jobs until their 0 is settled, but not the jobs that the
-        service no longer has.
+        service no longer has. Any API key of an organization can read its jobs, so
+        those of all accounts are included.
 
         Args:
             service: The service.
-            account: The account.
             gone_since: Include jobs that vanished at this instant or later.
         """
-        owner = {"service": service, "account": account}
-        return self._all(queries.UNSETTLED, {**owner, "gone_since": gone_since})
+        values = {"service": service, "gone_since": gone_since}
+        return self._all(queries.UNSETTLED, values)
 
     def settled_total_micro_usd(
         self,

@@ -24,6 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.dml import ReturningInsert
 
 from mediakit.history.entries.entry import (
+    ATTEMPT,
     ENTRY_FIELDS,
     PAST,
     SUBMISSION_FIELDS,
@@ -79,18 +80,20 @@ def _in(states: tuple[EntryState, ...]) -> ColumnElement[bool]:
 _OWN = _is("service", "account")
 # The index is on this column, not on the state.
 _IS_OPEN = entries.c.settled_at.is_(None)
-_SAME = (*_OWN, *_is("draw_key"))
+# Without the service, which both keys contain: so their indexes are used.
+_SAME = or_(*_is("asked_key", "draw_key"))
 
 WITH_REVISION = whole_entries().add_columns(entries.c.revision).where(*_is("key"))
 BY_KEY = whole_entries().where(*_is("key"))
+BY_ATTEMPT = whole_entries().where(*_is(*ATTEMPT))
 BY_JOB = newest_first().add_columns(entries.c.revision).where(*_is("job_id")).limit(1)
 LATEST_ATTEMPT = (
     whole_entries()
-    .where(*_SAME, *_is("take"))
-    .order_by(entries.c.attempt.desc())
+    .where(_SAME, *_is("take"))
+    .order_by(entries.c.attempt.desc(), entries.c.number.desc())
     .limit(1)
 )
-LAST_TAKE = select(func.max(entries.c.take)).where(*_SAME)
+LAST_TAKE = select(func.max(entries.c.take)).where(_SAME)
 UNANSWERED = (
     whole_entries()
     .where(*_OWN, _IS_OPEN, entries.c.state == EntryState.UNANSWERED)
@@ -102,7 +105,7 @@ _IS_KNOWN = or_(
 )
 UNSETTLED = (
     whole_entries()
-    .where(*_OWN, _IS_OPEN, _in(_AT_WORK), _IS_KNOWN)
+    .where(*_is("service"), _IS_OPEN, _in(_AT_WORK), _IS_KNOWN)
     .order_by(entries.c.number)
 )
 # Start and end of the newest completed jobs of a function, without sample entries:
@@ -157,14 +160,14 @@ def owned_by(
 
 @cache
 def claim(dialect: str) -> ReturningInsert[Any]:
-    """Insert a submission, or reuse a refused entry; no row if the key is taken."""
+    """Insert a submission, or reuse a refused entry; no row if the attempt is taken."""
     values = {name: _given(name) for name in (*_CLAIMED, "created_at")}
     statement = insert_into(entries, dialect).values(values)
     fresh: dict[Any, Any] = {name: statement.excluded[name] for name in values}
     fresh |= {"error_code": None, "error_message": None}
     fresh["revision"] = entries.c.revision + 1
     return statement.on_conflict_do_update(
-        index_elements=[entries.c.key],
+        index_elements=[entries.c[name] for name in ATTEMPT],
         set_=fresh,
         where=entries.c.state == EntryState.REFUSED,
     ).returning(entries.c.number, entries.c.created_at, entries.c.revision)

@@ -13,7 +13,8 @@ class OwnedDraw(NamedTuple):
     """The newest attempt at one take of one content.
 
     Args:
-        draw_key: The content without `take` and `attempt`.
+        draw_key: The exact content without `take` and `attempt`.
+        asked_key: The content as the user gave it, also without them.
         take: The number of the draw.
         state: The value of its `EntryState`.
         status: The value of the furthest `JobStatus` seen; None before any.
@@ -30,6 +31,7 @@ class OwnedDraw(NamedTuple):
     """
 
     draw_key: str
+    asked_key: str
     take: int
     state: str
     status: str | None
@@ -46,12 +48,11 @@ class OwnedDraw(NamedTuple):
 
 
 _OF_FUNCTION = tuple(
-    entries.c[name] == bindparam(f"its_{name}")
-    for name in ("service", "account", "function")
+    entries.c[name] == bindparam(f"its_{name}") for name in ("service", "function")
 )
 _later = entries.alias()
 _HAS_LATER = exists().where(
-    _later.c.draw_key == entries.c.draw_key,
+    _later.c.asked_key == entries.c.asked_key,
     _later.c.take == entries.c.take,
     _later.c.attempt > entries.c.attempt,
 )
@@ -67,22 +68,16 @@ class LatestAttempts:
 
     _database: Database
 
-    def owned_draws(
-        self, *, service: str, account: str, function: str
-    ) -> list[OwnedDraw]:
+    def owned_draws(self, *, service: str, function: str) -> list[OwnedDraw]:
         """Return the newest attempt at each take of all requests to a function.
 
         Args:
             service: The service.
-            account: The account.
             function: The function's path.
 
         Returns:
             One draw for each take, whatever its outcome; oldest first.
         """
-        rows = self._database.rows(_DRAWS, _its(service, account, function))
+        values = {"its_service": service, "its_function": function}
+        rows = self._database.rows(_DRAWS, values)
         return [OwnedDraw._make(row) for row in rows]
-
-
-def _its(service: str, account: str, function: str) -> dict[str, str]:
-    return {"its_service": service, "its_account": account, "its_function": function}

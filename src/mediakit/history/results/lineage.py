@@ -43,10 +43,10 @@ _OF_SWEEP = (
     )
     .order_by(entries.c.number)
 )
-_URLS = (
-    select(parents.c.job_id, parents.c.url)
-    .where(parents.c.job_id.in_(bindparam("its_jobs", expanding=True)))
-    .order_by(parents.c.job_id, parents.c.draw_key, parents.c.field)
+_INPUTS = (
+    select(parents.c.field, parents.c.job_id, parents.c.url)
+    .where(parents.c.draw_key == bindparam("its_draw"))
+    .order_by(parents.c.field)
 )
 
 
@@ -95,14 +95,10 @@ class Lineage:
         found = {row.job_id: (str(row.parent_job_id), entry_of(row)) for row in rows}
         return list(found.values())
 
-    def input_urls(self, job_ids: Iterable[str]) -> dict[str, str]:
-        """Return the URLs of jobs' outputs that were inputs before, by job."""
-        found: dict[str, str] = {}
-        for some in batches(dict.fromkeys(job_ids)):
-            for row in self._database.rows(_URLS, {"its_jobs": some}):
-                job_id, url = tuple(row)
-                found.setdefault(job_id, url)
-        return found
+    def input_jobs(self, draw_key: str) -> list[Parent]:
+        """Return the parents of a request, by its exact content."""
+        rows = self._database.rows(_INPUTS, {"its_draw": draw_key})
+        return [Parent._make(row) for row in rows]
 
 
 def write_parents(

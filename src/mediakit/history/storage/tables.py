@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-VERSION = 7
+VERSION = 8
 """The version of these tables. A history of another version is refused."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -96,6 +96,7 @@ entries = Table(
     Column("number", _number, primary_key=True, autoincrement=True),
     Column("key", String, nullable=False, unique=True),
     Column("draw_key", String, nullable=False),
+    Column("asked_key", String, nullable=False),
     Column("service", String, nullable=False),
     Column("account", String, nullable=False),
     Column("function", String, nullable=False),
@@ -132,13 +133,15 @@ entries = Table(
     # Internal: the searched text, and the number of changes of the entry.
     Column("search", Words, nullable=False, server_default=""),
     Column("revision", Integer, nullable=False, server_default="0"),
-    Index("ix_mediakit_draw", "draw_key", "take", "attempt"),
+    Index("ix_mediakit_draw", "draw_key", "take"),
+    # A request is sent once, even if two URLs of one medium give it two keys.
+    Index("ix_mediakit_asked", "asked_key", "take", "attempt", unique=True),
     # Unsettled entries come first; sums of recent charges need the index alone.
     Index(
-        "ix_mediakit_charges", "service", "account", "settled_at", "charge_micro_usd"
+        "ix_mediakit_charges", "service", "settled_at", "account", "charge_micro_usd"
     ),
     Index("ix_mediakit_kind", "kind", "number"),
-    Index("ix_mediakit_function", "service", "account", "function"),
+    Index("ix_mediakit_function", "service", "function"),
 )
 
 # A new entry has no job yet; to write an index page takes longer than a row.
@@ -169,7 +172,6 @@ uploads = Table(
     "mediakit_uploads",
     metadata,
     Column("service", String, primary_key=True),
-    Column("account", String, primary_key=True),
     Column("sha256", String, primary_key=True),
     Column("content_type", String, primary_key=True),
     Column("size_bytes", BigInteger, nullable=False),

@@ -37,7 +37,7 @@ async def learn_names(client: Client[Job], body: Mapping[str, object]) -> bool:
     if unknown and home is not None:
         account_history = client.core._account_history
         sent = await account_history.ask(
-            History.uploads_at, unknown, **account_history.owner
+            History.uploads_at, unknown, service=account_history.service
         )
         folder = UploadFolder(home)
         found = await to_thread.run_sync(

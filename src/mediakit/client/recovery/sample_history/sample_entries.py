@@ -48,12 +48,13 @@ def entries_of(
     for job in past:
         function = functions.get(job.function)
         content = canonical_json(job.body)
-        draw_key = draw_key_of(service, job.account, job.function, content)
+        draw_key = draw_key_of(service, job.function, content)
         takes[draw_key] += 1
         prompt, project = job.body.get("prompt"), _project(job)
         submission = Submission(
             key=f"{PAST}{job.job_id}",
             draw_key=f"{PAST}{draw_key}",
+            asked_key=f"{PAST}{job.job_id}",
             service=service,
             account=job.account,
             function=job.function,

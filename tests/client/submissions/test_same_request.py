@@ -1,0 +1,392 @@
+"""What makes two requests the same: what the user gave, whatever key or URL carries it.
+
+An organization may change its API key or have several, a service may sign the URLs of
+its files anew at each read, and the record of an upload may be lost.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from mediakit import Client, GoneError, Job, JobFailedError
+from mediakit.client import BudgetState
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from tests.sandbox.conftest import Api
+from tests.support.samples.media_samples import make_mp4, make_png
+from tests.support.sandbox.admin import AdminClient
+
+KITE: dict[str, Any] = {"prompt": "a kite", "duration": 3}
+SETTLED_WITHIN_S = 60.0
+READS = count(1)
+
+
+class Watching(httpx.AsyncBaseTransport):
+    """Sends requests, and counts those that may be charged.
+
+    Args:
+        signs: Sign the URL of each file anew whenever it is read.
+    """
+
+    def __init__(self, *, signs: bool) -> None:
+        self._inner = httpx.AsyncHTTPTransport()
+        self._signs = signs
+        self.submissions = 0
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        path = request.url.path
+        is_job = path.startswith("/v1/media/")
+        if request.method == "POST" and is_job and "upload" not in path:
+            self.submissions += 1
+        response = await self._inner.handle_async_request(request)
+        if not self._signs or not is_job:
+            return response
+        fields = json.loads(await response.aread())
+        output = fields.get("output") or {}
+        for medium in ("video", "image", "audio"):
+            if output.get(medium):
+                output[medium]["url"] += f"?X-Amz-Signature={next(READS)}"
+        return httpx.Response(response.status_code, json=fields)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+@dataclass
+class Desk:
+    """A service, and one folder with the history of all who ask it."""
+
+    admin: AdminClient
+    home: Path
+    clients: list[Client] = field(default_factory=list)
+
+    @property
+    def running(self) -> RunningSandbox:
+        return self.admin.api.running
+
+    def org(self, balance_usd: float = 100) -> str:
+        return self.admin.org(balance_usd=balance_usd, concurrency=4, queue_size=9)
+
+    def key(self, org: str) -> str:
+        key: str = self.admin.key(org)["key"]
+        return key
+
+    def client(self, key: str, **given: Any) -> Client:
+        home = given.pop("home", self.home)
+        client = Client(self.running.base_url, key, home=home, **given)
+        self.clients.append(client)
+        return client
+
+    def balance_micro_usd(self, org: str) -> int:
+        micro_usd: int = self.admin.show(org)["balance_micro_usd"]
+        return micro_usd
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    settings = Sandbox(
+        tmp_path / "data", speed=20, sketch=True, allow_loopback_callbacks=True
+    )
+    running = start(settings)
+    api = Api(running)
+    with AdminClient(api) as admin, api.http:
+        made = Desk(admin, tmp_path / "home")
+        yield made
+        for client in made.clients:
+            client.close()
+    running.stop()
+
+
+def state_of(client: Client) -> BudgetState:
+    state = client.budget()
+    assert state is not None
+    return state
+
+
+def done(job: Job) -> Job:
+    return job.settle(SETTLED_WITHIN_S)
+
+
+# -- another API key ------------------------------------------------------------------
+
+
+def test_a_notebook_that_runs_again_after_a_key_was_rotated_pays_nothing(
+    desk: Desk,
+) -> None:
+    org = desk.org()
+    old, new = desk.client(desk.key(org)), desk.client(desk.key(org))
+    first = done(old.run("text-to-video", **KITE))
+    paid = desk.balance_micro_usd(org)
+
+    again = new.run("text-to-video", **KITE)
+
+    assert (again.id, again.reused) == (first.id, True)
+    assert desk.balance_micro_usd(org) == paid
+    assert len(new.history.frame()) == 1
+
+
+def test_a_colleague_with_an_own_history_gets_the_job_that_the_organization_has(
+    desk: Desk, tmp_path: Path
+) -> None:
+    org = desk.org()
+    mine = desk.client(desk.key(org))
+    first = done(mine.run("text-to-video", **KITE))
+    paid = desk.balance_micro_usd(org)
+
+    theirs = desk.client(desk.key(org), home=tmp_path / "theirs")
+    again = done(theirs.run("text-to-video", **KITE))
+
+    assert again.id == first.id
+    assert desk.balance_micro_usd(org) == paid
+
+
+def test_a_sweep_owns_the_cells_that_another_key_of_the_organization_paid(
+    desk: Desk,
+) -> None:
+    org = desk.org()
+    old, new = desk.client(desk.key(org)), desk.client(desk.key(org))
+    cells: dict[str, Any] = {"prompt": ["a kite", "a crane"], "duration": 3}
+    old.sweep("text-to-video", **cells).run().wait(SETTLED_WITHIN_S)
+    paid = desk.balance_micro_usd(org)
+
+    plan = new.sweep("text-to-video", **cells)
+
+    assert plan.owned.tolist() == [True, True]
+    assert plan.estimate().high == 0
+    results = plan.run().wait(SETTLED_WITHIN_S)
+    assert desk.balance_micro_usd(org) == paid
+    assert len(results.frame()) == 2
+
+
+def test_a_saved_result_is_known_again_after_a_key_was_rotated(
+    desk: Desk, tmp_path: Path
+) -> None:
+    org = desk.org()
+    old, new = desk.client(desk.key(org)), desk.client(desk.key(org))
+    file = tmp_path / "kite.mp4"
+    assert old.run("text-to-video", **KITE).download(file) == file
+    written = file.stat().st_mtime_ns
+
+    assert new.run("text-to-video", **KITE).download(file) == file
+    assert file.stat().st_mtime_ns == written
+
+
+def test_a_file_that_another_key_uploaded_is_not_uploaded_again(
+    desk: Desk, tmp_path: Path
+) -> None:
+    org = desk.org()
+    old, new = desk.client(desk.key(org)), desk.client(desk.key(org))
+    picture = make_png(tmp_path / "a.png")
+
+    assert new.upload(picture) == old.upload(picture)
+
+
+def test_a_take_and_a_retry_continue_what_another_key_began(desk: Desk) -> None:
+    org = desk.org()
+    old, new = desk.client(desk.key(org)), desk.client(desk.key(org))
+    first = old.submit("text-to-video", **KITE)
+    second = new.submit("text-to-video", take="next", **KITE)
+    assert second.id != first.id
+    assert old.submit("text-to-video", take=2, **KITE).id == second.id
+    third = new.job(first.id).next_take()
+    assert old.submit("text-to-video", take=3, **KITE).id == third.id
+
+    desk.running.fault("fail_render", count=1)
+    with pytest.raises(JobFailedError) as caught:
+        old.run("text-to-image", prompt="a crane")
+    failed = caught.value.job
+    again = new.job(failed.id).retry()
+    assert again.id != failed.id
+    assert old.job(failed.id).retry().id == again.id
+
+
+def test_a_job_of_another_organization_is_not_bought_again_without_asking(
+    desk: Desk,
+) -> None:
+    one, other = desk.org(), desk.org()
+    first = done(desk.client(desk.key(one)).run("text-to-video", **KITE))
+    stranger = desk.client(desk.key(other))
+    before = desk.balance_micro_usd(other)
+
+    with pytest.raises(GoneError) as caught:
+        stranger.submit("text-to-video", **KITE)
+
+    said = str(caught.value)
+    assert first.id in said
+    assert "another API key" in said
+    assert 'take="next"' in said
+    assert desk.balance_micro_usd(other) == before
+    # It is not gone: only this key does not know it.
+    (row,) = stranger.history.frame().to_dict("records")
+    assert row["charge_micro_usd"] == first.charge_micro_usd
+
+    own = done(stranger.submit("text-to-video", take="next", **KITE))
+    assert own.id != first.id
+    assert stranger.submit("text-to-video", take=2, **KITE).id == own.id
+
+
+def test_the_hold_of_a_job_stays_although_a_key_of_another_organization_asks_for_it(
+    desk: Desk,
+) -> None:
+    one = desk.org()
+    desk.admin.change(one, concurrency=0)
+    owner = desk.client(desk.key(one), project="kites", budget="$0.40")
+    waiting = owner.submit("text-to-video", **KITE)
+    held = state_of(owner).reserved_micro_usd
+    stranger = desk.client(desk.key(desk.org()))
+
+    with pytest.raises(GoneError):
+        stranger.submit("text-to-video", **KITE)
+
+    assert held > 0
+    assert state_of(owner).reserved_micro_usd == held
+    assert owner.submit("text-to-video", **KITE).id == waiting.id
+
+
+def test_the_job_of_an_earlier_key_settles_under_the_next_key(desk: Desk) -> None:
+    org = desk.org()
+    old = desk.client(desk.key(org), project="kites", budget="$5")
+    desk.admin.change(org, concurrency=0)
+    waiting = old.submit("text-to-video", **KITE)
+    old.close()
+    desk.admin.change(org, concurrency=4)
+
+    new = desk.client(desk.key(org), project="kites", budget="$5")
+    (found,) = new.resume()
+    assert found.id == waiting.id
+    charge = done(found).charge_micro_usd
+    assert (state_of(new).spent_micro_usd, state_of(new).reserved_micro_usd) == (
+        charge,
+        0,
+    )
+
+
+def test_a_sandbox_with_another_folder_is_another_service_although_its_url_is_the_same(
+    tmp_path: Path,
+) -> None:
+    ids = []
+    port = 0
+    for folder in ("one", "two"):
+        settings = Sandbox(tmp_path / folder, port=port, speed=20, sketch=True)
+        running = start(settings)
+        port = int(running.base_url.rpartition(":")[2])
+        with Client(running.base_url, running.api_key, home=tmp_path) as client:
+            ids.append(client.submit("text-to-image", prompt="a kite").id)
+        running.stop()
+
+    assert ids[0] != ids[1]
+
+
+# -- URLs that change -----------------------------------------------------------------
+
+
+def region_replace(client: Client, clip: Job) -> Job:
+    return client.submit(
+        "region-replace", video=clip, prompt="a red kite", modify_region_roi="kite"
+    )
+
+
+def composed(client: Client, clip: Job) -> Job:
+    keyframe = {"timestamp": 0, "duration": 2_000, "url": clip}
+    track = {"id": "clips", "type": "video", "keyframes": [keyframe]}
+    return client.submit("compose-video", tracks=[track])
+
+
+@pytest.mark.parametrize("chained", [region_replace, composed])
+def test_a_chain_is_paid_once_although_the_service_signs_urls_anew_at_each_read(
+    desk: Desk, chained: Callable[[Client, Job], Job]
+) -> None:
+    org = desk.org()
+    key = desk.key(org)
+    ids, submissions, urls = set(), 0, set()
+    for _ in range(3):
+        service = Watching(signs=True)
+        with Client(
+            desk.running.base_url, key, home=desk.home, transport=service
+        ) as client:
+            clip = client.run("text-to-video", **KITE)
+            large = done(chained(client, clip))
+            ids.add(large.id)
+            urls.add(clip.url)
+            submissions += service.submissions
+            charges = client.history.frame()["charge_micro_usd"]
+
+    assert len(urls) == 3
+    assert len(ids) == 1
+    assert submissions == 2  # the clip, and what is made of it
+    assert 100_000_000 - desk.balance_micro_usd(org) == charges.sum()
+
+
+def test_a_sweep_over_jobs_owns_its_cells_although_urls_are_signed_anew(
+    desk: Desk,
+) -> None:
+    org = desk.org()
+    key = desk.key(org)
+    owned, submissions = [], 0
+    for _ in range(2):
+        service = Watching(signs=True)
+        with Client(
+            desk.running.base_url, key, home=desk.home, transport=service
+        ) as client:
+            clip = client.run("text-to-video", **KITE)
+            plan = client.sweep("video-upscale", video_url=[clip])
+            owned.append(plan.owned.tolist())
+            plan.run().wait(SETTLED_WITHIN_S)
+            submissions += service.submissions
+
+    assert owned == [[False], [True]]
+    assert submissions == 2
+
+
+def test_another_take_of_a_chain_is_numbered_after_those_under_other_urls(
+    desk: Desk,
+) -> None:
+    key = desk.key(desk.org())
+    service = Watching(signs=True)
+    with Client(
+        desk.running.base_url, key, home=desk.home, transport=service
+    ) as client:
+        clip = client.run("text-to-video", **KITE)
+        takes = [
+            client.submit("video-upscale", video=client.job(clip.id), take=take).id
+            for take in (1, "next", "next", 1, 2, 3)
+        ]
+
+    assert len(set(takes)) == 3
+    assert takes[:3] == takes[3:]
+
+
+def forget_uploads(home: Path) -> None:
+    (history,) = home.glob("*.sqlite3")
+    with sqlite3.connect(history) as database:
+        assert database.execute("DELETE FROM mediakit_uploads").rowcount == 1
+
+
+def test_a_local_file_is_the_same_input_although_its_upload_is_forgotten(
+    desk: Desk, tmp_path: Path
+) -> None:
+    org = desk.org()
+    key = desk.key(org)
+    clip = make_mp4(tmp_path / "a.mp4")
+    ids, owned, submissions = set(), [], 0
+    for _ in range(3):
+        service = Watching(signs=False)
+        with Client(
+            desk.running.base_url, key, home=desk.home, transport=service
+        ) as client:
+            owned.append(client.sweep("video-upscale", video_url=[clip]).owned.tolist())
+            ids.add(done(client.submit("video-upscale", video=clip)).id)
+            submissions += service.submissions
+        forget_uploads(desk.home)
+
+    assert len(ids) == 1
+    assert submissions == 1
+    assert owned == [[False], [True], [True]]
