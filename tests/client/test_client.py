@@ -391,7 +391,7 @@ def test_a_file_beyond_a_limit_is_refused_before_anything_is_uploaded(
     assert len(client.history.frame()) == 0
     digest = fingerprint(short).sha256
     uploaded = client.core.store.uploaded(
-        **owner(client.core), sha256=digest, content_type="video/mp4"
+        service=client.core.service.identity, sha256=digest, content_type="video/mp4"
     )
     assert uploaded is None
 

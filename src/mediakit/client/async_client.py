@@ -154,14 +154,15 @@ class AsyncClient(ClientComponents):
             extra: Properties unknown to mediakit, sent as given.
             seconds: Known durations of media, seconds by URL or path, for the price.
             fields: The request's fields; local files are uploaded, and a job is
-                replaced by its output.
+                replaced by its output. Both are recognised again; a presigned URL
+                makes a new request each time.
 
         Raises:
             InputError: A field or a file is invalid; nothing was sent.
             BalanceError: It may cost more than is left; nothing was sent.
             BudgetError: The same, of the client's budget.
             JobFailedError: The job failed, now or when it was submitted before.
-            GoneError: The existing job no longer exists at the service.
+            GoneError: The service does not know the existing job for this API key.
             RateLimitError: The service asks to wait longer than this call waits.
             ServiceError: The service did not answer; the error says what was sent.
         """
@@ -233,7 +234,7 @@ class AsyncClient(ClientComponents):
             BalanceError: It may cost more than is left; nothing was sent.
             BudgetError: The same, of the client's budget.
             JobFailedError: The job failed, now or when it was submitted before.
-            GoneError: The existing job no longer exists at the service.
+            GoneError: The service does not know the existing job for this API key.
             WaitTimeoutError: The time is over; the job continues.
             RateLimitError: The service asks to wait longer than this call waits.
             ServiceError: The service did not answer; the error says what was sent.
