@@ -364,6 +364,30 @@ def test_another_take_of_a_chain_is_numbered_after_those_under_other_urls(
     assert takes[:3] == takes[3:]
 
 
+def test_a_chain_is_owned_after_its_history_was_rebuilt_from_saved_results(
+    desk: Desk, tmp_path: Path
+) -> None:
+    key, results = desk.key(desk.org()), tmp_path / "results"
+    results.mkdir()
+    service = Watching(signs=True)
+    with Client(
+        desk.running.base_url, key, home=desk.home, transport=service
+    ) as client:
+        clip = client.run("text-to-video", **KITE)
+        first = done(client.submit("video-upscale", video=clip))
+        for job in (clip, first):
+            job.download(results)
+
+    service = Watching(signs=True)
+    with Client(
+        desk.running.base_url, key, home=tmp_path / "anew", transport=service
+    ) as client:
+        client.history.rebuild(folders=results, deliveries=False)
+        clip = client.run("text-to-video", **KITE)
+        assert client.submit("video-upscale", video=clip).id == first.id
+    assert service.submissions == 0
+
+
 def forget_uploads(home: Path) -> None:
     (history,) = home.glob("*.sqlite3")
     with sqlite3.connect(history) as database:

@@ -115,12 +115,7 @@ class Outputs:
             urls_in(job.state.body),
             service=self._account_history.service,
         )
-        parents = []
-        if entry is not None:
-            parents = await self._account_history.ask(
-                History.input_jobs, entry.draw_key
-            )
-        sidecar = sidecar_of(job.state, entry, self._service, saved, inputs, parents)
+        sidecar = sidecar_of(job.state, entry, self._service, saved, inputs)
         content = written(sidecar)
 
         def publish() -> None:

@@ -14,9 +14,6 @@ from mediakit.client.records.idempotency import (
     NOTHING_KNOWN,
     draw_key_of,
     key_of,
-    name_of_file,
-    name_of_job,
-    named,
 )
 from mediakit.client.runtime.service import Service
 from mediakit.history import Submission
@@ -42,13 +39,6 @@ class Input(Record):
     content_type: str
 
 
-class ParentJob(Record):
-    """A job whose output a request names by its URL."""
-
-    job_id: Annotated[str, Field(pattern=f"^{JOB_ID.pattern}$")]
-    url: str
-
-
 class Sidecar(Record):
     """The content of a sidecar; None for unknown values."""
 
@@ -60,6 +50,7 @@ class Sidecar(Record):
     take: Count | None = None
     attempt: Count | None = None
     key: str | None = None
+    asked_key: str | None = None
     estimate_kind: EstimateKind | None = None
     estimate_low_micro_usd: MicroUSDOrNone = None
     estimate_high_micro_usd: MicroUSDOrNone = None
@@ -67,7 +58,6 @@ class Sidecar(Record):
     budget: str | None = None
     sweep: str | None = None
     inputs: tuple[Input, ...] = ()
-    parents: tuple[ParentJob, ...] = ()
     submitted_at: AwareDatetime | None = None
     finished_at: AwareDatetime | None = None
 
@@ -88,13 +78,6 @@ class Sidecar(Record):
         draw_key = self.draw_key(self.service, content)
         key = key_of(draw_key, self.take or 1, self.attempt or 1)
         return content if key == self.key else None
-
-    @property
-    def asked(self) -> bytes:
-        """Return the content as the user gave it, with jobs and files by name."""
-        names = {each.url: name_of_file(each.sha256) for each in self.inputs}
-        names |= {each.url: name_of_job(each.job_id) for each in self.parents}
-        return canonical_json(named(self.body, names))
 
     def draw_key(self, service: str, content: bytes) -> str:
         """Return the key of a content of this request."""
@@ -169,6 +152,8 @@ class FoundJob:
 
 def _with_request(plain: Submission, sidecar: Sidecar, content: bytes) -> Submission:
     draw_key = sidecar.draw_key(plain.service, content)
+    # Only the digest is in the file, and the service is a part of it.
+    is_here = sidecar.service == plain.service
     take, attempt = sidecar.take or 1, sidecar.attempt or 1
     body = sidecar.body or {}
     prompt = body.get("prompt")
@@ -176,7 +161,7 @@ def _with_request(plain: Submission, sidecar: Sidecar, content: bytes) -> Submis
         plain,
         key=key_of(draw_key, take, attempt),
         draw_key=draw_key,
-        asked_key=sidecar.draw_key(plain.service, sidecar.asked),
+        asked_key=(sidecar.asked_key if is_here else None) or draw_key,
         body=content,
         prompt=prompt if isinstance(prompt, str) else None,
         take=take,

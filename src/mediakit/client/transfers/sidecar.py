@@ -10,7 +10,7 @@ from typing import Any
 
 from mediakit.client.records.job_state import JobState
 from mediakit.client.runtime.service import Service
-from mediakit.history import Entry, Parent, Upload
+from mediakit.history import Entry, Upload
 
 VERSION = 1
 SUFFIX = ".json"
@@ -37,7 +37,6 @@ def sidecar_of(
     service: Service,
     saved: Saved,
     inputs: Sequence[Upload] = (),
-    parents: Sequence[Parent] = (),
 ) -> dict[str, Any]:
     """Return the sidecar of a saved result; None for unknown values.
 
@@ -48,7 +47,6 @@ def sidecar_of(
         saved: The saved file.
         inputs: The uploads that the request names: if the history is lost, the same
             files would get other URLs, and so change the request.
-        parents: The jobs whose outputs the request names, for the same reason.
     """
     output = state.record.output
     file = output.file if output else None
@@ -62,7 +60,6 @@ def sidecar_of(
         "prompt": state.prompt,
         **_asked(entry),
         "inputs": [asdict(upload) for upload in inputs],
-        "parents": [{"job_id": parent.job_id, "url": parent.url} for parent in parents],
         "charge_micro_usd": state.charge_micro_usd,
         "submitted_at": _text(state.submitted_at),
         "finished_at": _text(state.finished_at),
@@ -80,6 +77,7 @@ def _asked(entry: Entry | None) -> dict[str, Any]:
         "take",
         "attempt",
         "key",
+        "asked_key",
         "estimate_kind",
         "estimate_low_micro_usd",
         "estimate_high_micro_usd",

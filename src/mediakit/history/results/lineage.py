@@ -43,11 +43,6 @@ _OF_SWEEP = (
     )
     .order_by(entries.c.number)
 )
-_INPUTS = (
-    select(parents.c.field, parents.c.job_id, parents.c.url)
-    .where(parents.c.draw_key == bindparam("its_draw"))
-    .order_by(parents.c.field)
-)
 
 
 @cache
@@ -95,11 +90,6 @@ class Lineage:
         found = {row.job_id: (str(row.parent_job_id), entry_of(row)) for row in rows}
         return list(found.values())
 
-    def input_jobs(self, draw_key: str) -> list[Parent]:
-        """Return the parents of a request, by its exact content."""
-        rows = self._database.rows(_INPUTS, {"its_draw": draw_key})
-        return [Parent._make(row) for row in rows]
-
 
 def write_parents(
     connection: Connected, draw_key: str, found: Sequence[Parent]
@@ -107,4 +97,5 @@ def write_parents(
     """Write the parents of a request; a repeat has no effect."""
     for parent in found:
         statement = _write(connection.dialect.name)
-        connection.execute(statement, {"draw_key": draw_key, **parent._asdict()})
+        values = {"field": parent.field, "job_id": parent.job_id}
+        connection.execute(statement, {"draw_key": draw_key, **values})

@@ -186,7 +186,6 @@ parents = Table(
     Column("draw_key", String, primary_key=True),
     Column("field", Label, primary_key=True),
     Column("job_id", Label, nullable=False),
-    Column("url", Words, nullable=False),
     Index("ix_mediakit_parents", "job_id"),
 )
 
