@@ -20,11 +20,13 @@ import pytest
 from mediakit import Client, GoneError, Job, JobFailedError
 from mediakit.client import BudgetState
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from mediakit.webhooks import FAILED, Event
 from tests.sandbox.conftest import Api
 from tests.support.samples.media_samples import make_mp4, make_png
 from tests.support.sandbox.admin import AdminClient
 
 KITE: dict[str, Any] = {"prompt": "a kite", "duration": 3}
+AT = "2026-10-01T09:30:00Z"
 SETTLED_WITHIN_S = 60.0
 READS = count(1)
 
@@ -267,6 +269,18 @@ def test_the_job_of_an_earlier_key_settles_under_the_next_key(desk: Desk) -> Non
         charge,
         0,
     )
+
+
+def test_an_event_ends_a_job_that_another_key_submitted(desk: Desk) -> None:
+    org = desk.org()
+    old, new = desk.client(desk.key(org)), desk.client(desk.key(org))
+    desk.admin.change(org, concurrency=0)
+    job = old.submit("text-to-video", **KITE)
+
+    data = {"id": job.id, "status": "failed", "error": {"code": "timed_out"}}
+    ended = {"id": "msg_1", "type": FAILED, "timestamp": AT, "data": data}
+    assert new.handle_event(Event.model_validate(ended)) == "ended"
+    assert new.history.frame()["status"].tolist() == ["failed"]
 
 
 def test_a_sandbox_with_another_folder_is_another_service_although_its_url_is_the_same(
