@@ -93,12 +93,15 @@ async def read_funds(client: Client[Job]) -> Funds:
     except MediakitError as error:
         known = Funds(trouble=f"The balance is not known. {error}")
     service = client.service
-    unsettled = client.core.store.unsettled(
-        service=service.identity, account=service.account
+    unsettled = client.core.store.unsettled(service=service.identity)
+    held_jobs = sum(
+        entry.status is not JobStatus.FAILED
+        for entry in unsettled
+        if entry.account == service.account  # as the holds
     )
     return replace(
         known,
         held_micro_usd=client.reserved_micro_usd(),
-        held_jobs=sum(e.status is not JobStatus.FAILED for e in unsettled) or None,
+        held_jobs=held_jobs or None,
         budget=await client.core.budget(),
     )
