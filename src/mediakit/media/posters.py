@@ -6,6 +6,12 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from mediakit.media.decoding import (
+    decoder_errors,
+    opened,
+    picture_track,
+    quarter_turns,
+)
 from mediakit.media.probing import duration_s
 
 if TYPE_CHECKING:
@@ -24,11 +30,11 @@ def thumbnail_jpeg(path: Path, max_px: int = THUMBNAIL_MAX_PX) -> bytes:
     Raises:
         OSError: The picture cannot be read.
     """
-    from PIL import Image, ImageOps
+    from PIL import Image
 
-    with Image.open(path) as image:
+    with decoder_errors(), Image.open(path) as image:
         image.draft("RGB", (max_px, max_px))
-        return _jpeg(ImageOps.exif_transpose(image), max_px)
+        return _upright_jpeg(image, max_px)
 
 
 def poster_jpeg(source: Path | BinaryIO, max_px: int = POSTER_MAX_PX) -> bytes:
@@ -42,35 +48,42 @@ def poster_jpeg(source: Path | BinaryIO, max_px: int = POSTER_MAX_PX) -> bytes:
         OSError: It cannot be read.
         ValueError: It has no picture.
     """
-    import av
     from PIL import Image, UnidentifiedImageError
 
     if isinstance(source, Path):
         with source.open("rb") as file:
             return poster_jpeg(file, max_px)
-    try:
-        with Image.open(source) as image:
-            return _jpeg(image, max_px)
-    except UnidentifiedImageError:
-        source.seek(0)
-    with av.open(source, mode="r") as container:
-        return _jpeg(_frame(container), max_px)
+    with decoder_errors():
+        try:
+            with Image.open(source) as image:
+                return _upright_jpeg(image, max_px)
+        except UnidentifiedImageError:
+            source.seek(0)
+        with opened(source) as container:
+            return _jpeg(_frame(container), max_px)
 
 
 def _frame(container: InputContainer) -> PILImage:
+    import numpy as np
     from PIL import Image
 
-    if not container.streams.video:
-        raise ValueError("it has no picture")
+    stream = picture_track(container)
     at_s = min(POSTER_AT_S, (duration_s(container) or 0) / 2)
     chosen = None
-    for frame in container.decode(video=0):
+    for frame in container.decode(stream):
         chosen = frame
         if frame.pts is None or frame.time >= at_s:
             break
     if chosen is None:
         raise ValueError("it has no frame")
-    return Image.fromarray(chosen.to_ndarray(format="rgb24"))
+    stored = chosen.to_ndarray(format="rgb24")
+    return Image.fromarray(np.rot90(stored, quarter_turns(chosen)))
+
+
+def _upright_jpeg(image: PILImage, max_px: int) -> bytes:
+    from PIL import ImageOps
+
+    return _jpeg(ImageOps.exif_transpose(image), max_px)
 
 
 def _jpeg(image: PILImage, max_px: int) -> bytes:

@@ -15,6 +15,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mediakit.media.decoding import (
+    decoder_errors,
+    displayed_size,
+    opened,
+    picture_track,
+    quarter_turns,
+)
+
 if TYPE_CHECKING:
     import av
     from av.container import InputContainer, OutputContainer
@@ -26,8 +34,6 @@ MAX_MEMORY_BYTES = 4 * 1024**3
 TIMEOUT_S = 90
 NICENESS = 10
 
-# A playlist would make FFmpeg read other files.
-_FORMATS = "avi,matroska,mp4,mpegts"
 _PICTURE = {"preset": "veryfast", "crf": "27", "maxrate": "2M", "bufsize": "4M"}
 _SOUND_HZ = 48_000
 _SOUND_BITS_PER_S = 96_000
@@ -75,15 +81,14 @@ def _without_settings() -> dict[str, str]:
 
 def main() -> None:
     """Make the preview in this process; on exit status 1, stderr has the reason."""
-    import av
-
     source, target = map(Path, sys.argv[1:3])
     _stay_small()
     try:
         write_preview(source, target)
-    except (av.FFmpegError, OSError, ValueError, MemoryError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise SystemExit(f"{type(error).__name__}: {reason}") from None
+    except (OSError, ValueError) as error:
+        cause = error.__cause__ or error
+        reason = getattr(cause, "strerror", None) or cause
+        raise SystemExit(f"{type(cause).__name__}: {reason}") from None
 
 
 def _stay_small() -> None:
@@ -107,25 +112,28 @@ def write_preview(source: Path, target: Path) -> None:
     """
     import av
 
-    with (
-        source.open("rb") as file,
-        av.open(file, mode="r", options={"format_whitelist": _FORMATS}) as clip,
-        av.open(
-            str(target), "w", format="mp4", options={"movflags": "+faststart"}
-        ) as copy,
-    ):
-        if not clip.streams.video:
-            raise ValueError("it has no picture")
-        _copy(clip, copy)
+    with decoder_errors(), source.open("rb") as file:
+        with opened(file) as clip:
+            first = next(clip.decode(picture_track(clip)), None)
+        if first is None:
+            raise ValueError("it has no frame")
+        file.seek(0)
+        with (
+            opened(file) as clip,
+            av.open(
+                str(target), "w", format="mp4", options={"movflags": "+faststart"}
+            ) as copy,
+        ):
+            _copy(clip, copy, _small(*displayed_size(first)))
 
 
-def _copy(clip: InputContainer, copy: OutputContainer) -> None:
+def _copy(clip: InputContainer, copy: OutputContainer, size: tuple[int, int]) -> None:
     import av
 
-    seen = clip.streams.video[0]
+    seen = picture_track(clip)
     seen.thread_type = "AUTO"
     picture = copy.add_stream("libx264", rate=CLIP_MAX_FPS, options=_PICTURE)
-    picture.width, picture.height = _small(seen.width, seen.height)
+    picture.width, picture.height = size
     picture.pix_fmt = "yuv420p"
     picture.codec_context.time_base = Fraction(1, 1000)
     picture.codec_context.thread_count = 1
@@ -163,10 +171,23 @@ def _frames(clip: InputContainer, streams: list[Any]) -> Iterator[Any]:
 
 
 def _shrunk(frame: av.VideoFrame, picture: Any) -> av.VideoFrame:
-    small = frame.reformat(picture.width, picture.height, "yuv420p")
+    small = _upright(frame, picture.width, picture.height)
     small.pts = round(frame.time * 1000)
     small.time_base = Fraction(1, 1000)
     return small
+
+
+def _upright(frame: av.VideoFrame, width: int, height: int) -> av.VideoFrame:
+    turns = quarter_turns(frame)
+    if turns == 0:
+        return frame.reformat(width, height, "yuv420p")
+    import av
+    import numpy as np
+
+    stored = (height, width) if turns % 2 else (width, height)
+    pixels = np.rot90(frame.reformat(*stored, "rgb24").to_ndarray(), turns)
+    upright = av.VideoFrame.from_ndarray(np.ascontiguousarray(pixels), "rgb24")
+    return upright.reformat(format="yuv420p")
 
 
 def _small(width: int, height: int) -> tuple[int, int]:

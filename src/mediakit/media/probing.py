@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
-import struct
-from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from mediakit.errors import InputError
+from mediakit.media.decoding import (
+    CONTAINERS,
+    BrokenFileError,
+    decoder_errors,
+    displayed_size,
+    opened,
+    picture_track,
+)
 from mediakit.schema import MediaName
 
 if TYPE_CHECKING:
@@ -22,24 +29,6 @@ MAX_PIXELS = 200_000_000
 EXIF_ORIENTATION = 0x0112
 EXIF_TURNED = (5, 6, 7, 8)
 
-# FFmpeg also reads text as a film of a terminal, and a picture as a clip.
-_CONTAINERS: Mapping[MediaName, frozenset[str]] = {
-    "video": frozenset({"mp4", "matroska", "avi", "mpegts"}),
-    "audio": frozenset({"wav", "mp3", "mp4", "ogg", "flac", "aac", "matroska"}),
-}
-# Other formats are not opened: a playlist would make FFmpeg read other files.
-FORMATS = ",".join(sorted(_CONTAINERS["video"] | _CONTAINERS["audio"]))
-# What Pillow raises for broken pictures, besides OSError and ValueError; also its
-# warnings, when Python is configured to raise them.
-_BROKEN = (
-    SyntaxError,
-    RuntimeError,
-    EOFError,
-    IndexError,
-    TypeError,
-    struct.error,
-    UserWarning,
-)
 _NAME = {"image": "a picture", "video": "a clip", "audio": "a sound"}
 _WHAT = {
     "image": "a picture that can be read (png, jpeg, webp, ...)",
@@ -122,8 +111,7 @@ def probe_file(
     """
     if expected == "image":
         return _probe_image(file, size_bytes)
-    options = {"format_whitelist": FORMATS, "probesize": str(probe_bytes)}
-    return _probe_av(file, expected, size_bytes, options)
+    return _probe_av(file, expected, size_bytes, {"probesize": str(probe_bytes)})
 
 
 def _reason(error: Exception, expected: MediaName) -> str:
@@ -155,21 +143,22 @@ def _probe_image(file: BinaryIO, size_bytes: int) -> MediaInfo:
     from PIL import Image
 
     try:
-        with Image.open(file) as image:
-            width, height = image.size
-            if width * height > MAX_PIXELS:
-                raise ValueError(f"{width} x {height} pixels are too many")
-            content_type = Image.MIME.get(
-                image.format or "", "application/octet-stream"
-            )
-            image.verify()
-        file.seek(0)
-        with Image.open(file) as image:  # verify() leaves the image unusable
-            turned = image.getexif().get(EXIF_ORIENTATION) in EXIF_TURNED
-    except Image.DecompressionBombError:
-        raise ValueError("its pixels are too many") from None
-    except _BROKEN as error:
-        raise OSError("it is broken") from error
+        with decoder_errors():
+            with Image.open(file) as image:
+                width, height = image.size
+                if width * height > MAX_PIXELS:
+                    raise ValueError(f"{width} x {height} pixels are too many")
+                content_type = Image.MIME.get(
+                    image.format or "", "application/octet-stream"
+                )
+                image.verify()
+            file.seek(0)
+            with Image.open(file) as image:  # verify() leaves the image unusable
+                turned = image.getexif().get(EXIF_ORIENTATION) in EXIF_TURNED
+    except BrokenFileError as error:
+        if isinstance(error.__cause__, Image.DecompressionBombError):
+            raise ValueError("its pixels are too many") from None
+        raise
     if turned:
         width, height = height, width
     return MediaInfo("image", content_type, size_bytes, width, height)
@@ -181,39 +170,47 @@ def _probe_av(
     import av
 
     try:
-        with av.open(file, mode="r", options=options) as container:
+        with decoder_errors(), opened(file, options) as container:
             return _info(container, expected, size_bytes)
     except av.ArgumentError:
         raise ValueError(f"it is not {_NAME[expected]}") from None
-    except av.FFmpegError as error:  # some are neither OSError nor ValueError
-        raise OSError("it is broken") from error
 
 
 def _info(container: InputContainer, expected: MediaName, size_bytes: int) -> MediaInfo:
-    if _CONTAINERS[expected].isdisjoint(container.format.name.split(",")):
+    if CONTAINERS[expected].isdisjoint(container.format.name.split(",")):
         raise ValueError(f"it is not {_NAME[expected]}")
-    videos, sounds = container.streams.video, container.streams.audio
-    stream = (videos or (None,))[0] if expected == "video" else None
-    if expected == "video" and stream is None:
-        raise ValueError("it has no picture")
+    sounds = container.streams.audio
+    stream = picture_track(container) if expected == "video" else None
     if expected == "audio" and not sounds:
         raise ValueError("it has no sound")
     # A track with an unknown codec has no context, although PyAV's types declare one.
     context = getattr(stream or sounds[0], "codec_context", None)
     if context is None:
         raise ValueError("its codec is not known")
+    width, height = _size(container, stream) if stream else (None, None)
     rate = stream.average_rate if stream else None
     return MediaInfo(
         kind=expected,
         content_type=_content_type(container, expected),
         size_bytes=size_bytes,
-        width=stream.width if stream else None,
-        height=stream.height if stream else None,
+        width=width,
+        height=height,
         duration_s=duration_s(container, stream),
         fps=float(rate) if rate else None,
         codec=context.name,
         has_audio=bool(sounds),
     )
+
+
+def _size(container: InputContainer, stream: VideoStream) -> tuple[int, int]:
+    """Return the size as displayed; as stored if no frame can be decoded.
+
+    PyAV gives the rotation only with a decoded frame.
+    """
+    with suppress(OSError, ValueError), decoder_errors():
+        for frame in container.decode(stream):
+            return displayed_size(frame)
+    return stream.width, stream.height
 
 
 def duration_s(

@@ -26,11 +26,6 @@ async def poster_at(
     """
 
     def poster(file: RemoteFile) -> bytes | None:
-        from PIL.Image import DecompressionBombError
-
-        try:
-            return poster_jpeg(BufferedReader(file), max_px)
-        except DecompressionBombError as error:
-            raise ValueError from error
+        return poster_jpeg(BufferedReader(file), max_px)
 
     return await read_remote(url, http, poster, limit_s=limit_s)

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, cast
 
-from mediakit.media.probing import FORMATS, duration_s
+from mediakit.media.decoding import (
+    decoder_errors,
+    opened,
+    picture_track,
+    quarter_turns,
+)
+from mediakit.media.probing import duration_s
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +46,7 @@ def sampled_lumas(path: Path, count: int) -> list[Luma]:
     """
     if _is_picture(path):
         return [_picture_luma(path)]
-    with path.open("rb") as file, _opened(file) as container:
+    with _container(path) as container:
         if not container.streams.video:
             return []
         return [_luma(frame) for frame in _spread(container, count)]
@@ -58,10 +65,10 @@ def brightness(path: Path, count: int) -> list[float]:
     """
     if _is_picture(path):
         return []
-    with path.open("rb") as file, _opened(file) as container:
+    with _container(path) as container:
         if not container.streams.video:
             return []
-        frames = islice(container.decode(video=0), count)
+        frames = islice(container.decode(picture_track(container)), count)
         small = (_luma(frame, SMALL_PX) for frame in frames)
         return [float(luma.mean()) / WHITE for luma in small]
 
@@ -81,7 +88,7 @@ def sound_blocks(path: Path, most_s: float) -> Iterator[NDArray[np.float32]]:
 
     if _is_picture(path):
         return
-    with path.open("rb") as file, _opened(file) as container:
+    with _container(path) as container:
         if not container.streams.audio:
             return
         resampler = av.AudioResampler(format="fltp")
@@ -91,11 +98,10 @@ def sound_blocks(path: Path, most_s: float) -> Iterator[NDArray[np.float32]]:
             yield from (_samples(each) for each in resampler.resample(frame))
 
 
-def _opened(file: BinaryIO) -> InputContainer:
-    import av
-
-    # Other formats are not opened: a playlist would make FFmpeg read other files.
-    return av.open(file, mode="r", options={"format_whitelist": FORMATS})
+@contextmanager
+def _container(path: Path) -> Iterator[InputContainer]:
+    with path.open("rb") as file, decoder_errors(), opened(file) as container:
+        yield container
 
 
 def _samples(frame: AudioFrame) -> NDArray[np.float32]:
@@ -106,7 +112,7 @@ def _is_picture(path: Path) -> bool:
     from PIL import Image, UnidentifiedImageError
 
     try:
-        with Image.open(path):
+        with decoder_errors(), Image.open(path):
             return True
     except UnidentifiedImageError:
         return False
@@ -114,26 +120,28 @@ def _is_picture(path: Path) -> bool:
 
 def _picture_luma(path: Path) -> Luma:
     import numpy as np
-    from PIL import Image
+    from PIL import Image, ImageOps
 
-    with Image.open(path) as image:
+    with decoder_errors(), Image.open(path) as image:
         image.draft("L", (MAX_PX, MAX_PX))
-        grey = image.convert("L")
+        grey = ImageOps.exif_transpose(image).convert("L")
     grey.thumbnail((MAX_PX, MAX_PX), Image.Resampling.BOX)
     return np.asarray(grey)
 
 
 def _luma(frame: VideoFrame, max_px: int = MAX_PX) -> Luma:
+    import numpy as np
+
     scale = min(1, max_px / max(frame.width, frame.height))
     width, height = (
         max(1, round(side * scale)) for side in (frame.width, frame.height)
     )
     grey = frame.reformat(width, height, format="gray", interpolation="AREA")
-    return cast("Luma", grey.to_ndarray())
+    return cast("Luma", np.rot90(grey.to_ndarray(), quarter_turns(frame)))
 
 
 def _spread(container: InputContainer, count: int) -> Iterator[VideoFrame]:
-    stream = container.streams.video[0]
+    stream = picture_track(container)
     length_s = duration_s(container, stream) or 0
     due_s = [length_s * (index + 0.5) / count for index in range(count)]
     if length_s > SHORT_S and stream.time_base:

@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import av
 import numpy as np
 import pytest
 from PIL import Image
@@ -184,6 +185,42 @@ def test_a_painted_mask_becomes_the_fields_value_and_is_painted_on_again(
     assert second[:10, :20].all()
     assert second[30:40, 30:40].all()
     assert (second == 255).sum() == 10 * 20 + 100
+
+
+def test_the_mask_of_a_portrait_phone_clip_marks_what_the_service_replaces(
+    form: Form, client: Client, tmp_path: Path
+) -> None:
+    # Stored as 854 x 480, with the rotation of a phone that was held upright.
+    clip = make_mp4(tmp_path / "clip.mp4", duration_s=1, rotation_degrees=-90)
+    with av.open(str(clip)) as stored:
+        first = next(stored.decode(video=0)).to_ndarray(format="rgb24")
+    shown_frame = np.rot90(first, -1).astype(int)
+    form.values.update(video=str(clip), prompt="a red tent")
+    paint_button(form).value = True
+    until(lambda: canvas_of(form), form)
+    canvas = canvas_of(form)
+    assert (canvas.width, canvas.height) == (480, 854)
+    with Image.open(BytesIO(canvas.frame)) as frame:
+        assert frame.size == (480, 854)
+
+    # The upper left quarter of what is shown.
+    strokes = [{"tool": "rectangle", "points": [0, 0, 240, 427]}]
+    canvas._handle_custom_msg({"done": True, "strokes": strokes}, [])
+    until(lambda: form.values["modify_region_mask"], form)
+    mask = form.values["modify_region_mask"]
+    job = client.run(
+        "region-replace",
+        video=clip,
+        prompt="a red tent",
+        modify_region_mask=mask,
+        resolution="720p",
+    )
+    with av.open(str(job.download(tmp_path / "replaced.mp4"))) as replaced:
+        after = next(replaced.decode(video=0)).reformat(480, 854, "rgb24")
+    changed = np.abs(after.to_ndarray().astype(int) - shown_frame).max(axis=2)
+    painted_px = pixels(Path(mask).read_bytes()) == 255
+    assert changed[painted_px].mean() > 30
+    assert changed[~painted_px].mean() < 10
 
 
 def test_a_clip_that_cannot_be_read_is_said(form: Form, tmp_path: Path) -> None:

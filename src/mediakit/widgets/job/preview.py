@@ -18,6 +18,7 @@ from mediakit.client import AsyncJob
 from mediakit.client.transfers.preview_cache import PreviewCache
 from mediakit.errors import MediakitError
 from mediakit.media import POSTER_MAX_PX, poster_jpeg
+from mediakit.media.decoding import decoder_errors, opened, picture_track
 from mediakit.media.previews import CLIP_MAX_PX, CLIP_MAX_S, make_preview
 from mediakit.widgets.job.player import Embedded, playback_notice
 from mediakit.widgets.job.results.output_facts import NO_FACTS, OutputFacts
@@ -209,18 +210,16 @@ def preview_of(file: BinaryIO, media_type: str) -> Preview:
         file: The file, from its start.
         media_type: "video" or "image".
     """
-    from PIL.Image import DecompressionBombError
-
     facts = NO_FACTS
     try:
         facts = OutputFacts.read(file, media_type)
         codec = picture_codec(file) if media_type == "video" else None
         return Preview(poster=small_poster(file), codec=codec, facts=facts)
-    except (OSError, ValueError, DecompressionBombError) as error:
-        # PyAV's and Pillow's own errors are OSErrors or ValueErrors.
+    except (OSError, ValueError) as error:
+        name = type(error.__cause__ or error).__name__
         return Preview(
             trouble="There is no poster of the result: the file cannot be read here "
-            f"({type(error).__name__}). It may still open in another program.",
+            f"({name}). It may still open in another program.",
             facts=facts,
         )
 
@@ -248,8 +247,7 @@ def picture_codec(file: BinaryIO) -> str | None:
         OSError: The file cannot be read.
         ValueError: It is no video.
     """
-    import av
-
-    with av.open(file, mode="r") as container:
-        videos = container.streams.video
-        return videos[0].codec_context.codec.canonical_name if videos else None
+    with decoder_errors(), opened(file) as container:
+        if not container.streams.video:
+            return None
+        return picture_track(container).codec_context.codec.canonical_name

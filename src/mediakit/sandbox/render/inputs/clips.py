@@ -10,6 +10,7 @@ import numpy as np
 from av.container import InputContainer
 from av.video.reformatter import ColorRange, Colorspace, Interpolation
 
+from mediakit.media.decoding import displayed_size, quarter_turns
 from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.render.frames.planes import Planes
 from mediakit.sandbox.render.inputs.containers import (
@@ -84,7 +85,7 @@ def read_clip(path: Path, field: str, limits: MediaLimits) -> Clip:
         clip = Clip(
             path=path,
             field=field,
-            size=_shown_size(frame),
+            size=Size(*displayed_size(frame)),
             seconds=_length_s(container),
             rate=Fraction(stream.average_rate or 0),
             has_sound=bool(container.streams.audio),
@@ -176,15 +177,10 @@ def _content_type(container: InputContainer) -> str:
     return "video/quicktime" if brand == "qt" else "video/mp4"
 
 
-def _shown_size(frame: av.VideoFrame) -> Size:
-    size = Size(frame.width, frame.height)
-    return Size(size.height, size.width) if frame.rotation % 180 else size
-
-
 def _fitted(frame: av.VideoFrame, size: Size) -> Planes:
     """Scale a frame to cover `size`, rotate it upright and crop it."""
-    turns = frame.rotation // 90 % 4
-    covering = cover_size(_shown_size(frame), size)
+    turns = quarter_turns(frame)
+    covering = cover_size(Size(*displayed_size(frame)), size)
     width, height = reversed(covering) if turns % 2 else covering
     scaled = frame.reformat(
         width=width,
