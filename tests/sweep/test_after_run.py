@@ -128,6 +128,20 @@ def test_an_export_opens_without_jupyter_and_makes_the_plan_again(
     assert namespace["plan"].estimate().high == 0
 
 
+def test_a_copy_that_lost_its_sidecar_or_is_damaged_is_fetched_anew(
+    results: Any, client: Client, tmp_path: Path
+) -> None:
+    results.export(tmp_path / "before")
+    assert client.core.home is not None
+    first, second = sorted((client.core.home / "outputs").glob("*/*.mp4"))
+    Path(f"{first}.json").unlink()
+    second.write_bytes(second.read_bytes()[:1000])
+
+    exported = results.export(tmp_path / "after")
+    assert exported.files == 2
+    assert results.score(size_of)["size_of"].min() > 1000
+
+
 def test_blind_comparisons_rank_the_results(results: Any, client: Client) -> None:
     first, second = results.frame()["job_id"]
     owner: dict[str, Any] = dict(client.core._account_history.owner)

@@ -23,6 +23,7 @@ from mediakit.media.posters import (
 )
 from mediakit.media.probing import MediaInfo, probe
 from mediakit.media.sizes import size_text
+from mediakit.media.suffixes import result_suffix
 
 __all__ = [
     "POSTER_MAX_PX",
@@ -41,6 +42,7 @@ __all__ = [
     "preflight",
     "probe",
     "probe_named",
+    "result_suffix",
     "size_text",
     "thumbnail_jpeg",
     "write_kernel_file",

@@ -15,8 +15,10 @@ import pandas as pd
 from mediakit.client import AsyncClient, AsyncJob
 from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.transfers.destinations import NameTakenError
 from mediakit.errors import InputError, NotFoundError
 from mediakit.history import Entry, History, Judgement
+from mediakit.media import plain_name
 from mediakit.sweep.parameter_grid import Source
 from mediakit.sweep.scoring import Output
 
@@ -68,9 +70,15 @@ class OutputFiles:
         return io_thread().call(self._saved, output.job_id)
 
     async def _saved(self, job_id: str) -> Path:
-        folder = self.folder / job_id.replace("/", "_")
+        folder = self.folder / plain_name(job_id.replace("/", "_"))
         folder.mkdir(parents=True, exist_ok=True)
-        return await (await job_of(self._client, job_id)).download(folder)
+        job = await job_of(self._client, job_id)
+        try:
+            return await job.download(folder)
+        except NameTakenError:
+            # The folder holds nothing but this output: the file is damaged, or its
+            # sidecar is missing.
+            return await job.download(folder, overwrite=True)
 
 
 async def job_of(client: AsyncClient, job_id: str) -> AsyncJob:

@@ -54,7 +54,7 @@ def test_a_download_is_named_by_prompt_and_job() -> None:
 def test_a_download_without_a_prompt_is_named_by_its_function() -> None:
     url = "https://media.test/files/x"
     state = state_of("completed", prompt=None, kind="image-upscale", url=url)
-    assert file_name_of(state) == "image-upscale-0f3c9a1e"
+    assert file_name_of(state) == "image-upscale-0f3c9a1e.mp4"
 
 
 @pytest.mark.parametrize("text", [HOSTILE, "../../etc/passwd", "a\nb\0c", "漢字"])

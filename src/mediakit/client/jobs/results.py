@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import anyio
 from anyio import to_thread
@@ -27,6 +28,7 @@ from mediakit.client.transfers.sidecar import Saved, is_of, sidecar_of, urls_in,
 from mediakit.clock import Clock
 from mediakit.errors import ConflictError, GoneError, ServiceError
 from mediakit.history import History
+from mediakit.media import plain_name, result_suffix
 
 AT_ONCE = 4
 
@@ -67,8 +69,7 @@ class Outputs:
     ) -> Path | str:
         """Save a job's output; see `AsyncJob.download`."""
         url = await output_url(job)
-        name = f"{job.state.kind}-{job.id.removeprefix('media_')[:8]}"
-        target = await to_thread.run_sync(target_of, path, url, name)
+        target = await to_thread.run_sync(target_of, path, _file_name(job))
         try:
             if not overwrite and await self._is_there(target, job):
                 return target.place
@@ -83,7 +84,7 @@ class Outputs:
         charge = job.state.charge_micro_usd
 
         def look() -> bool:
-            sidecar = held(target, lambda said: is_of(said, job.id, self._service))
+            sidecar = self._held(target, job)
             if sidecar is None:
                 return False
             if charge is not None and sidecar.get("charge_micro_usd") is None:
@@ -107,7 +108,11 @@ class Outputs:
     async def _publish(
         self, job: AsyncJob, target: Destination, store: Store, *, overwrite: bool
     ) -> None:
-        """Rename the file to its name, then write its sidecar."""
+        """Write the sidecar, then rename the file to its name.
+
+        In this order: a sidecar without its file is replaced by the same call, but a
+        file without a sidecar may be somebody else's and is refused.
+        """
         saved = Saved(store.size_bytes, store.sha256, self._clock.now())
         entry = await self._account_history.ask(History.find, job.id)
         inputs = await self._account_history.ask(
@@ -119,15 +124,29 @@ class Outputs:
         content = written(sidecar)
 
         def publish() -> None:
-            store.publish(overwrite=overwrite)
+            before = target.beside()
             target.write_beside(content)
+            try:
+                store.publish(overwrite=overwrite)
+            except FileExistsError:
+                # Another process may have saved the same result since.
+                if not self._is_saved(target, job):
+                    _restore(target, before)
+                    raise NameTakenError(target.place) from None
+            except BaseException:
+                with suppress(OSError):
+                    _restore(target, before)
+                raise
 
-        try:
-            await to_thread.run_sync(publish)
-        except FileExistsError:
-            # Another process may have saved the same result since.
-            if not await self._is_there(target, job):
-                raise NameTakenError(target.place) from None
+        await to_thread.run_sync(publish)
+
+    def _held(self, target: Destination, job: AsyncJob) -> Mapping[str, Any] | None:
+        return held(target, lambda sidecar: is_of(sidecar, job.id, self._service))
+
+    def _is_saved(self, target: Destination, job: AsyncJob) -> bool:
+        with suppress(NameTakenError):
+            return self._held(target, job) is not None
+        return False
 
     async def read(self, job: AsyncJob, read: Callable[[BinaryIO], T]) -> T | None:
         """Read a part of a job's output; see `AsyncJob.read_output`."""
@@ -150,6 +169,26 @@ class Outputs:
             with self._progress.of("download", job.id) as tell:
                 await self._downloader.fetch(url, memory, tell)
         return bytes(memory.content)
+
+
+def _file_name(job: AsyncJob) -> str:
+    output = job.state.record.output
+    assert output is not None
+    assert output.file is not None
+    suffix = result_suffix(
+        output.file.url, job.state.media_type, output.file.content_type
+    )
+    # Both come from the service, and must not lead to another folder.
+    name = f"{job.state.kind}-{job.id.removeprefix('media_')[:8]}"
+    return plain_name(name.replace("/", "_")) + suffix
+
+
+def _restore(target: Destination, sidecar: bytes | None) -> None:
+    """Undo the sidecar of a file that did not get its name."""
+    if sidecar is None:
+        target.remove_beside()
+    else:
+        target.write_beside(sidecar)
 
 
 class Memory:

@@ -61,6 +61,9 @@ class Destination(Protocol):
     def write_beside(self, content: bytes) -> None:
         """Write the sidecar atomically."""
 
+    def remove_beside(self) -> None:
+        """Remove the sidecar."""
+
     def content(self) -> bytes | None:
         """Return the content of the existing file; None if there is none."""
 
@@ -119,6 +122,10 @@ class LocalDestination:
         """Write the sidecar atomically."""
         write_whole(self._sidecar, content)
 
+    def remove_beside(self) -> None:
+        """Remove the sidecar."""
+        self._sidecar.unlink(missing_ok=True)
+
     def content(self) -> bytes | None:
         """Return the content of the existing file; None if there is none."""
         try:
@@ -158,19 +165,17 @@ def local_target(path: str | Path | None, file_name: str) -> LocalDestination:
     return LocalDestination(target)
 
 
-def target_of(path: str | Path | None, url: str, name: str) -> Destination:
+def target_of(path: str | Path | None, file_name: str) -> Destination:
     """Return the destination of a download.
 
     Args:
         path: A file, a folder, a URL that fsspec supports, or None.
-        url: The source; gives the suffix.
-        name: The file's name if the path is a folder.
+        file_name: The file's name if the path is a folder.
 
     Raises:
         InputError: It cannot be written there.
     """
     _check_path(path)
-    file_name = f"{name}{Path(urlsplit(url).path).suffix}"
     if not isinstance(path, str) or "://" not in path:
         return local_target(path, file_name)
     if path.startswith("file://"):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -57,8 +57,14 @@ class RemoteDestination:
     def write_beside(self, content: bytes) -> None:
         """Write the sidecar atomically."""
         part = _part_of(f"{self._path}{SUFFIX}")
-        self._files.pipe_file(part, content)
-        self._files.mv(part, f"{self._path}{SUFFIX}")
+        with _removed_on_error(self._files, part):
+            self._files.pipe_file(part, content)
+            self._files.mv(part, f"{self._path}{SUFFIX}")
+
+    def remove_beside(self) -> None:
+        """Remove the sidecar."""
+        with suppress(FileNotFoundError):
+            self._files.rm_file(f"{self._path}{SUFFIX}")
 
     def content(self) -> bytes | None:
         """Return the content of the existing file; None if there is none."""
@@ -106,16 +112,11 @@ class RemotePartialFile(PartialFile):
         """
         super().publish(overwrite=True)
         part = _part_of(self._remote)
-        try:
+        with _removed_on_error(self._files, part):
             self._files.put_file(str(self._local), part)
             if not overwrite and self._files.exists(self._remote):
                 raise FileExistsError
             self._files.mv(part, self._remote)
-        except BaseException:
-            # A failed removal must not hide the original error.
-            with suppress(OSError):
-                self._files.rm_file(part)
-            raise
 
     def close(self) -> None:
         """Remove the local file."""
@@ -156,6 +157,17 @@ def shown_url(url: str) -> str:
     scheme, _, rest = url.partition("://")
     authority = urlsplit(url).netloc
     return f"{scheme}://{rest.replace(authority, authority.rpartition('@')[2], 1)}"
+
+
+@contextmanager
+def _removed_on_error(files: Any, part: str) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        # A failed removal must not hide the original error.
+        with suppress(OSError):
+            files.rm_file(part)
+        raise
 
 
 def _part_of(path: str) -> str:

@@ -101,7 +101,7 @@ def _manifest_in(where: Any) -> Destination:
     if isinstance(where, str) and where.startswith("file://"):
         where = url2pathname(urlsplit(where).path)
     if isinstance(where, str) and "://" in where:
-        return target_of(f"{where.rstrip('/')}/", "", MANIFEST)
+        return target_of(f"{where.rstrip('/')}/", MANIFEST)
     return LocalDestination(local_file(where) / MANIFEST)
 
 

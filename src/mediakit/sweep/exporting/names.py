@@ -11,12 +11,11 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
+from mediakit.media import result_suffix
 from mediakit.sweep.scoring import Output
 
 LONGEST_VALUE, LONGEST_STEM = 24, 80
 ID_DIGITS = (4, 8, 16, 32)
-SUFFIXES = {"video": ".mp4", "image": ".png", "audio": ".mp3"}
-_SUFFIX = re.compile(r"\.[a-z0-9]{1,5}")
 
 Values = Sequence[tuple[str, str]]
 
@@ -45,14 +44,9 @@ def file_names(values: Values, output: Output, media_type: str | None) -> Iterat
     """
     stem = file_stem(values)
     digits = hashlib.sha256(output.job_id.encode()).hexdigest()
-    suffix = _suffix(output.source, media_type)
+    suffix = result_suffix(output.source, media_type or "")
     for many in ID_DIGITS:
         yield "_".join(filter(None, [stem, digits[:many]])) + suffix
-
-
-def _suffix(source: str, media_type: str | None) -> str:
-    suffix = PurePosixPath(urlsplit(source).path).suffix.lower()
-    return suffix if _SUFFIX.fullmatch(suffix) else SUFFIXES.get(media_type or "", "")
 
 
 def file_stem(values: Values) -> str:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import mimetypes
 import re
-from pathlib import PurePosixPath
 from unicodedata import normalize
-from urllib.parse import urlsplit
 
 from mediakit.client import JobState
+from mediakit.media import result_suffix
 
 MOST_CHARACTERS = 48
 ID_CHARACTERS = 8
 _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
-_SUFFIX = re.compile(r"\.[a-z0-9]{1,5}")
 
 
 def file_name_of(state: JobState) -> str:
@@ -36,7 +33,4 @@ def _suffix(state: JobState) -> str:
     file = state.record.output.file if state.record.output else None
     if file is None:
         return ""
-    suffix = PurePosixPath(urlsplit(file.url).path).suffix.lower()
-    if _SUFFIX.fullmatch(suffix):
-        return suffix
-    return mimetypes.guess_extension(file.content_type or "") or ""
+    return result_suffix(file.url, state.media_type, file.content_type)
